@@ -1,0 +1,57 @@
+#include "stop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+enum { NOBODY = -1, WATCHED_MAX = 2 }; /* the listener and one client */
+
+static volatile sig_atomic_t requested;
+static volatile sig_atomic_t watched[WATCHED_MAX] = {NOBODY, NOBODY};
+
+/* Only what signal-safety(7) allows: shutdown() is on its list. */
+static void on_signal(int number)
+{
+    (void)number;
+    int saved_errno = errno;
+    requested = 1;
+    for (size_t i = 0; i < WATCHED_MAX; i++) {
+        if (watched[i] != NOBODY)
+            shutdown(watched[i], SHUT_RDWR);
+    }
+    errno = saved_errno;
+}
+
+void stop_install(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+}
+
+bool stop_requested(void)
+{
+    return requested != 0;
+}
+
+static void replace(int from, int to)
+{
+    for (size_t i = 0; i < WATCHED_MAX; i++) {
+        if (watched[i] == from) {
+            watched[i] = to;
+            return;
+        }
+    }
+}
+
+void stop_watch(int fd)
+{
+    replace(NOBODY, fd);
+}
+
+void stop_unwatch(int fd)
+{
+    replace(fd, NOBODY);
+}

@@ -1,0 +1,19 @@
+/* The wire: a frame is a 4-byte little-endian unsigned length N, then a body of N bytes.
+ *
+ *     +----+----+----+----+----------------- - - -+
+ *     | N0 | N1 | N2 | N3 | body: N bytes         |     N = N0 + N1*2^8 + N2*2^16 + N3*2^24
+ *     +----+----+----+----+----------------- - - -+
+ */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FRAME_HEADER_BYTES 4
+#define FRAME_MAX_BYTES    (32u << 20) /* of the body */
+
+/* Reads the length out of a header. False: it is over FRAME_MAX_BYTES. Ask before allocating. */
+bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length);
+
+#endif

@@ -1,0 +1,81 @@
+"""The chapters of the lab: their names, where they live, and what each may change of the one before.
+
+Everything that needs to know "which chapters are there" asks here. A new chapter is one more line in
+CHAPTERS, one in INHERITED and one in MAY_CHANGE.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One chapter. `number` is two digits as text ("03"), `title` is its idea in a few words."""
+
+    number: str
+    name: str
+    title: str
+
+    @property
+    def slug(self) -> str:
+        return f"{self.number}-{self.name}"
+
+    @property
+    def chapter_dir(self) -> Path:
+        return ROOT / "chapters" / self.slug
+
+    @property
+    def solution_dir(self) -> Path:
+        return ROOT / "solutions" / self.slug
+
+    @property
+    def previous(self) -> Chapter | None:
+        """The chapter before this one, None for the first."""
+        place = CHAPTERS.index(self)
+        return CHAPTERS[place - 1] if place else None
+
+
+CHAPTERS = (
+    Chapter("01", "blocking", "one read is not one message"),
+    Chapter("02", "nonblocking", "one slow client must not stop everyone"),
+    Chapter("03", "poll-loop", "wait for readiness, do not ask for it"),
+    Chapter("04", "pipelining", "many frames in flight, bounded memory"),
+)
+
+# Of a chapter's 100 points, how many the claims of all earlier chapters are worth together.
+INHERITED = {"01": 0, "02": 20, "03": 25, "04": 30}
+
+# The C files a chapter may change and may add, against the chapter before. A test compares the
+# solutions with this table; any other difference is noise in the lesson.
+MAY_CHANGE = {
+    "02": {
+        *("conn.c", "conn.h", "io.c", "io.h", "net.c", "net.h"),
+        *("server.c", "server.h", "stop.c", "stop.h"),
+    },
+    "03": {"conn.c", "conn.h", "main.c", "server.c", "server.h", "stop.c", "stop.h"},
+    "04": {"buffer.c", "buffer.h", "conn.c", "conn.h"},
+}
+MAY_ADD = {
+    "02": {"buffer.c", "buffer.h"},
+    "03": set(),
+    "04": set(),
+}
+
+
+class UnknownChapter(Exception):
+    """The text names no chapter; the message says which there are."""
+
+
+def find(text: str) -> Chapter:
+    """The chapter that `text` names: "3", "03" or "03-poll-loop". Raises UnknownChapter."""
+    match = re.fullmatch(r"(\d{1,2})(-[a-z-]+)?", text.strip())
+    for chapter in CHAPTERS:
+        if match and chapter.number == match[1].zfill(2) and match[2] in (None, f"-{chapter.name}"):
+            return chapter
+    known = ", ".join(chapter.number for chapter in CHAPTERS)
+    raise UnknownChapter(f"there is no chapter {text!r}; the chapters are {known}")

@@ -1,0 +1,188 @@
+"""From solutions to chapters: cuts what the student is to write, and leaves a TODO with a stub.
+
+A solution marks the places with pairs of comments, each pair on lines of its own:
+
+    // BEGIN read_full
+    ...
+    // END read_full
+
+The marks carry names and no numbers, so that a later chapter can keep them unchanged. Which of them
+are TODOs in a chapter, in what order, with what text and stub, says its todos.md:
+
+    ## 3 read_full
+
+    Text of the TODO: a one-sentence contract, the test that grades it, a little guidance.
+
+    ```c
+    return IO_ERROR;
+    ```
+
+Commands: write [NN ...] | plain NN | diff NN | lesson NN
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import shutil
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import course
+from harness.course import Chapter
+
+LINE_WIDTH = 100
+MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
+REGION = re.compile(r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S)
+TODO = re.compile(r"^## (\d+) (\w+)\n\n(.*?)\n```c\n(.*?)```\n", re.M | re.S)
+
+
+class NoSolutions(Exception):
+    """solutions/ is not here: the lab was handed out without it."""
+
+
+@dataclass(frozen=True)
+class Todo:
+    """A piece of a chapter that the student writes. `text` and `stub` are as in todos.md."""
+
+    number: int
+    region: str
+    text: str
+    stub: str
+
+
+def todos(chapter: Chapter) -> list[Todo]:
+    """The TODOs of a chapter in their order. Raises NoSolutions."""
+    path = chapter.solution_dir / "todos.md"
+    if not path.is_file():
+        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
+    found = [
+        Todo(int(number), region, text.strip(), stub)
+        for number, region, text, stub in TODO.findall(path.read_text())
+    ]
+    if [todo.number for todo in found] != list(range(1, len(found) + 1)):
+        raise ValueError(f"{path}: the TODOs are not numbered 1, 2, 3 ...")
+    return found
+
+
+def sources(directory: Path) -> list[Path]:
+    """The C files of a directory, by name."""
+    return sorted(path for path in directory.iterdir() if path.suffix in (".c", ".h"))
+
+
+def plain(text: str) -> str:
+    """A solution's source without its marks."""
+    return MARK.sub("", text)
+
+
+def cut(text: str, open_todos: dict[str, Todo]) -> str:
+    """A solution's source with the named regions replaced by TODO and stub, and no marks."""
+
+    def replace(match: re.Match[str]) -> str:
+        todo = open_todos.get(match["name"])
+        return _stub(todo, match["indent"]) if todo else match["code"]
+
+    return plain(REGION.sub(replace, text))
+
+
+def _stub(todo: Todo, indent: str) -> str:
+    paragraphs = [" ".join(part.split()) for part in todo.text.split("\n\n")]
+    paragraphs[0] = f"TODO {todo.number}: {paragraphs[0]}"
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        lines += textwrap.wrap(paragraph, LINE_WIDTH - len(indent) - len(" * ") - len(" */"))
+    comment = f"{indent}/* " + f"\n{indent} * ".join(lines) + " */\n"
+    return comment + textwrap.indent(todo.stub, indent)
+
+
+def write(chapter: Chapter, target: Path, solved: int = 0) -> None:
+    """Writes the chapter's C files into `target`, with the first `solved` TODOs done.
+
+    C files in `target` that the solution does not have are removed; other files are left alone.
+    Raises NoSolutions, and ValueError when a TODO has no region in the sources.
+    """
+    unsolved = {todo.region: todo for todo in todos(chapter)[solved:]}
+    everything = "".join(path.read_text() for path in sources(chapter.solution_dir))
+    for region in unsolved:
+        if f"// BEGIN {region}\n" not in everything:
+            raise ValueError(f"{chapter.slug}: no source has the region {region}")
+    target.mkdir(parents=True, exist_ok=True)
+    wanted = {path.name for path in sources(chapter.solution_dir)}
+    for stale in sources(target):
+        if stale.name not in wanted:
+            stale.unlink()
+    for path in sources(chapter.solution_dir):
+        (target / path.name).write_text(cut(path.read_text(), unsolved))
+
+
+def solution_without_marks(chapter: Chapter) -> dict[str, str]:
+    """The solution's C files by name, as a person wants to read them. Raises NoSolutions."""
+    if not chapter.solution_dir.is_dir():
+        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
+    return {path.name: plain(path.read_text()) for path in sources(chapter.solution_dir)}
+
+
+def difference(old: dict[str, str], new: dict[str, str], old_name: str, new_name: str) -> str:
+    """A unified diff of two sets of files, by file name."""
+    lines: list[str] = []
+    for name in sorted(old.keys() | new.keys()):
+        lines += difflib.unified_diff(
+            old.get(name, "").splitlines(keepends=True),
+            new.get(name, "").splitlines(keepends=True),
+            f"{old_name}/{name}" if name in old else "/dev/null",
+            f"{new_name}/{name}" if name in new else "/dev/null",
+        )
+    return "".join(lines)
+
+
+def student_against_solution(chapter: Chapter) -> str:
+    """What `make diff` prints. Raises NoSolutions."""
+    student = {path.name: path.read_text() for path in sources(chapter.chapter_dir)}
+    solution = solution_without_marks(chapter)
+    return difference(student, solution, f"chapters/{chapter.slug}", f"solutions/{chapter.slug}")
+
+
+def lesson(chapter: Chapter) -> str:
+    """What `make lesson` prints: what the chapter adds to the one before. Raises NoSolutions."""
+    before = chapter.previous
+    return difference(
+        solution_without_marks(before) if before else {},
+        solution_without_marks(chapter),
+        f"solutions/{before.slug}" if before else "",
+        f"solutions/{chapter.slug}",
+    )
+
+
+def _copy_plain(chapter: Chapter, target: Path) -> None:
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    for name, text in solution_without_marks(chapter).items():
+        (target / name).write_text(text)
+
+
+def main(arguments: list[str]) -> int:
+    """The command line. Returns the exit status: 0, or 2 with a line on stderr."""
+    command, chapters = (arguments or [""])[0], arguments[1:]
+    try:
+        if command == "write":
+            for chapter in map(course.find, chapters or [c.number for c in course.CHAPTERS]):
+                write(chapter, chapter.chapter_dir)
+        elif command == "diff" and len(chapters) == 1:
+            sys.stdout.write(student_against_solution(course.find(chapters[0])))
+        elif command == "lesson" and len(chapters) == 1:
+            sys.stdout.write(lesson(course.find(chapters[0])))
+        elif command == "plain" and len(chapters) == 2:
+            _copy_plain(course.find(chapters[0]), Path(chapters[1]))
+        else:
+            print("usage: skeleton write [NN ...] | diff NN | lesson NN | plain NN DIR", file=sys.stderr)
+            return 2
+    except (course.UnknownChapter, NoSolutions) as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
