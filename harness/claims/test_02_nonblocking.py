@@ -1,0 +1,213 @@
+"""Chapter 02: one slow client must not stop everyone. From here on any number of clients.
+
+The claims of a TODO need that TODO and the ones before it: up to 02.2 one client at a time, up to
+02.4 two.
+"""
+
+from __future__ import annotations
+
+import signal
+
+from harness import wire
+from harness.failure import Failure
+from harness.measure import cpu_share, eventually, until_asleep, until_read
+from harness.plugin import claim
+
+MIB = 1 << 20
+SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
+BUSY_SHARE = 0.5  # of a processor; a sweep that sleeps a millisecond a turn takes a few percent
+
+
+def echo(client, body: bytes) -> None:
+    client.send_frame(body)
+    client.expect_frame(body)
+
+
+def exchange(client, body: bytes) -> None:
+    client.exchange(wire.encode(body), [body])
+
+
+# 02.1 a buffer that grows
+
+
+@claim("02.1", points=8)
+def test_02_frame_of_every_size(server, rng):
+    """Frames of all sizes, small, large and small again, come back on one connection."""
+    client = server.connect()
+    for power in (10, 12, 15, 16, 17, 18, 20, 22):
+        for size in ((1 << power) - 5, (1 << power) - 4, 1 << power, 3):
+            exchange(client, rng.randbytes(size))
+
+
+@claim("02.1", points=7)
+def test_02_largest_frame_twice(server, rng):
+    """Two frames of the maximum size come back on one connection, and a small one after them."""
+    client = server.connect()
+    for _ in range(2):
+        exchange(client, rng.randbytes(MIB) * (wire.MAX_FRAME // MIB))
+    exchange(client, b"small")
+
+
+# 02.2 a short write is resumed
+
+
+@claim("02.2", points=8)
+def test_02_short_write_is_resumed(server, rng):
+    """A reply that the kernel takes in several parts arrives once, whole and in order."""
+    body = rng.randbytes(16 * MIB)
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    client.send_frame(body)
+    until_read(client)
+    if server.process.calls() is not None:  # else there is no handler, and the signal would kill
+        for _ in range(3):
+            until_asleep(server)
+            server.process.signal(signal.SIGUSR1)
+    client.expect_frame(body)
+
+
+@claim("02.2", points=7)
+def test_02_frame_after_a_short_write(server, rng):
+    """After a reply that took several writes the next frames are read and answered as ever."""
+    bodies = [rng.randbytes(size) for size in (12 * MIB, 5, 6 * MIB, 0)]
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    for body in bodies:
+        client.send_frame(body)
+        until_read(client)
+        if server.process.calls() is not None:
+            until_asleep(server)
+            server.process.signal(signal.SIGUSR1)
+        client.expect_frame(body)
+
+
+# 02.3 nobody waits for a client that is silent
+
+
+@claim("02.3", points=8)
+def test_02_idle_client_stops_nobody(server):
+    """A client is served while another is connected and has said nothing."""
+    server.connect()
+    echo(server.connect(), b"and me?")
+
+
+@claim("02.3", points=7)
+def test_02_client_between_frames_stops_nobody(server):
+    """Two clients take turns, each idle while the other is served."""
+    one, other = server.connect(), server.connect()
+    for number in range(10):
+        echo(one, b"one %d" % number)
+        echo(other, b"other %d" % number)
+
+
+# 02.4 nobody waits for a client that is slow
+
+
+@claim("02.4", points=8)
+def test_02_stalled_reader_stops_nobody(server, rng):
+    """A client is served while another does not take its reply; that one gets it later, exactly."""
+    body = rng.randbytes(12 * MIB)
+    stalled = server.connect("stalled", rcvbuf=SMALL_WINDOW)
+    stalled.send_frame(body)
+    until_read(stalled)
+    live = server.connect("live")
+    for number in range(10):
+        echo(live, b"live %d" % number)
+    stalled.expect_frame(body)
+    echo(stalled, b"awake")
+
+
+@claim("02.4", points=7)
+def test_02_two_large_frames_at_once(server, rng):
+    """Two large frames whose pieces arrive in turns, and are read in turns, do not mix."""
+    bodies = [rng.randbytes(2 * MIB), rng.randbytes(2 * MIB)]
+    clients = [server.connect(), server.connect()]
+    frames = [wire.encode(body) for body in bodies]
+    piece = 64 << 10
+    for start in range(0, len(frames[0]), piece):
+        for client, frame in zip(clients, frames):
+            client.send(frame[start : start + piece])
+    for client, body in zip(clients, bodies):
+        client.expect_frame(body)
+
+
+# 02.5 any number of clients
+
+
+@claim("02.5", points=10)
+def test_02_fifty_clients_byte_by_byte(server, rng):
+    """Fifty clients send their frames one byte in turn; each gets its own back."""
+    bodies = [rng.randbytes(10) for _ in range(50)]
+    clients = [server.connect() for _ in bodies]
+    frames = [wire.encode(body) for body in bodies]
+    for offset in range(len(frames[0])):
+        for client, frame in zip(clients, frames):
+            client.send(frame[offset : offset + 1])
+        until_read(clients[-1])
+    for client, body in zip(clients, bodies):
+        client.expect_frame(body)
+
+
+@claim("02.5", points=9)
+def test_02_stalled_clients_beside_live_ones(server, rng):
+    """Twenty stalled senders and five stalled readers delay none of ten live clients."""
+    frame = wire.encode(b"half of this stays away")
+    for number in range(20):
+        server.connect().send(frame[: number % len(frame)])
+    body = rng.randbytes(12 * MIB)
+    readers = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(5)]
+    for reader in readers:
+        reader.send_frame(body)
+    live = [server.connect() for _ in range(10)]
+    for number in range(5):
+        for client in live:
+            echo(client, b"turn %d" % number)
+    for reader in readers:
+        reader.expect_frame(body)
+
+
+@claim("02.5", points=10)
+def test_02_thousand_connections_leave_nothing_behind(server):
+    """After a thousand connections one after another the server holds no descriptor more."""
+    for _ in range(4):  # so that this is about many clients, not about one at a time
+        echo(server.connect(), b"here")
+    base = server.process.descriptors().total
+    for number in range(1000):
+        client = server.connect("guest")
+        if number % 50 == 0:
+            echo(client, b"hello")
+        client.close()
+    last = server.connect("last")
+    echo(last, b"hello")
+    last.close()
+    if not eventually(server, lambda: server.process.descriptors().total <= base):
+        more = server.process.descriptors().total - base
+        text = f"{more} descriptors more are open than before 1,000 clients came and went"
+        raise Failure(text, hint="descriptor-leak")
+
+
+@claim("02.5", points=6)
+def test_02_descriptor_used_again_has_a_clean_state(server, rng):
+    """A client gets none of what a client before it, with the same descriptor, left unfinished."""
+    for _ in range(4):
+        echo(server.connect(), b"here")
+    for _ in range(10):
+        sender = server.connect("sender")
+        sender.send(wire.header(100) + b"x" * 50)
+        until_read(sender)
+        sender.reset()
+        echo(server.connect("next"), rng.randbytes(20))
+        reader = server.connect("reader", rcvbuf=SMALL_WINDOW)
+        reader.send_frame(rng.randbytes(4 * MIB))
+        until_read(reader)
+        reader.reset()
+        echo(server.connect("next"), rng.randbytes(20))
+
+
+@claim("02.5", points=5, chapters="02", native=True)
+def test_02_sleeps_when_nothing_moves(server):
+    """With ten idle clients the server leaves most of the processor to others."""
+    for _ in range(10):
+        echo(server.connect(), b"and now nothing")
+    share = cpu_share(server, BUSY_SHARE)
+    if share > BUSY_SHARE:
+        text = f"with nothing to do the server uses {share:.0%} of a processor"
+        raise Failure(text, hint="busy-sweep")

@@ -1,0 +1,96 @@
+"""What a claim can find out about a server without asking it: what it has read, what it costs.
+
+All of it comes from /proc. Where the kernel does not tell, the functions say so by their result;
+none of them fails a server.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
+
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Looks until the condition holds, at most for `seconds`. Whether it does."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() >= end:
+            return False
+        time.sleep(LOOK_AGAIN)
+    return True
+
+
+def eventually(server, condition: Callable[[], bool]) -> bool:
+    """Looks until the condition holds, as long as a wait for this server may take."""
+    if wait_until(condition, server.patience.seconds):
+        return True
+    server.patience.expired()
+    return False
+
+
+def unread_bytes(client) -> int | None:
+    """How many bytes of this client wait in the server's socket; None when that is closed.
+
+    proc(5): in /proc/net/tcp the fields are local address, remote address, state, tx:rx queue, all
+    in hexadecimal.
+    """
+    with socket.socket(fileno=os.dup(client.fileno())) as ours:
+        try:
+            here, there = ours.getsockname()[1], ours.getpeername()[1]
+        except OSError:  # reset by the server
+            return None
+    ends = (f":{there:04X}", f":{here:04X}")
+    for table in _TABLES:
+        if not table.exists():
+            continue
+        for line in table.read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[1].endswith(ends[0]) and fields[2].endswith(ends[1]):
+                return int(fields[4].split(":")[1], 16)
+    return None
+
+
+def until_read(client, seconds: float = 0.3) -> bool:
+    """Waits until the server has read everything this client has sent, or has closed. Whether so.
+
+    For a claim about pieces that arrive one after the other: without it the kernel may join them,
+    and a server that takes one read for one message would pass.
+    """
+    return wait_until(lambda: not unread_bytes(client), seconds)
+
+
+def until_asleep(server, seconds: float = 0.5) -> bool:
+    """Waits until the server's main thread waits for something. Whether it does."""
+    stat = Path(f"/proc/{server.process.pid}/stat")
+    return wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", seconds)
+
+
+def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 4) -> float:
+    """The part of one processor that the server uses: 0.02 is 2 %.
+
+    Measured over `seconds`, and again up to `tries` times as long as it is over `limit`: what the
+    server still had to do, or a neighbour's noise, is over by then.
+    """
+    share = 0.0
+    for _ in range(tries):
+        before, start = server.process.cpu_seconds(), time.monotonic()
+        time.sleep(seconds)
+        share = (server.process.cpu_seconds() - before) / (time.monotonic() - start)
+        if share <= limit:
+            break
+    return share
+
+
+def cpu_of(server, work: Callable[[], None]) -> float:
+    """CPU seconds that the server spends while `work` is done."""
+    before = server.process.cpu_seconds()
+    work()
+    return server.process.cpu_seconds() - before
+
