@@ -19,6 +19,27 @@ ALL_BYTES = bytes(range(256))
 MIB = 1 << 20
 USAGE_SECONDS = 10  # for a program that has nothing to do but to say what is wrong
 
+# What a general hint means in a claim, see plugin.claim.
+NO_REUSE = {"died-at-start": "port-still-in-use"}
+LENGTH = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), "length-byte-lost")
+TOO_LONG = dict.fromkeys(("not-closed", "extra-bytes"), "length-not-refused")
+PIECES = {
+    **dict.fromkeys(("silence", "stalled-reply", "not-taken"), "waits-for-more"),
+    **dict.fromkeys(
+        ("wrong-header", "wrong-body", "closed-early", "closed-in-reply", "reset-early"),
+        "one-read-one-message",
+    ),
+}
+PARTIAL = {"extra-bytes": "partial-frame-answered"}
+SHORT_WRITE = dict.fromkeys(
+    ("stalled-reply", "closed-early", "closed-in-reply", "wrong-body"), "short-write"
+)
+ONE_FRAME = dict.fromkeys(("silence", "closed-early", "reset-early"), "one-frame-only")
+HALF_CLOSE = dict.fromkeys(
+    ("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"
+)
+NEXT = dict.fromkeys(("silence", "connect-stuck", "connect-refused"), "server-stopped-accepting")
+
 
 def free_port() -> int:
     """A port that nobody listens on now, out of the kernel's way."""
@@ -55,7 +76,7 @@ def test_01_listens_where_told(launch):
         )
 
 
-@claim("01.1", points=4, cli=True)
+@claim("01.1", points=4, cli=True, hints=NO_REUSE)
 def test_01_restarts_at_once_on_the_same_port(launch):
     """After an end with a client connected it can be started again on the same port at once."""
     port = str(free_port())
@@ -71,7 +92,7 @@ def test_01_restarts_at_once_on_the_same_port(launch):
 
 @claim("01.1", points=2, cli=True)
 def test_01_says_what_is_wrong_at_start(run, launch):
-    """Wrong usage ends with status 2 and a usage line, a port in use with status 1 and the reason."""
+    """Wrong usage ends with status 2 and a usage line, a port in use with 1 and the reason."""
     program = run.argv[0]
     port = str(launch(("-p", str(free_port()))).address[1])
     for arguments, status, words in (
@@ -103,7 +124,7 @@ def _start_to_fail(argv):
 # 01.2 the length
 
 
-@claim("01.2", points=5)
+@claim("01.2", points=5, hints=LENGTH)
 def test_01_length_uses_all_four_bytes(launch):
     """A length of two bytes is read whole, the lower one first."""
     for size in (5, 44, 255, 256, 300, 513):
@@ -116,13 +137,13 @@ def test_01_every_byte_value(server):
     echo(server.connect(), ALL_BYTES)
 
 
-@claim("01.2", points=4)
+@claim("01.2", points=4, hints=TOO_LONG)
 def test_01_one_byte_over_the_maximum(server):
     """A frame of one byte over the maximum closes the connection, with no reply."""
     _refused(server, wire.MAX_FRAME + 1)
 
 
-@claim("01.2", points=3)
+@claim("01.2", points=3, hints=TOO_LONG)
 def test_01_length_is_unsigned(launch):
     """The lengths 0x80000000 and 0xFFFFFFFF are too long, not negative, and not zero."""
     for length in (0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0x03000000):
@@ -138,7 +159,7 @@ def _refused(server, length: int) -> None:
 # 01.3 read_full
 
 
-@claim("01.3", points=6)
+@claim("01.3", points=6, hints=PIECES)
 def test_01_frame_cut_at_every_byte(launch):
     """A frame that arrives in two pieces, cut anywhere, comes back whole."""
     frame = wire.encode(b"hello!")
@@ -148,7 +169,7 @@ def test_01_frame_cut_at_every_byte(launch):
         client.expect_frame(b"hello!")
 
 
-@claim("01.3", points=4)
+@claim("01.3", points=4, hints=PIECES)
 def test_01_frame_byte_by_byte(server):
     """A frame that arrives one byte at a time comes back whole."""
     frame = wire.encode(b"one by one")
@@ -157,7 +178,7 @@ def test_01_frame_byte_by_byte(server):
     client.expect_frame(b"one by one")
 
 
-@claim("01.3", points=6)
+@claim("01.3", points=6, hints=PARTIAL)
 def test_01_input_ends_inside_a_frame(launch):
     """Where the input ends inside a header or a body the connection is closed, with no reply."""
     frame = wire.encode(b"x" * 100)
@@ -169,7 +190,7 @@ def test_01_input_ends_inside_a_frame(launch):
         client.expect_eof()
 
 
-@claim("01.3", points=4)
+@claim("01.3", points=4, hints=PIECES)
 def test_01_frame_larger_than_a_segment(launch, rng):
     """Frames of 65,535 to 1,048,576 bytes, which no single read returns, come back whole."""
     for size in (65_535, 65_536, 70_000, 131_073, MIB):
@@ -177,7 +198,7 @@ def test_01_frame_larger_than_a_segment(launch, rng):
         launch().connect().exchange(wire.encode(body), [body])
 
 
-@claim("01.3", points=5)
+@claim("01.3", points=5, hints=PIECES)
 def test_01_largest_frame(server, rng):
     """A frame of exactly the maximum, 33,554,432 bytes, comes back whole."""
     body = rng.randbytes(MIB) * (wire.MAX_FRAME // MIB)
@@ -187,7 +208,7 @@ def test_01_largest_frame(server, rng):
 # 01.4 write_all
 
 
-@claim("01.4", points=8)
+@claim("01.4", points=8, hints=SHORT_WRITE)
 def test_01_write_interrupted_by_a_signal(server, rng):
     """A signal that interrupts a write to a slow reader loses no byte of the reply."""
     body = rng.randbytes(12 * MIB)
@@ -201,7 +222,7 @@ def test_01_write_interrupted_by_a_signal(server, rng):
     client.expect_frame(body)
 
 
-@claim("01.4", points=7)
+@claim("01.4", points=7, hints=SHORT_WRITE)
 def test_01_slow_reader(server, rng):
     """A client that begins to read late, and through a small window, gets its reply exactly."""
     body = rng.randbytes(8 * MIB)
@@ -215,9 +236,9 @@ def test_01_slow_reader(server, rng):
 # 01.5 one client's frames
 
 
-@claim("01.5", points=4)
+@claim("01.5", points=4, hints=ONE_FRAME)
 def test_01_many_frames_on_one_connection(server, rng):
-    """A hundred frames, each sent after the reply to the one before, come back on one connection."""
+    """A hundred frames on one connection, each sent after the last reply, come back."""
     client = server.connect()
     for number in range(100):
         echo(client, rng.randbytes(number))
@@ -232,7 +253,7 @@ def test_01_frames_in_one_segment(server):
     client.expect_frames(bodies)
 
 
-@claim("01.5", points=3)
+@claim("01.5", points=3, hints=ONE_FRAME)
 def test_01_empty_frames(server):
     """A frame with no body gets a reply with no body."""
     client = server.connect()
@@ -241,7 +262,7 @@ def test_01_empty_frames(server):
     echo(client, b"not empty")
 
 
-@claim("01.5", points=4)
+@claim("01.5", points=4, hints=HALF_CLOSE)
 def test_01_half_close_with_replies_owed(server, rng):
     """A client that sends frames and half-closes at once gets every reply; then it is closed."""
     bodies = [rng.randbytes(size) for size in (1, 500, 0, 30_000, 7)]
@@ -260,7 +281,7 @@ def _next_is_served(server) -> None:
     client.close()
 
 
-@claim("01.6", points=4)
+@claim("01.6", points=4, hints=NEXT)
 def test_01_next_client_after_each_way_of_leaving(server):
     """Whatever state a client leaves in, the next one is served."""
     frame = wire.encode(b"hello")
@@ -273,7 +294,7 @@ def test_01_next_client_after_each_way_of_leaving(server):
             _next_is_served(server)
 
 
-@claim("01.6", points=3)
+@claim("01.6", points=3, hints=NEXT)
 def test_01_twenty_clients_one_after_another(server, rng):
     """Twenty clients are served one after the other."""
     for _ in range(20):
@@ -283,7 +304,7 @@ def test_01_twenty_clients_one_after_another(server, rng):
         client.expect_eof()
 
 
-@claim("01.6", points=4)
+@claim("01.6", points=4, hints=NEXT)
 def test_01_peer_is_gone_before_its_reply(server):
     """A reply to a peer that is gone does not end the server by SIGPIPE."""
     _next_is_served(server)
@@ -296,7 +317,7 @@ def test_01_peer_is_gone_before_its_reply(server):
     _next_is_served(server)
 
 
-@claim("01.6", points=3)
+@claim("01.6", points=3, hints=NEXT)
 def test_01_reset_in_the_middle_of_a_reply(server, rng):
     """A client that resets while its reply is being sent takes nobody else with it."""
     client = server.connect(rcvbuf=16 << 10)
@@ -306,7 +327,7 @@ def test_01_reset_in_the_middle_of_a_reply(server, rng):
     _next_is_served(server)
 
 
-@claim("01.6", points=3)
+@claim("01.6", points=3, hints=NEXT)
 def test_01_client_gone_before_it_was_accepted(server):
     """Clients that connect and reset before they are accepted do not end the server."""
     _next_is_served(server)
@@ -342,7 +363,7 @@ def _stops(server, number: signal.Signals) -> None:
     server.process.signal(number)
     status = server.process.wait(5)
     if status is None:
-        raise Failure(f"5 s after {number.name} the server still runs", hint="does-not-stop")
+        raise Failure(f"5 s after {number.name} the server still runs", hint="not-ended")
     if not server.process.describe().startswith("exited with status 0"):
         text = f"after {number.name} the server did not exit with status 0"
         raise Failure(text, hint="wrong-exit")

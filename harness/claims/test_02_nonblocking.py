@@ -17,6 +17,18 @@ MIB = 1 << 20
 SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
 BUSY_SHARE = 0.5  # of a processor; a sweep that sleeps a millisecond a turn takes a few percent
 
+# What a general hint means in a claim, see plugin.claim.
+SHORT_WRITE = dict.fromkeys(
+    ("stalled-reply", "closed-early", "closed-in-reply", "wrong-body", "wrong-header"),
+    "short-write",
+)
+BLOCKED = dict.fromkeys(("silence", "connect-stuck", "not-taken"), "blocked-by-another")
+MANY = dict.fromkeys(("silence", "connect-stuck"), "table-too-small")
+CLEAN = {
+    **dict.fromkeys(("wrong-header", "wrong-body", "extra-bytes"), "state-left-behind"),
+    "silence": "table-too-small",
+}
+
 
 def echo(client, body: bytes) -> None:
     client.send_frame(body)
@@ -51,7 +63,7 @@ def test_02_largest_frame_twice(server, rng):
 # 02.2 a short write is resumed
 
 
-@claim("02.2", points=8)
+@claim("02.2", points=8, hints=SHORT_WRITE)
 def test_02_short_write_is_resumed(server, rng):
     """A reply that the kernel takes in several parts arrives once, whole and in order."""
     body = rng.randbytes(16 * MIB)
@@ -65,7 +77,7 @@ def test_02_short_write_is_resumed(server, rng):
     client.expect_frame(body)
 
 
-@claim("02.2", points=7)
+@claim("02.2", points=7, hints=SHORT_WRITE)
 def test_02_frame_after_a_short_write(server, rng):
     """After a reply that took several writes the next frames are read and answered as ever."""
     bodies = [rng.randbytes(size) for size in (12 * MIB, 5, 6 * MIB, 0)]
@@ -82,14 +94,14 @@ def test_02_frame_after_a_short_write(server, rng):
 # 02.3 nobody waits for a client that is silent
 
 
-@claim("02.3", points=8)
+@claim("02.3", points=8, hints=BLOCKED)
 def test_02_idle_client_stops_nobody(server):
     """A client is served while another is connected and has said nothing."""
     server.connect()
     echo(server.connect(), b"and me?")
 
 
-@claim("02.3", points=7)
+@claim("02.3", points=7, hints=BLOCKED)
 def test_02_client_between_frames_stops_nobody(server):
     """Two clients take turns, each idle while the other is served."""
     one, other = server.connect(), server.connect()
@@ -101,7 +113,7 @@ def test_02_client_between_frames_stops_nobody(server):
 # 02.4 nobody waits for a client that is slow
 
 
-@claim("02.4", points=8)
+@claim("02.4", points=8, hints=BLOCKED)
 def test_02_stalled_reader_stops_nobody(server, rng):
     """A client is served while another does not take its reply; that one gets it later, exactly."""
     body = rng.randbytes(12 * MIB)
@@ -115,7 +127,7 @@ def test_02_stalled_reader_stops_nobody(server, rng):
     echo(stalled, b"awake")
 
 
-@claim("02.4", points=7)
+@claim("02.4", points=7, hints=BLOCKED)
 def test_02_two_large_frames_at_once(server, rng):
     """Two large frames whose pieces arrive in turns, and are read in turns, do not mix."""
     bodies = [rng.randbytes(2 * MIB), rng.randbytes(2 * MIB)]
@@ -132,7 +144,7 @@ def test_02_two_large_frames_at_once(server, rng):
 # 02.5 any number of clients
 
 
-@claim("02.5", points=10)
+@claim("02.5", points=10, hints=MANY)
 def test_02_fifty_clients_byte_by_byte(server, rng):
     """Fifty clients send their frames one byte in turn; each gets its own back."""
     bodies = [rng.randbytes(10) for _ in range(50)]
@@ -146,7 +158,7 @@ def test_02_fifty_clients_byte_by_byte(server, rng):
         client.expect_frame(body)
 
 
-@claim("02.5", points=9)
+@claim("02.5", points=9, hints=MANY)
 def test_02_stalled_clients_beside_live_ones(server, rng):
     """Twenty stalled senders and five stalled readers delay none of ten live clients."""
     frame = wire.encode(b"half of this stays away")
@@ -164,7 +176,7 @@ def test_02_stalled_clients_beside_live_ones(server, rng):
         reader.expect_frame(body)
 
 
-@claim("02.5", points=10)
+@claim("02.5", points=10, hints=MANY)
 def test_02_thousand_connections_leave_nothing_behind(server):
     """After a thousand connections one after another the server holds no descriptor more."""
     for _ in range(4):  # so that this is about many clients, not about one at a time
@@ -184,7 +196,7 @@ def test_02_thousand_connections_leave_nothing_behind(server):
         raise Failure(text, hint="descriptor-leak")
 
 
-@claim("02.5", points=6)
+@claim("02.5", points=6, hints=CLEAN)
 def test_02_descriptor_used_again_has_a_clean_state(server, rng):
     """A client gets none of what a client before it, with the same descriptor, left unfinished."""
     for _ in range(4):

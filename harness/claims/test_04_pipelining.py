@@ -27,6 +27,13 @@ FRAMES_A_WRITE = 10  # at least, on average, in a burst of small frames
 HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what malloc keeps
 OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
 
+# What a general hint means in a claim, see plugin.claim.
+STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
+RESUME = dict.fromkeys(("replies-missing", "stalled-reply", "not-taken"), "stuck-after-pause")
+HALF_CLOSE = dict.fromkeys(
+    ("closed-early", "closed-in-reply", "reset-early", "replies-missing"), "replies-lost-at-eof"
+)
+
 
 def echo(client, body: bytes) -> None:
     client.send_frame(body)
@@ -41,23 +48,25 @@ def burst(client, bodies) -> None:
 
 
 @claim("04.1", points=15, native=True)
-def test_04_burst_costs_no_more_than_small_batches(server):
-    """A frame costs no more CPU when 100,000 are in flight than when 16 are."""
-    bodies = [b""] * 100_000
+def test_04_burst_costs_no_more_than_small_batches(server, rng):
+    """A frame costs no more CPU when 30,000 are in flight than when 16 are."""
+    bodies = [rng.randbytes(60)] * 30_000
+    batch, batches = bodies[:BATCH], 500
     client = server.connect()
 
     def in_batches() -> None:
-        for _ in range(0, 20_000, BATCH):
-            burst(client, bodies[:BATCH])
+        for _ in range(batches):
+            burst(client, batch)
 
-    burst(client, bodies[:1000])
-    small = cpu_of(server, in_batches) / 20_000
+    small = cpu_of(server, in_batches) / (BATCH * batches)
     for _ in range(GROWTH_TRIES):
         large = cpu_of(server, lambda: burst(client, bodies)) / len(bodies)
         if large <= BURST_RATIO * small:
             return
+        if large > 2 * BURST_RATIO * small:  # no neighbour's noise does that
+            break
     raise Failure(
-        f"a frame costs {1e6 * large:.2f} µs of CPU among 100,000, "
+        f"a frame costs {1e6 * large:.2f} µs of CPU among 30,000, "
         f"and {1e6 * small:.2f} µs when sent {BATCH} at a time",
         hint="consume-moves",
     )
@@ -100,11 +109,16 @@ def test_04_cost_grows_with_the_frames(server):
         two = cpu_of(server, lambda: burst(client, bodies))
         if two <= GROWTH * max(one, TOO_CHEAP):
             return
-    text = f"100,000 frames cost {one:.2f} s of CPU, 200,000 cost {two:.2f} s: {two / one:.1f} times"
-    raise Failure(text, hint="quadratic")
+        if two > 2 * GROWTH * max(one, TOO_CHEAP):
+            break
+    raise Failure(
+        f"100,000 frames cost {one:.2f} s of CPU, and 200,000 cost {two:.2f} s: "
+        f"{two / one:.1f} times as much",
+        hint="quadratic",
+    )
 
 
-@claim("04.2", points=6)
+@claim("04.2", points=6, hints=STARVED)
 def test_04_polite_client_beside_a_fire_hose(server, rng):
     """A client that sends a frame now and then is served beside one that sends megabytes."""
     polite = server.connect("polite")
@@ -134,7 +148,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
     echo(server.connect(), b"others are served")
 
 
-@claim("04.3", points=6)
+@claim("04.3", points=6, hints=RESUME)
 def test_04_reading_goes_on_when_the_peer_reads(server, rng):
     """A client that sends 20 MB without reading gets every reply once it reads."""
     bodies = [rng.randbytes(1000) for _ in range(20_000)]
@@ -145,7 +159,7 @@ def test_04_reading_goes_on_when_the_peer_reads(server, rng):
     echo(client, b"and on")
 
 
-@claim("04.3", points=6)
+@claim("04.3", points=6, hints=RESUME)
 def test_04_small_frames_behind_a_large_one(server, rng):
     """Small frames sent right behind a large one are answered though nothing more arrives."""
     for size in (900_000, MIB, 3 * MIB, 8 * MIB):
@@ -171,7 +185,7 @@ def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
 # 04.4 flush before close
 
 
-@claim("04.4", points=8)
+@claim("04.4", points=8, hints=HALF_CLOSE)
 def test_04_half_close_with_10000_replies_owed(server, rng):
     """A client that sends 10,000 frames and half-closes gets every reply; then it is closed."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
@@ -180,7 +194,7 @@ def test_04_half_close_with_10000_replies_owed(server, rng):
     client.expect_closed_after(owed)
 
 
-@claim("04.4", points=6)
+@claim("04.4", points=6, hints=HALF_CLOSE)
 def test_04_half_close_with_a_late_reader(server, rng):
     """Replies owed at a half-close, more than the kernel takes at once, wait for a late reader."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
@@ -205,7 +219,7 @@ def _send_all(client, bodies):
     return bodies[len(read) :]
 
 
-@claim("04.4", points=6)
+@claim("04.4", points=6, hints=HALF_CLOSE)
 def test_04_replies_before_a_frame_that_is_too_long(server, rng):
     """Replies owed in front of a frame that is too long are sent, then the connection is closed."""
     for count in (1, 100, 1000):

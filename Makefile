@@ -1,0 +1,106 @@
+# Event Loop Lab. `make` lists what there is; README.md says where to begin.
+#
+# Variables count only when they stand on make's command line, and reach Python through the
+# environment as LAB_CH, LAB_DIR ...: no quoting, and a DIR of the user's own means nothing here.
+# make ends with 2 whenever a recipe fails. For the exit status of a grade (0 full marks, 1 less,
+# 2 not judged) call python3 -m harness.grade.
+
+SHELL = /bin/sh
+.DEFAULT_GOAL = help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+given = $(if $(filter command,$(origin $1)),$(value $1))
+export LAB_CH     = $(call given,CH)
+export LAB_FROM   = $(call given,FROM)
+export LAB_DIR    = $(call given,DIR)
+export LAB_SERVER = $(call given,SERVER)
+export LAB_PORT   = $(call given,PORT)
+export LAB_T      = $(call given,T)
+export LAB_V      = $(call given,V)
+export LAB_SEED   = $(call given,SEED)
+export LAB_ARGS   = $(call given,ARGS)
+
+# The Python that has pytest, found when a recipe runs: setup may have just installed it.
+export LAB_PYTHON = $(value PYTHON)
+python = python=$$(sh harness/find-python.sh) && exec "$$python"
+
+# For what needs a chapter. The shell sees the variable, not its text.
+chapter = $(if $(LAB_CH),"$$LAB_CH",$(error which chapter? For instance: make $@ CH=03))
+
+help:
+	@sed -n 's/^##//p' Makefile
+
+##  The first evening
+##    make setup               installs what is missing (Debian, Ubuntu)
+##    make grade               a board of all chapters
+##    make grade CH=03         grades chapters/03-*, and says what to do next
+##      T=03.2                 only what grades that TODO, or the tests with that name
+##      V=1                    every failure in full
+##      FROM=solutions         grades the solution instead, or DIR=path another directory,
+##      SERVER='cmd {port}'    or any server; with PORT=1234 one that has a fixed port
+##    make run CH=03 ARGS=-v   builds the server and runs it
+##    make demo CH=03          shows the problem that the chapter is about
+##    make memcheck CH=03      grades it under valgrind: memory and descriptors
+##
+##  With the solutions
+##    make diff CH=03          the chapter against its solution
+##    make lesson CH=03        the solution of 02 against that of 03
+##
+##  Working on the lab
+##    make test                the lab's own tests; TESTARGS='-k name' selects
+##    make skeletons           writes chapters/ anew from solutions/
+##    make format, make lint   clang-format; warnings of gcc and clang, cppcheck
+##    make clean               removes build/
+
+setup:
+	@sh harness/setup.sh
+
+grade:
+	@$(python) -m harness.grade
+
+memcheck:
+	@$(python) -m harness.grade --memcheck
+
+run:
+	@$(python) -m harness.build
+
+demo:
+	@$(python) -m harness.demo $(chapter)
+
+diff:
+	@$(python) -m harness.skeleton diff $(chapter)
+
+lesson:
+	@$(python) -m harness.skeleton lesson $(chapter)
+
+skeletons:
+	@$(python) -m harness.skeleton write
+
+test:
+	@$(python) -m pytest harness/selftest -n 2 $(call given,TESTARGS)
+
+clean:
+	rm -rf build
+	find harness -name __pycache__ -prune -exec rm -rf {} +
+
+SOURCES = $(wildcard solutions/*/*.[ch])
+HARNESS_C = $(wildcard harness/*/*.[ch])
+SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
+WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
+
+format:
+	@clang-format -i $(SOURCES) $(HARNESS_C)
+	@$(python) -m harness.skeleton write
+
+lint:
+	@mkdir -p build
+	@for compiler in gcc clang; do for server in $(SERVERS); do \
+	    $$compiler $(WARNINGS) $$server*.c -o build/lint || exit 1; done; done
+	@clang-format --dry-run -Werror $(SOURCES) $(HARNESS_C)
+	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
+	for server in $(SERVERS); do \
+	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
+	        --inline-suppr $$server || exit 1; done
+
+.PHONY: help setup grade memcheck run demo diff lesson skeletons test clean format lint

@@ -1,0 +1,192 @@
+"""Compiles a directory of C into one server, and keeps the binary until the sources change.
+
+    compile_server(source, binary)    one compiler command, no cache
+    cached_server(source)             the same, kept under build/bin
+
+    python3 -m harness.build          builds what CH, FROM, DIR name and becomes it (make run)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.course import ROOT, UnknownChapter, find
+from harness.target import WrongUsage, resolve, setting
+
+FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
+COMPILERS = ("gcc", "clang", "cc")
+COMPILE_SECONDS = 60
+MEMORY_BYTES = 4 << 30  # a compiler that is led astray must not take the machine with it
+OUTPUT_BYTES = 256 << 20
+MESSAGE_LINES = 60
+CACHE = ROOT / "build" / "bin"
+
+
+class BuildFailed(Exception):
+    """The sources do not become a server. `str()` is what the student is shown."""
+
+
+class NoCompiler(Exception):
+    """This machine has no C compiler: nobody's submission is to blame."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """`warnings` is what the compiler said although it succeeded ("" if nothing)."""
+
+    binary: Path
+    warnings: str
+
+
+def find_compiler() -> list[str]:
+    """The words of the compiler's command: $CC, else the first of COMPILERS. Raises NoCompiler."""
+    wanted = shlex.split(os.environ.get("CC", ""))
+    if wanted and shutil.which(wanted[0]):
+        return wanted
+    if wanted:
+        raise NoCompiler(f"no C compiler found: CC is {wanted[0]!r}, and there is no such command")
+    for name in COMPILERS:
+        if shutil.which(name):
+            return [name]
+    raise NoCompiler("no C compiler found: looked for gcc, clang and cc; `make setup` installs gcc")
+
+
+def compile_server(
+    source: Path,
+    binary: Path,
+    *,
+    compiler: list[str] | None = None,
+    extra_flags: tuple[str, ...] = (),
+) -> Compiled:
+    """Compiles all *.c of `source` with one command. The binary appears at once, or not at all.
+
+    Raises BuildFailed with the compiler's message, NoCompiler.
+    """
+    command = [*(compiler or find_compiler()), *FLAGS, *extra_flags, *_sources(source)]
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=binary.parent) as scratch:
+        product = Path(scratch).resolve() / "server"
+        status, message = _run_compiler([*command, "-o", str(product)], source)
+        if status is None:
+            raise BuildFailed(f"the compiler took longer than {COMPILE_SECONDS} s")
+        if status != 0 or not product.exists():
+            raise BuildFailed(shorten(message) or f"the compiler ended with status {status}")
+        os.replace(product, binary)
+    return Compiled(binary, message)
+
+
+def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compiled:
+    """compile_server() into CACHE, unless these sources were compiled before. Raises as it does."""
+    compiler = find_compiler()
+    digest = _digest([*compiler, *FLAGS, *extra_flags], source)
+    label = re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
+    binary = CACHE / f"{label}-{digest or 'unread'}" / "server"
+    notes = binary.with_name("warnings")
+    if digest and binary.exists() and notes.exists():
+        return Compiled(binary, notes.read_text())
+    compiled = compile_server(source, binary, compiler=compiler, extra_flags=extra_flags)
+    notes.write_text(compiled.warnings)
+    return compiled
+
+
+def shorten(message: str, lines: int = MESSAGE_LINES) -> str:
+    """The first `lines` lines, and how many more there were."""
+    kept = message.rstrip().splitlines()
+    if len(kept) <= lines:
+        return "\n".join(kept)
+    return "\n".join([*kept[:lines], f"... and {len(kept) - lines} more lines"])
+
+
+def _sources(source: Path) -> list[str]:
+    """Names of the *.c files, so that messages read conn.c:12. Raises BuildFailed if none."""
+    names = sorted(path.name for path in source.glob("*.c") if path.is_file())
+    if not names:
+        raise BuildFailed(f"there are no .c files in {source}")
+    return [f"./{name}" if name.startswith("-") else name for name in names]
+
+
+def _digest(command: list[str], source: Path) -> str | None:
+    """A hash of the command and all that the sources include; None if they cannot be read.
+
+    Preprocessing finds headers wherever they are, and takes a tenth of the time of compiling.
+    """
+    with tempfile.TemporaryFile() as text:
+        status, _ = _run_compiler([*command, "-E", *_sources(source)], source, text)
+        if status != 0:
+            return None
+        text.seek(0)
+        digest = hashlib.sha256("\0".join(command).encode())
+        for block in iter(lambda: text.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def _run_compiler(command: list[str], directory: Path, output=None) -> tuple[int | None, str]:
+    """Status (None: out of time) and messages of the compiler, which leaves no process behind.
+
+    Its standard output goes into the file `output`, else among the messages.
+    """
+    with tempfile.TemporaryFile() as messages:
+        process = subprocess.Popen(
+            command,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=output or messages,
+            stderr=messages,
+            env={**os.environ, "LC_ALL": "C"},
+            start_new_session=True,
+            preexec_fn=_limit_compiler,
+        )
+        try:
+            status = process.wait(COMPILE_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            _end_group(process)
+        messages.seek(0)
+        return status, messages.read(1 << 20).decode(errors="replace")
+
+
+def _limit_compiler() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_BYTES, OUTPUT_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_group(process: subprocess.Popen) -> None:
+    """Kills the compiler driver and its children, if any is left."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def main() -> int:
+    """Builds the server that CH, FROM or DIR name, and becomes it, with the options in ARGS."""
+    try:
+        if not setting("CH"):
+            raise WrongUsage("which chapter? For instance: make run CH=03")
+        target = resolve(find(setting("CH")), setting("FROM"), setting("DIR"))
+        compiled = cached_server(target.source)
+        options = shlex.split(setting("ARGS") or "")
+    except (WrongUsage, UnknownChapter, NoCompiler, BuildFailed, ValueError) as error:
+        print(f"run: {error}", file=sys.stderr)
+        return 2
+    print(compiled.warnings, end="", file=sys.stderr, flush=True)
+    os.execv(compiled.binary, ["server", *options])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

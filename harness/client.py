@@ -1,0 +1,251 @@
+"""A TCP client that notes what it does and says exactly how a server's answer went wrong.
+
+A client never reads a byte that no call asked for: what was not expected stays in the kernel's
+buffer, where the next call finds it.
+"""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+from contextlib import contextmanager
+from typing import Iterable, Iterator, Optional, Sequence
+
+from harness import wire
+from harness.conversation import Conversation, Step, describe_bytes
+from harness.failure import Failure, NotJudged
+from harness.patience import PATIENCE, Patience
+from harness.replies import End, Replies
+from harness.stream import REST_BYTES, REST_SECONDS, Stream
+
+__all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
+
+DESCRIPTORS = 16_384  # as many as a test with thousands of clients needs
+QUIET = 0.3  # seconds without progress after which a peer "takes no more"
+
+
+def _allow_many_descriptors() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+_allow_many_descriptors()
+
+
+class Client:
+    """One connection to the server. Every method is one step of the conversation.
+
+    What the server does wrong is raised as Failure and its step is marked; what our own side
+    lacks (descriptors, ports, memory) is raised as NotJudged. Waiting is bounded by `patience`,
+    and the wait begins anew with every byte that moves.
+    """
+
+    def __init__(
+        self,
+        address: "tuple[str, int]",
+        conversation: Conversation,
+        name: str = "A",
+        *,
+        rcvbuf: Optional[int] = None,
+        patience: Patience = PATIENCE,
+    ) -> None:
+        """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that soon is full."""
+        __tracebackhide__ = True
+        self.name = name
+        self.conversation = conversation
+        self.patience = patience
+        self._stream: Optional[Stream] = None
+        with self._step("connects"):
+            self._stream = Stream(address, patience, rcvbuf)
+
+    # Sending
+
+    def send(self, data: bytes) -> None:
+        """Sends all of `data`, and reads nothing meanwhile.
+
+        A server that answers as it reads can fill both directions with more than some 100 KB on
+        the way: use exchange() for that.
+        """
+        __tracebackhide__ = True
+        with self._step(f"sends {describe_bytes(data)}"):
+            self._open().send_all(data)
+
+    def send_frame(self, body: bytes) -> None:
+        """Sends one frame, in one call."""
+        __tracebackhide__ = True
+        with self._step(f"sends a frame of {describe_bytes(body)}"):
+            self._open().send_all(wire.encode(body))
+
+    def send_frames(self, bodies: Sequence[bytes]) -> None:
+        """Sends frames back to back, in as few calls as the kernel allows."""
+        __tracebackhide__ = True
+        data = b"".join(map(wire.encode, bodies))
+        with self._step(f"sends {_frames(len(bodies))} at once, {len(data):,} bytes"):
+            self._open().send_all(data)
+
+    def send_some(self, data: bytes, quiet: float = QUIET) -> int:
+        """Sends until all is sent or the peer took nothing for `quiet` seconds: bytes sent."""
+        __tracebackhide__ = True
+        with self._step(f"sends up to {len(data):,} bytes, as many as are taken") as step:
+            sent = self._open().send_some(data, quiet)
+            step.text += f": {sent:,}"
+            return sent
+
+    # Receiving
+
+    def expect_frame(self, body: bytes) -> None:
+        """The next frame carries exactly `body`."""
+        __tracebackhide__ = True
+        with self._step(f"waits for a frame of {describe_bytes(body)}"):
+            self._open().expect(Replies([body]))
+
+    def expect_frames(self, bodies: Iterable[bytes]) -> None:
+        """The next frames carry exactly these bodies, in this order."""
+        __tracebackhide__ = True
+        replies = Replies(bodies)
+        with self._step(f"waits for {_frames(replies.count)}"):
+            self._open().expect(replies)
+
+    def exchange(self, data: bytes, bodies: Iterable[bytes]) -> None:
+        """Sends `data` and expects these frames, both at once: neither waits for the other."""
+        __tracebackhide__ = True
+        replies = Replies(bodies)
+        text = f"sends {len(data):,} bytes while it waits for {_frames(replies.count)}"
+        with self._step(text):
+            self._open().exchange(data, replies)
+
+    def read_frame(self) -> bytes:
+        """The body of the next frame, whatever it is."""
+        __tracebackhide__ = True
+        with self._step("waits for a frame") as step:
+            stream = self._open()
+            head = stream.read_exactly(wire.HEADER, "the reply's header")
+            length = wire.declared_length(head)
+            if length > wire.MAX_FRAME:
+                text = f"the length header of the reply says {length:,}, which is over the maximum"
+                raise Failure(text, hint="wrong-header", received=head)
+            body = stream.read_exactly(length, "the reply", before=head)
+            step.text += f", and gets {describe_bytes(body)}"
+            return body
+
+    def read_some(self, limit: int) -> bytes:
+        """At least 1 and at most `limit` bytes (256 KiB at a time), as they come."""
+        __tracebackhide__ = True
+        with self._step(f"reads up to {limit:,} bytes") as step:
+            seconds = self.patience.seconds
+            came = self._open().receive(limit, seconds)
+            if isinstance(came, End):
+                raise self._open().stopped(came, seconds)
+            step.text += f", and gets {describe_bytes(came)}"
+            return came
+
+    def expect_eof(self) -> None:
+        """The server closes, by FIN or by RST, and sends nothing before."""
+        __tracebackhide__ = True
+        with self._step("waits for the server to close the connection"):
+            self._expect_end()
+
+    def expect_closed_after(self, bodies: Iterable[bytes]) -> None:
+        """Exactly these frames come, then the server closes, by FIN or by RST."""
+        __tracebackhide__ = True
+        replies = Replies(bodies)
+        text = f"waits for {_frames(replies.count)} and then for the server to close"
+        with self._step(text):
+            self._open().expect(replies)
+            self._expect_end()
+
+    def expect_nothing(self, seconds: float) -> None:
+        """For `seconds` nothing comes and the connection stays open."""
+        __tracebackhide__ = True
+        with self._step(f"expects nothing for {seconds:g} s"):
+            came = self._open().receive(REST_BYTES, seconds)
+            if isinstance(came, bytes):
+                raise self._extra(came)
+            if came is not End.SILENCE:
+                raise self._open().stopped(came, seconds)
+
+    # Ending
+
+    def half_close(self) -> None:
+        """Says that nothing more will be sent (FIN), and can still read."""
+        with self._step("half-closes: it will send no more"):
+            try:
+                self._open().socket.shutdown(socket.SHUT_WR)
+            except OSError:  # the server was faster; the next step will find out
+                pass
+
+    def close(self) -> None:
+        """Closes. What has not been read makes the kernel send a RST instead of a FIN."""
+        if self._stream is not None:
+            self.conversation.note(self.name, "closes the connection")
+            self.abandon()
+
+    def reset(self) -> None:
+        """Closes by RST: nothing that is on its way arrives."""
+        if self._stream is not None:
+            self.conversation.note(self.name, "resets the connection")
+            linger_zero = struct.pack("ii", 1, 0)
+            self._stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Closes without a word in the conversation: for cleaning up. May be called twice."""
+        if self._stream is not None:
+            self._stream.socket.close()
+            self._stream = None
+
+    def fileno(self) -> int:
+        """The socket's descriptor, for a selector."""
+        return self._open().socket.fileno()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.abandon()
+
+    # Inside: none of these notes a step
+
+    @contextmanager
+    def _step(self, text: str) -> Iterator[Step]:
+        __tracebackhide__ = True
+        step = self.conversation.note(self.name, text)
+        try:
+            yield step
+        except Failure:
+            step.failed = True
+            raise
+        except OSError as error:
+            raise NotJudged(f"{self.name} {text}: {error}") from error
+
+    def _open(self) -> Stream:
+        if self._stream is None:
+            raise RuntimeError(f"the test uses client {self.name} after closing it")
+        return self._stream
+
+    def _expect_end(self) -> None:
+        __tracebackhide__ = True
+        seconds = self.patience.seconds
+        came = self._open().receive(REST_BYTES, seconds)
+        if isinstance(came, bytes):
+            raise self._extra(came)
+        if came is End.SILENCE:
+            self.patience.expired()
+            raise Failure(f"the connection is still open after {seconds:g} s", hint="not-closed")
+
+    def _extra(self, came: bytes) -> Failure:
+        """Bytes came where none were due; waits a moment so that all of them can be shown."""
+        came += self._open().at_hand(REST_BYTES - len(came), REST_SECONDS)
+        return Failure(
+            f"{describe_bytes(came)} came that nothing had asked for",
+            hint="extra-bytes",
+            expected=b"",
+            received=came,
+        )
+
+
+def _frames(count: int) -> str:
+    return "1 frame" if count == 1 else f"{count:,} frames"

@@ -1,0 +1,96 @@
+"""What the clients of one test did, as numbered steps that a failure can show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+
+from harness.failure import printable
+
+SHOWN_BYTES = 16  # longer data is told by its size
+LINES = 16  # of a conversation, unless asked otherwise
+
+
+@dataclass
+class Step:
+    """Something that `who` did. `text` is a verb and what follows it: "sends 2 bytes: 05 00"."""
+
+    number: int
+    who: str
+    text: str
+    failed: bool = False
+
+
+class Conversation:
+    """The steps of all clients of one test, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self.steps: "list[Step]" = []
+
+    def note(self, who: str, text: str) -> Step:
+        step = Step(len(self.steps) + 1, who, text)
+        self.steps.append(step)
+        return step
+
+    def render(self, limit_lines: int = LINES) -> str:
+        """One line a step; the failing step, or else the last one, is marked with an arrow.
+
+        Neighbours that say the same are one line. What is still too long loses its middle, never
+        the marked line.
+        """
+        groups = [list(group) for _, group in groupby(self.steps, lambda s: (s.text, s.failed))]
+        if not groups:
+            return ""
+        marked = [i for i, group in enumerate(groups) if group[0].failed] or [len(groups) - 1]
+        digits = max(len(_numbers(group)) for group in groups)
+        lines: "list[str]" = []
+        last = -1
+        for index in _kept(len(groups), marked[0], limit_lines):
+            if index > last + 1:
+                left_out = sum(len(group) for group in groups[last + 1 : index])
+                lines.append(f"   {'':{digits}}  ... {_count(left_out, 'step')} left out")
+            arrow = "->" if index in marked else "  "
+            lines.append(f"{arrow} {_numbers(groups[index]):>{digits}}  {_sentence(groups[index])}")
+            last = index
+        if last < len(groups) - 1:
+            left_out = sum(len(group) for group in groups[last + 1 :])
+            lines.append(f"   {'':{digits}}  ... {_count(left_out, 'more step')}")
+        return "\n".join(lines)
+
+
+def describe_bytes(data: bytes) -> str:
+    """`2 bytes: 05 00`, with the text behind it when all of it can be printed; or just the size."""
+    size = _count(len(data), "byte")
+    if not 0 < len(data) <= SHOWN_BYTES:
+        return size
+    text = printable(data)
+    readable = f' "{text}"' if text.encode() == data else ""
+    return f"{size}: {bytes(data).hex(' ')}{readable}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _kept(groups: int, marked: int, limit: int) -> "list[int]":
+    """Which lines to show: the first few, those before the marked one, and the marked one."""
+    if groups <= limit:
+        return list(range(groups))
+    room = max(1, limit - 2)  # two lines may have to say what was left out
+    head = room // 3
+    first_of_tail = min(max(head, marked - (room - head) + 1), groups - (room - head))
+    tail = range(first_of_tail, first_of_tail + room - head)
+    return list(range(head)) + list(tail)
+
+
+def _numbers(group: "list[Step]") -> str:
+    first, last = group[0].number, group[-1].number
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _sentence(group: "list[Step]") -> str:
+    names = list(dict.fromkeys(step.who for step in group))
+    if len(names) > 1:
+        return f"each of {len(names):,} clients, {names[0]} to {names[-1]}: {group[0].text}"
+    times = f"   ({len(group):,} times)" if len(group) > 1 else ""
+    return f"{names[0]} {group[0].text}{times}"

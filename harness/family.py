@@ -1,0 +1,203 @@
+"""All the processes of one server, wherever they hid: found, measured, paused, ended.
+
+The server is started in a session of its own and with a mark in its environment. This process is
+a subreaper: when a process below it loses its parent, it becomes our child, so nothing that a
+server starts can leave our part of the process tree, and nothing outside of it is ever signalled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import signal
+import time
+from dataclasses import dataclass
+from typing import Dict, Optional
+
+from harness import proc
+from harness.failure import NotJudged
+from harness.patience import Deadline, PATIENCE
+
+MARK = "EVENT_LOOP_LAB_CHILD"
+STEP = 0.001  # seconds between two looks at processes that are about to stop or end
+KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
+
+_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
+
+
+def _adopt_orphans() -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # Our other children carry a mark as well: one without any has wiped its environment.
+    os.environ.setdefault(MARK, "harness")
+
+
+_adopt_orphans()
+_families: "Dict[int, Family]" = {}  # those that are not destroyed, by the pid of their leader
+
+
+def new_mark() -> str:
+    """A value for MARK that no other server has, in this process or another."""
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True)
+class ExitStatus:
+    """How a server ended: `code` if it exited, `signal` if that killed it; the other is None."""
+
+    code: Optional[int] = None
+    signal: Optional[int] = None
+
+    def __str__(self) -> str:
+        if self.signal is None:
+            return f"exited with status {self.code}"
+        try:
+            return f"killed by {signal.Signals(self.signal).name}"
+        except ValueError:  # most real-time signals have no name
+            return f"killed by signal {self.signal}"
+
+    @classmethod
+    def of(cls, status: int) -> "ExitStatus":
+        """From the number that waitpid(2) gives."""
+        if os.WIFSIGNALED(status):
+            return cls(signal=os.WTERMSIG(status))
+        return cls(code=os.WEXITSTATUS(status))
+
+
+class Family:
+    """The processes of the server that was started as `leader`, our child and a session leader.
+
+    The leader is not reaped before destroy(), so that its pid cannot come to mean another process.
+    """
+
+    def __init__(self, leader: int, mark: str) -> None:
+        self.leader = leader
+        self._mark = mark
+        self._reaped_cpu = 0.0
+        self.exit_status: Optional[ExitStatus] = None  # of the leader, once destroyed
+        self._seen: "set[tuple[int, int]]" = set()
+        itself = proc.read_process(leader)
+        self._started = itself.started if itself else 0
+        _families[leader] = self
+
+    def members(self) -> "list[proc.Process]":
+        """Every process of the server, also ended ones that nobody has waited for.
+
+        None after destroy().
+        """
+        if self.leader not in _families:
+            return []
+        return self._members(wiped_too=False)
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the server since its start, user and system, all processes and threads.
+
+        To the nanosecond for processes that are there; those the server has waited for count by
+        the kernel's clock ticks. Lost: children of a process that ignores SIGCHLD.
+        """
+        members = self.members()
+        return self._reaped_cpu + sum(
+            proc.cpu_seconds(member.pid) + member.reaped_cpu for member in members
+        )
+
+    def kill(self) -> None:
+        """SIGKILL to all that can be seen now; destroy() is still to be called."""
+        _kill_groups(self.members())
+
+    def pause(self) -> None:
+        """Stops every process; returns when the kernel says that all their threads have stopped."""
+        deadline = Deadline(PATIENCE.seconds)
+        told: "set[int]" = set()
+        while True:
+            pids = {member.pid for member in self.members()}
+            for pid in pids - told:
+                _signal(pid, signal.SIGSTOP)
+            if pids <= told and all(proc.stopped(pid) for pid in pids):
+                return
+            told |= pids
+            if not deadline.left():
+                raise NotJudged("the server could not be paused")
+            time.sleep(STEP)
+
+    def resume(self) -> None:
+        """Lets every process run on."""
+        for member in self.members():
+            _signal(member.pid, signal.SIGCONT)
+
+    def destroy(self) -> None:
+        """Ends and reaps every process of the server. May be called again."""
+        if self.leader not in _families:
+            return
+        deadline = Deadline(KILL_SECONDS)
+        empty_looks = 0
+        while empty_looks < 2:  # one look can miss a process that forks just then
+            members = self._members(wiped_too=len(_families) == 1)
+            empty_looks = 0 if members else empty_looks + 1
+            _kill_groups(members)
+            for member in members:
+                self._reap(member)
+            if not deadline.left():
+                raise NotJudged(f"processes of a server cannot be killed: {members}")
+            if members:
+                time.sleep(STEP)
+        del _families[self.leader]
+
+    def _members(self, wiped_too: bool) -> "list[proc.Process]":
+        processes = proc.table()
+        me = processes[os.getpid()]
+        orphans = [
+            process.pid
+            for process in processes.values()
+            if process.parent == me.pid
+            and process.pid not in _families
+            and process.session != me.session
+            and self._owns(process, wiped_too)
+        ]
+        members = proc.tree([self.leader] + orphans, processes)
+        self._seen = {(member.pid, member.started) for member in members}
+        return members
+
+    def _owns(self, orphan: proc.Process, wiped_too: bool) -> bool:
+        """Whether this child of ours, which we did not start, comes from this server."""
+        if orphan.session == self.leader or (orphan.pid, orphan.started) in self._seen:
+            return True
+        mark = proc.environment(orphan.pid, MARK)
+        if mark is not None:
+            return mark == self._mark
+        return wiped_too and orphan.started >= self._started
+
+    def _reap(self, member: proc.Process) -> None:
+        """Waits for a child of ours that has ended; its own parent does so for any other."""
+        if member.parent != os.getpid():
+            return
+        try:
+            pid, status, usage = os.wait4(member.pid, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid:
+            self._reaped_cpu += usage.ru_utime + usage.ru_stime
+        if pid == self.leader:
+            self.exit_status = ExitStatus.of(status)
+
+
+def destroy_all() -> None:
+    """Ends every server that this process has started."""
+    for family in list(_families.values()):
+        family.destroy()
+
+
+def _kill_groups(members: "list[proc.Process]") -> None:
+    """Kills whole process groups, so that nobody in them can fork away meanwhile.
+
+    A server's groups lie in sessions of its own, never in ours; kill(2) means others by 0 and -1.
+    """
+    for group in {member.group for member in members} - {0, 1, os.getpgrp()}:
+        _signal(-group, signal.SIGKILL)
+
+
+def _signal(pid: int, number: int) -> None:
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass

@@ -1,0 +1,202 @@
+"""What a claim is given: servers to talk to, and a source of chance that can be repeated."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import tempfile
+from dataclasses import asdict, dataclass, field
+from itertools import count, product
+from pathlib import Path
+
+import pytest
+
+from harness import memcheck
+from harness.client import Client
+from harness.conversation import Conversation
+from harness.failure import Failure
+from harness.patience import PATIENCE, Patience
+from harness.process import ServerProcess
+
+DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
+SLOWED = ((0, 40.0), (2, 20.0), (4, 10.0))  # patience, see patience.py, under valgrind
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the server under test is started: decided once by grade.py, the same for every claim.
+
+    `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind` is
+    the directory for its logs, None when it is not used; `sources` are the student's files.
+    """
+
+    argv: list[str]
+    mode: str = "stdout"
+    port: int | None = None
+    preload: str | None = None
+    seed: int = 1
+    valgrind: str | None = None
+    sources: list[str] = field(default_factory=list)
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)))
+
+    @classmethod
+    def load(cls, path: str) -> Run:
+        return cls(**json.loads(Path(path).read_text()))
+
+
+class Server:
+    """A running server under test. `process` measures it and sends it signals."""
+
+    def __init__(self, stage: Stage, process: ServerProcess, logs: Path | None) -> None:
+        self._stage = stage
+        self.process = process
+        self.logs = logs
+        self.clients: list[Client] = []
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.process.address
+
+    @property
+    def patience(self) -> Patience:
+        return self._stage.patience
+
+    @property
+    def conversation(self) -> Conversation:
+        return self._stage.conversation
+
+    def connect(self, name: str | None = None, rcvbuf: int | None = None) -> Client:
+        """A new client. Without a name it gets the next letter: A, B, ... Z, AA, AB, ..."""
+        __tracebackhide__ = True
+        client = Client(
+            self.address,
+            self._stage.conversation,
+            name or next(self._stage.names),
+            rcvbuf=rcvbuf,
+            patience=self._stage.patience,
+        )
+        self.clients.append(client)
+        return client
+
+    def describe(self) -> str:
+        return self.process.describe()
+
+
+class Stage:
+    """What belongs to one test: its conversation, its servers, and what became of them."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.conversation = Conversation()
+        self.patience = Patience(SLOWED) if run.valgrind else PATIENCE
+        self.names = _letters()
+        self.servers: list[Server] = []
+        self.body_passed = False
+        self._ending: tuple[str, str] | None = None
+
+    def launch(
+        self, argv_extra: tuple[str, ...] = (), nofile: int = DESCRIPTORS, shim: bool = True
+    ) -> Server:
+        """Starts a server and waits until it listens. `nofile`: descriptors that it may open."""
+        __tracebackhide__ = True
+        if self.run.port is not None:
+            self._free_the_port()
+        logs = None
+        if self.run.valgrind:
+            logs = Path(tempfile.mkdtemp(dir=self.run.valgrind))
+        process = ServerProcess()
+        server = Server(self, process, logs)
+        self.servers.append(server)
+        process.start(
+            [*self.run.argv, *argv_extra],
+            mode=self.run.mode,
+            port=self.run.port,
+            nofile=nofile,
+            preload=Path(self.run.preload) if self.run.preload and shim else None,
+            wrapper=memcheck.wrapper(logs) if logs else [],
+            patience=self.patience,
+        )
+        return server
+
+    def _free_the_port(self) -> None:
+        """Where the port is fixed there is one server at a time: the one before is over."""
+        __tracebackhide__ = True
+        self.check_servers()
+        for server in self.servers:
+            server.process.destroy()
+
+    def ending(self) -> tuple[str, str]:
+        """What became of the last server, and the end of its stderr: before it was destroyed."""
+        if self._ending is None and self.servers:
+            process = self.servers[-1].process
+            return process.describe(), process.stderr.end()
+        return self._ending or ("", "")
+
+    def surprised(self) -> bool:
+        """The last server has ended, and no test had told it to."""
+        if not self.servers:
+            return False
+        process = self.servers[-1].process
+        return not process.alive() and not process.ended_by_test
+
+    def check_servers(self) -> None:
+        """After a body that passed: the servers that it did not end are still there, and clean."""
+        __tracebackhide__ = True
+        if self.servers:
+            self.conversation.note("the grader", "looks at what the server has become")
+        for server in self.servers:
+            server.process.settle()
+            if not server.process.alive() and not server.process.ended_by_test:
+                text = f"after the last step the server was gone: {server.describe()}"
+                raise Failure(text, hint="server-died")
+        if self.run.valgrind:
+            for server in self.servers:
+                memcheck.check(server.process, server.logs, self.run.sources)
+
+    def clear(self) -> None:
+        """Ends everything, whatever happened."""
+        self._ending = self.ending()
+        for server in self.servers:
+            for client in server.clients:
+                client.abandon()
+            server.process.destroy()
+
+
+def _letters():
+    """A, B, ... Z, AA, AB, ..."""
+    for length in count(1):
+        for letters in product(string.ascii_uppercase, repeat=length):
+            yield "".join(letters)
+
+
+@pytest.fixture
+def launch(request):
+    """launch(argv_extra=(), nofile=4096, shim=True) -> Server, for tests that start their own."""
+    stage = request.node.lab_stage
+    yield stage.launch
+    try:
+        if stage.body_passed:
+            stage.check_servers()
+    finally:
+        stage.clear()
+
+
+@pytest.fixture
+def server(launch):
+    """A started server of its own for every test."""
+    return launch()
+
+
+@pytest.fixture
+def rng(request):
+    """Chance that is the same for every run with the same SEED."""
+    return random.Random(f"{request.config.lab_run.seed} {request.node.name}")
+
+
+@pytest.fixture
+def run(request):
+    """How the server is started, for a claim that has to start it by itself."""
+    return request.config.lab_run

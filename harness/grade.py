@@ -1,0 +1,251 @@
+"""Grades a chapter, or all of them: builds the server, runs the claims, prints and saves the result.
+
+Exit status: 0 full marks, 1 less, 2 not judged (or wrong usage). `make grade` turns every status
+but 0 into 2; whoever needs the difference calls `python3 -m harness.grade --chapter 03`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from harness import build, course, memcheck, report, results, runner, scoring
+from harness.course import ROOT, Chapter, UnknownChapter
+from harness.fixtures import Run
+from harness.scoring import Claim, Grade, Outcome
+from harness.shim import shim_library
+from harness.target import Target, WrongUsage, resolve, setting
+
+RESULTS = ROOT / "build" / "results"
+SEED = 1  # unless one is given: a grade is the same every time
+LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options; what is not given comes from the Makefile's variables."""
+    parser = argparse.ArgumentParser(prog="grade", description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--chapter", metavar="NN", default=setting("CH"), help="default: a board of all")
+    add("--from", dest="origin", metavar="TREE", default=setting("FROM"), help="or solutions")
+    add("--dir", metavar="PATH", default=setting("DIR"), help="a directory of C instead")
+    add("--server", metavar="CMD", default=setting("SERVER"), help="a command with {port} instead")
+    add("--port", metavar="N", default=setting("PORT"), help="the port CMD listens on, if fixed")
+    add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
+    add("--verbose", action="store_true", default=setting("V") not in (None, "0"))
+    add("--memcheck", action="store_true", help="run the server under valgrind")
+    add("--seed", metavar="N", default=setting("SEED"), help=f"of what is random, default {SEED}")
+    add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
+    add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
+    add("--limit", metavar="S", default=None, help="seconds for all tests of a chapter together")
+    add("--claims", type=Path, default=scoring.CLAIMS, help=argparse.SUPPRESS)
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    try:
+        return run(parse(sys.argv[1:] if arguments is None else arguments))
+    except (WrongUsage, UnknownChapter, build.NoCompiler) as error:
+        print(f"grade: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\ngrade: stopped; nothing is left running", file=sys.stderr)
+    except Exception:  # never the student's fault, and never shown as a traceback
+        log = RESULTS / "harness-fault.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_text(traceback.format_exc())
+        print(f"grade: not judged, the lab itself failed; details: {_short(log)}", file=sys.stderr)
+    return 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Grades what the options name and prints it. Returns the exit status."""
+    for name in ("seed", "jobs", "limit"):
+        text = getattr(options, name)
+        if text is not None and not text.isdigit():
+            raise WrongUsage(f"{name.upper()}={text}: that is not a whole number")
+    if options.memcheck and memcheck.missing():
+        raise WrongUsage("valgrind is not installed; `make setup` installs it")
+    look = _look(options)
+    if options.chapter is None:
+        return board(options, look)
+    target = resolve(
+        course.find(options.chapter), options.origin, options.dir, options.server, options.port
+    )
+    grade = grade_target(target, options)
+    print(report.chapter(grade, look))
+    return grade.status
+
+
+def board(options: argparse.Namespace, look: report.Look) -> int:
+    """A line a chapter, as each is graded. Returns the exit status for all of them."""
+    given = [n for n in ("dir", "server", "port", "only", "results") if getattr(options, n)]
+    if given or options.memcheck:
+        what = "memcheck" if options.memcheck else {"only": "T"}.get(given[0], given[0].upper())
+        raise WrongUsage(f"{what} needs a chapter too, for instance CH=01")
+    print("Event Loop Lab")
+    verdicts = set()
+    for chapter in course.CHAPTERS:
+        try:
+            grade = grade_target(resolve(chapter, options.origin), options)
+        except WrongUsage as error:
+            verdicts.add(scoring.NOT_JUDGED)
+            print(f"  {error}", flush=True)
+        else:
+            verdicts.add(grade.verdict)
+            print(report.board_line(grade, look), flush=True)
+    print("\n  make grade CH=NN shows one of them in full")
+    if scoring.FAILED in verdicts:
+        return 1
+    return 2 if scoring.NOT_JUDGED in verdicts else 0
+
+
+def grade_target(target: Target, options: argparse.Namespace) -> Grade:
+    """Builds the target, runs its claims and writes the result. Raises WrongUsage, NoCompiler."""
+    start = time.monotonic()
+    kind = "memcheck" if options.memcheck else "grade"
+    name = target.chapter.number
+    name += "-memcheck" if options.memcheck else ""
+    name += "-selected" if options.only else ""
+    file = options.results or RESULTS / f"{name}.json"
+    grade = Grade(
+        chapter=target.chapter,
+        subject=target.subject,
+        source=target.source,
+        seed=int(options.seed or SEED),
+        selected=options.only,
+        memcheck=options.memcheck,
+        again=f"make {kind} {target.words}",
+    )
+    grade.outcomes = _outcomes(target, options)
+    command = _build(target, grade)
+    if command:
+        _run(grade, command, target, options, file.with_suffix(".log"))
+    grade.seconds = time.monotonic() - start
+    results.write(grade, file)
+    return grade
+
+
+def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
+    """What is to be judged, and what each is worth. Raises WrongUsage if nothing is."""
+    chapter = target.chapter.number
+    claims = scoring.holding(scoring.load(options.claims), chapter)
+    if target.command:
+        claims = [claim for claim in claims if not claim.cli]
+    if options.memcheck:
+        claims = [claim for claim in claims if not claim.native]
+    if not claims:
+        raise WrongUsage(f"there are no tests for chapter {chapter}")
+    worth = scoring.worths(claims, chapter)
+    selected = scoring.select(claims, options.only) if options.only else claims
+    if not selected:
+        known = ", ".join(dict.fromkeys(claim.number for claim in claims))
+        wrong = f"T={options.only}: chapter {chapter} has no such TODO and no such test"
+        raise WrongUsage(f"{wrong}; the TODOs are {known}")
+    return [Outcome(claim, worth[claim.name]) for claim in selected]
+
+
+def _build(target: Target, grade: Grade) -> list[str]:
+    """The command that starts the server, [] if it does not compile. Raises NoCompiler."""
+    if target.source is None:
+        return list(target.command)
+    try:
+        compiled = build.cached_server(target.source)
+    except build.BuildFailed as error:
+        grade.built, grade.problem, grade.outcomes = False, str(error), []
+        return []
+    grade.warnings = compiled.warnings
+    return [str(compiled.binary), *LAB_OPTIONS]
+
+
+def _run(
+    grade: Grade, command: list[str], target: Target, options: argparse.Namespace, log: Path
+) -> None:
+    """Runs the claims of `grade.outcomes` and notes what became of each."""
+    by_name = {outcome.claim.name: outcome for outcome in grade.outcomes}
+    claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
+    progress = Progress(len(claims))
+
+    def found(name: str, verdict: str, detail: dict) -> None:
+        by_name[name].verdict, by_name[name].detail = verdict, detail
+        progress.tell(verdict)
+
+    alone = target.port is not None or len(claims) == 1
+    grade.log = Path(_short(log))
+    try:
+        grade.problem = runner.run_claims(
+            claims,
+            _how(grade, command, target),
+            jobs=0 if alone else int(options.jobs),
+            log=log,
+            found=found,
+            seconds=_limit(options),
+        )
+    finally:
+        progress.clear()
+
+
+def _how(grade: Grade, command: list[str], target: Target) -> Run:
+    return Run(
+        argv=command,
+        mode="port" if target.command else "stdout",
+        port=target.port,
+        preload=str(shim_library()),
+        seed=grade.seed,
+        valgrind="" if grade.memcheck else None,
+        sources=[path.name for path in target.source.glob("*.[ch]")] if target.source else [],
+    )
+
+
+def _limit(options: argparse.Namespace) -> int:
+    if options.limit is not None:
+        return int(options.limit)
+    return runner.TOTAL_SECONDS * (runner.SLOWER if options.memcheck else 1)
+
+
+class Progress:
+    """One line that is written over and over; nothing at all when stdout is not a terminal."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._over = 0
+        self._failed = 0
+        self._shown = sys.stdout.isatty()
+        self._print()
+
+    def tell(self, verdict: str) -> None:
+        self._over += 1
+        self._failed += verdict == scoring.FAILED
+        self._print()
+
+    def _print(self) -> None:
+        if self._shown:
+            failed = f", {self._failed} failed" if self._failed else ""
+            print(f"\r\033[K  {self._over} of {self._total} tests{failed}", end="", flush=True)
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r\033[K", end="", flush=True)
+
+
+def _look(options: argparse.Namespace) -> report.Look:
+    terminal = sys.stdout.isatty()
+    columns = shutil.get_terminal_size().columns if terminal else 80
+    colour = terminal and not os.environ.get("NO_COLOR")
+    return report.Look(max(60, min(columns, report.WIDEST)), colour, options.verbose)
+
+
+def _short(path: Path) -> str:
+    """The path as one would type it from the lab's directory."""
+    path = path.resolve()
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""A server under valgrind: how it is started, and what valgrind's logs say against it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.failure import Failure
+
+STOP_SECONDS = 30  # valgrind looks for leaks within them
+SHOWN_LINES = 12
+PREFIX = re.compile(r"^==\d+== ?", re.M)
+FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
+PLACE = re.compile(r"\(([^():]+):\d+\)$")
+NOISE = re.compile(r"FILE DESCRIPTORS: ")
+LEAK = re.compile(r"(?:definitely|indirectly|possibly) lost in loss record")
+
+
+def missing() -> bool:
+    return shutil.which("valgrind") is None
+
+
+def wrapper(logs: Path) -> list[str]:
+    """The command in front of the server's. Every process of it writes LOGS/PID.log.
+
+    Plain logs, since the XML of valgrind before 3.21 says nothing of descriptors.
+    """
+    return [
+        "valgrind",
+        "--leak-check=full",
+        "--show-leak-kinds=all",
+        "--errors-for-leak-kinds=definite,indirect,possible",
+        "--track-fds=yes",
+        f"--log-file={logs}/%p.log",
+    ]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One report of valgrind. `kind` is the key of a hint, `text` the report itself."""
+
+    kind: str
+    text: str
+
+
+def check(process, logs: Path, sources: Iterable[str]) -> None:
+    """Ends the server politely, reads its logs, and raises Failure for what they report."""
+    __tracebackhide__ = True
+    if not _stopped(process):
+        text = f"it did not end within {STOP_SECONDS} s of SIGTERM, so leaks cannot be seen"
+        raise Failure(text, hint="not-ended")
+    faults = []
+    for log in sorted(logs.glob("*.log")):
+        found = read_log(log.read_text(errors="replace"), set(sources))
+        if log.stem != str(process.pid):  # a child shares what its parent owns and may leave it
+            found = [fault for fault in found if fault.kind == "memory-fault"]
+        faults += found
+    if faults:
+        more = "" if len(faults) == 1 else f"{len(faults)} reports, the first: "
+        raise Failure(f"valgrind: {more}{faults[0].text}", hint=faults[0].kind)
+
+
+def _stopped(process) -> bool:
+    """Asks it to end, every second: how fast it obeys a single signal is another claim's matter."""
+    for _ in range(STOP_SECONDS):
+        if not process.alive() or process.stop_gently(1.0) is not None:
+            return True
+    return False
+
+
+def read_log(log: str, sources: set[str]) -> list[Fault]:
+    """The faults in valgrind's log, in its order. Frames outside `sources` are left out."""
+    faults = []
+    for block in PREFIX.sub("", log).split("\n\n"):
+        lines = [line for line in block.splitlines() if line and not NOISE.match(line)]
+        kind = _kind(lines)
+        if kind:
+            faults.append(Fault(kind, "\n".join(_shown(lines, sources))))
+    return faults
+
+
+def _kind(lines: list[str]) -> str | None:
+    """Which fault a block of the log is about, None if about none."""
+    if not any(FRAME.match(line) for line in lines):
+        return None
+    if lines[0].startswith("Process terminating") or "still reachable" in lines[0]:
+        return None
+    if lines[0].startswith("Open "):
+        return "open-descriptor"
+    return "memory-leak" if LEAK.search(lines[0]) else "memory-fault"
+
+
+def _shown(lines: list[str], sources: set[str]) -> list[str]:
+    """The lines worth reading: titles, and the frames that are in the student's files."""
+    mine = [line for line in lines if not FRAME.match(line) or _file(line) in sources]
+    if not any(FRAME.match(line) for line in mine):
+        mine = lines
+    shown = [FRAME.sub(r"  in \1", line) for line in mine][:SHOWN_LINES]
+    return [re.sub(r" in loss record .*", "", line) for line in shown]
+
+
+def _file(frame: str) -> str | None:
+    place = PLACE.search(frame)
+    return place[1] if place else None

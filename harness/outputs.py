@@ -1,0 +1,105 @@
+"""Both outputs of a server, drained for as long as anybody can write to them.
+
+A server may print as much as it likes and is never held up by a full pipe; the beginning and the
+end of it are kept.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import threading
+import time
+from typing import IO, Callable, Dict
+
+KEPT = 64 * 1024  # bytes, of the beginning and again of the end
+PERIOD = 0.1  # seconds between two calls of the watch function
+LAST_SECONDS = 1.0  # for what is still in the pipes at the end
+_READ = 64 * 1024  # bytes, what a pipe holds
+
+
+class Output:
+    """What was printed so far: its first bytes, its last bytes, and how many there were."""
+
+    def __init__(self) -> None:
+        self.head = b""  # at most KEPT
+        self.total = 0
+        self.closed = False  # nobody can print any more
+        self._recent = b""
+
+    @property
+    def tail(self) -> bytes:
+        """The last bytes, at most KEPT."""
+        return self._recent[-KEPT:]
+
+    def end(self, lines: int = 10) -> str:
+        """The last lines as text; what is not UTF-8 is replaced."""
+        return "\n".join(self.tail.decode(errors="replace").splitlines()[-lines:])
+
+    def add(self, data: bytes) -> None:
+        """Only the draining thread calls this; others see the old bytes or the new ones."""
+        if len(self.head) < KEPT:
+            self.head += data[: KEPT - len(self.head)]
+        self._recent = (self._recent[-KEPT:] + data) if len(data) < KEPT else data
+        self.total += len(data)
+
+
+class Drain(threading.Thread):
+    """Reads the pipes until their end, sets `news` at each piece, and calls `watch` regularly."""
+
+    def __init__(
+        self, pipes: Dict[IO[bytes], Output], news: threading.Event, watch: Callable[[], None]
+    ) -> None:
+        """Takes over the pipes, and closes each at its end."""
+        super().__init__(name="drain", daemon=True)
+        self._pipes = pipes
+        self._news = news
+        self._watch = watch
+        self._finish = threading.Event()
+        self.dry = threading.Event()  # set when nobody can print any more
+
+    def run(self) -> None:
+        with selectors.PollSelector() as selector:
+            for pipe in self._pipes:
+                selector.register(pipe, selectors.EVENT_READ)
+            watched = time.monotonic()
+            while selector.get_map():
+                ready = selector.select(PERIOD)
+                for key, _ in ready:
+                    self._read(key.fileobj, selector)
+                if not ready and self._finish.is_set():
+                    break  # someone out of our reach still holds the other end
+                if time.monotonic() - watched >= PERIOD:
+                    self._look()
+                    watched = time.monotonic()
+        for pipe in self._pipes:
+            pipe.close()
+        self.dry.set()
+        self._news.set()
+        while not self._finish.wait(PERIOD):
+            self._look()
+
+    def finish(self) -> None:
+        """To be called when all processes of the server are gone; returns when all is read.
+
+        Should somebody out of our reach still print, the thread goes on until that ends.
+        """
+        self._finish.set()
+        self.join(LAST_SECONDS)
+
+    def _read(self, pipe: IO[bytes], selector: selectors.BaseSelector) -> None:
+        data = os.read(pipe.fileno(), _READ)
+        if data:
+            self._pipes[pipe].add(data)
+        else:
+            selector.unregister(pipe)
+            pipe.close()
+            self._pipes[pipe].closed = True
+        self._news.set()
+
+    def _look(self) -> None:
+        """Whatever happens to the watch, a full pipe must not stop the server."""
+        try:
+            self._watch()
+        except OSError:  # no descriptor is free for /proc; there will be at another look
+            pass

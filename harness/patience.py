@@ -1,0 +1,51 @@
+"""How long the harness waits for a server, in one place. No wait is written anywhere else."""
+
+from __future__ import annotations
+
+import os
+import time
+
+# (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
+# that hangs everywhere is still graded within a minute.
+SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0))
+
+SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
+
+
+class Patience:
+    """How long to wait without any progress before calling it a hang.
+
+    Everything in a worker process shares one (PATIENCE), so that it shrinks as waits run out.
+    """
+
+    def __init__(self, schedule: "tuple[tuple[int, float], ...]" = SCHEDULE) -> None:
+        self._schedule = schedule
+        self._ran_out = 0
+
+    @property
+    def seconds(self) -> float:
+        """What a wait that begins now may take."""
+        return [seconds for count, seconds in self._schedule if count <= self._ran_out][-1]
+
+    def expired(self) -> None:
+        """To be called once for every wait that ran out."""
+        self._ran_out += 1
+
+
+PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
+
+
+class Deadline:
+    """Runs out `seconds` after it was made, or after the last restart()."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.restart()
+
+    def restart(self) -> None:
+        """Called at every sign of progress."""
+        self._end = time.monotonic() + self.seconds
+
+    def left(self) -> float:
+        """Seconds that are left, never below 0."""
+        return max(0.0, self._end - time.monotonic())

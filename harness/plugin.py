@@ -1,0 +1,153 @@
+"""The pytest plugin of a graded run: what a claim is, and its three possible outcomes.
+
+A test of harness/claims is
+
+    from harness.plugin import claim
+
+    @claim("01.3", points=6)
+    def test_01_header_cut_everywhere(server, rng):
+        '''A header cut at every byte is put together again.'''
+
+It is run by harness/grade.py only, which passes --run (how to start the server) and --outcomes (a
+descriptor to write to). One JSON object a line goes there for every test that is over:
+
+    {"name": "test_...", "verdict": "failed", "detail": {"message": "...", ...}}
+
+A Failure, or a test that takes too long, is a failure. Every other exception is a fault of ours:
+the test was not judged. The detail of a failure has: message, hint (a key of hints.HINTS), steps,
+compare, server, stderr; that of a test that was not judged has only the message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from harness.failure import Failure, NotJudged, compare
+from harness.fixtures import Run, Stage, launch, rng, run, server
+from harness.scoring import FAILED, NOT_JUDGED, PASSED
+
+__all__ = ["claim", "launch", "rng", "run", "server"]
+
+# Hints of failures that the end of the server explains better.
+PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
+PEER_IS_GONE |= {"connect-refused", "server-died", "not-taken"}
+GONE = "???"  # the phase that xdist reports when a worker process has died
+COMPARE_WIDTH = 78  # columns; the report indents it by two
+PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
+
+
+def claim(todo, *, points, chapters=None, cli=False, native=False, hints=None):
+    """Marks a graded test.
+
+    todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
+    "03", if it does not hold for its own and all later chapters. cli: it needs the command line
+    of the lab's own servers. native: it measures CPU time or memory, which valgrind distorts.
+    hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
+    """
+
+    def mark(function):
+        function.claim = {"todo": todo, "points": points, "chapters": chapters}
+        function.claim.update(cli=cli, native=native, hints=hints or {})
+        return function
+
+    return mark
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("event-loop-lab")
+    group.addoption("--run", dest="lab_run", metavar="FILE", help="set by harness.grade")
+    group.addoption("--outcomes", dest="lab_outcomes", type=int, help="set by harness.grade")
+
+
+def pytest_configure(config):
+    if not config.option.lab_run:
+        raise pytest.UsageError("the claims are run by `make grade`, or python3 -m harness.grade")
+    config.lab_run = Run.load(config.option.lab_run)
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Outcomes(config.option.lab_outcomes))
+
+
+def pytest_runtest_setup(item):
+    item.lab_stage = Stage(item.config.lab_run)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Adds verdict and detail to the report of each phase of a test."""
+    report = (yield).get_result()
+    stage = getattr(item, "lab_stage", None)
+    if call.excinfo is None:
+        if stage is not None and call.when == "call":
+            stage.body_passed = True
+        return
+    verdict, detail = _judge(call.excinfo.value, stage, item.function.claim["hints"])
+    report.user_properties.append((PROPERTY, {"verdict": verdict, "detail": detail}))
+
+
+def _judge(error, stage, hints):
+    """The verdict on a test that raised `error`, and its detail."""
+    if isinstance(error, pytest.fail.Exception) and "Timeout" in str(error):
+        error = Failure("the test was not over in the time that a test may take", hint="too-long")
+    if not isinstance(error, Failure):
+        kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
+        return NOT_JUDGED, {"message": (kind + str(error)).split("\n")[0]}
+    hint = _hint(error, stage)
+    detail = {"message": error.message, "hint": hints.get(hint, hint), "compare": ""}
+    if error.expected is not None and error.received is not None:
+        detail["compare"] = compare(error.expected, error.received, COMPARE_WIDTH)
+    detail["steps"] = stage.conversation.render()
+    detail["server"], detail["stderr"] = stage.ending()
+    return FAILED, detail
+
+
+def _hint(error, stage):
+    """The hint of the error; or one about the server's end, when that is why it fell silent."""
+    fate, _ = stage.ending()
+    if error.hint not in PEER_IS_GONE or not stage.surprised():
+        return error.hint
+    if "SIGPIPE" in fate:
+        return "sigpipe"
+    if fate.startswith("killed by the grader"):
+        return "over-limit"
+    return "crashed" if fate.startswith("killed") else "ended-early"
+
+
+class Outcomes:
+    """Puts the phases of each test together, in the process that has all reports."""
+
+    def __init__(self, descriptor):
+        os.set_inheritable(descriptor, False)
+        self._file = open(descriptor, "w", encoding="utf-8")
+        self._phases = {}
+
+    def pytest_runtest_logreport(self, report):
+        phases = self._phases.setdefault(report.nodeid, [])
+        phases.append(_result(report))
+        if report.when in ("teardown", GONE):
+            name = report.nodeid.split("::")[-1]
+            result = _worst(self._phases.pop(report.nodeid))
+            print(json.dumps({"name": name, **result}), file=self._file, flush=True)
+
+
+def _result(report):
+    """Verdict and detail of one phase of a test."""
+    found = dict(report.user_properties).get(PROPERTY)
+    if found:
+        return found
+    if report.passed:
+        return {"verdict": PASSED, "detail": {}}
+    return {"verdict": NOT_JUDGED, "detail": {"message": str(report.longrepr).split("\n")[0]}}
+
+
+def _worst(phases):
+    """The result of a test: passed only when its set-up, body and clean-up all did."""
+    for verdict in (FAILED, NOT_JUDGED):
+        for phase in phases:
+            if phase["verdict"] == verdict:
+                return phase
+    if len(phases) == 3:
+        return phases[0]
+    return {"verdict": NOT_JUDGED, "detail": {"message": "it was not run to its end"}}

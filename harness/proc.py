@@ -1,0 +1,168 @@
+"""What Linux tells about processes in /proc: a few typed readers. A process may vanish at any
+moment, so every reader has an answer for one that is gone."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import Dict, Iterable, NamedTuple, Optional, Set
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/stat
+# The process has ended, or is not ours to look at. Not EMFILE and such: those are our own fault.
+_GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+_PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
+
+
+class Process(NamedTuple):
+    """One line of the process table. `started` (ticks since boot) tells a reused pid apart."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    state: str  # R running, S sleeping, T stopped, Z zombie ...; see proc(5)
+    started: int
+    reaped_cpu: float  # seconds, of children it has waited for; to the nearest tick
+
+
+class Descriptors(NamedTuple):
+    """Open descriptors of a server, all its processes together."""
+
+    total: int
+    sockets: int
+
+
+def read_process(pid: int) -> Optional[Process]:
+    """The process table's line for `pid`, None when there is no such process."""
+    fields = _stat(f"/proc/{pid}/stat")
+    if not fields:
+        return None
+    return Process(
+        pid=pid,
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        state=fields[0].decode(),
+        started=int(fields[19]),
+        reaped_cpu=(int(fields[13]) + int(fields[14])) * TICK,
+    )
+
+
+def table() -> Dict[int, Process]:
+    """Every process there is, by pid."""
+    found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return {process.pid: process for process in found if process}
+
+
+def tree(roots: Iterable[int], processes: Dict[int, Process]) -> "list[Process]":
+    """The roots and everything below them, each once, parents first."""
+    children: Dict[int, "list[int]"] = {}
+    for process in processes.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    order = [pid for pid in dict.fromkeys(roots) if pid in processes]
+    seen = set(order)
+    for pid in order:  # grows while it is walked
+        below = [child for child in children.get(pid, []) if child not in seen]
+        seen.update(below)
+        order += below
+    return [processes[pid] for pid in order]
+
+
+def environment(pid: int, name: str) -> Optional[str]:
+    """The value `name` had in the environment the process was executed with."""
+    prefix = name.encode() + b"="
+    for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
+        if entry.startswith(prefix):
+            return entry[len(prefix) :].decode(errors="replace")
+    return None
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of all threads, ended ones too, to the nanosecond; zombies still tell theirs.
+
+    Uses the process's CPU clock, whose id is made as clock_getcpuclockid(3) makes it.
+    """
+    try:
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return 0.0
+
+
+def stopped(pid: int) -> bool:
+    """All its threads are stopped or have ended, or it is gone."""
+    return all(fields[0] in (b"T", b"t", b"Z", b"X") for fields in _threads(pid))
+
+
+def ending(pid: int) -> bool:
+    """It has ended, or will in a moment: all its threads are on their way out of the kernel."""
+    return all(int(fields[6]) & _PF_EXITING for fields in _threads(pid))
+
+
+def resident_bytes(pid: int) -> int:
+    """Resident memory; pages shared with other processes count in part (Pss) where Linux tells."""
+    found = re.search(rb"^Pss:\s+(\d+) kB", _read(f"/proc/{pid}/smaps_rollup"), re.MULTILINE)
+    return int(found[1]) * 1024 if found else quick_resident_bytes(pid)
+
+
+def quick_resident_bytes(pid: int) -> int:
+    """Resident memory, shared pages counted in full; rounded, but costs next to nothing."""
+    fields = _read(f"/proc/{pid}/statm").split()
+    return int(fields[1]) * PAGE if fields else 0
+
+
+def descriptor_targets(pid: int) -> "list[str]":
+    """What each open descriptor is: "socket:[123]", a path ..."""
+    targets = []
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except _GONE:
+        return []
+    for name in names:
+        try:
+            targets.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+        except _GONE:  # closed meanwhile
+            pass
+    return targets
+
+
+def maps_file(pid: int, path: str) -> bool:
+    """Whether the process has mapped the file, as it does with a library it has loaded."""
+    return path.encode() in _read(f"/proc/{pid}/maps")
+
+
+def listening_ports(pids: Iterable[int]) -> "list[int]":
+    """The TCP ports on which these processes listen, lowest first."""
+    own = {target for pid in pids for target in descriptor_targets(pid)}
+    ports: Set[int] = set()
+    for family in ("tcp", "tcp6"):
+        for line in _read(f"/proc/net/{family}").splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == b"0A" and f"socket:[{int(fields[9])}]" in own:  # 0A: TCP_LISTEN
+                ports.add(int(fields[1].rpartition(b":")[2], 16))
+    return sorted(ports)
+
+
+def _threads(pid: int) -> "list[list[bytes]]":
+    """The fields of every thread of the process."""
+    try:
+        names = os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return []
+    return list(filter(None, (_stat(f"/proc/{pid}/task/{name}/stat") for name in names)))
+
+
+def _stat(path: str) -> "list[bytes]":
+    """The fields of a stat file from the third (state) on; see proc(5). Empty when it is gone."""
+    text = _read(path)
+    return text[text.rindex(b")") + 2 :].split() if text else []  # the name may contain anything
+
+
+def _read(path: str) -> bytes:
+    """The whole file; empty when it, or its process, is gone or not ours to read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except _GONE:
+        return b""

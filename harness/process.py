@@ -1,0 +1,272 @@
+"""A server under test: started, watched, measured, and certainly gone in the end."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from pathlib import Path
+from typing import Optional, Sequence, Union
+
+from harness import proc, readiness, shim, spawn
+from harness.failure import Failure
+from harness.family import MARK, ExitStatus, Family, destroy_all, new_mark
+from harness.outputs import Drain, Output
+from harness.patience import PATIENCE, Patience
+from harness.shim import Calls, Counters
+
+MB = 1024 * 1024
+MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
+OUTPUT_LIMIT = 256 * MB  # bytes printed; ten times what a line a frame comes to
+DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
+LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer
+FULL_LOOK = 10  # the watch searches for new processes every so many looks
+PORT_TRIES = 3
+ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL}
+
+
+class ServerProcess:
+    """One server, with all the processes that it starts. start() once, destroy() in the end.
+
+    What it prints is in `stdout` and `stderr`, also after the end. `ended_by_test` says that it was
+    told to end, so that its end is no surprise. The address is known after start().
+    """
+
+    def __init__(self) -> None:
+        self.news = threading.Event()  # set when something was printed or the server ended
+        self._home: Optional[Path] = None
+        self._reset()
+
+    def _reset(self) -> None:
+        """As before start()."""
+        self.address = ("", 0)
+        self.pid = 0
+        self.status: Optional[ExitStatus] = None
+        self.ended_by_test = False
+        self.stdout, self.stderr = Output(), Output()
+        self._ended = threading.Event()
+        self._family: Optional[Family] = None
+        self._destroyed = False
+        self._counters: Optional[Counters] = None
+        self._shim_is_loaded = False
+        self._killed_for = ""
+        self._last_words = ""  # what describe() said before destroy()
+
+    # Beginning
+
+    def start(
+        self,
+        argv: Union[str, Sequence[str]],
+        *,
+        mode: str = "stdout",
+        port: Optional[int] = None,
+        nofile: int = 4096,
+        preload: Optional[Path] = None,
+        wrapper: Sequence[str] = (),
+        patience: Patience = PATIENCE,
+    ) -> "ServerProcess":
+        """Starts the server and returns it when it can be connected to.
+
+        mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
+        with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
+        string, cut as a shell cuts it (but no shell runs). `nofile`: descriptors that each process
+        may open. `preload`: the shim. `wrapper` comes before argv: valgrind and its options.
+        Raises Failure when the server does not come up, NotJudged when that could not be tried.
+        The calling thread has to outlive the server, which is killed when it ends.
+        """
+        __tracebackhide__ = True
+        command = spawn.Command(argv, tuple(wrapper), nofile, preload)
+        if mode == "stdout":
+            return self._start(command, None, patience)
+        if port is not None:
+            readiness.require_unused(port)
+            return self._start(command, port, patience)
+        for _ in range(PORT_TRIES - 1):
+            try:
+                return self._start(command, spawn.free_port(), patience)
+            except Failure as failure:
+                if failure.hint != "died-at-start":  # else someone may have taken the port
+                    raise
+        return self._start(command, spawn.free_port(), patience)
+
+    def _start(
+        self, command: spawn.Command, port: Optional[int], patience: Patience
+    ) -> "ServerProcess":
+        __tracebackhide__ = True
+        self._reset()
+        home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
+        try:
+            self._launch(command, port, home)
+            if port is None:
+                self.address = readiness.announced(self, patience)
+            else:
+                self.address = readiness.accepting(self, port, patience)
+            self._look_for_shim(command.preload)
+        except BaseException:
+            self.destroy()
+            raise
+        return self
+
+    def _launch(self, command: spawn.Command, port: Optional[int], home: Path) -> None:
+        """Starts the program and the two threads that attend to it."""
+        __tracebackhide__ = True
+        mark = new_mark()
+        scratch = home / "scratch"
+        scratch.mkdir()
+        environment = {**os.environ, MARK: mark}
+        if command.preload is not None:
+            self._counters = Counters(home / "calls")
+            environment.update(shim.environment(command.preload, self._counters.path))
+        self._child = spawn.start(command, port, scratch, environment)
+        self.pid = self._child.pid
+        self._family = Family(self.pid, mark)
+        self._looks = 0
+        self._watched = [self.pid]
+        pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
+        self._drain = Drain(pipes, self.news, self._watch)
+        self._drain.start()
+        self._waiter = threading.Thread(target=self._wait_for_end, name="waiter", daemon=True)
+        self._waiter.start()
+
+    # Ending
+
+    def alive(self) -> bool:
+        """It was started and has not ended. Processes that it left behind do not count."""
+        self.settle()
+        return self._family is not None and self.status is None
+
+    def wait(self, seconds: float) -> Optional[ExitStatus]:
+        """Waits for its end; None when it still runs after `seconds`."""
+        self._ended.wait(seconds)
+        return self.status
+
+    def signal(self, number: int) -> None:
+        """Sends a signal to the server itself; nothing happens when it has ended."""
+        self.ended_by_test |= number in ENDING_SIGNALS
+        if self.alive():
+            os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
+
+    def stop_gently(self, seconds: float) -> Optional[ExitStatus]:
+        """Sends SIGTERM and waits; None when it still runs after `seconds`."""
+        self.signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def settle(self) -> None:
+        """Gives a server that is ending, as a client may have seen, the moment that it needs."""
+        if self._family is None or self._destroyed:
+            return
+        if proc.ending(self.pid) and self._ended.wait(DYING_SECONDS):
+            self._drain.dry.wait(LAST_OUTPUT_SECONDS)
+
+    def destroy(self) -> None:
+        """Kills everything the server started and removes what it wrote. May be called again.
+
+        What it printed, status, describe(), cpu_seconds() and calls() can still be asked for.
+        """
+        self.ended_by_test = True
+        if self._family is not None and not self._destroyed:
+            self._last_words = self.describe()
+            self._destroyed = True
+            self._family.destroy()
+            self._drain.finish()
+            self._waiter.join()
+            self._child.returncode = 0  # any number tells Popen that there is nothing to wait for
+            self.status = self.status or self._family.exit_status
+            self._ended.set()
+        if self._home is not None:
+            shutil.rmtree(self._home, ignore_errors=True)
+
+    def __enter__(self) -> "ServerProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.destroy()
+
+    # Measuring
+
+    def describe(self) -> str:
+        """What became of it: "still running, 0.3 MB resident", "killed by SIGPIPE" ..."""
+        self.settle()
+        if self._last_words:
+            return self._last_words
+        if self._family is None:
+            return "not started"
+        if self.status is None:
+            return f"still running, {self.resident_bytes() / MB:.1f} MB resident"
+        return f"killed by the grader: {self._killed_for}" if self._killed_for else str(self.status)
+
+    def pids(self) -> "list[int]":
+        """The server and every process that it has started, as far as they are there."""
+        return [member.pid for member in self._family.members()] if self._family else []
+
+    def cpu_seconds(self) -> float:
+        """CPU time since the start, user and system, of all its processes; see Family."""
+        return self._family.cpu_seconds() if self._family else 0.0
+
+    def resident_bytes(self) -> int:
+        """Resident memory of all its processes; what they share counts once."""
+        return sum(map(proc.resident_bytes, self.pids()))
+
+    def descriptors(self) -> proc.Descriptors:
+        """Open descriptors of all its processes together."""
+        targets = [target for pid in self.pids() for target in proc.descriptor_targets(pid)]
+        sockets = [target for target in targets if target.startswith("socket:")]
+        return proc.Descriptors(total=len(targets), sockets=len(sockets))
+
+    def calls(self) -> Optional[Calls]:
+        """System calls so far; None without the shim, or when it could not be loaded."""
+        return self._counters.read() if self._counters and self._shim_is_loaded else None
+
+    def pause(self) -> None:
+        """Stops all its processes (SIGSTOP); returns when they have stopped."""
+        if self._family is not None:
+            self._family.pause()
+
+    def resume(self) -> None:
+        """Lets all its processes run on (SIGCONT)."""
+        if self._family is not None:
+            self._family.resume()
+
+    # Attending: each of these runs in a thread of its own
+
+    def _wait_for_end(self) -> None:
+        """Notes how the server ended, and leaves it a zombie so that its pid stays its own."""
+        try:
+            result = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
+        except ChildProcessError:  # destroy() was faster
+            return
+        if result is not None:
+            by_signal = result.si_code != os.CLD_EXITED
+            number = result.si_status
+            self.status = ExitStatus(signal=number) if by_signal else ExitStatus(code=number)
+        self._ended.set()
+        self.news.set()
+
+    def _watch(self) -> None:
+        """Kills a server that takes too much. RLIMIT_AS will not do: threads and some languages
+        reserve far more than they use."""
+        if self._family is None or self._killed_for:
+            return
+        if self._looks % FULL_LOOK == 0:
+            self._watched = self.pids()
+        self._looks += 1
+        reason = ""
+        if sum(map(proc.quick_resident_bytes, self._watched)) > MEMORY_LIMIT:
+            if self.resident_bytes() > MEMORY_LIMIT:
+                reason = f"used more than {MEMORY_LIMIT // MB:,} MB of memory"
+        if self.stdout.total + self.stderr.total > OUTPUT_LIMIT:
+            reason = f"printed more than {OUTPUT_LIMIT // MB:,} MB"
+        if reason:
+            self._killed_for = reason
+            self._family.kill()
+
+    def _look_for_shim(self, library: Optional[Path]) -> None:
+        """Whether it was loaded: a statically linked program does not load any library."""
+        path = os.path.realpath(library) if library else ""
+        self._shim_is_loaded = bool(path) and any(proc.maps_file(pid, path) for pid in self.pids())
+
+
+atexit.register(destroy_all)

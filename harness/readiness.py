@@ -1,0 +1,121 @@
+"""When is a server ready, and what to say of one that never is."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import TYPE_CHECKING, Optional
+
+from harness import proc
+from harness.failure import Failure, NotJudged
+from harness.outputs import KEPT
+from harness.patience import Deadline, Patience
+from harness.spawn import LOCALHOST
+
+if TYPE_CHECKING:
+    from harness.process import ServerProcess
+
+LINE = "listening on ADDR:PORT"
+LOOK = 0.005  # seconds between two attempts to connect
+STOLEN_SECONDS = 0.5  # for a server to find that its port is taken, and to end
+GOODBYE_SECONDS = 0.2  # for a server to close the connection with which we tried it
+
+_PATTERN = re.compile(rb"^listening on (\S+):(\d{1,5})\r?\n", re.MULTILINE)
+_EVERY_ADDRESS = {"0.0.0.0", "::", "[::]", "*"}
+
+
+def announced(server: "ServerProcess", patience: Patience) -> "tuple[str, int]":
+    """The address in the line `listening on ADDR:PORT`; other lines may come before it."""
+    __tracebackhide__ = True
+    deadline = Deadline(patience.seconds)
+    while True:
+        server.news.clear()
+        ended = server.status is not None
+        if ended:
+            server.settle()
+        address = announced_in(server.stdout.head)
+        if address:
+            return address
+        if ended:
+            raise _died(server)
+        if server.stdout.closed or len(server.stdout.head) == KEPT:
+            server.settle()  # it may be about to end, which says more
+            raise _died(server) if server.status else _not_announced(server, None)
+        if not server.news.wait(deadline.left()):
+            patience.expired()
+            raise _not_announced(server, deadline.seconds)
+
+
+def announced_in(printed: bytes) -> "Optional[tuple[str, int]]":
+    """Where to connect to, according to the first such line."""
+    found = _PATTERN.search(printed)
+    if not found or not 0 < int(found[2]) < 65536:
+        return None
+    host = found[1].decode(errors="replace")
+    return (LOCALHOST if host in _EVERY_ADDRESS else host.strip("[]"), int(found[2]))
+
+
+def accepting(server: "ServerProcess", port: int, patience: Patience) -> "tuple[str, int]":
+    """Returns when a connection to the port is accepted."""
+    __tracebackhide__ = True
+    deadline = Deadline(patience.seconds)
+    while server.status is None:
+        if _accepts(port):
+            if not _is_its_own(server, port):
+                server.wait(STOLEN_SECONDS)
+            if server.status is None:
+                return (LOCALHOST, port)
+        elif not deadline.left():
+            patience.expired()
+            text = f"the server does not listen on port {port} after {deadline.seconds:g} s"
+            raise Failure(text, hint="not-listening")
+        else:
+            server.news.wait(LOOK)
+            server.news.clear()
+    raise _died(server)
+
+
+def require_unused(port: int) -> None:
+    """Raises NotJudged when something else listens on the port."""
+    if _accepts(port):
+        raise NotJudged(f"port {port} is used by another program")
+
+
+def _accepts(port: int) -> bool:
+    try:
+        probe = socket.create_connection((LOCALHOST, port), timeout=1)
+    except OSError:
+        return False
+    with probe:
+        if probe.getsockname() == probe.getpeername():  # TCP lets a socket connect to itself
+            return False
+        probe.settimeout(GOODBYE_SECONDS)
+        try:  # so that the descriptor is closed in the server before anything is measured
+            probe.shutdown(socket.SHUT_WR)
+            probe.recv(1)
+        except OSError:
+            pass
+    return True
+
+
+def _is_its_own(server: "ServerProcess", port: int) -> bool:
+    return port in proc.listening_ports(server.pids())
+
+
+def _died(server: "ServerProcess") -> Failure:
+    return Failure(f"the server {server.describe()} before it listened", hint="died-at-start")
+
+
+def _not_announced(server: "ServerProcess", seconds: Optional[float]) -> Failure:
+    """For a server that lives and did not say where it listens. None: it cannot say so any more."""
+    within = "" if seconds is None else f" within {seconds:g} s"
+    ports = proc.listening_ports(server.pids())
+    if server.stdout.head:
+        said = server.stdout.head.decode(errors="replace").split("\n")[0]
+        text = f"the server printed {said[:60]!r} instead of '{LINE}'"
+        return Failure(text, hint="wrong-first-line")
+    if ports:
+        text = f"the server listens on port {ports[0]}, but did not print '{LINE}'{within}"
+        return Failure(text, hint="not-announced")
+    text = f"the server neither listened nor printed anything{within}"
+    return Failure(text, hint="not-listening")

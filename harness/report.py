@@ -1,0 +1,313 @@
+"""What a grade looks like in the terminal: failures, a chapter's table, the board of all chapters.
+
+Only text is made here; nothing is run and nothing is printed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from harness import course
+from harness.hints import HINTS
+from harness.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
+
+SHOWN_IN_FULL = 3  # failures, unless V=1
+SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless V=1
+STDERR_LINES = 8
+WARNING_LINES = 10
+BAR = 20
+WIDEST = 100  # columns, whatever the terminal has
+LABEL = 11  # columns of "server", "hint", ... within a failure
+
+
+@dataclass(frozen=True)
+class Look:
+    """How to print. `width` in columns."""
+
+    width: int = 80
+    colour: bool = False
+    verbose: bool = False
+
+    def paint(self, text: str, verdict: str) -> str:
+        code = {PASSED: "32", FAILED: "31", NOT_JUDGED: "33"}[verdict]
+        return f"\033[{code}m{text}\033[0m" if self.colour else text
+
+
+PLAIN = Look()
+
+
+def chapter(grade: Grade, look: Look = PLAIN) -> str:
+    """All there is to say about one graded chapter."""
+    blocks = [[*_title(grade), *_warnings(grade)]]
+    if not grade.built:
+        blocks += [["the server does not compile"], grade.problem.splitlines()]
+    else:
+        blocks += [table(grade, look), *failures(grade, look), not_judged(grade, look)]
+    blocks.append(summary(grade, look))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _title(grade: Grade) -> list[str]:
+    """The chapter and its idea, and below it what was graded when it is not chapters/."""
+    kind = "   under valgrind" if grade.memcheck else ""
+    lines = [f"{grade.chapter.slug}   {grade.chapter.title}{kind}"]
+    if grade.subject != f"chapters/{grade.chapter.slug}":
+        lines.append(f"graded: {grade.subject}")
+    return lines
+
+
+def _warnings(grade: Grade) -> list[str]:
+    lines = grade.warnings.rstrip().splitlines()
+    if not lines:
+        return []
+    shown = ["", "the compiler warns:", *lines[:WARNING_LINES]]
+    more = len(lines) - WARNING_LINES
+    return [*shown, f"... and {more} more lines"] if more > 0 else shown
+
+
+# Failures
+
+
+def failures(grade: Grade, look: Look) -> list[list[str]]:
+    """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all."""
+    failed = _own_first(grade, FAILED)
+    shown = failed if look.verbose else _different(failed)[:SHOWN_IN_FULL]
+    blocks = [failure(grade, outcome, look) for outcome in shown]
+    if len(failed) > len(shown):
+        rest = len(failed) - len(shown)
+        blocks.append([f"{rest} more failed; V=1 shows everything in full"])
+    return blocks
+
+
+def _different(failed: list[Outcome]) -> list[Outcome]:
+    """Without those that failed just like an earlier one before the first step was made."""
+    kept: dict[str | None, Outcome] = {}
+    for outcome in failed:
+        steps = outcome.detail.get("steps")
+        key = outcome.claim.name if steps else outcome.detail.get("message")
+        kept.setdefault(key, outcome)
+    return list(kept.values())
+
+
+def _own_first(grade: Grade, verdict: str) -> list[Outcome]:
+    found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
+    return sorted(found, key=lambda outcome: outcome.claim.chapter != grade.chapter.number)
+
+
+def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
+    """One failure in its six parts: claim, conversation, bytes, server, hint, command."""
+    detail = outcome.detail
+    lines = _headline(grade, outcome, look)
+    lines += ["", "  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
+    if detail.get("steps"):
+        steps = [_cut(f"  {line}") for line in detail["steps"].splitlines()]
+        lines += ["  conversation", *steps]
+    lines += _indented(detail.get("compare", "").splitlines(), 2)
+    lines += _labelled("server", detail.get("server", ""), look)
+    stderr = detail.get("stderr", "").splitlines()[-STDERR_LINES:]
+    lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
+    hint = HINTS.get(detail.get("hint") or "")
+    if hint:
+        lines += _labelled("hint", hint.text, look)
+        lines += _indented([hint.place], LABEL + 2)
+    lines.append(f"  {'again':{LABEL}}{again(grade, outcome.claim.name)}")
+    return lines
+
+
+def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
+    claim = outcome.claim
+    worth = f"{number_text(outcome.worth)} {'point' if outcome.worth == 1 else 'points'}"
+    tail = f"{worth}   ({_place(grade, outcome)})"
+    start = f"FAILED  {claim.number}  {claim.text}"
+    painted = look.paint("FAILED", FAILED)
+    if len(start) + 3 + len(tail) <= look.width:
+        return [f"{start.replace('FAILED', painted, 1)}   {tail}"]
+    rows = textwrap.wrap(start, look.width, subsequent_indent=" " * 15)
+    return [rows[0].replace("FAILED", painted, 1), *rows[1:], " " * 15 + tail]
+
+
+def _place(grade: Grade, outcome: Outcome) -> str:
+    """Where to look: the TODO and its file, or the chapter that an inherited claim is from."""
+    claim = outcome.claim
+    if claim.chapter != grade.chapter.number:
+        return f"inherited from {claim.chapter}"
+    file = todo_file(claim.todo, todo_directories(grade))
+    return f"TODO {claim.todo}, {file}" if file else f"TODO {claim.todo}"
+
+
+def todo_directories(grade: Grade) -> list[Path]:
+    """Where the TODO comments may be: in what is graded, or else in the chapter as handed out."""
+    return [grade.source, grade.chapter.chapter_dir] if grade.source else []
+
+
+def todo_file(number: int, directories: Iterable[Path]) -> str | None:
+    """The name of the file that has the comment "TODO number:", None if no file has."""
+    comment = re.compile(rf"\bTODO {number}:")
+    for directory in directories:
+        for path in sorted(directory.glob("*.[ch]")):
+            if path.is_file() and comment.search(path.read_text(errors="replace")):
+                return path.name
+    return None
+
+
+def again(grade: Grade, selection: str) -> str:
+    """The command that runs exactly this again."""
+    return f"{grade.again} T={shlex.quote(selection)} SEED={grade.seed}"
+
+
+# The table and what is below it
+
+
+def table(grade: Grade, look: Look = PLAIN) -> list[str]:
+    """One line a claim; of each earlier chapter one line, and some of the claims that it lost."""
+    rows: list[tuple[str, list[Outcome], str]] = []
+    groups: dict[str, list[Outcome]] = {}
+    for outcome in grade.outcomes:
+        groups.setdefault(outcome.claim.chapter, []).append(outcome)
+    for number, group in groups.items():
+        if number != grade.chapter.number:
+            rows.append((_worst(group), group, _inherited(number, group)))
+            lost = [outcome for outcome in group if outcome.verdict != PASSED]
+            group = lost if look.verbose else lost[:SHOWN_INHERITED]
+        rows += [(o.verdict, [o], f"{o.claim.number}  {o.claim.text}") for o in group]
+    return _columns(rows, look)
+
+
+def _worst(group: list[Outcome]) -> str:
+    verdicts = {outcome.verdict for outcome in group}
+    return next(v for v in (FAILED, NOT_JUDGED, PASSED) if v in verdicts)
+
+
+def _inherited(number: str, group: list[Outcome]) -> str:
+    passed = sum(outcome.verdict == PASSED for outcome in group)
+    all_of = f"{passed}" if passed == len(group) else f"{passed} of {len(group)}"
+    return f"inherited from {number}: {all_of} {'claim' if all_of == '1' else 'claims'} passed"
+
+
+def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str]:
+    """Verdict, points, text, in columns as wide as they have to be; long texts are cut."""
+    words = {verdict: FAILED.upper() if verdict == FAILED else verdict for verdict, _, _ in rows}
+    points = [_points(group) for _, group, _ in rows]
+    word_width = max(map(len, words.values()))
+    points_width = max(map(len, points))
+    before = 2 + word_width + 2 + points_width + 2
+    lines = []
+    for (verdict, _, text), score in zip(rows, points):
+        parts = textwrap.wrap(text, look.width - before, subsequent_indent=" " * 6)
+        if len(parts) > 1 and not look.verbose:
+            parts = [textwrap.wrap(text, look.width - before - 4)[0] + " ..."]
+        word = look.paint(f"{words[verdict]:<{word_width}}", verdict)
+        lines.append(f"  {word}  {score:>{points_width}}  {parts[0]}")
+        lines += _indented(parts[1:], before)
+    return lines
+
+
+def _points(group: list[Outcome]) -> str:
+    score = sum((outcome.score for outcome in group), Fraction(0))
+    return f"{number_text(score)}/{number_text(sum(outcome.worth for outcome in group))}"
+
+
+def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
+    """Why claims were not judged: each reason once, with how many there are."""
+    reasons: dict[str, int] = {}
+    for outcome in grade.outcomes:
+        if outcome.verdict == NOT_JUDGED:
+            reason = outcome.detail.get("message") or grade.problem or "it was not run to its end"
+            reasons[reason] = reasons.get(reason, 0) + 1
+    lines = [f"not judged ({count}): {reason}" for reason, count in reasons.items()]
+    return [row for line in lines for row in _wrapped(line, 2, look.width)]
+
+
+def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
+    """The total, the time, and what to do next."""
+    of = f"{number_text(grade.out_of)} points{' selected' if grade.selected else ''}"
+    total = f"{number_text(grade.score)} of {of}"
+    painted = look.paint(total, grade.verdict)
+    return [f"  {painted}   ({grade.seconds:.1f} s)", *_indented(next_step(grade), 2)]
+
+
+def next_step(grade: Grade) -> list[str]:
+    """What to do now, in one or two lines."""
+    if not grade.built:
+        return [f"next: mend the first error, then {grade.again}"]
+    failed = _own_first(grade, FAILED)
+    unjudged = [outcome for outcome in grade.outcomes if outcome.verdict == NOT_JUDGED]
+    if failed:
+        return [f"next: {_task(grade, failed[0])}"]
+    if unjudged or not grade.outcomes:
+        return ["not all was judged: a fault of the lab or of this machine, not of the server",
+                f"details: {_log(grade)}"]
+    if grade.selected:
+        return [f"next: {grade.again}"]
+    if grade.subject != f"chapters/{grade.chapter.slug}":
+        return []
+    place = course.CHAPTERS.index(grade.chapter) + 1
+    later = course.CHAPTERS[place : place + 1]
+    return [f"next: chapter {c.number}, chapters/{c.slug}/README.md" for c in later]
+
+
+def _task(grade: Grade, outcome: Outcome) -> str:
+    """The TODO to do next; or, of an inherited claim, the test to look at."""
+    claim = outcome.claim
+    own = [o for o in _own_first(grade, FAILED) if o.claim.chapter == grade.chapter.number]
+    if not own:
+        return f"what chapter {claim.chapter} could do: {again(grade, claim.name)}"
+    first = min(own, key=lambda o: o.claim.todo)
+    file = todo_file(first.claim.todo, todo_directories(grade))
+    name = f"TODO {first.claim.todo}{f' ({file})' if file else ''}"
+    return f"{name}: {grade.again} T={first.claim.number}"
+
+
+def _log(grade: Grade) -> str:
+    return str(grade.log) if grade.log else "see the log"
+
+
+# The board
+
+
+def board_line(grade: Grade, look: Look = PLAIN) -> str:
+    """One chapter of the board: its name, a bar, its points, what is next."""
+    filled = int(grade.score * BAR / 100)
+    bar = look.paint("#" * filled, PASSED) + "." * (BAR - filled)
+    line = f"  {grade.chapter.slug:<15} [{bar}] {number_text(grade.score):>5}"
+    if not grade.built:
+        return f"{line}   does not compile"
+    failed = _own_first(grade, FAILED)
+    if failed:
+        return f"{line}   next: {_task(grade, failed[0]).split(': ')[0]}"
+    return line if grade.verdict == PASSED else f"{line}   not judged: {_log(grade)}"
+
+
+# Text
+
+
+def _labelled(label: str, text: str, look: Look) -> list[str]:
+    if not text:
+        return []
+    rows = _wrapped(text, LABEL + 2, look.width)
+    return [f"  {label:{LABEL}}{rows[0].lstrip()}", *rows[1:]]
+
+
+def _wrapped(text: str, indent: int, width: int) -> list[str]:
+    """Each line of the text wrapped by itself; what begins a line with spaces keeps them."""
+    rows = []
+    for line in text.splitlines() or [""]:
+        rows += textwrap.wrap(line, width - indent, break_long_words=False) or [""]
+    return _indented(rows, indent)
+
+
+def _indented(lines: Iterable[str], indent: int) -> list[str]:
+    return [" " * indent + line for line in lines]
+
+
+def _cut(line: str, before: int = 0) -> str:
+    """At most WIDEST columns when `before` more stand in front of it; no control characters."""
+    clean = "".join(char if char.isprintable() else "." for char in line)
+    room = WIDEST - before
+    return clean if len(clean) <= room else clean[: room - 3] + "..."

@@ -1,0 +1,93 @@
+"""A grade as machines read it: the results format of Gradescope, and nothing that it forbids."""
+
+from __future__ import annotations
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+
+from harness import report
+from harness.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
+
+
+def as_json(grade: Grade) -> dict:
+    """The object of build/results/NN.json.
+
+    The score of a grade that was restricted to some tests (T=) is out of less than 100. A test
+    that was not judged has no status, since the format knows only "passed" and "failed".
+    """
+    return {
+        "score": _number(grade.score),
+        "output": _output(grade),
+        "execution_time": round(grade.seconds, 1),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "extra_data": {"verdict": grade.verdict, "chapter": grade.chapter.slug, "seed": grade.seed},
+        "tests": [_test(grade, o) for o in grade.outcomes] or _no_tests(grade),
+    }
+
+
+def write(grade: Grade, path: Path) -> None:
+    """Puts it at `path`, at once: a reader never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch.write_text(json.dumps(as_json(grade), indent=2) + "\n")
+    os.replace(scratch, path)
+
+
+def _test(grade: Grade, outcome: Outcome) -> dict:
+    test = {
+        "name": outcome.claim.text,
+        "number": outcome.claim.number,
+        "score": _number(outcome.score),
+        "max_score": _number(outcome.worth),
+        "status": outcome.verdict,
+        "output": _test_output(grade, outcome),
+        "visibility": "visible",
+        "extra_data": {"test": outcome.claim.name, "hint": outcome.detail.get("hint") or ""},
+    }
+    if outcome.verdict == NOT_JUDGED:
+        del test["status"]
+        test["extra_data"]["verdict"] = NOT_JUDGED
+    return test
+
+
+def _test_output(grade: Grade, outcome: Outcome) -> str:
+    if outcome.verdict == FAILED:
+        return "\n".join(report.failure(grade, outcome))
+    if outcome.verdict == PASSED:
+        return ""
+    return f"not judged: {outcome.detail.get('message', 'it was not run to its end')}"
+
+
+def _no_tests(grade: Grade) -> list[dict]:
+    """When nothing could be run: one test that says why, so that the score has a place."""
+    if grade.built:
+        return []
+    return [
+        {
+            "name": "The server compiles.",
+            "score": 0,
+            "max_score": 100,
+            "status": FAILED,
+            "output": grade.problem,
+            "visibility": "visible",
+        }
+    ]
+
+
+def _output(grade: Grade) -> str:
+    parts = [f"{grade.chapter.slug}: {report.number_text(grade.score)} of "
+             f"{report.number_text(grade.out_of)} points"]
+    if grade.warnings:
+        parts.append(f"The compiler warns:\n{grade.warnings.rstrip()}")
+    if grade.problem:
+        parts.append(grade.problem)
+    return "\n\n".join(parts)
+
+
+def _number(value: Fraction) -> float | int:
+    """At most two decimals; the total is rounded down, so that only full marks are 100."""
+    hundredths = int(value * 100)
+    return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100

@@ -1,0 +1,146 @@
+"""Runs claims in a pytest process of their own, and leaves no process behind."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from harness import proc
+from harness.course import ROOT
+from harness.fixtures import Run
+from harness.scoring import Claim
+
+TEST_SECONDS = 60  # one claim may take
+TOTAL_SECONDS = 600  # all claims together
+SLOWER = 5  # times, under valgrind
+LAST_SECONDS = 10  # pytest may take to end, when all is said
+PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans below us become our children
+
+# (name of the claim, verdict, detail), as it comes
+Found = Callable[[str, str, dict], None]
+
+
+def run_claims(
+    claims: list[Claim],
+    run: Run,
+    *,
+    jobs: int,
+    log: Path,
+    found: Found,
+    seconds: float = TOTAL_SECONDS,
+) -> str:
+    """Runs them and calls `found` for each that is over. Returns "" or why not all of them are.
+
+    What pytest says, tracebacks too, goes into `log`.
+    """
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    bystanders = {(process.pid, process.started) for process in _below()}
+    log.parent.mkdir(parents=True, exist_ok=True)
+    reader, writer = os.pipe()
+    try:
+        with tempfile.TemporaryDirectory(prefix="lab-") as scratch, log.open("wb") as output:
+            command = _command(claims, _prepared(run, Path(scratch)), Path(scratch), jobs, writer)
+            process = subprocess.Popen(
+                command,
+                cwd=ROOT,
+                env=_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(writer,),
+                start_new_session=True,
+            )
+            os.close(writer)
+            try:
+                return _follow(process, reader, seconds, found)
+            finally:
+                _end_all(bystanders)
+    finally:
+        os.close(reader)
+
+
+def _prepared(run: Run, scratch: Path) -> Run:
+    """With a directory for valgrind's logs, if it is used."""
+    if run.valgrind is None:
+        return run
+    logs = scratch / "valgrind"
+    logs.mkdir()
+    return replace(run, valgrind=str(logs))
+
+
+def _command(claims: list[Claim], run: Run, scratch: Path, jobs: int, writer: int) -> list[str]:
+    """pytest with our plugins and no others, and without anybody's configuration."""
+    run.save(scratch / "run.json")
+    seconds = TEST_SECONDS * (SLOWER if run.valgrind else 1)
+    options = f"-q --tb=short -p no:cacheprovider -p xdist.plugin -p pytest_timeout -n {jobs}"
+    options += f" --timeout={seconds} --timeout-method=signal --max-worker-restart={len(claims)}"
+    root = str(claims[0].file.parent)
+    return [
+        *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", root),
+        *options.split(),
+        *("-p", "harness.plugin", "--run", str(scratch / "run.json"), "--outcomes", str(writer)),
+        *(f"{claim.file}::{claim.name}" for claim in claims),
+    ]
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    return {**kept, "PYTHONPATH": str(ROOT)}
+
+
+def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found) -> str:
+    """Reads what the plugin writes until it ends. Returns "" or what went wrong."""
+    end = time.monotonic() + seconds
+    rest = b""
+    while True:
+        left = max(0.0, end - time.monotonic())
+        if not left or not select.select([reader], [], [], left)[0]:
+            return f"the grade was stopped after {seconds:g} s"
+        data = os.read(reader, 65536)
+        if not data:
+            break
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            result = json.loads(line)
+            found(result["name"], result["verdict"], result["detail"])
+    try:
+        status = process.wait(LAST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return ""
+    return "" if status in (0, 1) else f"pytest ended with status {status}"
+
+
+def _below() -> list[proc.Process]:
+    """All processes below this one."""
+    return proc.tree([os.getpid()], proc.table())[1:]
+
+
+def _end_all(bystanders: set[tuple[int, int]]) -> None:
+    """Kills what is below this process and was not there before, until nothing is left."""
+    end = time.monotonic() + LAST_SECONDS
+    while time.monotonic() < end:
+        left = [p for p in _below() if (p.pid, p.started) not in bystanders]
+        if not left:
+            return
+        for process in left:
+            try:
+                os.kill(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        for process in left:
+            try:
+                os.waitpid(process.pid, os.WNOHANG)
+            except ChildProcessError:  # not our own child, or not yet
+                pass
+        time.sleep(0.005)

@@ -1,0 +1,192 @@
+"""Claims, what each is worth in a grade, and what became of it. No I/O but loading the claims."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+from harness import course
+
+CLAIMS = course.ROOT / "harness" / "claims"
+PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
+
+
+class ClaimsBroken(Exception):
+    """The files of claims cannot be loaded: a fault of the lab."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One graded test. `points` are those within its own chapter, `number` is the TODO ("01.3").
+
+    `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
+    `native`: about CPU or memory, which valgrind distorts.
+    """
+
+    chapter: str
+    number: str
+    name: str
+    text: str
+    points: Fraction
+    file: Path
+    first: str
+    last: str
+    cli: bool
+    native: bool
+
+    @property
+    def todo(self) -> int:
+        return int(self.number.split(".")[1])
+
+
+@dataclass
+class Outcome:
+    """What became of one claim. `detail` holds the parts of a failure, see plugin.py."""
+
+    claim: Claim
+    worth: Fraction
+    verdict: str = NOT_JUDGED
+    detail: dict = field(default_factory=dict)
+
+    @property
+    def score(self) -> Fraction:
+        return self.worth if self.verdict == PASSED else Fraction(0)
+
+
+@dataclass
+class Grade:
+    """One graded chapter. `subject` says what was graded, `source` where its C files are, if known.
+
+    `selected` is the T= it was restricted to. `problem` is what kept everything from being judged:
+    the compiler's message, or what went wrong with the harness.
+    """
+
+    chapter: course.Chapter
+    subject: str
+    source: Path | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    seconds: float = 0.0
+    seed: int = 0
+    selected: str | None = None
+    memcheck: bool = False
+    warnings: str = ""
+    problem: str = ""
+    built: bool = True
+    again: str = ""  # the words of `make grade ...` that name this subject
+    log: Path | None = None
+
+    @property
+    def score(self) -> Fraction:
+        return sum((outcome.score for outcome in self.outcomes), Fraction(0))
+
+    @property
+    def out_of(self) -> Fraction:
+        return sum((outcome.worth for outcome in self.outcomes), Fraction(0)) or Fraction(100)
+
+    @property
+    def verdict(self) -> str:
+        """A failed claim is worse than one that was not judged."""
+        verdicts = {outcome.verdict for outcome in self.outcomes}
+        if not self.built or FAILED in verdicts:
+            return FAILED
+        return NOT_JUDGED if NOT_JUDGED in verdicts or not verdicts else PASSED
+
+    @property
+    def status(self) -> int:
+        """The exit status that tells the verdict."""
+        return {PASSED: 0, FAILED: 1, NOT_JUDGED: 2}[self.verdict]
+
+
+def load(directory: Path = CLAIMS) -> list[Claim]:
+    """All claims of test_NN_*.py in `directory`, by chapter, then as they stand in their file.
+
+    Raises ClaimsBroken.
+    """
+    claims: list[Claim] = []
+    for chapter in course.CHAPTERS:
+        for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
+            claims += _load_file(file, chapter.number)
+    names = [claim.name for claim in claims]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise ClaimsBroken(f"two claims have the same name: {', '.join(sorted(twice))}")
+    return claims
+
+
+def _load_file(file: Path, chapter: str) -> list[Claim]:
+    spec = importlib.util.spec_from_file_location(f"claims_{file.stem}", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [
+        _claim(function, file, chapter)
+        for name, function in vars(module).items()
+        if name.startswith("test_") and callable(function)
+    ]
+
+
+def _claim(function, file: Path, chapter: str) -> Claim:
+    marked = getattr(function, "claim", None)
+    text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
+    if not marked or not text or not re.fullmatch(chapter + r"\.\d+", marked["todo"]):
+        raise ClaimsBroken(f"{file.name}: {function.__name__}: no docstring, or not a good @claim")
+    first, _, last = (marked["chapters"] or f"{chapter}-99").partition("-")
+    return Claim(
+        chapter=chapter,
+        number=marked["todo"],
+        name=function.__name__,
+        text=text,
+        points=Fraction(marked["points"]),
+        file=file,
+        first=first,
+        last=last or first,
+        cli=marked["cli"],
+        native=marked["native"],
+    )
+
+
+def holding(claims: list[Claim], chapter: str) -> list[Claim]:
+    """The claims that a grade of `chapter` runs: its own and those it inherits."""
+    earlier = [claim for claim in claims if claim.chapter <= chapter]
+    return [claim for claim in earlier if claim.first <= chapter <= claim.last]
+
+
+def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
+    """What each claim is worth, by name, in a grade of `chapter` that runs these claims.
+
+    Together 100. The inherited ones share INHERITED[chapter], each earlier chapter the same; what
+    is left out leaves its points to the others.
+    """
+    groups: dict[str, list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault(claim.chapter, []).append(claim)
+    earlier = [number for number in groups if number != chapter]
+    shares = {number: Fraction(course.INHERITED[chapter], len(earlier)) for number in earlier}
+    if chapter in groups:
+        shares[chapter] = Fraction(100 - course.INHERITED[chapter])
+    total = sum(shares.values())
+    return {
+        claim.name: 100 * shares[number] / total * claim.points / sum(c.points for c in group)
+        for number, group in groups.items()
+        for claim in group
+    }
+
+
+def select(claims: list[Claim], text: str) -> list[Claim]:
+    """The claims that `text` means: a TODO ("03.2"), a test's name, or a part of names."""
+    todo = re.fullmatch(r"(\d{1,2})\.(\d{1,2})", text)
+    if todo:
+        number = f"{todo[1].zfill(2)}.{int(todo[2])}"
+        return [claim for claim in claims if claim.number == number]
+    exact = [claim for claim in claims if claim.name == text]
+    return exact or [claim for claim in claims if text.lower() in claim.name.lower()]
+
+
+def number_text(value: Fraction) -> str:
+    """At most one decimal, rounded down: 99.97 of 100 points is not full marks."""
+    tenths = int(value * 10)
+    whole, rest = divmod(tenths, 10)
+    return f"{whole}.{rest}" if rest else str(whole)

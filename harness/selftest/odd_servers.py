@@ -1,0 +1,92 @@
+"""Starts the servers of servers/odd.py, and sees that nothing is left of them."""
+
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import proc
+from harness.client import Client, Conversation
+from harness.failure import HINT_KEYS, Failure
+from harness.patience import Patience
+from harness.process import ServerProcess
+
+ODD = str(Path(__file__).with_name("servers") / "odd.py")
+PYTHON = [sys.executable, "-S", "-E"]
+MB = 1 << 20
+
+
+def short():
+    """For waits that are meant to run out."""
+    return Patience(((0, 0.5),))
+
+
+def below():
+    """The processes below this one."""
+    return {(one.pid, one.started) for one in proc.tree([os.getpid()], proc.table())[1:]}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path, monkeypatch):
+    """After every test: no process, no thread, no descriptor more than before, and no file."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    before = below(), threading.active_count(), len(os.listdir("/proc/self/fd"))
+    yield
+    assert (below(), threading.active_count(), len(os.listdir("/proc/self/fd"))) == before
+    assert not list(scratch.iterdir())
+
+
+@pytest.fixture
+def start():
+    """start("is_right", ...) -> a started server of odd.py, destroyed after the test."""
+    servers = []
+
+    def begin(name, **options):
+        server = ServerProcess()
+        servers.append(server)
+        return server.start([*PYTHON, ODD, name], **options)
+
+    yield begin
+    for server in servers:
+        server.destroy()
+
+
+@pytest.fixture
+def fails_to_start():
+    """It raises a Failure with this hint and message; the server that was tried."""
+
+    def check(hint, pattern, argv, **options):
+        server = ServerProcess()
+        with pytest.raises(Failure, match=pattern) as raised:
+            server.start(argv, **options)
+        assert raised.value.hint == hint
+        assert hint in HINT_KEYS
+        assert not server.alive()
+        return server
+
+    return lambda hint, pattern, name, **options: check(
+        hint, pattern, [*PYTHON, ODD, name] if isinstance(name, str) else name[0], **options
+    )
+
+
+def echoes(server):
+    with Client(server.address, Conversation()) as client:
+        client.send_frame(b"hello")
+        client.expect_frame(b"hello")
+    return True
+
+
+def eventually(condition, seconds=10):
+    """Whether the condition comes to hold within the time."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.005)
+    return False

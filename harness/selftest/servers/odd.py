@@ -1,0 +1,286 @@
+"""Servers that misbehave in one way each: odd.py NAME [PORT]. For test_process.py."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+
+PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+listener = None
+
+
+def listen():
+    global listener
+    listener = socket.create_server(("127.0.0.1", PORT), backlog=100)
+
+
+def announce():
+    print("listening on %s:%d" % listener.getsockname(), flush=True)
+
+
+def serve():
+    """Echoes, one thread a connection."""
+    while True:
+        connection, _ = listener.accept()
+        threading.Thread(target=echo, args=(connection,), daemon=True).start()
+
+
+def echo(connection):
+    with connection:
+        while True:
+            data = connection.recv(65536)
+            if not data:
+                return
+            connection.sendall(data)
+
+
+def sleep_for_ever():
+    while True:
+        time.sleep(1000)
+
+
+def start():
+    listen()
+    announce()
+
+
+def is_right():
+    start()
+    serve()
+
+
+def exits_politely():
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    is_right()
+
+
+def ignores_sigterm():
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    is_right()
+
+
+def forks():
+    """Three children, each with a child of its own, that ignore what they can ignore."""
+    listen()
+    ready, done = os.pipe()
+    for _ in range(3):
+        if os.fork() == 0:
+            os.fork()
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            os.write(done, b".")
+            sleep_for_ever()
+    for _ in range(6):
+        os.read(ready, 1)
+    announce()
+    serve()
+
+
+def leaves_a_daemon():
+    """A double fork with a new session between; the process in the middle is gone."""
+    daemonize(sleep_for_ever)
+
+
+def leaves_a_bare_daemon():
+    """And then a program is executed without the environment that was given."""
+    sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
+    daemonize(lambda: os.execve(sleep[0], sleep, {}))
+
+
+def daemonize(then):
+    listen()
+    ready, done = os.pipe()
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.write(done, b".")
+            for descriptor in (0, 1, 2):
+                os.close(descriptor)
+            then()
+        os._exit(0)
+    os.wait()
+    os.read(ready, 1)
+    announce()
+    serve()
+
+
+def breeds():
+    """Every process forks another and ends, over and over."""
+    start()
+    if os.fork() == 0:
+        while True:
+            if os.fork() != 0:
+                os._exit(0)
+    serve()
+
+
+def prints_much():
+    os.write(1, b"x" * (1 << 20) + b"\n")
+    os.write(2, b"y" * (1 << 20) + b"\nthe end\n")
+    is_right()
+
+
+def prints_much_later():
+    start()
+    for _ in range(64):
+        os.write(1, b"x" * 65535 + b"\n")
+        os.write(2, b"y" * 65535 + b"\n")
+    serve()
+
+
+def prints_for_ever():
+    while True:
+        os.write(1, b"x" * 65536)
+
+
+def prints_for_ever_later():
+    start()
+    while True:
+        os.write(2, b"x" * 65536)
+
+
+def prints_other_lines_first():
+    print("starting up")
+    print("listening on nothing yet")
+    is_right()
+
+
+def prints_another_line():
+    listen()
+    print("Server is ready on port %d" % listener.getsockname()[1], flush=True)
+    serve()
+
+
+def prints_garbage():
+    os.write(1, b"\xff\xfe\x80 no newline")
+    sleep_for_ever()
+
+
+def prints_a_bad_port():
+    print("listening on 127.0.0.1:99999", flush=True)
+    sleep_for_ever()
+
+
+def closes_stdout():
+    start()
+    os.close(1)
+    serve()
+
+
+def closes_stdout_first():
+    os.close(1)
+    sleep_for_ever()
+
+
+def listens_everywhere():
+    global listener
+    listener = socket.create_server(("", 0))
+    announce()
+    serve()
+
+
+def says_nothing():
+    sleep_for_ever()
+
+
+def forgets_to_say_and_is_slow():
+    time.sleep(0.4)
+    forgets_to_say()
+
+
+def forgets_to_say():
+    listen()
+    serve()
+
+
+def dies_at_once():
+    print("bind: Address already in use", file=sys.stderr)
+    sys.exit(3)
+
+
+def dies_and_leaves_a_child():
+    if os.fork() == 0:
+        sleep_for_ever()
+    sys.exit(4)
+
+
+def crashes():
+    start()
+    connection, _ = listener.accept()
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def exits_with_7():
+    start()
+    connection, _ = listener.accept()
+    print("last words", file=sys.stderr, flush=True)
+    os._exit(7)
+
+
+def eats_memory():
+    start()
+    kept = []
+    while True:
+        kept.append(b"\1" * (16 << 20))
+
+
+def eats_memory_in_children():
+    start()
+    for _ in range(2):
+        if os.fork() == 0:
+            kept = b"\1" * (90 << 20)
+            sleep_for_ever()
+    serve()
+
+
+def reserves_much_memory():
+    """Ten gigabytes of address space, none of it used."""
+    import mmap
+
+    kept = mmap.mmap(-1, 10 << 30)
+    is_right()
+
+
+def works(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def works_in_threads():
+    """0.2 s in a thread that has ended, 0.1 s in a child that was waited for, 0.1 s in one that
+    is still there."""
+    listen()
+    thread = threading.Thread(target=works, args=(0.2,))
+    thread.start()
+    thread.join()
+    if os.fork() == 0:
+        works(0.1)
+        os._exit(0)
+    os.wait()
+    ready, done = os.pipe()
+    if os.fork() == 0:
+        works(0.1)
+        os.write(done, b".")
+        sleep_for_ever()
+    os.read(ready, 1)
+    announce()
+    serve()
+
+
+def tells_its_limits():
+    import resource
+
+    for name in ("NOFILE", "CORE", "FSIZE", "CPU"):
+        print(name, *resource.getrlimit(getattr(resource, f"RLIMIT_{name}")))
+    print("session", os.getsid(0) == os.getpid())
+    print("directory", os.listdir("."))
+    print("stdin", os.read(0, 1))
+    print("descriptors", sorted(map(int, os.listdir("/proc/self/fd")))[:-1])
+    open("left behind", "w").close()
+    is_right()
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]]()

@@ -1,0 +1,107 @@
+"""What becomes of C sources of all kinds."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+
+import pytest
+
+from harness import build
+from harness.selftest.submissions import BROKEN, WARNING, right, submission
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "CACHE", tmp_path / "bin")
+    monkeypatch.delenv("CC", raising=False)
+
+
+def test_several_files_with_a_header_in_one_command(tmp_path):
+    source = submission(tmp_path / "s", '#include "more.h"\nint main(void) { return more(); }\n')
+    (source / "more.h").write_text("int more(void);\n")
+    (source / "more.c").write_text('#include "more.h"\nint more(void) { return 7; }\n')
+    compiled = build.compile_server(source, tmp_path / "server")
+    assert subprocess.run([compiled.binary]).returncode == 7
+    assert compiled.warnings == ""
+
+
+def test_a_directory_with_a_space(tmp_path):
+    compiled = build.cached_server(submission(tmp_path / "a b's $x", right()))
+    assert compiled.binary.exists()
+
+
+def test_a_warning_is_told_and_does_not_fail(tmp_path):
+    source = submission(tmp_path / "s", right(WARNING))
+    assert "nobody_uses_this" in build.cached_server(source).warnings
+    assert "nobody_uses_this" in build.cached_server(source).warnings  # from the cache too
+
+
+def test_a_warning_fails_where_warnings_are_errors(tmp_path):
+    with pytest.raises(build.BuildFailed, match="nobody_uses_this"):
+        build.cached_server(submission(tmp_path / "s", right(WARNING)), extra_flags=("-Werror",))
+
+
+def test_an_error_is_the_compilers_message(tmp_path):
+    with pytest.raises(build.BuildFailed, match="main.c:1:.*undeclared_thing") as caught:
+        build.cached_server(submission(tmp_path / "s", BROKEN))
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_header_that_is_not_there(tmp_path):
+    with pytest.raises(build.BuildFailed, match="nowhere.h"):
+        build.cached_server(submission(tmp_path / "s", '#include "nowhere.h"\n'))
+
+
+def test_a_long_message_is_cut():
+    text = build.shorten("\n".join(map(str, range(100))))
+    assert text.splitlines()[-2:] == ["59", "... and 40 more lines"]
+
+
+def test_no_sources(tmp_path):
+    with pytest.raises(build.BuildFailed, match="no .c files"):
+        build.cached_server(tmp_path)
+
+
+def test_no_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(build.NoCompiler, match="make setup"):
+        build.cached_server(submission(tmp_path / "s", right()))
+
+
+def test_cc_names_the_compiler(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler -m32")
+    with pytest.raises(build.NoCompiler, match="no-such-compiler"):
+        build.cached_server(submission(tmp_path / "s", right()))
+    monkeypatch.setenv("CC", "gcc -DGIVEN")
+    source = submission(tmp_path / "s", "#ifdef GIVEN\nint main(void) { return 0; }\n#endif\n")
+    assert build.cached_server(source).binary.exists()
+
+
+def test_the_cache_knows_a_change_in_any_included_file(tmp_path):
+    source = submission(tmp_path / "s", '#include "../other.h"\nint main(void) { return OTHER; }\n')
+    (tmp_path / "other.h").write_text("#define OTHER 1\n")
+    first = build.cached_server(source).binary
+    stamp = first.stat().st_mtime_ns
+    assert build.cached_server(source).binary.stat().st_mtime_ns == stamp
+    (tmp_path / "other.h").write_text("#define OTHER 2\n")
+    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
+    assert subprocess.run([first]).returncode == 1
+
+
+def test_two_builds_at_once(tmp_path):
+    source = submission(tmp_path / "s", right())
+    threads = [threading.Thread(target=build.cached_server, args=[source]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    left = [path.name for path in build.cached_server(source).binary.parent.iterdir()]
+    assert sorted(left) == ["server", "warnings"]
+
+
+def test_an_endless_compilation_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "COMPILE_SECONDS", 1)
+    source = submission(tmp_path / "s", '#include "/dev/zero"\n')
+    with pytest.raises(build.BuildFailed):
+        build.compile_server(source, tmp_path / "server")

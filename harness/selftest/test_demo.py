@@ -1,0 +1,90 @@
+"""The demos show what the handouts say they show, fit the screen, and leave nothing behind."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from harness import course, demo
+
+WIDTH = 80
+LINES = 24
+SECONDS = 40  # a demo takes 6 at most; the rest is for a busy machine
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "harness.demo", *arguments],
+        cwd=course.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+
+def show(chapter):
+    """What the demo prints, by line."""
+    result = run(chapter)
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+    return lines
+
+
+def numbers(text):
+    return [float(word.replace(",", "")) for word in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+def test_every_chapter_has_a_demo():
+    assert list(demo.DEMOS) == [chapter.number for chapter in course.CHAPTERS]
+
+
+def test_01_joins_small_messages():
+    assert "    b'onetwothree'" in show("01")
+
+
+def test_02_tells_how_long_b_waits():
+    assert numbers(show("02")[-1])[0] >= 2.5
+
+
+def test_03_more_idle_clients_cost_more():
+    rows = [numbers(line) for line in show("03") if "%" in line]
+    assert [row[0] for row in rows] == [10, 100, 1000]
+    assert rows[-1][1] > rows[0][1]
+
+
+def test_04_small_frames_cost_more_and_memory_is_kept():
+    lines = show("04")
+    one, many = [numbers(line) for line in lines if re.match(r" +[\d,]+ +[\d,]+ +\d", line)]
+    assert many[2] > 10 * one[2]
+    before, after = [numbers(line)[-1] for line in lines if line.endswith(" MiB")]
+    assert after > before + 50
+
+
+def test_says_which_server_has_to_work_first(monkeypatch, capsys):
+    monkeypatch.setattr(demo.Shown, "works", lambda self, together: False)
+    assert demo.main(["02"]) == 2
+    assert "make grade CH=01" in capsys.readouterr().err
+
+
+def test_wrong_usage():
+    assert run().returncode == 2
+    result = run("77")
+    assert result.returncode == 2
+    assert "01, 02" in result.stderr
+
+
+def test_a_server_for_one_client_at_a_time_does_not_serve_three_at_once():
+    with demo._server_of("01", together=1) as server:
+        assert server.works(together=1)
+        assert not server.works(together=3)
+
+
+def test_no_process_is_left():
+    with demo._server_of("01", together=1) as server:
+        assert os.waitpid(server.process.pid, os.WNOHANG) == (0, 0)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(server.process.pid, os.WNOHANG)

@@ -1,0 +1,330 @@
+"""Whole grades of small submissions, as a user starts them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import proc
+from harness.course import ROOT
+from harness.selftest import submissions
+
+GRADE = [sys.executable, "-m", "harness.grade"]
+
+
+class Outcome:
+    """What one run of grade.py left behind."""
+
+    def __init__(self, process, results: Path) -> None:
+        self.status = process.returncode
+        self.text = process.stdout
+        self.errors = process.stderr
+        self.results = json.loads(results.read_text()) if results.exists() else None
+
+    def verdicts(self) -> dict:
+        return {t["extra_data"]["test"]: t.get("status", "none") for t in self.results["tests"]}
+
+
+@pytest.fixture
+def grade(tmp_path):
+    """grade(source, *options, claims=..., chapter="01") -> Outcome"""
+
+    def run(source, *options, chapter="01", claims=None):
+        results = tmp_path / "out" / "results.json"
+        results.unlink(missing_ok=True)
+        command = [*GRADE, "--results", str(results), "--claims", str(claims or both(tmp_path))]
+        if chapter:
+            command += ["--chapter", chapter]
+        if source is not None:
+            command += ["--dir", str(submissions.submission(tmp_path / "submission", source))]
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
+        process = subprocess.run(
+            [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True
+        )
+        assert "Traceback" not in process.stdout + process.stderr
+        return Outcome(process, results)
+
+    return run
+
+
+def both(tmp_path: Path) -> Path:
+    return submissions.claims(
+        tmp_path / "claims", test_01_x=submissions.CLAIMS_01, test_02_x=submissions.CLAIMS_02
+    )
+
+
+def one(tmp_path: Path, text: str) -> Path:
+    return submissions.claims(tmp_path / "claims", test_01_x=text)
+
+
+# What a submission can be
+
+
+def test_a_right_server_gets_full_marks(grade):
+    outcome = grade(submissions.right())
+    assert outcome.status == 0
+    assert outcome.results["score"] == 100
+    assert set(outcome.verdicts().values()) == {"passed"}
+
+
+def test_a_wrong_byte_is_shown_with_its_todo(grade):
+    outcome = grade(submissions.right(submissions.WRONG_BYTE))
+    assert outcome.status == 1
+    assert outcome.results["score"] == 60
+    assert outcome.verdicts()["test_01_echoes"] == "failed"
+    assert "(TODO 2, main.c)" in outcome.text
+    assert "^^ first difference at byte 8" in outcome.text
+    assert "T=test_01_echoes SEED=1" in outcome.text
+    assert "next: TODO 2 (main.c): make grade CH=01 DIR=" in outcome.text
+
+
+def test_a_crash_is_told_by_its_signal(grade):
+    outcome = grade(submissions.right(submissions.CRASH))
+    assert outcome.status == 1
+    assert "server     killed by SIGABRT" in outcome.text
+    assert "| about to fall" in outcome.text
+    assert outcome.results["tests"][1]["extra_data"]["hint"] == "crashed"
+
+
+def test_an_end_before_listening(grade):
+    outcome = grade(submissions.EXITS)
+    assert (outcome.status, outcome.results["score"]) == (1, 0)
+    assert "exited with status 3" in outcome.text
+    assert "| no luck" in outcome.text
+    assert outcome.text.count("what happened") == 1  # the others failed just like it
+
+
+def test_a_server_that_never_listens(grade):
+    outcome = grade(submissions.NEVER_LISTENS, "--only", "test_01_connects")
+    assert (outcome.status, outcome.results["score"]) == (1, 0)
+    assert "neither listened" in outcome.text
+
+
+def test_what_does_not_compile_gets_zero(grade):
+    outcome = grade(submissions.BROKEN)
+    assert (outcome.status, outcome.results["score"]) == (1, 0)
+    assert "main.c:1:25: error" in outcome.text
+    assert "main.c:1:25: error" in outcome.results["tests"][0]["output"]
+
+
+def test_a_warning_is_shown_and_costs_nothing(grade):
+    outcome = grade(submissions.right(submissions.WARNING))
+    assert (outcome.status, outcome.results["score"]) == (0, 100)
+    assert "nobody_uses_this" in outcome.text
+    assert "nobody_uses_this" in outcome.results["output"]
+
+
+def test_a_foreign_server_is_not_asked_for_the_command_line(grade):
+    program = f"{sys.executable} -m harness.selftest.echo {{port}}"
+    outcome = grade(None, "--server", program)
+    assert (outcome.status, outcome.results["score"]) == (0, 100)
+    assert "test_01_ends" not in outcome.verdicts()
+
+
+# What is run, and what it is worth
+
+
+def test_a_later_chapter_inherits(grade):
+    outcome = grade(submissions.right(), chapter="02")
+    assert outcome.status == 0
+    assert "inherited from 01: 3 claims passed" in outcome.text
+    assert [test["max_score"] for test in outcome.results["tests"]] == [8, 8, 4, 48, 32]
+
+
+def test_one_todo(grade):
+    outcome = grade(submissions.right(), "--only", "1.2")
+    assert list(outcome.verdicts()) == ["test_01_echoes", "test_01_ends"]
+    assert "60 of 60 points selected" in outcome.text
+    assert outcome.status == 0
+
+
+def test_the_seed_decides_what_is_random(grade):
+    def steps(*options):
+        claims = grade(submissions.right("head[0] ^= 255;"), *options, "--verbose", chapter="02")
+        return claims.text[claims.text.index("02.1") :].split("again")[0]
+
+    assert steps() == steps()
+    assert steps() != steps("--seed", "2")
+
+
+# Faults that are not the student's
+
+
+def test_faults_of_the_harness_are_not_judged(grade, tmp_path):
+    outcome = grade(submissions.right(), claims=one(tmp_path, submissions.CLAIMS_FAULTY))
+    assert outcome.status == 2
+    assert list(outcome.verdicts().values()) == ["none", "none", "none", "passed"]
+    assert outcome.results["score"] == 40
+    assert outcome.results["extra_data"]["verdict"] == "not judged"
+    assert "KeyError: 'oops'" in outcome.text
+    assert "crashed while running" in outcome.text
+    log = tmp_path / "out" / "results.log"
+    assert str(log) in outcome.text
+    assert "KeyError" in log.read_text()
+
+
+def test_claims_that_cannot_be_loaded(grade, tmp_path):
+    outcome = grade(submissions.right(), claims=one(tmp_path, "1 / 0\n"))
+    assert outcome.status == 2
+    assert "not judged, the lab itself failed" in outcome.errors
+
+
+def test_the_whole_grade_has_a_limit(grade, tmp_path):
+    claims = one(tmp_path, submissions.CLAIMS_SLOW)
+    outcome = grade(submissions.right(), "--limit", "12", claims=claims)
+    assert outcome.status == 2
+    assert outcome.verdicts() == {"test_01_sleeps": "none", "test_01_connects": "passed"}
+    assert "stopped after 12 s" in outcome.text
+    assert still_running(tmp_path) == []
+
+
+def test_a_slow_test_is_a_failure(tmp_path, monkeypatch):
+    from harness import runner
+    from harness.build import cached_server
+    from harness.fixtures import Run
+    from harness.scoring import load
+
+    monkeypatch.setattr(runner, "TEST_SECONDS", 1)
+    binary = cached_server(submissions.submission(tmp_path / "submission", submissions.right()))
+    found = {}
+    problem = runner.run_claims(
+        load(one(tmp_path, submissions.CLAIMS_SLOW)),
+        Run([str(binary.binary), "-p", "0"]),
+        jobs=0,
+        log=tmp_path / "log",
+        found=lambda name, verdict, detail: found.update({name: (verdict, detail.get("hint"))}),
+    )
+    assert problem == ""
+    assert found == {"test_01_sleeps": ("failed", "too-long"), "test_01_connects": ("passed", None)}
+
+
+# Ending
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_everything(tmp_path, number):
+    submission = submissions.submission(tmp_path / "submission", submissions.right())
+    claims = one(tmp_path, submissions.CLAIMS_SLOW)
+    command = [*GRADE, "--chapter", "01", "--dir", str(submission), "--claims", str(claims)]
+    process = subprocess.Popen(
+        [*command, "--results", str(tmp_path / "r.json")],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until(lambda: len(below(process.pid)) >= 4)  # pytest, two workers and a server
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert errors.strip() == "grade: stopped; nothing is left running"
+    assert still_running(tmp_path) == []
+
+
+def below(pid: int) -> list:
+    return proc.tree([pid], proc.table())[1:]
+
+
+def until(condition, seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def still_running(tmp_path: Path) -> list:
+    """Command lines that name this test's directory, or come from it."""
+    found = []
+    for pid in proc.table():
+        try:
+            line = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(tmp_path) in line:
+            found.append(line)
+    return found
+
+
+# Wrong usage: one line each, that says what to do
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--chapter", "99"], "there is no chapter '99'; the chapters are 01, 02"),
+        (["--chapter", "01", "--dir", "/no/where"], "DIR=/no/where: there is no such directory"),
+        (["--chapter", "01", "--dir", "Makefile"], "is not a directory"),
+        (["--chapter", "01", "--dir", "harness"], "there are no .c files in it"),
+        (["--chapter", "01", "--from", "nowhere"], "it can be chapters or solutions"),
+        (["--chapter", "01", "--server", "cat"], "SERVER='./server -p {port}'"),
+        (["--chapter", "01", "--server", "nosuch {port}"], "no such command as 'nosuch'"),
+        (["--chapter", "01", "--server", "cat '", "--port", "1"], "no closing quotation"),
+        (["--chapter", "01", "--server", "cat", "--port", "x"], "a port is a number"),
+        (["--chapter", "01", "--server", "cat", "--port", "0"], "a port is a number"),
+        (["--chapter", "01", "--port", "80"], "PORT goes with SERVER"),
+        (["--chapter", "01", "--dir", "x", "--server", "y"], "DIR and SERVER exclude each other"),
+        (["--chapter", "01", "--seed", "x"], "SEED=x"),
+        (["--dir", "harness"], "DIR needs a chapter too"),
+        (["--only", "01.1"], "T needs a chapter too"),
+    ],
+)
+def test_wrong_usage(options, said):
+    process = subprocess.run([*GRADE, *options], cwd=ROOT, capture_output=True, text=True)
+    assert process.returncode == 2
+    assert said in process.stderr
+    assert process.stdout == ""
+    assert len(process.stderr.splitlines()) == 1
+
+
+def test_a_selection_that_matches_nothing_lists_the_todos(grade):
+    outcome = grade(submissions.right(), "--only", "01.7", chapter="02")
+    assert outcome.status == 2
+    assert "the TODOs are 01.1, 01.2, 02.1, 02.2" in outcome.errors
+
+
+def test_without_solutions(grade, tmp_path, monkeypatch):
+    from harness import course, target
+
+    monkeypatch.setattr(course, "ROOT", tmp_path)
+    with pytest.raises(target.WrongUsage, match="came without solutions"):
+        target.resolve(course.find("01"), "solutions")
+
+
+# The terminal
+
+
+def test_progress_and_colour_only_on_a_terminal(tmp_path, grade):
+    assert "\r" not in grade(submissions.right()).text
+    text = on_terminal(tmp_path, {})
+    assert "\r\033[K  3 of 3 tests" in text and "\033[32mpassed" in text
+    assert "\033[32m" not in on_terminal(tmp_path, {"NO_COLOR": "1"})
+
+
+def on_terminal(tmp_path: Path, extra: dict) -> str:
+    submission = submissions.submission(tmp_path / "submission", submissions.right())
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*GRADE, "--chapter", "01", "--dir", str(submission), "--claims", str(both(tmp_path)),
+         "--results", str(tmp_path / "r.json")],
+        cwd=ROOT,
+        stdout=theirs,
+        env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **extra},
+    )
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            text += os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+    os.close(ours)
+    process.wait()
+    return text.decode()

@@ -1,0 +1,109 @@
+"""What valgrind reports becomes a failed claim, and only that."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from harness import memcheck
+from harness.selftest import submissions
+from harness.selftest.test_grade import grade  # noqa: F401  the fixture
+
+needs_valgrind = pytest.mark.skipif(memcheck.missing(), reason="valgrind is not installed")
+
+LOG = """\
+==7== Memcheck, a memory error detector
+==7== Command: ./server
+==7== 
+==7== Invalid write of size 4
+==7==    at 0x1091CB: leak (conn.c:7)
+==7==    by 0x10920E: main (server.c:8)
+==7==  Address 0x4a43068 is 0 bytes after a block of size 40 alloc'd
+==7==    at 0x48417B4: malloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
+==7==    by 0x1091BE: leak (conn.c:7)
+==7== 
+==7== 
+==7== FILE DESCRIPTORS: 5 open (3 std) at exit.
+==7== Open AF_INET socket 4: <unbound> <-> unbound
+==7==    at 0x4968DC7: socket (syscall-template.S:120)
+==7==    by 0x109206: main (server.c:8)
+==7== 
+==7== Open file descriptor 3: /tmp/7.log
+==7==    <inherited from parent>
+==7== 
+==7== HEAP SUMMARY:
+==7==     in use at exit: 40 bytes in 1 blocks
+==7== 
+==7== 40 bytes in 1 blocks are definitely lost in loss record 1 of 2
+==7==    at 0x48417B4: malloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
+==7==    by 0x1091BE: leak (conn.c:7)
+==7== 
+==7== 90 bytes in 1 blocks are still reachable in loss record 2 of 2
+==7==    at 0x48417B4: malloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
+==7==    by 0x1091BE: leak (conn.c:7)
+==7== 
+==7== Process terminating with default action of signal 15 (SIGTERM)
+==7==    at 0x497B7F0: accept (accept.c:26)
+==7== 
+==7== ERROR SUMMARY: 2 errors from 2 contexts (suppressed: 0 from 0)
+"""
+
+
+def test_the_faults_of_a_log():
+    faults = memcheck.read_log(LOG, {"conn.c", "server.c"})
+    assert [(fault.kind, fault.text.splitlines()) for fault in faults] == [
+        (
+            "memory-fault",
+            [
+                "Invalid write of size 4",
+                "  in leak (conn.c:7)",
+                "  in main (server.c:8)",
+                " Address 0x4a43068 is 0 bytes after a block of size 40 alloc'd",
+                "  in leak (conn.c:7)",
+            ],
+        ),
+        (
+            "open-descriptor",
+            ["Open AF_INET socket 4: <unbound> <-> unbound", "  in main (server.c:8)"],
+        ),
+        ("memory-leak", ["40 bytes in 1 blocks are definitely lost", "  in leak (conn.c:7)"]),
+    ]
+
+
+def test_frames_of_others_are_better_than_none():
+    assert "  in main (server.c:8)" in memcheck.read_log(LOG, {"other.c"})[1].text.splitlines()
+
+
+@needs_valgrind
+@pytest.mark.parametrize(
+    "change, hint, said",
+    [
+        (submissions.LEAK, "memory-leak", "in serve (main.c:"),
+        ("if (dup(fd) < 0) return;", "open-descriptor", "in serve (main.c:"),
+        ("body[size + 1] = 0;", "memory-fault", "Invalid write of size 1"),
+    ],
+)
+def test_a_fault_fails_the_claim(grade, change, hint, said):  # noqa: F811
+    outcome = grade(submissions.right(change), "--memcheck")
+    assert outcome.status == 1
+    assert outcome.verdicts() == {"test_01_connects": "passed", "test_01_echoes": "failed"}
+    assert outcome.results["tests"][1]["extra_data"]["hint"] == hint
+    assert said in outcome.text
+    assert "make memcheck CH=01" in outcome.text
+
+
+@needs_valgrind
+def test_a_right_server_is_clean(grade):  # noqa: F811
+    outcome = grade(submissions.right(), "--memcheck")
+    assert (outcome.status, outcome.results["score"]) == (0, 100)
+
+
+def test_without_valgrind(grade, monkeypatch, tmp_path):  # noqa: F811
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "gcc").symlink_to(shutil.which("gcc"))
+    monkeypatch.setenv("PATH", str(tools))
+    outcome = grade(submissions.right(), "--memcheck")
+    assert outcome.status == 2
+    assert outcome.errors == "grade: valgrind is not installed; `make setup` installs it\n"

@@ -1,0 +1,195 @@
+"""What a grade looks like, against texts that were found good by looking at them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from harness import course, failure, report
+from harness.hints import HINTS, PAGE
+from harness.report import Look
+from harness.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+
+HARNESS = course.ROOT / "harness"
+
+
+def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
+    chapter = number.split(".")[0]
+    return Claim(
+        chapter, number, name, text, Fraction(points), Path("t.py"), chapter, "99", False, False
+    )
+
+
+CUT = claim("01.3", "test_01_header_cut", "A header cut at every byte is put together again.")
+DETAIL = {
+    "message": "byte 4 of the body of the reply is 61 instead of 6f",
+    "hint": "wrong-body",
+    "steps": "   1  A connects\n   2  A sends 2 bytes: 05 00\n-> 3  A waits for a frame of 5 bytes",
+    "compare": failure.compare(b"\5\0\0\0hello", b"\5\0\0\0hella", 78),
+    "server": "killed by SIGPIPE",
+    "stderr": "fd 4: opened\nfd 4: \x1b[31mclosed",
+}
+
+FAILURE = """\
+FAILED  01.3  A header cut at every byte is put together again.
+               6 points   (TODO 3, io.c)
+
+  what happened
+     byte 4 of the body of the reply is 61 instead of 6f
+  conversation
+     1  A connects
+     2  A sends 2 bytes: 05 00
+  -> 3  A waits for a frame of 5 bytes
+  expected   05 00 00 00 68 65 6c 6c 6f   |....hello|
+  received   05 00 00 00 68 65 6c 6c 61   |....hella|
+                                     ^^ first difference at byte 8, counting from 0
+             expected 9 bytes, received 9 bytes
+  server     killed by SIGPIPE
+             | fd 4: opened
+             | fd 4: .[31mclosed
+  hint       The length is right and the body is not. Look at the offset: at 0,
+             the body was taken from the wrong place; later, it is where one
+             read() ended and the next one began.
+             docs/reading-failures.md#wrong-bytes
+  again      make grade CH=01 T=test_01_header_cut SEED=7"""
+
+CHAPTER = """\
+02-nonblocking   one slow client must not stop everyone
+
+  FAILED      6.6/20  inherited from 01: 1 of 3 claims passed
+  FAILED       0/6.6  01.3  A header cut at every byte is put together again.
+  not judged   0/6.6  01.4  A third.
+  FAILED        0/40  02.1  Clients are served side by side.
+  passed       40/40  02.2  A claim whose text is so long that it does not ...
+
+FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, io.c)
+
+  what happened
+     nothing came back for 8 s
+  again      make grade CH=02 T=test_02_side SEED=7
+
+1 more failed; V=1 shows everything in full
+
+  not judged (1): no instrument
+
+  46.6 of 100 points   (3.2 s)
+  next: TODO 1 (io.c): make grade CH=02 T=02.1"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    (tmp_path / "io.c").write_text("/* TODO 3: read it all. */\n/* TODO 1: do not block. */\n")
+    return tmp_path
+
+
+def a_grade(source, number: str, outcomes) -> Grade:
+    chapter = course.find(number)
+    return Grade(
+        chapter=chapter,
+        subject=f"chapters/{chapter.slug}",
+        source=source,
+        outcomes=outcomes,
+        seconds=3.21,
+        seed=7,
+        again=f"make grade CH={number}",
+    )
+
+
+def chapter_two(source) -> Grade:
+    third = Fraction(20, 3)
+    long = "A claim whose text is so long that it does not fit into one line of a terminal of "
+    return a_grade(
+        source,
+        "02",
+        [
+            Outcome(claim("01.1", "test_01_first", "A first."), third, PASSED),
+            Outcome(CUT, third, FAILED, {"message": "no"}),
+            Outcome(claim("01.4", "test_01_c", "A third."), third, NOT_JUDGED,
+                    {"message": "no instrument"}),
+            Outcome(claim("02.1", "test_02_side", "Clients are served side by side."),
+                    Fraction(40), FAILED, {"message": "nothing came back for 8 s"}),
+            Outcome(claim("02.2", "test_02_long", f"{long}eighty columns."), Fraction(40), PASSED),
+        ],
+    )
+
+
+def test_a_failure(source):
+    outcome = Outcome(CUT, Fraction(6), FAILED, DETAIL)
+    assert "\n".join(report.failure(a_grade(source, "01", [outcome]), outcome)) == FAILURE
+
+
+def test_a_chapter(source, monkeypatch):
+    monkeypatch.setattr(report, "SHOWN_IN_FULL", 1)
+    assert report.chapter(chapter_two(source)) == CHAPTER
+
+
+def test_verbose_shows_every_failure(source, monkeypatch):
+    monkeypatch.setattr(report, "SHOWN_IN_FULL", 1)
+    text = report.chapter(chapter_two(source), Look(verbose=True))
+    assert text.count("what happened") == 2
+    assert "more failed" not in text
+
+
+def test_a_board_line(source):
+    line = report.board_line(chapter_two(source))
+    assert line == "  02-nonblocking  [#########...........]  46.6   next: TODO 1 (io.c)"
+
+
+def test_only_inherited_claims_failed(source):
+    grade = chapter_two(source)
+    grade.outcomes[3].verdict = PASSED
+    assert report.next_step(grade) == [
+        "next: what chapter 01 could do: make grade CH=02 T=test_01_header_cut SEED=7"
+    ]
+
+
+def test_full_marks_name_the_next_chapter(source):
+    grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
+    step = "next: chapter 02, chapters/02-nonblocking/README.md"
+    assert report.next_step(grade) == [step]
+    assert report.next_step(a_grade(source, course.CHAPTERS[-1].number, grade.outcomes)) == []
+
+
+def test_colours_do_not_change_the_text(source):
+    grade = chapter_two(source)
+    coloured = report.chapter(grade, Look(colour=True))
+    assert "\033[31m" in coloured
+    assert re.sub(r"\033\[\d+m", "", coloured) == report.chapter(grade)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_lines_are_as_wide_as_the_terminal(source, width):
+    lines = report.chapter(chapter_two(source), Look(width, verbose=True)).splitlines()
+    assert max(map(len, lines)) <= width
+
+
+def test_the_server_cannot_write_beyond_the_widest_line(source):
+    detail = {**DETAIL, "stderr": "x" * 500, "steps": "-> 1  " + "y" * 500}
+    outcome = Outcome(CUT, Fraction(6), FAILED, detail)
+    lines = report.failure(a_grade(source, "01", [outcome]), outcome)
+    assert max(map(len, lines)) <= report.WIDEST
+
+
+def test_the_file_of_a_todo(source, tmp_path):
+    assert report.todo_file(3, [source]) == "io.c"
+    assert report.todo_file(33, [source]) is None
+    other = tmp_path / "other"
+    other.mkdir()
+    assert report.todo_file(3, [other, source]) == "io.c"
+
+
+def test_every_key_has_a_hint():
+    keys = set(failure.HINT_KEYS)
+    for path in HARNESS.rglob("*.py"):
+        if "selftest" not in path.parts:
+            keys |= set(re.findall(r'\bhint="([a-z-]+)"', path.read_text()))
+    assert keys - set(HINTS) == set()
+
+
+def test_hints_are_short_and_have_a_place():
+    for hint in HINTS.values():
+        assert 1 <= len(re.findall(r"[.?!](?= |$)", hint.text)) <= 3, hint.text
+        assert re.fullmatch(PAGE + r"#[a-z-]+", hint.place)

@@ -1,0 +1,175 @@
+"""The shim: what it counts in a C program, built as students may build theirs."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import shim
+from harness.client import Client, Conversation
+from harness.failure import NotJudged
+from harness.process import ServerProcess
+from harness.shim import Calls, Counters, shim_library
+
+SERVERS = Path(__file__).with_name("servers")
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+STRICT = "-std=c11 -Wall -Wextra -Werror -U_FORTIFY_SOURCE -fPIC -shared".split()
+
+# What calls.c makes, once in itself and once in a child.
+EVERY_CALL = Calls(outputs=2 * 8, inputs=2 * 6, waits=2 * 6, accepts=2 * 2)
+
+
+def compiled(tmp_path, source, *flags, compiler="cc"):
+    program = tmp_path / "program"
+    subprocess.run([compiler, *flags, "-o", program, SERVERS / source, "-pthread"], check=True)
+    return program
+
+
+def counted(program, tmp_path):
+    """Runs the program with the shim; its exit status and the calls it made."""
+    counters = Counters(tmp_path / "calls")
+    environment = shim.environment(shim_library(), counters.path)
+    status = subprocess.run([program], env=environment, timeout=30).returncode
+    return status, counters.read()
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_it_builds_without_a_warning(tmp_path, compiler, level):
+    output = tmp_path / "shim.so"
+    subprocess.run([compiler, *STRICT, level, "-o", output, shim.SOURCE, "-ldl"], check=True)
+
+
+@pytest.mark.parametrize(
+    "flags", [("-O0",), ("-O2",), ("-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")]
+)
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_every_call_is_counted(tmp_path, compiler, flags):
+    """And passed on: calls.c exits with 0 when arguments and results were what they should be."""
+    program = compiled(tmp_path, "calls.c", *flags, compiler=compiler)
+    assert counted(program, tmp_path) == (0, EVERY_CALL)
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread", "undefined"])
+def test_it_goes_with_a_sanitizer(tmp_path, sanitizer):
+    program = compiled(tmp_path, "calls.c", "-g", f"-fsanitize={sanitizer}")
+    assert counted(program, tmp_path) == (0, EVERY_CALL)
+
+
+def test_without_the_variable_it_does_nothing(tmp_path):
+    """Not even the handler is there: SIGUSR1 kills."""
+    environment = {"LD_PRELOAD": str(shim_library())}
+    command = ["sh", "-c", "kill -USR1 $$"]
+    assert subprocess.run(command, env={}).returncode == -signal.SIGUSR1
+    assert subprocess.run(command, env=environment).returncode == -signal.SIGUSR1
+    good = shim.environment(shim_library(), Counters(tmp_path / "calls").path)
+    assert subprocess.run(command, env=good).returncode == 0
+
+
+@pytest.mark.parametrize("content", [None, b"", b"short", b"\0" * 4096])
+def test_a_file_that_is_not_as_expected_is_left_alone(tmp_path, content):
+    counters = tmp_path / "calls"
+    if content is not None:
+        counters.write_bytes(content)
+    environment = shim.environment(shim_library(), counters)
+    result = subprocess.run(["cat", "/dev/null"], env=environment, capture_output=True)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert content is None or counters.read_bytes() == content
+
+
+def test_another_version_is_left_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(shim, "_VERSION", shim._VERSION + 1)
+    status, calls = counted(compiled(tmp_path, "calls.c"), tmp_path)
+    assert calls == Calls(0, 0, 0, 0)
+
+
+def test_spoilt_counters_are_not_judged(tmp_path):
+    counters = Counters(tmp_path / "calls")
+    counters.path.write_bytes(bytes(40))
+    with pytest.raises(NotJudged, match="overwritten"):
+        counters.read()
+
+
+def test_calls_of_a_server():
+    odd = [sys.executable, "-S", str(SERVERS / "odd.py"), "is_right"]
+    with ServerProcess().start(odd, preload=shim_library()) as server:
+        before = server.calls()
+        with Client(server.address, Conversation()) as client:
+            client.exchange(b"\0\0\0\0", [b""])
+            client.half_close()
+            client.expect_eof()
+        after = server.calls()
+        assert after.outputs - before.outputs == 1
+        assert after.inputs - before.inputs == 2
+        server.destroy()
+        assert server.calls() == after
+
+
+def test_a_signal_interrupts_a_call():
+    """Python calls accept again when it was interrupted, and nothing else would make it do so."""
+    odd = [sys.executable, "-S", str(SERVERS / "odd.py"), "is_right"]
+    with ServerProcess().start(odd, preload=shim_library()) as server:
+        end = time.monotonic() + 10
+        while server.calls().accepts < 3 and time.monotonic() < end:
+            server.signal(signal.SIGUSR1)
+            time.sleep(0.001)
+        assert server.calls().accepts >= 3
+        assert server.alive()
+
+
+def test_no_calls_without_the_shim():
+    odd = [sys.executable, "-S", str(SERVERS / "odd.py"), "is_right"]
+    with ServerProcess().start(odd) as server:
+        assert server.calls() is None
+
+
+def test_no_calls_of_a_static_program(tmp_path):
+    program = compiled(tmp_path, "announce.c", "-static")
+    with ServerProcess().start([str(program)], preload=shim_library()) as server:
+        assert server.calls() is None
+
+
+def test_several_build_it_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "new" / "shim.so")
+    built = []
+    threads = [threading.Thread(target=lambda: built.append(shim_library())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert built == [tmp_path / "new" / "shim.so"] * 4
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["shim.so"]
+
+
+def test_it_is_built_again_when_its_source_is_younger(tmp_path, monkeypatch):
+    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "shim.so")
+    source = tmp_path / "shim.c"
+    source.write_bytes(shim.SOURCE.read_bytes())
+    monkeypatch.setattr(shim, "SOURCE", source)
+    first = shim_library().stat()
+    assert shim_library().stat().st_ino == first.st_ino
+    later = first.st_mtime_ns + 1_000_000_000
+    os.utime(source, ns=(later, later))
+    assert shim_library().stat().st_ino != first.st_ino
+
+
+def test_no_compiler_is_not_the_students_fault(tmp_path, monkeypatch):
+    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "shim.so")
+    monkeypatch.setattr(shim, "COMPILERS", ("no-such-compiler",))
+    with pytest.raises(NotJudged, match="no C compiler"):
+        shim_library()
+
+
+def test_a_source_that_does_not_compile_is_not_the_students_fault(tmp_path, monkeypatch):
+    broken = tmp_path / "broken.c"
+    broken.write_text("this is no C\n")
+    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "shim.so")
+    monkeypatch.setattr(shim, "SOURCE", broken)
+    with pytest.raises(NotJudged, match="cannot be built"):
+        shim_library()

@@ -1,0 +1,65 @@
+"""Whoever solves the TODOs of a chapter in their order is paid at each step, and nothing crashes.
+
+Every chapter is graded with its first 0, 1, ... all TODOs solved.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import course, skeleton
+from harness.course import CHAPTERS, ROOT
+
+PATIENCE = "1.5"  # seconds; most steps hang in most claims
+JOBS = "4"  # waiting costs no processor
+GRADE_SECONDS = 300
+
+def grade(chapter: course.Chapter, solved: int, directory: Path) -> dict:
+    """The results of a chapter with its first `solved` TODOs solved, as grade.py saves them."""
+    source, results = directory / f"{chapter.number}-{solved}", directory / "results.json"
+    skeleton.write(chapter, source, solved)
+    words = ["--chapter", chapter.number, "--dir", str(source), "--results", str(results)]
+    printed = subprocess.run(
+        [sys.executable, "-m", "harness.grade", *words, "--jobs", JOBS],
+        cwd=ROOT,
+        env={**os.environ, "LAB_PATIENCE": PATIENCE},
+        capture_output=True,
+        text=True,
+        timeout=GRADE_SECONDS,
+    )
+    assert "Traceback" not in printed.stdout + printed.stderr
+    assert printed.stderr == ""
+    found = json.loads(results.read_text())
+    return {**found, "status": printed.returncode}
+
+
+def failed(results: dict) -> set[str]:
+    """The names of the tests that failed. None was left unjudged."""
+    for test in results["tests"]:
+        assert test.get("status") in ("passed", "failed"), test
+    return {test["extra_data"]["test"] for test in results["tests"] if test["status"] == "failed"}
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_every_step_is_paid(chapter, tmp_path):
+    """Each TODO fails the test it names until it is solved, and the score goes up when it is."""
+    todos = skeleton.todos(chapter)
+    before = grade(chapter, 0, tmp_path)
+    assert before["status"] == 1
+    for test in before["tests"]:
+        assert "killed by SIG" not in test["output"], "the untouched skeleton crashes"
+    for todo in todos:
+        named = re.search(r"Graded by\s+(test_\w+)", todo.text)[1]
+        assert named in failed(before), f"TODO {todo.number} is not solved, and {named} passes"
+        after = grade(chapter, todo.number, tmp_path)
+        assert named not in failed(after), f"TODO {todo.number} is solved, and {named} fails"
+        assert after["score"] > before["score"], f"solving TODO {todo.number} is not paid"
+        before = after
+    assert before["score"] == 100 and before["status"] == 0

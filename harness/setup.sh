@@ -1,0 +1,54 @@
+# Installs, with apt-get, what the lab needs and this machine lacks. When all is there it does
+# nothing, and needs no network.
+
+missing=
+
+need() { # need PACKAGES WHAT-FOR
+    missing="$missing $1"
+    echo "missing: $1 ($2)"
+}
+
+compiles() {
+    program=$(mktemp) && printf '#include <stdio.h>\nint main(void) { return puts(""); }\n' |
+        "$1" -x c - -o "$program" >/dev/null 2>&1
+    status=$?
+    rm -f "$program"
+    return $status
+}
+
+has() {
+    command -v "$1" >/dev/null
+}
+
+finds_python() {
+    sh "$(dirname "$0")/find-python.sh" >/dev/null 2>&1
+}
+
+pytest="python3-pytest python3-pytest-timeout python3-pytest-xdist"
+compiles gcc || need "gcc libc6-dev" "compiles the servers"
+finds_python || need "python3 $pytest" "grades them"
+has valgrind || need "valgrind" "make memcheck"
+has clang || need "clang" "make lint, make test"
+has clang-format || need "clang-format" "make format, make lint"
+
+if [ -z "$missing" ]; then
+    echo "setup: everything is here"
+    exit 0
+fi
+if ! has apt-get; then
+    echo "setup: there is no apt-get here; please install by hand what is missing" >&2
+    exit 1
+fi
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+    if ! has sudo; then
+        echo "setup: needs root to install; run as root: apt-get install$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+echo "setup: installs$missing"
+set -e
+$as_root apt-get update -q
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
+echo "setup: done"

@@ -1,0 +1,136 @@
+"""A command line becomes a child process: a session and a directory of its own, and limits."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import random
+import resource
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable, Dict, Optional, Sequence, Union
+
+from harness.failure import Failure, NotJudged
+
+FILE_BYTES = 64 * 1024 * 1024  # a server may write into one file
+CPU_SECONDS = 120
+CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to clients
+LOCALHOST = "127.0.0.1"
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+_prctl = ctypes.CDLL(None).prctl
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to start. The parameters are those of ServerProcess.start."""
+
+    argv: Union[str, Sequence[str]]
+    wrapper: "tuple[str, ...]" = ()
+    nofile: int = 4096
+    preload: Optional[Path] = None
+
+    def words(self, port: Optional[int]) -> "list[str]":
+        """The arguments, programs and files named so that they are found from any directory."""
+        words = shlex.split(self.argv) if isinstance(self.argv, str) else list(self.argv)
+        if port is not None:
+            words = [word.replace("{port}", str(port)) for word in words]
+            words[1:] = map(_from_anywhere, words[1:])
+        if self.wrapper:
+            return [_program(self.wrapper[0]), *self.wrapper[1:], _program(words[0]), *words[1:]]
+        return [_program(words[0]), *words[1:]]
+
+
+def start(
+    command: Command, port: Optional[int], directory: Path, environment: Dict[str, str]
+) -> "subprocess.Popen[bytes]":
+    """Starts it, with pipes for both outputs. The child is not to be waited for by Popen.
+
+    Raises Failure if the program cannot be executed, NotJudged if we cannot start any.
+    """
+    __tracebackhide__ = True
+    words = command.words(port)
+    try:
+        return subprocess.Popen(
+            words,
+            cwd=directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            preexec_fn=_limits(command.nofile),
+        )
+    except subprocess.SubprocessError as error:
+        raise NotJudged(f"the limits of a server cannot be set: {error}") from error
+    except OSError as error:
+        if error.errno in _OUR_FAULT:
+            raise NotJudged(f"no server can be started: {error.strerror}") from error
+        raise _cannot_start(words[0], error.errno) from None
+
+
+def free_port() -> int:
+    """A port that nobody uses at the moment, on any address of this machine."""
+    for port in random.SystemRandom().sample(CHOSEN_PORTS, 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+            except OSError:
+                continue
+            return port
+    raise NotJudged("no free port was found")
+
+
+def _program(name: str) -> str:
+    """The file to execute, searched in PATH as a shell would do it."""
+    __tracebackhide__ = True
+    found = shutil.which(name)
+    if found:
+        return os.path.abspath(found)
+    raise _cannot_start(name, errno.EACCES if os.path.exists(name) else errno.ENOENT)
+
+
+def _from_anywhere(word: str) -> str:
+    """The server runs in another directory: a path that exists here is made absolute."""
+    is_path = not word.isdigit() and os.path.exists(word)
+    return os.path.abspath(word) if is_path else word
+
+
+def _cannot_start(program: str, number: int) -> Failure:
+    return Failure(f"cannot start {program}: {os.strerror(number)}", hint="cannot-start")
+
+
+def _limits(nofile: int) -> Callable[[], None]:
+    """What the child does before it executes the program: only system calls, since other threads
+    of ours may hold locks at the moment of the fork."""
+    wanted = [
+        (resource.RLIMIT_NOFILE, nofile, nofile),
+        (resource.RLIMIT_CORE, 0, 0),
+        (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
+        (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 5),  # SIGXCPU first, then SIGKILL
+    ]
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if allowed != resource.RLIM_INFINITY and allowed < nofile:
+        raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")
+    limits = [(which, _within(which, soft), _within(which, hard)) for which, soft, hard in wanted]
+
+    def apply() -> None:
+        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # should the grader be killed
+        for which, soft, hard in limits:
+            resource.setrlimit(which, (soft, hard))
+
+    return apply
+
+
+def _within(which: int, limit: int) -> int:
+    """The limit, or less if this process may not go as high."""
+    hard = resource.getrlimit(which)[1]
+    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)

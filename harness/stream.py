@@ -1,0 +1,239 @@
+"""A TCP connection that never blocks for longer than its patience. Knows nothing of conversations.
+
+What the peer does wrong is raised as Failure. Every wait ends after `patience.seconds` in which
+not one byte moved.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+from typing import Optional, Union
+
+from harness.conversation import describe_bytes
+from harness.failure import Failure, NotJudged
+from harness.patience import Deadline, Patience
+from harness.replies import End, Replies, why_it_stopped
+
+CHUNK = 256 * 1024  # bytes asked of one recv or offered to one send
+REST_SECONDS = 0.05  # how long a failure waits for the rest of a wrong frame, only to show it
+REST_BYTES = 4096  # and how much of it is enough
+
+_OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
+
+
+class Stream:
+    """A connected socket."""
+
+    def __init__(
+        self, address: "tuple[str, int]", patience: Patience, rcvbuf: Optional[int] = None
+    ) -> None:
+        """Connects. Segments are not delayed, so that every send is seen as it was made."""
+        __tracebackhide__ = True
+        self._patience = patience
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            self.socket.setblocking(False)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if rcvbuf is not None:
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+            self._connect(address)
+        except BaseException:
+            self.socket.close()
+            raise
+
+    def _connect(self, address: "tuple[str, int]") -> None:
+        __tracebackhide__ = True
+        deadline = Deadline(self._patience.seconds)
+        code = self.socket.connect_ex(address)
+        if code == errno.EINPROGRESS:
+            if not self._wait(select.POLLOUT, deadline):
+                self._patience.expired()
+                text = f"the server did not take the connection for {deadline.seconds:g} s"
+                raise Failure(text, hint="connect-stuck")
+            code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code in _OUR_FAULT:
+            raise NotJudged(f"cannot connect: {os.strerror(code)}")
+        if code:
+            where = f"{address[0]}:{address[1]}"
+            text = f"the connection to {where} failed: {os.strerror(code)}"
+            raise Failure(text, hint="connect-refused")
+
+    # Sending
+
+    def send_all(self, data: bytes) -> None:
+        __tracebackhide__ = True
+        out = _Outgoing(self.socket, data)
+        deadline = Deadline(self._patience.seconds)
+        self._send_while_taken(out, deadline)
+        if out.left:
+            raise self._not_taken(out, deadline)
+
+    def send_some(self, data: bytes, quiet: float) -> int:
+        """Sends until the peer took nothing for `quiet` seconds; how many bytes were sent."""
+        __tracebackhide__ = True
+        out = _Outgoing(self.socket, data)
+        self._send_while_taken(out, Deadline(quiet))
+        return out.sent
+
+    def _send_while_taken(self, out: "_Outgoing", deadline: Deadline) -> None:
+        __tracebackhide__ = True
+        while out.left:
+            if out.push():
+                deadline.restart()
+            elif out.refused:
+                raise self._gone(out)
+            elif not self._wait(select.POLLOUT, deadline):
+                return
+
+    # Receiving
+
+    def receive(self, limit: int, seconds: Optional[float] = None) -> Union[bytes, End]:
+        """At least 1 and at most `limit` bytes, or why none came (by default: with patience)."""
+        deadline = Deadline(self._patience.seconds if seconds is None else seconds)
+        while True:
+            try:
+                return self.socket.recv(min(limit, CHUNK)) or End.FIN
+            except BlockingIOError:
+                if not self._wait(select.POLLIN, deadline):
+                    return End.SILENCE
+            except ConnectionResetError:
+                return End.RESET
+
+    def expect(self, replies: Replies) -> None:
+        """Reads until all the replies are there; the first thing that is wrong is raised."""
+        __tracebackhide__ = True
+        while replies.missing:
+            seconds = self._patience.seconds
+            self._accept(replies, self.receive(replies.missing, seconds), seconds)
+
+    def exchange(self, data: bytes, replies: Replies) -> None:
+        """Sends and expects at once. A byte in either direction is progress."""
+        __tracebackhide__ = True
+        out = _Outgoing(self.socket, data)
+        deadline = Deadline(self._patience.seconds)
+        while out.left or replies.missing:
+            if out.refused and not replies.missing:
+                raise self._gone(out)
+            came: Union[bytes, End] = End.SILENCE
+            ready = self._wait(_interest(out, replies), deadline)
+            if not ready and not replies.missing:
+                raise self._not_taken(out, deadline)
+            if ready and replies.missing:
+                came = self.receive(replies.missing, 0)
+            if not ready or came is not End.SILENCE:
+                self._accept(replies, came, deadline.seconds, out.remark())
+            if out.push() or came is not End.SILENCE:
+                deadline.restart()
+
+    def read_exactly(self, size: int, which: str, before: bytes = b"") -> bytes:
+        """`size` bytes that complete `which`, of which `before` is there already."""
+        __tracebackhide__ = True
+        parts = [before]
+        at, end = len(before), len(before) + size
+        while at < end:
+            seconds = self._patience.seconds
+            came = self.receive(end - at, seconds)
+            if isinstance(came, End):
+                so_far = f"{at:,} of {end:,} bytes of {which}"
+                raise self.stopped(came, seconds, so_far, b"".join(parts))
+            parts.append(came)
+            at += len(came)
+        return b"".join(parts)[len(before) :]
+
+    def stopped(self, end: End, seconds: float, so_far: str = "", came: bytes = b"") -> Failure:
+        """The failure for bytes that did not come. `so_far`: "3 of 9 bytes of the reply"."""
+        if end is End.SILENCE:
+            self._patience.expired()
+        text, hint = why_it_stopped(end, seconds, so_far, begun=bool(came))
+        return Failure(text, hint=hint, received=came)
+
+    def _accept(
+        self, replies: Replies, came: Union[bytes, End], seconds: float, remark: str = ""
+    ) -> None:
+        """Takes note of what came, or raises what is wrong with it."""
+        __tracebackhide__ = True
+        if isinstance(came, End):
+            if came is End.SILENCE:
+                self._patience.expired()
+            raise replies.ended(came, seconds, remark)
+        if not replies.accept(came):
+            replies.add_wrong(self.at_hand(replies.still_wanted(), REST_SECONDS))
+            raise replies.wrong()
+
+    def at_hand(self, limit: int, seconds: float = 0) -> bytes:
+        """What is there already, or comes with gaps below `seconds`; only ever to be shown."""
+        data = b""
+        limit = min(limit, REST_BYTES)
+        while len(data) < limit:
+            came = self.receive(limit - len(data), seconds)
+            if isinstance(came, End):
+                break
+            data += came
+        return data
+
+    # Inside
+
+    def _wait(self, events: int, deadline: Deadline) -> int:
+        """The events that are ready (errors and hang-ups too), 0 when the deadline has passed."""
+        poller = select.poll()
+        poller.register(self.socket, events)
+        ready = poller.poll(deadline.left() * 1000)
+        return ready[0][1] if ready else 0
+
+    def _not_taken(self, out: "_Outgoing", deadline: Deadline) -> Failure:
+        self._patience.expired()
+        text = f"the server took {out.progress()} and then no more for {deadline.seconds:g} s"
+        return Failure(text, hint="not-taken")
+
+    def _gone(self, out: "_Outgoing") -> Failure:
+        """The server is gone while we send: says so, and what it had answered."""
+        reset = isinstance(out.refused, ConnectionResetError)
+        what = "reset" if reset else "closed by the server"
+        text = f"the connection was {what} when {out.progress()} had been sent"
+        answer = self.at_hand(REST_BYTES)
+        if answer:
+            text += f"; before that came {describe_bytes(answer)}"
+        return Failure(text, hint="reset-early" if reset else "closed-early", received=answer)
+
+
+class _Outgoing:
+    """Data on its way out: how much the kernel took, and whether the peer is gone."""
+
+    def __init__(self, sock: socket.socket, data: bytes) -> None:
+        self._socket = sock
+        self._view = memoryview(data)
+        self.sent = 0
+        self.refused: Optional[OSError] = None
+
+    @property
+    def left(self) -> int:
+        return len(self._view) - self.sent
+
+    def push(self) -> bool:
+        """Offers the next bytes to the kernel; whether it took any."""
+        if not self.left or self.refused:
+            return False
+        try:
+            self.sent += self._socket.send(self._view[self.sent : self.sent + CHUNK])
+        except BlockingIOError:
+            return False
+        except (ConnectionResetError, BrokenPipeError) as error:
+            self.refused = error
+            return False
+        return True
+
+    def progress(self) -> str:
+        return f"{self.sent:,} of {len(self._view):,} bytes"
+
+    def remark(self) -> str:
+        """For a failure that happens before everything is sent."""
+        return f" ({self.progress()} had been sent)" if self.left else ""
+
+
+def _interest(out: _Outgoing, replies: Replies) -> int:
+    sending = select.POLLOUT if out.left and not out.refused else 0
+    return sending | (select.POLLIN if replies.missing else 0)

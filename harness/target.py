@@ -1,0 +1,116 @@
+"""What is to be graded, run or shown: the make variables CH, FROM, DIR, SERVER and PORT.
+
+The Makefile hands its variables over as LAB_CH, LAB_FROM, ...: as environment variables, because
+these need no quoting, and under these names, so that a user's own variable DIR means nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import course
+
+WITH_PORT = "SERVER='./server -p {port}'"
+FIXED_PORT = "SERVER=./server PORT=1234"
+
+
+class WrongUsage(Exception):
+    """What was asked for makes no sense. The message is one line: what is wrong, what to do."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """One server. Either `source`, a directory of C, or `command` with the `port` it has, if fixed.
+
+    `words` are the make variables that name it, `subject` is for the reader.
+    """
+
+    chapter: course.Chapter
+    subject: str
+    words: str
+    source: Path | None = None
+    command: tuple[str, ...] = ()
+    port: int | None = None
+
+
+def quoted(text: str) -> str:
+    """As one word of a shell command, with as few quotes as it can be."""
+    if "'" in text and not set(text) & set('"$`\\!'):
+        return f'"{text}"'
+    return shlex.quote(text)
+
+
+def setting(name: str) -> str | None:
+    """The make variable, None when it was not given on make's command line."""
+    return os.environ.get(f"LAB_{name}") or None
+
+
+def resolve(
+    chapter: course.Chapter,
+    origin: str | None = None,
+    directory: str | None = None,
+    server: str | None = None,
+    port: str | None = None,
+) -> Target:
+    """The target that the variables name. Raises WrongUsage."""
+    given = [n for n, v in (("FROM", origin), ("DIR", directory), ("SERVER", server)) if v]
+    if len(given) > 1:
+        raise WrongUsage(f"{' and '.join(given)} exclude each other: give one of them")
+    if port and not server:
+        raise WrongUsage(f"PORT goes with SERVER: {FIXED_PORT}")
+    words = f"CH={chapter.number}"
+    if server:
+        return _server(chapter, server, port, words)
+    if directory:
+        source = Path(directory).expanduser()
+        words += f" DIR={quoted(directory)}"
+        return Target(chapter, directory, words, source=_sources(source, f"DIR={directory}"))
+    return _of_the_lab(chapter, origin or "chapters", words)
+
+
+def _of_the_lab(chapter: course.Chapter, origin: str, words: str) -> Target:
+    if origin not in ("chapters", "solutions"):
+        raise WrongUsage(f"FROM={origin}: it can be chapters or solutions")
+    source = chapter.chapter_dir if origin == "chapters" else chapter.solution_dir
+    subject = f"{origin}/{chapter.slug}"
+    if not source.is_dir() and origin == "solutions":
+        raise WrongUsage(f"{subject} is not here: this copy of the lab came without solutions")
+    if origin == "solutions":
+        words += " FROM=solutions"
+    return Target(chapter, subject, words, source=_sources(source, subject))
+
+
+def _sources(source: Path, said: str) -> Path:
+    if not source.exists():
+        raise WrongUsage(f"{said}: there is no such directory")
+    if not source.is_dir():
+        raise WrongUsage(f"{said} is not a directory; give the one that holds the .c files")
+    if not any(source.glob("*.c")):
+        raise WrongUsage(f"{said}: there are no .c files in it")
+    return source
+
+
+def _server(chapter: course.Chapter, server: str, port: str | None, words: str) -> Target:
+    number = _port(port) if port else None
+    if number is None and "{port}" not in server:
+        raise WrongUsage(f"on which port will it be? {WITH_PORT}, or {FIXED_PORT}")
+    try:
+        command = shlex.split(server)
+    except ValueError as error:
+        raise WrongUsage(f"SERVER={server}: {error}".lower()) from None
+    if not command or not shutil.which(command[0]):
+        raise WrongUsage(f"SERVER={server}: there is no such command as {server.split()[0]!r}")
+    words += f" SERVER={quoted(server)}" + (f" PORT={number}" if number else "")
+    if number:
+        command = [word.replace("{port}", str(number)) for word in command]
+    return Target(chapter, f"SERVER={server}", words, command=tuple(command), port=number)
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise WrongUsage(f"PORT={text}: a port is a number from 1 to 65535")
+    return int(text)
