@@ -156,7 +156,7 @@ def _round_trip_ms(client: Client) -> float:
 
 def one_frame_an_event() -> None:
     """What small frames cost beside a large one, and what memory is kept for nobody."""
-    with _server_of("03", together=3) as server:
+    with _server_of("03", together=70) as server:
         print("The same 400,000 bytes in one go: as one frame, then as 20,000 frames.\n")
         print("    frames   body of each   seconds   system calls")
         client = server.connect("A")
@@ -232,7 +232,10 @@ class Shown:
 
 @contextmanager
 def _server_of(number: str, together: int) -> Iterator[Shown]:
-    """The student's server of that chapter if it `works`, else the solution's. Raises NotReady."""
+    """The student's server of that chapter if it `works`, else the solution's. Raises NotReady.
+
+    `together`: how many clients at once it has to serve; 1, or more than its stubs can.
+    """
     chapter = course.find(number)
     shown = _working(chapter.chapter_dir, together)
     if shown:

@@ -56,6 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"grade: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\ngrade: stopped; nothing is left running", file=sys.stderr)
+    except BrokenPipeError:  # `make grade | head`: whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except Exception:  # never the student's fault, and never shown as a traceback
         log = RESULTS / "harness-fault.log"
         log.parent.mkdir(parents=True, exist_ok=True)

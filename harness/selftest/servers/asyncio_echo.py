@@ -5,7 +5,7 @@ import signal
 import sys
 
 MAX_FRAME = 32 << 20
-CLIENTS_WAITING = 4096  # the backlog
+CLIENTS_WAITING = 128  # the backlog, and how often asyncio tries again at EMFILE
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,0 +1,148 @@
+"""Whole grades: right servers get full marks, and whatever else is graded ends in a verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import scoring
+from harness.course import CHAPTERS, ROOT
+
+SERVERS = Path(__file__).parent / "servers"
+VERDICT_SECONDS = 60  # for a submission that hangs everywhere
+SLOWER = 3  # times: the lab's own tests run two at a time, on a machine with other work
+SANITIZED = "clang -fsanitize=address,undefined -fno-sanitize-recover=all"
+
+chapters = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+
+
+def grade(tmp_path, *words: str, **environment: str) -> "tuple[dict, int]":
+    """Results and exit status of harness.grade with these words."""
+    results = tmp_path / "results.json"
+    printed = subprocess.run(
+        [sys.executable, "-m", "harness.grade", *words, "--results", str(results)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert printed.stderr == ""
+    return json.loads(results.read_text()), printed.returncode
+
+
+def lost(results: dict) -> "list[str]":
+    """What was not passed, with the reason."""
+    return [
+        f"{test['extra_data']['test']}: {test['output']}"
+        for test in results["tests"]
+        if test.get("status") != "passed"
+    ]
+
+
+@chapters
+def test_solution_gets_full_marks(chapter, tmp_path):
+    results, status = grade(tmp_path, "--chapter", chapter.number, "--from", "solutions")
+    assert (lost(results), results["score"], status) == ([], 100, 0)
+
+
+@chapters
+def test_solution_is_silent_under_valgrind(chapter, tmp_path):
+    words = ["--chapter", chapter.number, "--from", "solutions", "--memcheck"]
+    results, status = grade(tmp_path, *words)
+    assert (lost(results), status) == ([], 0)
+
+
+@chapters
+def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
+    """Only what measures CPU and memory may fail: the sanitizers cost both."""
+    words = ["--chapter", chapter.number, "--from", "solutions"]
+    results, _ = grade(tmp_path, *words, CC=SANITIZED)
+    native = {claim.name for claim in scoring.load() if claim.native}
+    faults = [line for line in lost(results) if line.split(":")[0] not in native]
+    assert faults == []
+    assert not any("Sanitizer" in line or "runtime error" in line for line in lost(results))
+
+
+@chapters
+def test_right_server_of_another_make(chapter, tmp_path):
+    """Python's asyncio, which nobody here wrote, gets full marks in every chapter."""
+    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVERS / 'asyncio_echo.py'))} {{port}}"
+    results, status = grade(tmp_path, "--chapter", chapter.number, "--server", command)
+    assert (lost(results), results["score"], status) == ([], 100, 0)
+
+
+HOPELESS = {
+    "never listens": "int main(void) { for (;;) pause(); }",
+    "dies at once": "int main(void) { return 3; }",
+    "prints a megabyte": """
+        int main(void) {
+            for (int i = 0; i < 1 << 15; i++) puts("thirty-one characters, and a LF.");
+            pause(); }""",
+    "accepts and says nothing": """
+        static int listen_somewhere(void) {
+            int fd = socket(AF_INET, SOCK_STREAM, 0);
+            struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
+            socklen_t size = sizeof a;
+            bind(fd, (struct sockaddr *)&a, size), listen(fd, 100);
+            getsockname(fd, (struct sockaddr *)&a, &size);
+            printf("listening on 127.0.0.1:%d\\n", ntohs(a.sin_port)), fflush(stdout);
+            return fd; }
+        int main(void) {
+            int fd = listen_somewhere();
+            signal(SIGTERM, SIG_IGN), signal(SIGINT, SIG_IGN);
+            for (;;) accept(fd, NULL, NULL); }""",
+    "forks and leaves": """
+        int main(void) {
+            for (int i = 0; i < 20; i++)
+                if (fork() == 0) { setsid(); for (;;) pause(); }
+            return 0; }""",
+}
+INCLUDES = "".join(
+    f"#include <{name}>\n"
+    for name in ("arpa/inet.h", "signal.h", "stdio.h", "sys/socket.h", "unistd.h")
+)
+
+
+@pytest.mark.parametrize("what", HOPELESS)
+def test_hopeless_submission_ends_in_a_verdict(what, tmp_path):
+    """Score 0, soon, and no process is left behind."""
+    source = tmp_path / f"hopeless_{what.replace(' ', '_')}"
+    source.mkdir()
+    (source / "server.c").write_text(INCLUDES + HOPELESS[what])
+    start = time.monotonic()
+    results, status = grade(tmp_path, "--chapter", "01", "--dir", str(source))
+    assert time.monotonic() - start < SLOWER * VERDICT_SECONDS
+    assert (results["score"], status) == (0, 1)
+    assert _running(source.name) == []
+
+
+def test_submission_that_does_not_compile(tmp_path):
+    """The compiler's message, score 0, and no traceback."""
+    source = tmp_path / "broken"
+    shutil.copytree(CHAPTERS[2].chapter_dir, source)
+    (source / "conn.c").write_text((source / "conn.c").read_text().replace(";", "", 1))
+    results, status = grade(tmp_path, "--chapter", "03", "--dir", str(source))
+    assert (results["score"], status) == (0, 1)
+    assert "conn.c" in results["tests"][0]["output"] and "error" in results["tests"][0]["output"]
+
+
+def _running(name: str) -> "list[str]":
+    """The command lines of the processes whose program was built from the directory `name`."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_text() if entry.name.isdigit() else ""
+        except OSError:
+            continue
+        if f"/{CHAPTERS[0].number}-{name}-" in line or f"/{name}-" in line:
+            found.append(line.replace("\0", " "))
+    return found
