@@ -19,7 +19,7 @@ from typing import Optional
 from harness import build, course, wire
 from harness.client import Client
 from harness.conversation import Conversation
-from harness.course import ROOT, Chapter
+from harness.course import Chapter
 from harness.failure import Failure, NotJudged
 from harness.patience import PATIENCE, Patience
 from harness.process import ServerProcess
@@ -165,7 +165,8 @@ def one_frame_an_event() -> None:
             seconds, calls = _burst(server, client, [bytes(size)] * count)
             told = "not counted" if calls is None else f"{calls:,}"
             print(f"  {count:8,} {size:14,} {seconds:9.3f} {told:>14}", flush=True)
-        print(f"\n{20_000 / seconds:,.0f} small frames a second. Each takes three waits in poll(): for its")
+        rate = f"{count / seconds:,.0f}"
+        print(f"\n{rate} small frames a second. Each takes three waits in poll(): for its")
         print("header, for its body, and until its reply can be written.")
         base = server.process.resident_bytes()
         print(f"\nMemory the server holds:                              {base / MIB:5.1f} MiB")

@@ -44,7 +44,7 @@ def claim(todo, *, points, chapters=None, cli=False, native=False, hints=None):
 
     todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
-    of the lab's own servers. native: it measures CPU time or memory, which valgrind distorts.
+    of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     """
 

@@ -58,10 +58,10 @@ static void drain(struct conn *c, const char *reason)
 /* Answers the frame at the head of the input. False: there is none that is complete. */
 static bool answer_frame(struct conn *c)
 {
-    const uint8_t *frame = buffer_head(&c->in);
-    uint32_t length;
     if (c->state != CONN_OPEN || buffer_len(&c->in) < FRAME_HEADER_BYTES)
         return false;
+    const uint8_t *frame = buffer_head(&c->in);
+    uint32_t length;
     if (!frame_length(frame, &length)) {
         drain(c, "frame too long");
         return false;

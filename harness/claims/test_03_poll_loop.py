@@ -227,7 +227,7 @@ def _let_go(server, goal: int, after: str) -> None:
         raise Failure(text, hint="descriptor-leak")
 
 
-# 03.6 out of descriptors
+# 03.6 out of descriptors. valgrind has a limit of its own, and closes what it accepts above it.
 
 
 @claim("03.6", points=6, native=True)
@@ -238,7 +238,7 @@ def test_03_out_of_descriptors_costs_no_cpu(launch):
     echo(served[0], b"still served")
 
 
-@claim("03.6", points=6)
+@claim("03.6", points=6, native=True)
 def test_03_out_of_descriptors_and_back(launch):
     """With no descriptor left the clients it has are served; when some leave, others are let in."""
     server, served, waiting = _full(launch)

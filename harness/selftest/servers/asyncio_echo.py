@@ -8,27 +8,42 @@ MAX_FRAME = 32 << 20
 CLIENTS_WAITING = 128  # the backlog, and how often asyncio tries again at EMFILE
 
 
-async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    try:
-        while True:
-            header = await reader.readexactly(4)
-            length = int.from_bytes(header, "little")
+class Echo(asyncio.Protocol):
+    """One connection. Its input is not read while its output is not taken."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.input = bytearray()
+
+    def pause_writing(self) -> None:
+        self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        self.transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        self.input += data
+        end = 0
+        while end + 4 <= len(self.input):
+            length = int.from_bytes(self.input[end : end + 4], "little")
             if length > MAX_FRAME:
+                self.transport.write(bytes(self.input[:end]))
+                self.transport.close()
+                return
+            if end + 4 + length > len(self.input):
                 break
-            body = await reader.readexactly(length)
-            writer.write(header + body)
-            await writer.drain()
-    except (asyncio.IncompleteReadError, OSError):
-        pass
-    finally:
-        writer.close()
+            end += 4 + length
+        if end:  # a frame is its own reply
+            self.transport.write(bytes(self.input[:end]))
+            del self.input[:end]
 
 
 async def main(port: int) -> None:
-    server = await asyncio.start_server(serve, "127.0.0.1", port, backlog=CLIENTS_WAITING)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Echo, "127.0.0.1", port, backlog=CLIENTS_WAITING)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
     await stop.wait()
     server.close()
 
