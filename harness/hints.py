@@ -163,8 +163,8 @@ HINTS = {
         _MEMORY,
     ),
     "memory-leak": Hint(
-        "This block was allocated and nothing points to it any more. Find the way out of the "
-        "connection on which it is not freed.",
+        "This block was allocated and not freed when the server ended. Find the way out, of a "
+        "connection or of the server, on which its free() is missing.",
         _MEMORY,
     ),
     "open-descriptor": Hint(
@@ -299,8 +299,8 @@ HINTS = {
         _CPU,
     ),
     "ended-by-a-signal": Hint(
-        "A signal interrupted poll(): it returned -1 with EINTR. That is the end of a wait and not "
-        "an error; go round the loop again.",
+        "A signal interrupted a call that waited: it returned -1 with EINTR. That is the end of a "
+        "wait and not an error; call again, or go round the loop again.",
         _ENDING,
     ),
     # Many frames in flight

@@ -16,7 +16,7 @@ PREFIX = re.compile(r"^==\d+== ?", re.M)
 FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
 PLACE = re.compile(r"\(([^():]+):\d+\)$")
 NOISE = re.compile(r"FILE DESCRIPTORS: ")
-LEAK = re.compile(r"(?:definitely|indirectly|possibly) lost in loss record")
+LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 
 
 def missing() -> bool:
@@ -32,7 +32,7 @@ def wrapper(logs: Path) -> list[str]:
         "valgrind",
         "--leak-check=full",
         "--show-leak-kinds=all",
-        "--errors-for-leak-kinds=definite,indirect,possible",
+        "--errors-for-leak-kinds=all",
         "--track-fds=yes",
         f"--log-file={logs}/%p.log",
     ]
@@ -86,7 +86,7 @@ def _kind(lines: list[str]) -> str | None:
     """Which fault a block of the log is about, None if about none."""
     if not any(FRAME.match(line) for line in lines):
         return None
-    if lines[0].startswith("Process terminating") or "still reachable" in lines[0]:
+    if lines[0].startswith("Process terminating"):
         return None
     if lines[0].startswith("Open "):
         return "open-descriptor"

@@ -16,7 +16,7 @@ IDLE = 0.01  # of a processor, as in chapter 03
 # What a burst may cost beside the same frames in small batches. A server that consumes in O(1)
 # stays below 1, one that moves its buffer for every frame is above 5.
 BURST_RATIO = 2.0
-BATCH = 16
+BATCH = 64
 
 # Of server CPU, for twice the frames. Linear is 2.
 GROWTH = 2.5
@@ -55,24 +55,23 @@ def burst(client, bodies) -> None:
 
 @claim("04.1", points=15, native=True)
 def test_04_burst_costs_no_more_than_small_batches(server, rng):
-    """A frame costs no more CPU when 30,000 are in flight than when 16 are."""
-    bodies = [rng.randbytes(60)] * 30_000
-    batch, batches = bodies[:BATCH], 500
+    """A frame costs no more CPU when 60,000 are in flight than when 64 are."""
+    bodies = [rng.randbytes(12)] * 60_000
+    batch, batches = bodies[:BATCH], 200
     client = server.connect()
 
     def in_batches() -> None:
         for _ in range(batches):
             burst(client, batch)
 
-    small = cpu_of(server, in_batches) / (BATCH * batches)
+    # Noise makes things dearer, never cheaper: of several measurements the least is the truth.
+    small = min(cpu_of(server, in_batches) for _ in range(GROWTH_TRIES)) / (BATCH * batches)
     for _ in range(GROWTH_TRIES):
         large = cpu_of(server, lambda: burst(client, bodies)) / len(bodies)
         if large <= BURST_RATIO * small:
             return
-        if large > 2 * BURST_RATIO * small:  # no neighbour's noise does that
-            break
     raise Failure(
-        f"a frame costs {1e6 * large:.2f} µs of CPU among 30,000, "
+        f"a frame costs {1e6 * large:.2f} µs of CPU among 60,000, "
         f"and {1e6 * small:.2f} µs when sent {BATCH} at a time",
         hint="consume-moves",
     )

@@ -1,0 +1,98 @@
+"""What the documents name is there: files, headings, make targets, tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from harness import scoring
+from harness.course import ROOT
+from harness.hints import HINTS, PAGE
+
+PLACES = ("README.md", "docs/*.md", "chapters/*/README.md", "solutions/*/README.md")
+DOCUMENTS = [path for place in PLACES for path in sorted(ROOT.glob(place))]
+CLAIMS = scoring.load()
+
+CODE_LINE = re.compile(r"^(?: {4}|\t)(.*)$", re.M)
+CODE_SPAN = re.compile(r"`([^`]+)`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
+COMMAND = re.compile(r"^(?:\$ )?make((?: [^\s#]+)*)")  # a comment stands two spaces behind it
+CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
+SELECTION = re.compile(r"\bmake \w+ CH=(\d\d)\b.*? T=([\w.]+)")
+
+each_document = pytest.mark.parametrize(
+    "document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
+)
+
+
+def prose(document: Path) -> str:
+    """The text without its code."""
+    return CODE_SPAN.sub("", CODE_LINE.sub("", document.read_text()))
+
+
+def commands(document: Path) -> list[str]:
+    """Every line of code, and every piece of code within a line."""
+    text = document.read_text()
+    spans = [" ".join(span.split()) for span in CODE_SPAN.findall(CODE_LINE.sub("", text))]
+    return CODE_LINE.findall(text) + spans
+
+
+def anchors(document: Path) -> set[str]:
+    """What a link can name in it, as GitHub makes it from the headings."""
+    found: list[str] = []
+    for heading in HEADING.findall(CODE_LINE.sub("", document.read_text())):
+        plain = re.sub(r"[^\w\- ]", "", LINK.sub("", heading).lower()).replace(" ", "-")
+        again = found.count(plain)
+        found.append(f"{plain}-{again}" if again else plain)
+    return set(found)
+
+
+@pytest.fixture(scope="module")
+def targets() -> set[str]:
+    phony = re.search(r"^\.PHONY:(.*)$", (ROOT / "Makefile").read_text(), re.M)
+    return set(phony[1].split())
+
+
+def test_the_lab_has_its_documents():
+    names = {str(path.relative_to(ROOT)) for path in DOCUMENTS}
+    assert {"README.md", "docs/protocol.md", PAGE, "docs/decisions.md"} <= names
+
+
+@each_document
+def test_links_lead_somewhere(document):
+    for link in LINK.findall(prose(document)):
+        if re.match(r"\w+:", link):  # http: and the like
+            continue
+        path, _, anchor = link.partition("#")
+        target = (document.parent / path).resolve() if path else document
+        assert target.exists() and target.is_relative_to(ROOT), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("key", HINTS)
+def test_hints_name_a_section(key):
+    assert HINTS[key].anchor in anchors(ROOT / PAGE)
+
+
+@each_document
+def test_make_targets_exist(document, targets):
+    for command in commands(document):
+        words = COMMAND.match(command)
+        for word in words[1].split() if words else ():
+            assert not re.fullmatch(r"[a-z]+", word) or word in targets, command
+
+
+@each_document
+def test_tests_that_are_named_exist(document):
+    names = {claim.name for claim in CLAIMS}
+    assert set(CLAIM_NAME.findall(document.read_text())) <= names
+
+
+@each_document
+def test_selections_select_something(document):
+    for chapter, wanted in SELECTION.findall(document.read_text()):
+        assert scoring.select(scoring.holding(CLAIMS, chapter), wanted), wanted
