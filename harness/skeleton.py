@@ -17,14 +17,13 @@ are TODOs in a chapter, in what order, with what text and stub, says its todos.m
     return IO_ERROR;
     ```
 
-Commands: write [NN ...] | plain NN | diff NN | lesson NN
+write [NN ...] | diff NN | lesson NN
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-import shutil
 import sys
 import textwrap
 from dataclasses import dataclass
@@ -35,7 +34,9 @@ from harness.course import Chapter
 
 LINE_WIDTH = 100
 MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
-REGION = re.compile(r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S)
+REGION = re.compile(
+    r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S
+)
 TODO = re.compile(r"^## (\d+) (\w+)\n\n(.*?)\n```c\n(.*?)```\n", re.M | re.S)
 
 
@@ -51,6 +52,12 @@ class Todo:
     region: str
     text: str
     stub: str
+
+    @property
+    def test(self) -> str:
+        """The claim that grades it, "" if the text names none."""
+        named = re.search(r"Graded\s+by\s+(test_\w+)", self.text)
+        return named[1] if named else ""
 
 
 def todos(chapter: Chapter) -> list[Todo]:
@@ -155,13 +162,6 @@ def lesson(chapter: Chapter) -> str:
     )
 
 
-def _copy_plain(chapter: Chapter, target: Path) -> None:
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-    for name, text in solution_without_marks(chapter).items():
-        (target / name).write_text(text)
-
-
 def main(arguments: list[str]) -> int:
     """The command line. Returns the exit status: 0, or 2 with a line on stderr."""
     command, chapters = (arguments or [""])[0], arguments[1:]
@@ -173,10 +173,8 @@ def main(arguments: list[str]) -> int:
             sys.stdout.write(student_against_solution(course.find(chapters[0])))
         elif command == "lesson" and len(chapters) == 1:
             sys.stdout.write(lesson(course.find(chapters[0])))
-        elif command == "plain" and len(chapters) == 2:
-            _copy_plain(course.find(chapters[0]), Path(chapters[1]))
         else:
-            print("usage: skeleton write [NN ...] | diff NN | lesson NN | plain NN DIR", file=sys.stderr)
+            print(f"usage: {__doc__.splitlines()[-1]}", file=sys.stderr)
             return 2
     except (course.UnknownChapter, NoSolutions) as error:
         print(error, file=sys.stderr)

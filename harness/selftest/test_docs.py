@@ -44,7 +44,7 @@ def anchors(document: Path) -> set[str]:
     """What a link can name in it, as GitHub makes it from the headings."""
     found: list[str] = []
     for heading in HEADING.findall(CODE_LINE.sub("", document.read_text())):
-        plain = re.sub(r"[^\w\- ]", "", LINK.sub("", heading).lower()).replace(" ", "-")
+        plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
         again = found.count(plain)
         found.append(f"{plain}-{again}" if again else plain)
     return set(found)
@@ -96,3 +96,17 @@ def test_tests_that_are_named_exist(document):
 def test_selections_select_something(document):
     for chapter, wanted in SELECTION.findall(document.read_text()):
         assert scoring.select(scoring.holding(CLAIMS, chapter), wanted), wanted
+
+
+@pytest.mark.parametrize("document", ["README.md", PAGE])
+def test_failures_are_shown_as_they_are_printed(document):
+    text = re.sub(r" +\(\d\)$", "", (ROOT / document).read_text(), flags=re.M)
+    shown = re.findall(r"^    FAILED.*? SEED=1$", text, re.M | re.S)
+    assert shown
+    for failure in shown:
+        words = " ".join(failure.split())
+        chapter, name = re.search(r"make grade CH=(\d\d) T=(\w+)", words).groups()
+        claim = next(claim for claim in CLAIMS if claim.name == name)
+        worth = scoring.worths(scoring.holding(CLAIMS, chapter), chapter)[name]
+        assert f"{claim.number} {claim.text} {scoring.number_text(worth)} points" in words
+        assert any(f"hint {hint.text} {hint.place} again" in words for hint in HINTS.values())
