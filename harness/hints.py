@@ -79,7 +79,7 @@ HINTS = {
     ),
     "wrong-body": Hint(
         "The length is right and the body is not. Look at the offset: at 0, the body was taken "
-        "from the wrong place; later, it is where one read() ended and the next one began.",
+        "from the wrong place; later, it is where one read() or write() ended and the next began.",
         _WRONG,
     ),
     "extra-bytes": Hint(
@@ -228,6 +228,11 @@ HINTS = {
     "one-frame-only": Hint(
         "The first frame was answered, and the next one was not. A connection carries any number "
         "of frames: go back to reading when a reply is sent.",
+        _SILENCE,
+    ),
+    "empty-body": Hint(
+        "An empty frame is a frame: its reply is a header alone. A read() of 0 bytes returns 0, and "
+        "that is not the end of the input; there is nothing to wait for after such a header.",
         _SILENCE,
     ),
     "replies-lost-at-eof": Hint(

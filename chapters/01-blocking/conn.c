@@ -55,5 +55,7 @@ void conn_serve(int fd)
     /* TODO 5: Serve one frame after the other until there is a reason to stop. Graded by
      * test_01_many_frames_on_one_connection. */
     reason = serve_frame(fd);
+    if (reason == NULL)
+        reason = "one frame served";
     log_line("fd %d: closed: %s", fd, reason != NULL ? reason : "server stops");
 }

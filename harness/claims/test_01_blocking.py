@@ -14,9 +14,9 @@ from harness import wire
 from harness.failure import Failure
 from harness.measure import until_asleep, until_read, wait_until
 from harness.plugin import claim
+from harness.talk import MIB, echo, interrupt, send_in_pieces
 
 ALL_BYTES = bytes(range(256))
-MIB = 1 << 20
 
 # What a general hint means in a claim, see plugin.claim.
 NO_REUSE = {"died-at-start": "port-still-in-use"}
@@ -34,6 +34,7 @@ SHORT_WRITE = dict.fromkeys(
     ("stalled-reply", "closed-early", "closed-in-reply", "wrong-body"), "short-write"
 )
 ONE_FRAME = dict.fromkeys(("silence", "closed-early", "reset-early"), "one-frame-only")
+EMPTY = dict.fromkeys(("silence", "closed-early", "reset-early"), "empty-body")
 HALF_CLOSE = dict.fromkeys(
     ("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"
 )
@@ -46,26 +47,6 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def echo(client, body: bytes) -> None:
-    client.send_frame(body)
-    client.expect_frame(body)
-
-
-def send_in_pieces(client, data: bytes, cuts) -> None:
-    """Sends `data`, cut at these offsets, each piece after the server has read the one before."""
-    edges = [0, *cuts, len(data)]
-    for start, end in zip(edges, edges[1:]):
-        client.send(data[start:end])
-        until_read(client)
-
-
-def interrupt(server) -> None:
-    """Interrupts the call that the server waits in, if it can be done without killing it."""
-    until_asleep(server)
-    if server.process.calls() is not None:  # the library with a handler for it is in the server
-        server.process.signal(signal.SIGUSR1)
 
 
 # 01.1 listen
@@ -276,7 +257,7 @@ def test_01_frames_in_one_segment(server):
     client.expect_frames(bodies)
 
 
-@claim("01.5", points=3, hints=ONE_FRAME)
+@claim("01.5", points=3, hints=EMPTY)
 def test_01_empty_frames(server):
     """A frame with no body gets a reply with no body."""
     client = server.connect()

@@ -6,15 +6,12 @@ The claims of a TODO need that TODO and the ones before it: up to 02.2 one clien
 
 from __future__ import annotations
 
-import signal
-
 from harness import wire
 from harness.failure import Failure
-from harness.measure import cpu_share, eventually, until_asleep, until_read
+from harness.measure import cpu_share, eventually, until_read
 from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, burst, echo, interrupt
 
-MIB = 1 << 20
-SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
 # Of a processor. A sweep that sleeps a millisecond a turn takes 2 %; one that never sleeps takes
 # whatever it can get, which on a busy machine may be little.
 BUSY_SHARE = 0.12
@@ -32,15 +29,6 @@ CLEAN = {
 }
 
 
-def echo(client, body: bytes) -> None:
-    client.send_frame(body)
-    client.expect_frame(body)
-
-
-def exchange(client, body: bytes) -> None:
-    client.exchange(wire.encode(body), [body])
-
-
 # 02.1 a buffer that grows
 
 
@@ -50,7 +38,7 @@ def test_02_frame_of_every_size(server, rng):
     client = server.connect()
     for power in (10, 12, 15, 16, 17, 18, 20, 22):
         for size in ((1 << power) - 5, (1 << power) - 4, 1 << power, 3):
-            exchange(client, rng.randbytes(size))
+            burst(client, [rng.randbytes(size)])
 
 
 @claim("02.1", points=7)
@@ -58,8 +46,8 @@ def test_02_largest_frame_twice(server, rng):
     """Two frames of the maximum size come back on one connection, and a small one after them."""
     client = server.connect()
     for _ in range(2):
-        exchange(client, rng.randbytes(MIB) * (wire.MAX_FRAME // MIB))
-    exchange(client, b"small")
+        burst(client, [rng.randbytes(MIB) * (wire.MAX_FRAME // MIB)])
+    burst(client, [b"small"])
 
 
 # 02.2 a short write is resumed
@@ -72,10 +60,8 @@ def test_02_short_write_is_resumed(server, rng):
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
     until_read(client)
-    if server.process.calls() is not None:  # else there is no handler, and the signal would kill
-        for _ in range(3):
-            until_asleep(server)
-            server.process.signal(signal.SIGUSR1)
+    for _ in range(3):
+        interrupt(server)
     client.expect_frame(body)
 
 
@@ -87,9 +73,7 @@ def test_02_frame_after_a_short_write(server, rng):
     for body in bodies:
         client.send_frame(body)
         until_read(client)
-        if server.process.calls() is not None:
-            until_asleep(server)
-            server.process.signal(signal.SIGUSR1)
+        interrupt(server)
         client.expect_frame(body)
 
 

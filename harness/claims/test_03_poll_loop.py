@@ -15,9 +15,8 @@ from harness.failure import Failure, NotJudged
 from harness.flood import flooding
 from harness.measure import cpu_share, eventually, until_read
 from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, echo
 
-MIB = 1 << 20
-SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
 
 # Shares of a processor. A server that waits uses none. One that looks at 50 connections every
 # millisecond uses 2 % and more; one that looks at 1,000 twenty times a second uses 0.6 % and more.
@@ -38,11 +37,6 @@ MANY = dict.fromkeys(("silence", "connect-stuck"), "table-too-small")
 SIGNALS = dict.fromkeys(("ended-early", "closed-early", "reset-early"), "ended-by-a-signal")
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 CLEAN = dict.fromkeys(("wrong-header", "wrong-body", "silence"), "state-left-behind")
-
-
-def echo(client, body: bytes) -> None:
-    client.send_frame(body)
-    client.expect_frame(body)
 
 
 def no_cpu(server, what: str, limit: float, hint: str) -> None:

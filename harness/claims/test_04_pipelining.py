@@ -7,9 +7,8 @@ from harness.failure import Failure
 from harness.flood import flooding
 from harness.measure import cpu_of, cpu_share, eventually, until_read
 from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, burst, echo
 
-MIB = 1 << 20
-SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
 
 IDLE = 0.01  # of a processor, as in chapter 03
 
@@ -39,15 +38,6 @@ RESUME = dict.fromkeys(("replies-missing", "stalled-reply", "not-taken"), "stuck
 HALF_CLOSE = dict.fromkeys(
     ("closed-early", "closed-in-reply", "reset-early", "replies-missing"), "replies-lost-at-eof"
 )
-
-
-def echo(client, body: bytes) -> None:
-    client.send_frame(body)
-    client.expect_frame(body)
-
-
-def burst(client, bodies) -> None:
-    client.exchange(b"".join(map(wire.encode, bodies)), bodies)
 
 
 # 04.1 consuming
