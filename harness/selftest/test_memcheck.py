@@ -68,6 +68,7 @@ def test_the_faults_of_a_log():
             ["Open AF_INET socket 4: <unbound> <-> unbound", "  in main (server.c:8)"],
         ),
         ("memory-leak", ["40 bytes in 1 blocks are definitely lost", "  in leak (conn.c:7)"]),
+        ("memory-leak", ["90 bytes in 1 blocks are still reachable", "  in leak (conn.c:7)"]),
     ]
 
 

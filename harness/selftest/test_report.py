@@ -52,7 +52,7 @@ FAILED  01.3  A header cut at every byte is put together again.
              | fd 4: .[31mclosed
   hint       The length is right and the body is not. Look at the offset: at 0,
              the body was taken from the wrong place; later, it is where one
-             read() ended and the next one began.
+             read() or write() ended and the next began.
              docs/reading-failures.md#wrong-bytes
   again      make grade CH=01 T=test_01_header_cut SEED=7"""
 
