@@ -6,6 +6,7 @@ with the second, it shows what the server of the chapter before cannot do yet.
 
 from __future__ import annotations
 
+import os
 import socket
 import statistics
 import sys
@@ -310,6 +311,8 @@ def main(arguments: list[str]) -> int:
         print(f"demo: {error}", file=sys.stderr)
     except Failure as failure:
         print(f"demo: the server did something else: {failure.message}", file=sys.stderr)
+    except BrokenPipeError:  # `make demo CH=01 | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     else:
         return 0
     return 2
