@@ -49,7 +49,7 @@ def no_cpu(server, what: str, limit: float, hint: str) -> None:
 # 03.1 interest
 
 
-@claim("03.1", points=8, native=True)
+@claim("03.1", points=10, native=True)
 def test_03_idle_server_uses_no_cpu(server):
     """With fifty idle clients the server uses no CPU time."""
     for _ in range(50):
@@ -57,7 +57,7 @@ def test_03_idle_server_uses_no_cpu(server):
     no_cpu(server, "with 50 idle clients", IDLE_FEW, "spins-idle")
 
 
-@claim("03.1", points=8, native=True)
+@claim("03.1", points=10, native=True)
 def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     """While a client does not take its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
@@ -127,7 +127,7 @@ def _crowd(server):
 # 03.3 the wait
 
 
-@claim("03.3", points=12, hints=SIGNALS)
+@claim("03.3", points=8, hints=SIGNALS)
 def test_03_storm_of_signals(server, rng):
     """Signals that interrupt the wait end neither the server nor a connection."""
     if server.process.calls() is None:
