@@ -273,12 +273,12 @@ def _start(source: Path) -> Optional[Shown]:
     return Shown(process)
 
 
-def _counting() -> Optional[Path]:
-    """The library that counts system calls, None when it cannot be made here."""
+def _counting() -> "list[Path]":
+    """The library that counts system calls, nothing when it cannot be made here."""
     try:
-        return shim_library()
+        return [shim_library()]
     except NotJudged:
-        return None
+        return []
 
 
 def _what_to_do(chapter: Chapter) -> str:

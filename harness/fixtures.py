@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import string
 import tempfile
 from dataclasses import asdict, dataclass, field
@@ -15,20 +16,22 @@ import pytest
 from harness import memcheck
 from harness.client import Client
 from harness.conversation import Conversation
-from harness.failure import Failure
-from harness.patience import PATIENCE, Patience
+from harness.failure import Failure, NotJudged
+from harness.patience import PATIENCE, Patience, Stretched
 from harness.process import ServerProcess
+from harness.shim import Shim, alloc_library
 
 DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
-SLOWED = ((0, 40.0), (2, 20.0), (4, 10.0))  # patience, see patience.py, under valgrind
+SLOWED = 3.0  # times the patience, under valgrind
+SLOWED_SECONDS = 5.0  # at least: it takes a second to start
 
 
 @dataclass(frozen=True)
 class Run:
     """How the server under test is started: decided once by grade.py, the same for every claim.
 
-    `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind` is
-    the directory for its logs, None when it is not used; `sources` are the student's files.
+    `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
+    server runs under it, not only those of claims about memory. `sources` are the student's files.
     """
 
     argv: list[str]
@@ -36,7 +39,7 @@ class Run:
     port: int | None = None
     preload: str | None = None
     seed: int = 1
-    valgrind: str | None = None
+    valgrind: bool = False
     sources: list[str] = field(default_factory=list)
 
     def save(self, path: Path) -> None:
@@ -55,6 +58,11 @@ class Server:
         self.process = process
         self.logs = logs
         self.clients: list[Client] = []
+
+    @property
+    def shim(self) -> Shim | None:
+        """To disturb its calls; None if the library is not in the server."""
+        return self.process.shim
 
     @property
     def address(self) -> tuple[str, int]:
@@ -86,40 +94,65 @@ class Server:
 
 
 class Stage:
-    """What belongs to one test: its conversation, its servers, and what became of them."""
+    """What belongs to one test: its conversation, its servers, and what became of them.
 
-    def __init__(self, run: Run) -> None:
+    `valgrind`: the servers run under it, also where the run says nothing of it.
+    """
+
+    def __init__(self, run: Run, valgrind: bool = False) -> None:
         self.run = run
+        self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
-        self.patience = Patience(SLOWED) if run.valgrind else PATIENCE
+        self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS) if self.valgrind else PATIENCE
         self.names = _letters()
         self.servers: list[Server] = []
         self.body_passed = False
         self._ending: tuple[str, str] | None = None
 
     def launch(
-        self, argv_extra: tuple[str, ...] = (), nofile: int = DESCRIPTORS, shim: bool = True
+        self,
+        argv_extra: tuple[str, ...] = (),
+        nofile: int = DESCRIPTORS,
+        shim: bool = True,
+        allocations: bool = False,
     ) -> Server:
-        """Starts a server and waits until it listens. `nofile`: descriptors that it may open."""
+        """Starts a server and waits until it listens.
+
+        `nofile`: descriptors that it may open. `allocations`: they can be made to fail.
+        """
         __tracebackhide__ = True
         if self.run.port is not None:
             self._free_the_port()
-        logs = None
-        if self.run.valgrind:
-            logs = Path(tempfile.mkdtemp(dir=self.run.valgrind))
         process = ServerProcess()
-        server = Server(self, process, logs)
+        server = Server(self, process, self._new_logs() if self.valgrind else None)
         self.servers.append(server)
-        process.start(
-            [*self.run.argv, *argv_extra],
-            mode=self.run.mode,
-            port=self.run.port,
-            nofile=nofile,
-            preload=Path(self.run.preload) if self.run.preload and shim else None,
-            wrapper=memcheck.wrapper(logs) if logs else [],
-            patience=self.patience,
-        )
+        try:
+            process.start(
+                [*self.run.argv, *argv_extra],
+                mode=self.run.mode,
+                port=self.run.port,
+                nofile=nofile,
+                preload=self._libraries(allocations) if shim else (),
+                wrapper=memcheck.wrapper(server.logs) if server.logs else [],
+                patience=self.patience,
+            )
+        except Failure:
+            problem = memcheck.unusable() if self.valgrind else ""
+            if problem:
+                raise NotJudged(problem) from None
+            raise
         return server
+
+    def _new_logs(self) -> Path:
+        """An empty directory for what valgrind says of one server."""
+        if memcheck.missing():
+            raise NotJudged(memcheck.MISSING)
+        return Path(tempfile.mkdtemp(prefix="event-loop-lab-valgrind-"))
+
+    def _libraries(self, allocations: bool) -> list[Path]:
+        if not self.run.preload:
+            return []
+        return [Path(self.run.preload), *([alloc_library()] if allocations else [])]
 
     def _free_the_port(self) -> None:
         """Where the port is fixed there is one server at a time: the one before is over."""
@@ -151,10 +184,16 @@ class Stage:
             server.process.settle()
             if not server.process.alive() and not server.process.ended_by_test:
                 text = f"after the last step the server was gone: {server.describe()}"
-                raise Failure(text, hint="server-died")
-        if self.run.valgrind:
+                raise self.explained(Failure(text, hint="server-died"))
+        if self.valgrind:
             for server in self.servers:
-                memcheck.check(server.process, server.logs, self.run.sources)
+                memcheck.check(server.process, server.logs, self.run.sources, self.patience)
+
+    def explained(self, error: Failure) -> Failure:
+        """What valgrind saw the last server do to its memory before `error`; or else the error."""
+        if not self.valgrind or not self.servers:
+            return error
+        return memcheck.fault_so_far(self.servers[-1].logs, self.run.sources) or error
 
     def clear(self) -> None:
         """Ends everything, whatever happened."""
@@ -163,6 +202,8 @@ class Stage:
             for client in server.clients:
                 client.abandon()
             server.process.destroy()
+            if server.logs:
+                shutil.rmtree(server.logs, ignore_errors=True)
 
 
 def _letters():
@@ -174,7 +215,7 @@ def _letters():
 
 @pytest.fixture
 def launch(request):
-    """launch(argv_extra=(), nofile=4096, shim=True) -> Server, for tests that start their own."""
+    """launch(argv_extra=(), nofile=4096, ...) -> Server, see Stage.launch."""
     stage = request.node.lab_stage
     yield stage.launch
     try:

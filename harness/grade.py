@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         if text is not None and not text.isdigit():
             raise WrongUsage(f"{name.upper()}={text}: that is not a whole number")
     if options.memcheck and memcheck.missing():
-        raise WrongUsage("valgrind is not installed; `make setup` installs it")
+        raise WrongUsage(memcheck.MISSING)
     look = _look(options)
     if options.chapter is None:
         return board(options, look)
@@ -200,7 +200,7 @@ def _how(grade: Grade, command: list[str], target: Target) -> Run:
         port=target.port,
         preload=str(shim_library()),
         seed=grade.seed,
-        valgrind="" if grade.memcheck else None,
+        valgrind=grade.memcheck,
         sources=[path.name for path in target.source.glob("*.[ch]")] if target.source else [],
     )
 

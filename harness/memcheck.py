@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.failure import Failure
+from harness.patience import Deadline, Patience
 
-STOP_SECONDS = 30  # valgrind looks for leaks within them
+MISSING = "valgrind is not installed; `make setup` installs it"
+PROBE_SECONDS = 20
 SHOWN_LINES = 12
 PREFIX = re.compile(r"^==\d+== ?", re.M)
 FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
@@ -21,6 +24,20 @@ LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) 
 
 def missing() -> bool:
     return shutil.which("valgrind") is None
+
+
+def unusable() -> str:
+    """Why no program at all runs under valgrind here, "" if one does. Takes a moment to find out."""
+    if missing():
+        return MISSING
+    try:
+        probe = subprocess.run(
+            ["valgrind", "true"], capture_output=True, text=True, timeout=PROBE_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return f"valgrind does not end within {PROBE_SECONDS} s, whatever it runs"
+    said = probe.stderr.strip().splitlines() or ["nothing"]
+    return f"valgrind runs no program on this machine: {said[-1]}" if probe.returncode else ""
 
 
 def wrapper(logs: Path) -> list[str]:
@@ -46,11 +63,13 @@ class Fault:
     text: str
 
 
-def check(process, logs: Path, sources: Iterable[str]) -> None:
+def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> None:
     """Ends the server politely, reads its logs, and raises Failure for what they report."""
     __tracebackhide__ = True
-    if not _stopped(process):
-        text = f"it did not end within {STOP_SECONDS} s of SIGTERM, so leaks cannot be seen"
+    seconds = patience.seconds
+    if not _stopped(process, seconds):
+        patience.expired()
+        text = f"it did not end within {seconds:g} s of SIGTERM, so leaks cannot be seen"
         raise Failure(text, hint="not-ended")
     faults = []
     for log in sorted(logs.glob("*.log")):
@@ -59,14 +78,30 @@ def check(process, logs: Path, sources: Iterable[str]) -> None:
             found = [fault for fault in found if fault.kind == "memory-fault"]
         faults += found
     if faults:
-        more = "" if len(faults) == 1 else f"{len(faults)} reports, the first: "
-        raise Failure(f"valgrind: {more}{faults[0].text}", hint=faults[0].kind)
+        raise _failure(faults)
 
 
-def _stopped(process) -> bool:
+def fault_so_far(logs: Path, sources: Iterable[str]) -> Failure | None:
+    """What a server that may still run has done to its memory, None if nothing is known.
+
+    What is still allocated or open is no fault before the end.
+    """
+    texts = [log.read_text(errors="replace") for log in sorted(logs.glob("*.log"))]
+    faults = [fault for text in texts for fault in read_log(text, set(sources))]
+    faults = [fault for fault in faults if fault.kind == "memory-fault"]
+    return _failure(faults) if faults else None
+
+
+def _failure(faults: list[Fault]) -> Failure:
+    more = "" if len(faults) == 1 else f"{len(faults)} reports, the first: "
+    return Failure(f"valgrind: {more}{faults[0].text}", hint=faults[0].kind)
+
+
+def _stopped(process, seconds: float) -> bool:
     """Asks it to end, every second: how fast it obeys a single signal is another claim's matter."""
-    for _ in range(STOP_SECONDS):
-        if not process.alive() or process.stop_gently(1.0) is not None:
+    deadline = Deadline(seconds)
+    while deadline.left():
+        if not process.alive() or process.stop_gently(min(1.0, deadline.left())) is not None:
             return True
     return False
 

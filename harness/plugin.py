@@ -39,18 +39,20 @@ COMPARE_WIDTH = 78  # columns; the report indents it by two
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
 
-def claim(todo, *, points, chapters=None, cli=False, native=False, hints=None):
+def claim(todo, *, points, chapters=None, cli=False, native=False, valgrind=False, hints=None):
     """Marks a graded test.
 
     todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
     of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
+    valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     """
 
     def mark(function):
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
-        function.claim.update(cli=cli, native=native, hints=hints or {})
+        function.claim.update(cli=cli or valgrind, native=native, valgrind=valgrind)
+        function.claim.update(hints=hints or {})
         return function
 
     return mark
@@ -71,7 +73,7 @@ def pytest_configure(config):
 
 
 def pytest_runtest_setup(item):
-    item.lab_stage = Stage(item.config.lab_run)
+    item.lab_stage = Stage(item.config.lab_run, item.function.claim["valgrind"])
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -94,6 +96,7 @@ def _judge(error, stage, hints):
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
         return NOT_JUDGED, {"message": (kind + str(error)).split("\n")[0]}
+    error = stage.explained(error)
     hint = _hint(error, stage)
     detail = {"message": error.message, "hint": hints.get(hint, hint), "compare": ""}
     if error.expected is not None and error.received is not None:

@@ -16,7 +16,7 @@ from harness.failure import Failure
 from harness.family import MARK, ExitStatus, Family, destroy_all, new_mark
 from harness.outputs import Drain, Output
 from harness.patience import PATIENCE, Patience
-from harness.shim import Calls, Counters
+from harness.shim import Calls, Shim
 
 MB = 1024 * 1024
 MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
@@ -50,7 +50,7 @@ class ServerProcess:
         self._ended = threading.Event()
         self._family: Optional[Family] = None
         self._destroyed = False
-        self._counters: Optional[Counters] = None
+        self._shim: Optional[Shim] = None
         self._shim_is_loaded = False
         self._killed_for = ""
         self._last_words = ""  # what describe() said before destroy()
@@ -64,8 +64,9 @@ class ServerProcess:
         mode: str = "stdout",
         port: Optional[int] = None,
         nofile: int = 4096,
-        preload: Optional[Path] = None,
+        preload: Sequence[Path] = (),
         wrapper: Sequence[str] = (),
+        writable: Sequence[Path] = (),
         patience: Patience = PATIENCE,
     ) -> "ServerProcess":
         """Starts the server and returns it when it can be connected to.
@@ -73,12 +74,13 @@ class ServerProcess:
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
         with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
         string, cut as a shell cuts it (but no shell runs). `nofile`: descriptors that each process
-        may open. `preload`: the shim. `wrapper` comes before argv: valgrind and its options.
+        may open. `preload`: the shim and what goes with it. `wrapper` comes before argv: valgrind and its options.
+        `writable`: directories that it may write to, beside its own.
         Raises Failure when the server does not come up, NotJudged when that could not be tried.
         The calling thread has to outlive the server, which is killed when it ends.
         """
         __tracebackhide__ = True
-        command = spawn.Command(argv, tuple(wrapper), nofile, preload)
+        command = spawn.Command(argv, tuple(wrapper), nofile, tuple(preload), tuple(writable))
         if mode == "stdout":
             return self._start(command, None, patience)
         if port is not None:
@@ -117,9 +119,9 @@ class ServerProcess:
         scratch = home / "scratch"
         scratch.mkdir()
         environment = {**os.environ, MARK: mark}
-        if command.preload is not None:
-            self._counters = Counters(home / "calls")
-            environment.update(shim.environment(command.preload, self._counters.path))
+        if command.preload:
+            self._shim = Shim(home / "shim")
+            environment.update(shim.environment(command.preload, self._shim.path))
         self._child = spawn.start(command, port, scratch, environment)
         self.pid = self._child.pid
         self._family = Family(self.pid, mark)
@@ -218,7 +220,12 @@ class ServerProcess:
 
     def calls(self) -> Optional[Calls]:
         """System calls so far; None without the shim, or when it could not be loaded."""
-        return self._counters.read() if self._counters and self._shim_is_loaded else None
+        return self.shim.calls() if self.shim else None
+
+    @property
+    def shim(self) -> Optional[Shim]:
+        """To schedule faults and read the record; None where calls() is."""
+        return self._shim if self._shim_is_loaded else None
 
     def pause(self) -> None:
         """Stops all its processes (SIGSTOP); returns when they have stopped."""
@@ -263,9 +270,9 @@ class ServerProcess:
             self._killed_for = reason
             self._family.kill()
 
-    def _look_for_shim(self, library: Optional[Path]) -> None:
+    def _look_for_shim(self, libraries: Sequence[Path]) -> None:
         """Whether it was loaded: a statically linked program does not load any library."""
-        path = os.path.realpath(library) if library else ""
+        path = os.path.realpath(libraries[0]) if libraries else ""
         self._shim_is_loaded = bool(path) and any(proc.maps_file(pid, path) for pid in self.pids())
 
 

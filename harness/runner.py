@@ -12,7 +12,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from harness import proc
@@ -49,7 +48,7 @@ def run_claims(
     reader, writer = os.pipe()
     try:
         with tempfile.TemporaryDirectory(prefix="lab-") as scratch, log.open("wb") as output:
-            command = _command(claims, _prepared(run, Path(scratch)), Path(scratch), jobs, writer)
+            command = _command(claims, run, Path(scratch), jobs, writer)
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
@@ -67,15 +66,6 @@ def run_claims(
                 _end_all(bystanders)
     finally:
         os.close(reader)
-
-
-def _prepared(run: Run, scratch: Path) -> Run:
-    """With a directory for valgrind's logs, if it is used."""
-    if run.valgrind is None:
-        return run
-    logs = scratch / "valgrind"
-    logs.mkdir()
-    return replace(run, valgrind=str(logs))
 
 
 def _command(claims: list[Claim], run: Run, scratch: Path, jobs: int, writer: int) -> list[str]:

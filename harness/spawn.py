@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Dict, Optional, Sequence, Union
 
+from harness import confine
 from harness.failure import Failure, NotJudged
 
 FILE_BYTES = 64 * 1024 * 1024  # a server may write into one file
@@ -35,7 +36,7 @@ class Command:
     argv: Union[str, Sequence[str]]
     wrapper: "tuple[str, ...]" = ()
     nofile: int = 4096
-    preload: Optional[Path] = None
+    preload: "tuple[Path, ...]" = ()
 
     def words(self, port: Optional[int]) -> "list[str]":
         """The arguments, programs and files named so that they are found from any directory."""
@@ -49,14 +50,20 @@ class Command:
 
 
 def start(
-    command: Command, port: Optional[int], directory: Path, environment: Dict[str, str]
+    command: Command,
+    port: Optional[int],
+    directory: Path,
+    environment: Dict[str, str],
+    writable: Sequence[Path],
 ) -> "subprocess.Popen[bytes]":
     """Starts it, with pipes for both outputs. The child is not to be waited for by Popen.
 
+    Where servers can be confined it may write below the directories `writable` only.
     Raises Failure if the program cannot be executed, NotJudged if we cannot start any.
     """
     __tracebackhide__ = True
     words = command.words(port)
+    confinement = confine.ruleset(writable)
     try:
         return subprocess.Popen(
             words,
@@ -67,7 +74,7 @@ def start(
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            preexec_fn=_limits(command.nofile),
+            preexec_fn=_limits(command.nofile, confinement),
         )
     except subprocess.SubprocessError as error:
         raise NotJudged(f"the limits of a server cannot be set: {error}") from error
@@ -75,6 +82,9 @@ def start(
         if error.errno in _OUR_FAULT:
             raise NotJudged(f"no server can be started: {error.strerror}") from error
         raise _cannot_start(words[0], error.errno) from None
+    finally:
+        if confinement is not None:
+            os.close(confinement)
 
 
 def free_port() -> int:
@@ -108,7 +118,7 @@ def _cannot_start(program: str, number: int) -> Failure:
     return Failure(f"cannot start {program}: {os.strerror(number)}", hint="cannot-start")
 
 
-def _limits(nofile: int) -> Callable[[], None]:
+def _limits(nofile: int, confinement: Optional[int]) -> Callable[[], None]:
     """What the child does before it executes the program: only system calls, since other threads
     of ours may hold locks at the moment of the fork."""
     wanted = [
@@ -126,6 +136,8 @@ def _limits(nofile: int) -> Callable[[], None]:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # should the grader be killed
         for which, soft, hard in limits:
             resource.setrlimit(which, (soft, hard))
+        if confinement is not None and not confine.enter(confinement):
+            raise OSError("not confined")
 
     return apply
 

@@ -1,6 +1,7 @@
-"""The shim: what it counts in a C program, built as students may build theirs."""
+"""The shim: how it is built and loaded, and what it counts in a C program."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,11 +16,12 @@ from harness import shim
 from harness.client import Client, Conversation
 from harness.failure import NotJudged
 from harness.process import ServerProcess
-from harness.shim import Calls, Counters, shim_library
+from harness.shim import Calls, Shim, alloc_library, layout, shim_library
 
 SERVERS = Path(__file__).with_name("servers")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
-STRICT = "-std=c11 -Wall -Wextra -Werror -U_FORTIFY_SOURCE -fPIC -shared".split()
+STRICT = [flag for flag in shim.FLAGS if flag != "-O2"] + ["-Werror"]
+SOURCES = sorted(shim.DIRECTORY.glob("*.c"))
 
 # What calls.c makes, once in itself and once in a child.
 EVERY_CALL = Calls(outputs=2 * 8, inputs=2 * 6, waits=2 * 6, accepts=2 * 2)
@@ -33,17 +35,18 @@ def compiled(tmp_path, source, *flags, compiler="cc"):
 
 def counted(program, tmp_path):
     """Runs the program with the shim; its exit status and the calls it made."""
-    counters = Counters(tmp_path / "calls")
-    environment = shim.environment(shim_library(), counters.path)
+    shared = Shim(tmp_path / "shim")
+    environment = shim.environment([shim_library()], shared.path)
     status = subprocess.run([program], env=environment, timeout=30).returncode
-    return status, counters.read()
+    return status, shared.calls()
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_it_builds_without_a_warning(tmp_path, compiler, level):
-    output = tmp_path / "shim.so"
-    subprocess.run([compiler, *STRICT, level, "-o", output, shim.SOURCE, "-ldl"], check=True)
+    for source in SOURCES:
+        command = [compiler, *STRICT, level, "-c", source, "-o", tmp_path / "object"]
+        subprocess.run([word for word in command if word != "-shared"], check=True)
 
 
 @pytest.mark.parametrize(
@@ -68,37 +71,38 @@ def test_without_the_variable_it_does_nothing(tmp_path):
     command = ["sh", "-c", "kill -USR1 $$"]
     assert subprocess.run(command, env={}).returncode == -signal.SIGUSR1
     assert subprocess.run(command, env=environment).returncode == -signal.SIGUSR1
-    good = shim.environment(shim_library(), Counters(tmp_path / "calls").path)
+    good = shim.environment([shim_library()], Shim(tmp_path / "shim").path)
     assert subprocess.run(command, env=good).returncode == 0
 
 
 @pytest.mark.parametrize("content", [None, b"", b"short", b"\0" * 4096])
 def test_a_file_that_is_not_as_expected_is_left_alone(tmp_path, content):
-    counters = tmp_path / "calls"
+    shared = tmp_path / "shim"
     if content is not None:
-        counters.write_bytes(content)
-    environment = shim.environment(shim_library(), counters)
+        shared.write_bytes(content)
+    environment = shim.environment([shim_library()], shared)
     result = subprocess.run(["cat", "/dev/null"], env=environment, capture_output=True)
     assert (result.returncode, result.stderr) == (0, b"")
-    assert content is None or counters.read_bytes() == content
+    assert content is None or shared.read_bytes() == content
 
 
 def test_another_version_is_left_alone(tmp_path, monkeypatch):
-    monkeypatch.setattr(shim, "_VERSION", shim._VERSION + 1)
+    monkeypatch.setattr(layout, "VERSION", layout.VERSION + 1)
     status, calls = counted(compiled(tmp_path, "calls.c"), tmp_path)
     assert calls == Calls(0, 0, 0, 0)
 
 
 def test_spoilt_counters_are_not_judged(tmp_path):
-    counters = Counters(tmp_path / "calls")
-    counters.path.write_bytes(bytes(40))
+    shared = Shim(tmp_path / "shim")
+    with shared.path.open("r+b") as file:
+        file.write(bytes(40))
     with pytest.raises(NotJudged, match="overwritten"):
-        counters.read()
+        shared.calls()
 
 
 def test_calls_of_a_server():
     odd = [sys.executable, "-S", str(SERVERS / "odd.py"), "is_right"]
-    with ServerProcess().start(odd, preload=shim_library()) as server:
+    with ServerProcess().start(odd, preload=[shim_library()]) as server:
         before = server.calls()
         with Client(server.address, Conversation()) as client:
             client.exchange(b"\0\0\0\0", [b""])
@@ -114,7 +118,7 @@ def test_calls_of_a_server():
 def test_a_signal_interrupts_a_call():
     """Python calls accept again when it was interrupted, and nothing else would make it do so."""
     odd = [sys.executable, "-S", str(SERVERS / "odd.py"), "is_right"]
-    with ServerProcess().start(odd, preload=shim_library()) as server:
+    with ServerProcess().start(odd, preload=[shim_library()]) as server:
         end = time.monotonic() + 10
         while server.calls().accepts < 3 and time.monotonic() < end:
             server.signal(signal.SIGUSR1)
@@ -131,12 +135,12 @@ def test_no_calls_without_the_shim():
 
 def test_no_calls_of_a_static_program(tmp_path):
     program = compiled(tmp_path, "announce.c", "-static")
-    with ServerProcess().start([str(program)], preload=shim_library()) as server:
+    with ServerProcess().start([str(program)], preload=[shim_library()]) as server:
         assert server.calls() is None
 
 
 def test_several_build_it_at_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "new" / "shim.so")
+    monkeypatch.setattr(shim, "LIBRARIES", tmp_path / "new")
     built = []
     threads = [threading.Thread(target=lambda: built.append(shim_library())) for _ in range(4)]
     for thread in threads:
@@ -147,29 +151,47 @@ def test_several_build_it_at_once(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["shim.so"]
 
 
-def test_it_is_built_again_when_its_source_is_younger(tmp_path, monkeypatch):
-    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "shim.so")
-    source = tmp_path / "shim.c"
-    source.write_bytes(shim.SOURCE.read_bytes())
-    monkeypatch.setattr(shim, "SOURCE", source)
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A copy of the sources, which is built into a directory of its own."""
+    copy = tmp_path / "sources"
+    shutil.copytree(shim.DIRECTORY, copy, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    monkeypatch.setattr(shim, "DIRECTORY", copy)
+    monkeypatch.setattr(shim, "LIBRARIES", tmp_path / "built")
+    return copy
+
+
+@pytest.mark.parametrize("changed", ["calls.c", "shim.h"])
+def test_it_is_built_again_when_a_source_is_younger(sources, changed):
     first = shim_library().stat()
     assert shim_library().stat().st_ino == first.st_ino
     later = first.st_mtime_ns + 1_000_000_000
-    os.utime(source, ns=(later, later))
+    os.utime(sources / changed, ns=(later, later))
     assert shim_library().stat().st_ino != first.st_ino
 
 
-def test_no_compiler_is_not_the_students_fault(tmp_path, monkeypatch):
-    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "shim.so")
+def test_no_compiler_is_not_the_students_fault(sources, monkeypatch):
     monkeypatch.setattr(shim, "COMPILERS", ("no-such-compiler",))
     with pytest.raises(NotJudged, match="no C compiler"):
         shim_library()
 
 
-def test_a_source_that_does_not_compile_is_not_the_students_fault(tmp_path, monkeypatch):
-    broken = tmp_path / "broken.c"
-    broken.write_text("this is no C\n")
-    monkeypatch.setattr(shim, "LIBRARY", tmp_path / "shim.so")
-    monkeypatch.setattr(shim, "SOURCE", broken)
+def test_a_source_that_does_not_compile_is_not_the_students_fault(sources):
+    (sources / "alloc.c").write_text("this is no C\n")
+    assert shim_library().exists()
     with pytest.raises(NotJudged, match="cannot be built"):
-        shim_library()
+        alloc_library()
+
+
+def test_names_of_a_server_are_its_own():
+    """A server may call its functions as it likes: the library exports what it replaces only."""
+    for library, own in ((shim_library(), {"shim_allocation_fails"}), (alloc_library(), set())):
+        words = ["nm", "-D", "--defined-only", "--format=posix", str(library)]
+        names = {line.split()[0] for line in subprocess.check_output(words, text=True).splitlines()}
+        allocator = {"calloc", "free", "malloc", "realloc", "reallocarray"}
+        assert names - own <= {*layout.FUNCTIONS, *allocator}
+
+
+def test_both_sides_name_the_functions_alike():
+    header = (shim.DIRECTORY / "shim.h").read_text()
+    assert re.findall(r"^    X\((\w+), ", header, re.MULTILINE) == layout.FUNCTIONS

@@ -1,86 +1,70 @@
-"""The library that counts a server's system calls (shim.c): built, loaded, and read."""
+"""The library that counts, records and disturbs a server's system calls: built and loaded.
+
+    shim.h, *.c      the library; alloc.c is one of its own, for allocations that fail
+    layout.py        what server and harness share: calls, record and schedule
+"""
 
 from __future__ import annotations
 
-import mmap
 import os
 import shutil
-import struct
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Dict, NamedTuple
+from typing import Dict, Sequence
 
 from harness.course import ROOT
 from harness.failure import NotJudged
+from harness.shim.layout import Calls, Entry, Group, Plan, Shim, Step, fail, piece
 
-SOURCE = Path(__file__).with_name("shim.c")
-LIBRARY = ROOT / "build" / "shim" / "shim.so"
-VARIABLE = "EVENT_LOOP_SHIM"  # names the file of counters to the library
-FLAGS = "-std=c11 -O2 -U_FORTIFY_SOURCE -fPIC -shared -Wall -Wextra".split()
+__all__ = ["Calls", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
+
+DIRECTORY = Path(__file__).parent
+ALLOCATOR = ("alloc.c",)  # sources of the second library; all others are those of the first
+LIBRARIES = ROOT / "build" / "shim"
+VARIABLE = "EVENT_LOOP_SHIM"  # names the shared file to the library
+FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -fPIC -shared -Wall -Wextra".split()
 COMPILERS = ("gcc", "cc", "clang")
 
-# struct counters of shim.c: magic, version, outputs, inputs, waits, accepts.
-_LAYOUT = struct.Struct("=IIQQQQ")
-_MAGIC = 0x4D494853
-_VERSION = 1
 
-
-class Calls(NamedTuple):
-    """How many system calls a server has made, all its processes and threads together."""
-
-    outputs: int  # write, send and their relatives, but not to stdin, stdout or stderr
-    inputs: int  # read, recv and their relatives, but not from these
-    waits: int  # poll, select, epoll_wait and their relatives
-    accepts: int  # accept, accept4
-
-
-class Counters:
-    """The file in which the library counts. Can be read when the file is long deleted."""
-
-    def __init__(self, path: Path) -> None:
-        """Makes the file. Whoever loads the library with environment() counts in it."""
-        self.path = path
-        path.write_bytes(_LAYOUT.pack(_MAGIC, _VERSION, 0, 0, 0, 0))
-        with path.open("r+b") as file:
-            self._map = mmap.mmap(file.fileno(), _LAYOUT.size, prot=mmap.PROT_READ)
-
-    def read(self) -> Calls:
-        """The numbers of this moment. Raises NotJudged when the server has spoilt them."""
-        magic, version, *numbers = _LAYOUT.unpack_from(self._map)
-        if (magic, version) != (_MAGIC, _VERSION):
-            raise NotJudged("the counters of system calls were overwritten")
-        return Calls(*numbers)
-
-
-def environment(library: Path, counters: Path) -> Dict[str, str]:
-    """What to add to a server's environment so that the library is loaded and counts there."""
+def environment(libraries: Sequence[Path], shared: Path) -> Dict[str, str]:
+    """What to add to a server's environment so that the libraries are loaded and use the file."""
     before = os.environ.get("LD_PRELOAD")
     sanitizer = os.environ.get("ASAN_OPTIONS")
     return {
-        VARIABLE: str(counters),
-        "LD_PRELOAD": f"{library}:{before}" if before else str(library),
+        VARIABLE: str(shared),
+        "LD_PRELOAD": ":".join([*map(str, libraries), *([before] if before else [])]),
         # AddressSanitizer wants to be the first library and refuses to start when it is not.
         "ASAN_OPTIONS": ":".join(filter(None, [sanitizer, "verify_asan_link_order=0"])),
     }
 
 
 def shim_library() -> Path:
-    """The library, built if it is missing or older than its source. Raises NotJudged if it cannot.
+    """The library, built if it is missing or older than its sources. Raises NotJudged."""
+    sources = sorted(path for path in DIRECTORY.glob("*.c") if path.name not in ALLOCATOR)
+    return _built("shim.so", sources)
 
-    Several processes may do this at once: each builds its own file and renames it into place.
-    """
-    if LIBRARY.exists() and LIBRARY.stat().st_mtime >= SOURCE.stat().st_mtime:
-        return LIBRARY
+
+def alloc_library() -> Path:
+    """The library that makes allocations fail; to be loaded behind the other. Raises NotJudged."""
+    return _built("alloc.so", [DIRECTORY / name for name in ALLOCATOR])
+
+
+def _built(name: str, sources: "list[Path]") -> Path:
+    """Several processes may do this at once: each builds its own file and renames it into place."""
+    library = LIBRARIES / name
+    youngest = max(path.stat().st_mtime for path in [*sources, *DIRECTORY.glob("*.h")])
+    if library.exists() and library.stat().st_mtime >= youngest:
+        return library
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         raise NotJudged("the shim cannot be built: there is no C compiler")
-    LIBRARY.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=LIBRARY.parent) as scratch:
-        built = Path(scratch) / LIBRARY.name
-        command = [compiler, *FLAGS, "-o", str(built), str(SOURCE), "-ldl"]
+    LIBRARIES.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=LIBRARIES) as scratch:
+        built = Path(scratch) / name
+        command = [compiler, *FLAGS, "-o", str(built), *map(str, sources), "-ldl", "-pthread"]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if result.returncode:
             raise NotJudged(f"the shim cannot be built:\n{result.stderr}")
-        os.replace(built, LIBRARY)
-    return LIBRARY
+        os.replace(built, library)
+    return library

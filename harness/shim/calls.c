@@ -1,0 +1,406 @@
+/* The functions that a server calls instead of the C library's. They say their arguments to
+ * turn_begin(), and make the call that comes out of it. */
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma GCC visibility push(default)
+
+/* What a program built with _FORTIFY_SOURCE calls instead; the headers do not declare them. The
+ * last argument is the size of the buffer, which the real function checks. */
+ssize_t __read_chk(int fd, void *data, size_t size, size_t room);
+ssize_t __recv_chk(int fd, void *data, size_t size, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *data, size_t size, size_t room, int flags,
+                       __SOCKADDR_ARG address, socklen_t *length);
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room);
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                const sigset_t *mask, size_t room);
+
+/* Younger than some C libraries that are in use. */
+int epoll_pwait2(int epfd, struct epoll_event *events, int room, const struct timespec *timeout,
+                 const sigset_t *mask);
+
+/* The C library's function, if it has it. */
+#define CALL(name, ...) (REAL(name) != NULL ? REAL(name)(__VA_ARGS__) : no_such_function())
+
+static int no_such_function(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+/* A call that moves bytes: CALL is made for turn.size of them. */
+#define TRANSFER(name, fd, size, flags, ...)                                                       \
+    do {                                                                                           \
+        struct turn turn = turn_begin(CALL_##name, fd, size, flags);                               \
+        if (turn.error != 0)                                                                       \
+            return turn_fail(&turn);                                                               \
+        return turn_end(&turn, CALL(name, __VA_ARGS__));                                           \
+    } while (0)
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    TRANSFER(write, fd, size, 0, fd, data, turn.size);
+}
+
+ssize_t send(int fd, const void *data, size_t size, int flags)
+{
+    TRANSFER(send, fd, size, flags, fd, data, turn.size, flags);
+}
+
+ssize_t sendto(int fd, const void *data, size_t size, int flags, __CONST_SOCKADDR_ARG address,
+               socklen_t length)
+{
+    TRANSFER(sendto, fd, size, flags, fd, data, turn.size, flags, address, length);
+}
+
+ssize_t sendfile(int to, int from, off_t *offset, size_t size)
+{
+    TRANSFER(sendfile, to, size, 0, to, from, offset, turn.size);
+}
+
+ssize_t sendfile64(int to, int from, off64_t *offset, size_t size)
+{
+    TRANSFER(sendfile64, to, size, 0, to, from, offset, turn.size);
+}
+
+ssize_t read(int fd, void *data, size_t size)
+{
+    TRANSFER(read, fd, size, 0, fd, data, turn.size);
+}
+
+ssize_t __read_chk(int fd, void *data, size_t size, size_t room)
+{
+    TRANSFER(__read_chk, fd, size, 0, fd, data, turn.size, room);
+}
+
+ssize_t recv(int fd, void *data, size_t size, int flags)
+{
+    TRANSFER(recv, fd, size, flags, fd, data, turn.size, flags);
+}
+
+ssize_t __recv_chk(int fd, void *data, size_t size, size_t room, int flags)
+{
+    TRANSFER(__recv_chk, fd, size, flags, fd, data, turn.size, room, flags);
+}
+
+ssize_t recvfrom(int fd, void *data, size_t size, int flags, __SOCKADDR_ARG address,
+                 socklen_t *length)
+{
+    TRANSFER(recvfrom, fd, size, flags, fd, data, turn.size, flags, address, length);
+}
+
+ssize_t __recvfrom_chk(int fd, void *data, size_t size, size_t room, int flags,
+                       __SOCKADDR_ARG address, socklen_t *length)
+{
+    TRANSFER(__recvfrom_chk, fd, size, flags, fd, data, turn.size, room, flags, address, length);
+}
+
+/* Calls that move bytes from or into several places. With more places than this, and fewer bytes
+ * allowed than asked for, the call is made for the first place alone. */
+enum { PARTS_MAX = 64 };
+
+static size_t parts_size(const struct iovec *parts, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += parts[i].iov_len;
+    return size;
+}
+
+/* Copies as many parts as hold `size` bytes, the last one shortened. Returns their number. */
+static size_t cut_parts(struct iovec *cut, const struct iovec *parts, size_t count, size_t size)
+{
+    size_t used = 0;
+    while (used < count && used < PARTS_MAX && size > 0) {
+        cut[used] = parts[used];
+        if (cut[used].iov_len > size)
+            cut[used].iov_len = size;
+        size -= cut[used].iov_len;
+        used++;
+    }
+    return used;
+}
+
+#define VECTOR_TRANSFER(name, fd, parts, count)                                                    \
+    do {                                                                                           \
+        size_t size = count > 0 ? parts_size(parts, (size_t)(count)) : 0;                          \
+        struct turn turn = turn_begin(CALL_##name, fd, size, 0);                                   \
+        if (turn.error != 0)                                                                       \
+            return turn_fail(&turn);                                                               \
+        if (turn.size == turn.asked)                                                               \
+            return turn_end(&turn, CALL(name, fd, parts, count));                                  \
+        struct iovec cut[PARTS_MAX];                                                               \
+        int used = (int)cut_parts(cut, parts, (size_t)(count), turn.size);                         \
+        return turn_end(&turn, CALL(name, fd, cut, used));                                         \
+    } while (0)
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    VECTOR_TRANSFER(writev, fd, parts, count);
+}
+
+ssize_t readv(int fd, const struct iovec *parts, int count)
+{
+    VECTOR_TRANSFER(readv, fd, parts, count);
+}
+
+/* A copy of the message with room for `size` bytes only. */
+static struct msghdr cut_message(const struct msghdr *message, struct iovec *cut, size_t size)
+{
+    struct msghdr shorter = *message;
+    shorter.msg_iov = cut;
+    shorter.msg_iovlen = cut_parts(cut, message->msg_iov, message->msg_iovlen, size);
+    return shorter;
+}
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    size_t size = parts_size(message->msg_iov, message->msg_iovlen);
+    struct turn turn = turn_begin(CALL_sendmsg, fd, size, flags);
+    if (turn.error != 0)
+        return turn_fail(&turn);
+    struct iovec cut[PARTS_MAX];
+    struct msghdr shorter = *message;
+    if (turn.size < turn.asked)
+        shorter = cut_message(message, cut, turn.size);
+    return turn_end(&turn, CALL(sendmsg, fd, &shorter, flags));
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    size_t size = parts_size(message->msg_iov, message->msg_iovlen);
+    struct turn turn = turn_begin(CALL_recvmsg, fd, size, flags);
+    if (turn.error != 0)
+        return turn_fail(&turn);
+    if (turn.size == turn.asked)
+        return turn_end(&turn, CALL(recvmsg, fd, message, flags));
+    struct iovec cut[PARTS_MAX];
+    struct msghdr shorter = cut_message(message, cut, turn.size);
+    ssize_t result = CALL(recvmsg, fd, &shorter, flags);
+    shorter.msg_iov = message->msg_iov;
+    shorter.msg_iovlen = message->msg_iovlen;
+    *message = shorter; /* lengths and flags that the kernel has set */
+    return turn_end(&turn, result);
+}
+
+/* Several messages at once: these fail, and are never cut. */
+int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags)
+{
+    TRANSFER(sendmmsg, fd, 0, flags, fd, messages, count, flags);
+}
+
+int recvmmsg(int fd, struct mmsghdr *messages, unsigned int count, int flags,
+             struct timespec *timeout)
+{
+    TRANSFER(recvmmsg, fd, 0, flags, fd, messages, count, flags, timeout);
+}
+
+/* Waits */
+
+/* Reports connections as readable that have nothing to read. Returns how many more are ready. */
+static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t count)
+{
+    int more = 0;
+    for (nfds_t i = 0; i < count; i++) {
+        int connection = sockets_connection(fds[i].fd);
+        bool meant = connection != NO_CONNECTION &&
+                     (turn->connection == ANY || turn->connection == connection);
+        if (!meant || !(fds[i].events & POLLIN) || fds[i].revents & POLLIN)
+            continue;
+        more += fds[i].revents == 0;
+        fds[i].revents |= POLLIN;
+    }
+    return more;
+}
+
+/* A wait: `pretend` is what is added to its result where the schedule says SPURIOUS. It does not
+ * wait then, and `now` is the call with a timeout of nothing. */
+#define WAIT_FOR(name, fd, size, now, pretend, ...)                                                \
+    do {                                                                                           \
+        struct turn turn = turn_begin(CALL_##name, fd, size, 0);                                   \
+        if (turn.error == SPURIOUS) {                                                              \
+            int ready = now;                                                                       \
+            return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend);                      \
+        }                                                                                          \
+        if (turn.error != 0)                                                                       \
+            return (int)turn_fail(&turn);                                                          \
+        return (int)turn_end(&turn, CALL(name, __VA_ARGS__));                                      \
+    } while (0)
+
+static const struct timespec NO_TIME;
+
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    WAIT_FOR(poll, -1, count, REAL(poll)(fds, count, 0), pretend_poll(&turn, fds, count), fds,
+             count, timeout);
+}
+
+int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
+{
+    WAIT_FOR(__poll_chk, -1, count, REAL(poll)(fds, count, 0), pretend_poll(&turn, fds, count), fds,
+             count, timeout, room);
+}
+
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
+{
+    WAIT_FOR(ppoll, -1, count, REAL(ppoll)(fds, count, &NO_TIME, mask),
+             pretend_poll(&turn, fds, count), fds, count, timeout, mask);
+}
+
+int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                const sigset_t *mask, size_t room)
+{
+    WAIT_FOR(__ppoll_chk, -1, count, REAL(ppoll)(fds, count, &NO_TIME, mask),
+             pretend_poll(&turn, fds, count), fds, count, timeout, mask, room);
+}
+
+/* The bit of a descriptor in a set that may be larger than FD_SETSIZE. */
+static bool bit_of(const fd_set *set, int fd)
+{
+    return set != NULL && (set->fds_bits[fd / NFDBITS] >> (fd % NFDBITS) & 1);
+}
+
+/* What select() leaves in `in`: nothing to read there, but a connection that was asked about. */
+static int pretend_select(int meant, fd_set *in)
+{
+    if (meant < 0 || bit_of(in, meant))
+        return 0;
+    in->fds_bits[meant / NFDBITS] |= (fd_mask)1 << (meant % NFDBITS);
+    return 1;
+}
+
+/* The descriptor in `in` that is to be reported, -1 if there is none. */
+static int meant_in(const struct turn *turn, const fd_set *in, int count)
+{
+    int fd = -1;
+    do {
+        fd = sockets_find(turn->connection, fd + 1);
+    } while (fd >= 0 && (fd >= count || !bit_of(in, fd)));
+    return fd;
+}
+
+int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
+{
+    struct turn turn = turn_begin(CALL_select, -1, (size_t)count, 0);
+    if (turn.error == SPURIOUS) {
+        int meant = meant_in(&turn, in, count);
+        struct timeval none = {0};
+        int ready = CALL(select, count, in, out, urgent, &none);
+        return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));
+    }
+    if (turn.error != 0)
+        return (int)turn_fail(&turn);
+    return (int)turn_end(&turn, CALL(select, count, in, out, urgent, timeout));
+}
+
+int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct timespec *timeout,
+            const sigset_t *mask)
+{
+    struct turn turn = turn_begin(CALL_pselect, -1, (size_t)count, 0);
+    if (turn.error == SPURIOUS) {
+        int meant = meant_in(&turn, in, count);
+        int ready = CALL(pselect, count, in, out, urgent, &NO_TIME, mask);
+        return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));
+    }
+    if (turn.error != 0)
+        return (int)turn_fail(&turn);
+    return (int)turn_end(&turn, CALL(pselect, count, in, out, urgent, timeout, mask));
+}
+
+/* One event more, for the first connection meant that waits for input and is not reported yet. */
+static int pretend_epoll(const struct turn *turn, struct epoll_event *events, int used, int room)
+{
+    if (used < 0 || used == room)
+        return 0;
+    for (int fd = sockets_find(turn->connection, 0); fd >= 0;
+         fd = sockets_find(turn->connection, fd + 1)) {
+        struct epoll_event event;
+        if (!sockets_event(turn->fd, fd, &event) || !(event.events & EPOLLIN))
+            continue;
+        bool there = false;
+        for (int i = 0; i < used; i++)
+            there |= events[i].data.u64 == event.data.u64;
+        if (there)
+            continue;
+        event.events = EPOLLIN;
+        events[used] = event;
+        return 1;
+    }
+    return 0;
+}
+
+int epoll_wait(int epfd, struct epoll_event *events, int room, int timeout)
+{
+    WAIT_FOR(epoll_wait, epfd, 0, REAL(epoll_wait)(epfd, events, room, 0),
+             pretend_epoll(&turn, events, ready, room), epfd, events, room, timeout);
+}
+
+int epoll_pwait(int epfd, struct epoll_event *events, int room, int timeout, const sigset_t *mask)
+{
+    WAIT_FOR(epoll_pwait, epfd, 0, REAL(epoll_pwait)(epfd, events, room, 0, mask),
+             pretend_epoll(&turn, events, ready, room), epfd, events, room, timeout, mask);
+}
+
+int epoll_pwait2(int epfd, struct epoll_event *events, int room, const struct timespec *timeout,
+                 const sigset_t *mask)
+{
+    WAIT_FOR(epoll_pwait2, epfd, 0, REAL(epoll_pwait)(epfd, events, room, 0, mask),
+             pretend_epoll(&turn, events, ready, room), epfd, events, room, timeout, mask);
+}
+
+/* Not scheduled, but remembered. */
+int epoll_ctl(int epfd, int operation, int fd, struct epoll_event *event)
+{
+    int result = CALL(epoll_ctl, epfd, operation, fd, event);
+    if (result == 0 && shared != NULL)
+        sockets_watched(epfd, operation, fd, event);
+    return result;
+}
+
+/* Connections begin and end */
+
+static int accepted(struct turn *turn, int fd)
+{
+    if (fd >= 0 && shared != NULL)
+        turn->connection = sockets_accepted(fd);
+    return (int)turn_end(turn, fd);
+}
+
+int accept(int fd, __SOCKADDR_ARG address, socklen_t *length)
+{
+    struct turn turn = turn_begin(CALL_accept, fd, 0, 0);
+    if (turn.error != 0)
+        return (int)turn_fail(&turn);
+    return accepted(&turn, CALL(accept, fd, address, length));
+}
+
+int accept4(int fd, __SOCKADDR_ARG address, socklen_t *length, int flags)
+{
+    struct turn turn = turn_begin(CALL_accept4, fd, 0, 0);
+    if (turn.error != 0)
+        return (int)turn_fail(&turn);
+    return accepted(&turn, CALL(accept4, fd, address, length, flags));
+}
+
+/* Whatever close() returns on Linux, the descriptor is closed: see close(2). */
+int close(int fd)
+{
+    struct turn turn = turn_begin(CALL_close, fd, 0, 0);
+    turn.closed_before = shared != NULL && sockets_closing(fd);
+    int result = CALL(close, fd);
+    if (turn.error != 0 && result == 0)
+        return (int)turn_fail(&turn);
+    return (int)turn_end(&turn, result);
+}

@@ -1,0 +1,200 @@
+"""The file that a server with the library and the harness share: struct shared of shim.h."""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass
+from enum import IntFlag
+from pathlib import Path
+from typing import NamedTuple, Optional, Sequence
+
+from harness.failure import NotJudged
+
+MAGIC = 0x4D494853
+VERSION = 2
+PLANS_MAX = 64
+STEPS_MAX = 64
+RECORD_ENTRIES = 8192  # then the oldest are overwritten
+ANY = -1  # connection
+SPURIOUS = -1  # in place of an errno
+
+# Functions in the order of EACH_CALL in shim.h; __read_chk is how a fortified program calls read().
+FUNCTIONS = """
+    write writev send sendto sendmsg sendmmsg sendfile sendfile64 read __read_chk readv recv
+    __recv_chk recvfrom __recvfrom_chk recvmsg recvmmsg poll __poll_chk ppoll __ppoll_chk select
+    pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 close malloc epoll_ctl
+""".split()
+
+# magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans
+_HEAD = struct.Struct("=IIQQQQIIII")
+_PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQII")  # see struct plan; a limit is below 2^31
+_FIRED = struct.Struct("=QQII")  # its last four fields
+_ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
+_GENERATION_AT = _HEAD.size - 8
+_RECORDED_AT = _HEAD.size - 12
+_PLANS_AT = _HEAD.size
+_RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
+SIZE = _RECORD_AT + RECORD_ENTRIES * _ENTRY.size
+
+FAULT, CLOSED_TWICE = 1, 2  # flags of an entry
+
+
+class Group(IntFlag):
+    """What a call does, as far as a schedule is concerned."""
+
+    OUTPUT = 1
+    INPUT = 2
+    WAIT = 4
+    ACCEPT = 8
+    CLOSE = 16
+    ALLOCATION = 32
+
+
+class Calls(NamedTuple):
+    """How many system calls a server has made, all its processes and threads together."""
+
+    outputs: int  # write, send and their relatives, but not to stdin, stdout or stderr
+    inputs: int  # read, recv and their relatives, but not from these
+    waits: int  # poll, select, epoll_wait and their relatives
+    accepts: int  # accept, accept4
+
+
+class Step(NamedTuple):
+    """One step of a plan: the next call fails with `error` (an errno, or SPURIOUS); or the next
+    `limit` bytes move, no call moving more than what is left of them; with neither, a call passes.
+    """
+
+    error: int = 0
+    limit: int = 0
+
+
+PASS = Step()
+
+
+def fail(error: int) -> Step:
+    """The next call fails with this errno and moves nothing."""
+    return Step(error=error)
+
+
+def piece(size: int) -> Step:
+    """The next `size` bytes arrive, or have room, together; the rest not before they are moved."""
+    return Step(limit=size)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens to some of a server's calls, one step after the other; then all pass again.
+
+    groups: which calls. connection: of which connection, by order of acceptance from 0 (see
+    Shim.connections), or ANY; a plan of waits says by it which connection SPURIOUS is about. skip:
+    so many calls pass first. seed: if not 0, every call gets a step drawn from `steps`, without end,
+    and a piece is of 1 to `limit` bytes. at_least: calls for fewer bytes pass and do not count.
+    Steps that cannot happen (EAGAIN on a blocking socket) are left out by the library.
+    """
+
+    groups: Group
+    steps: Sequence[Step]
+    connection: int = ANY
+    skip: int = 0
+    seed: int = 0
+    at_least: int = 0
+
+    def packed(self) -> bytes:
+        if not 0 < len(self.steps) <= STEPS_MAX:
+            raise ValueError(f"a plan has 1 to {STEPS_MAX} steps, not {len(self.steps)}")
+        numbers = [number for step in self.steps for number in step]
+        numbers += [0] * (2 * STEPS_MAX - len(numbers))
+        head = (self.groups, self.connection, self.skip, len(self.steps), self.seed, self.at_least)
+        return _PLAN.pack(*head, *numbers, 0, 0, 0, 0)
+
+
+class Entry(NamedTuple):
+    """One call of the server, after it has returned."""
+
+    start_ns: int  # on the clock of time.monotonic_ns()
+    took_ns: int
+    size: int  # bytes that were asked for; of poll and select, descriptors
+    result: int
+    fd: int
+    connection: int  # by order of acceptance; -1 none
+    error: int  # errno, when the result is -1
+    function: str
+    fault: bool  # the schedule has changed it
+    closed_twice: bool  # close() of a connection that had been closed before
+    thread: int
+
+
+class Shim:
+    """The shared file, from the harness's side. Can be read when file and server are gone.
+
+    One thread at a time may use it. The schedule can be changed at any moment; calls that have
+    begun are not touched by that.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Makes the file. Whoever loads the library with environment() uses it."""
+        self.path = path
+        with path.open("w+b") as file:
+            file.truncate(SIZE)
+            self._map = mmap.mmap(file.fileno(), SIZE)
+        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 8)
+        self._plans = 0
+
+    def _head(self) -> "tuple[int, ...]":
+        """Raises NotJudged when the server has spoilt the file."""
+        magic, version, *numbers = _HEAD.unpack_from(self._map)
+        if (magic, version) != (MAGIC, VERSION):
+            raise NotJudged("the counters of system calls were overwritten")
+        return tuple(numbers)
+
+    def calls(self) -> Calls:
+        """The numbers of this moment."""
+        return Calls(*self._head()[:4])
+
+    def connections(self) -> int:
+        """Accepted so far: the number that the next one will have."""
+        return self._head()[4]
+
+    def schedule(self, *plans: Plan) -> None:
+        """Replaces the schedule: the first plan that is about a call decides. None: all pass."""
+        if len(plans) > PLANS_MAX:
+            raise ValueError(f"at most {PLANS_MAX} plans, not {len(plans)}")
+        generation = self._head()[6]
+        struct.pack_into("=I", self._map, _GENERATION_AT, generation | 1)
+        for place, plan in enumerate(plans):
+            start = _PLANS_AT + place * _PLAN.size
+            self._map[start : start + _PLAN.size] = plan.packed()
+        self._plans = len(plans)
+        new = (generation | 1) + 1 & 0xFFFFFFFF
+        struct.pack_into("=II", self._map, _GENERATION_AT, new, len(plans))
+
+    def fired(self, place: int = 0) -> int:
+        """How many calls the plan at this place of the schedule has changed."""
+        end = _PLANS_AT + (place + 1) * _PLAN.size
+        return _FIRED.unpack_from(self._map, end - _FIRED.size)[1]
+
+    def record(self) -> "list[Entry]":
+        """The last calls that have returned, at most RECORD_ENTRIES, in the order they did."""
+        recorded = self._head()[5]
+        table = self._map[_RECORD_AT:SIZE]
+        kept = [fields for fields in _ENTRY.iter_unpack(table) if fields[-1]]
+        kept = [fields for fields in kept if fields[-1] + RECORD_ENTRIES > recorded]
+        return [_entry(*fields) for fields in sorted(kept, key=lambda fields: fields[-1])]
+
+
+def _entry(start, took, size, result, fd, connection, error, call, flags, thread, _) -> Entry:
+    named: Optional[str] = FUNCTIONS[call] if call < len(FUNCTIONS) else None
+    return Entry(
+        start_ns=start,
+        took_ns=took,
+        size=size,
+        result=result,
+        fd=fd,
+        connection=connection,
+        error=error,
+        function=(named or "?").replace("__", "").replace("_chk", ""),
+        fault=bool(flags & FAULT),
+        closed_twice=bool(flags & CLOSED_TWICE),
+        thread=thread,
+    )

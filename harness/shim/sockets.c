@@ -1,0 +1,117 @@
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#define FDS_MAX 65536 /* descriptors above are not looked after */
+
+/* By descriptor: 0 nothing known; n > 0: connection n - 1; n < 0: it was, and has been closed. */
+static _Atomic int owner[FDS_MAX];
+static _Atomic int highest = -1; /* descriptor of a connection */
+
+/* How a descriptor is watched. The last epoll instance that it was added to counts. */
+static struct watch {
+    int epfd;
+    struct epoll_event event; /* .events 0: not watched */
+} watches[FDS_MAX];
+
+static bool known(int fd)
+{
+    return fd >= 0 && fd < FDS_MAX;
+}
+
+/* A child may close whatever descriptors its parent had once. */
+static void forget_closed(void)
+{
+    for (int fd = 0; fd <= highest; fd++) {
+        if (owner[fd] < 0)
+            owner[fd] = 0;
+    }
+}
+
+void sockets_start(void)
+{
+    pthread_atfork(NULL, NULL, forget_closed);
+}
+
+int sockets_accepted(int fd)
+{
+    int number = (int)atomic_fetch_add(&shared->connections, 1);
+    if (!known(fd))
+        return NO_CONNECTION;
+    owner[fd] = number + 1;
+    watches[fd].event.events = 0;
+    int high = highest;
+    while (fd > high && !atomic_compare_exchange_weak(&highest, &high, fd))
+        continue;
+    return number;
+}
+
+int sockets_connection(int fd)
+{
+    return known(fd) && owner[fd] > 0 ? owner[fd] - 1 : NO_CONNECTION;
+}
+
+int sockets_find(int connection, int from)
+{
+    for (int fd = from; fd <= highest; fd++) {
+        int found = sockets_connection(fd);
+        if (found != NO_CONNECTION && (connection == ANY || found == connection))
+            return fd;
+    }
+    return -1;
+}
+
+bool sockets_closing(int fd)
+{
+    if (!known(fd))
+        return false;
+    watches[fd].event.events = 0;
+    int was = owner[fd];
+    if (was > 0)
+        owner[fd] = -was;
+    return was < 0;
+}
+
+bool sockets_blocking(int fd, int flags)
+{
+    return !(flags & MSG_DONTWAIT) && !(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+bool sockets_ready(int fd, enum group group)
+{
+    struct pollfd wanted = {.fd = fd, .events = group == OUTPUT ? POLLOUT : POLLIN};
+    return REAL(poll)(&wanted, 1, 0) > 0;
+}
+
+void sockets_watched(int epfd, int operation, int fd, const struct epoll_event *event)
+{
+    if (!known(fd))
+        return;
+    watches[fd].epfd = epfd;
+    watches[fd].event = (struct epoll_event){0};
+    if (operation != EPOLL_CTL_DEL && event != NULL)
+        watches[fd].event = *event;
+}
+
+bool sockets_event(int epfd, int fd, struct epoll_event *event)
+{
+    if (!known(fd) || watches[fd].event.events == 0 || watches[fd].epfd != epfd)
+        return false;
+    *event = watches[fd].event;
+    return true;
+}
+
+void sockets_rearm(int fd)
+{
+    if (!known(fd))
+        return;
+    struct epoll_event event = watches[fd].event;
+    if (event.events & EPOLLET && !(event.events & EPOLLONESHOT))
+        REAL(epoll_ctl)(watches[fd].epfd, EPOLL_CTL_MOD, fd, &event);
+}

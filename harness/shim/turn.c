@@ -1,0 +1,126 @@
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static const enum group GROUPS[CALLS] = {
+#define CALL_GROUP(name, does) (enum group)(does),
+    EACH_CALL(CALL_GROUP)
+#undef CALL_GROUP
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* A line in the log is no reply: transfers count only above stderr. */
+static void count(enum group group, int fd)
+{
+    _Atomic uint64_t *number = NULL;
+    if (group == OUTPUT && fd > STDERR_FILENO)
+        number = &shared->outputs;
+    else if (group == INPUT && fd > STDERR_FILENO)
+        number = &shared->inputs;
+    else if (group == WAIT)
+        number = &shared->waits;
+    else if (group == ACCEPT)
+        number = &shared->accepts;
+    if (number != NULL)
+        atomic_fetch_add_explicit(number, 1, memory_order_relaxed);
+}
+
+static _Thread_local uint32_t thread; /* gettid(), 0: not asked yet */
+
+static void forget_thread(void)
+{
+    thread = 0;
+}
+
+void turn_start(void)
+{
+    pthread_atfork(NULL, NULL, forget_thread);
+}
+
+static void record(const struct turn *turn, int64_t result, int error, int flags)
+{
+    if (thread == 0)
+        thread = (uint32_t)gettid();
+    uint32_t number = atomic_fetch_add(&shared->recorded, 1);
+    struct entry *entry = &shared->entry[number % RECORD_ENTRIES];
+    atomic_store(&entry->stamp, 0);
+    entry->start_ns = turn->start_ns;
+    entry->took_ns = now_ns() - turn->start_ns;
+    entry->size = (int64_t)turn->asked;
+    entry->result = result;
+    entry->fd = turn->fd;
+    entry->connection = turn->connection;
+    entry->error = result < 0 ? error : 0;
+    entry->call = (uint16_t)turn->call;
+    entry->flags = (uint16_t)flags;
+    entry->thread = thread;
+    atomic_store(&entry->stamp, number + 1);
+}
+
+struct turn turn_begin(enum call call, int fd, size_t size, int flags)
+{
+    struct turn turn = {.call = call, .group = GROUPS[call], .fd = fd, .flags = flags};
+    turn.asked = turn.size = size;
+    turn.connection = NO_CONNECTION;
+    if (shared == NULL)
+        return turn;
+    int saved = errno;
+    turn.connection = sockets_connection(fd);
+    count(turn.group, fd);
+    schedule_apply(&turn);
+    turn.start_ns = now_ns();
+    errno = saved;
+    return turn;
+}
+
+ssize_t turn_fail(struct turn *turn)
+{
+    record(turn, -1, turn->error, FLAG_FAULT);
+    sockets_rearm(turn->fd);
+    if (turn->error == EPIPE && !(turn->flags & MSG_NOSIGNAL))
+        raise(SIGPIPE); /* as the kernel does */
+    errno = turn->error;
+    return -1;
+}
+
+ssize_t turn_end(struct turn *turn, ssize_t result)
+{
+    if (shared == NULL)
+        return result;
+    int saved = errno;
+    bool cut = turn->size < turn->asked;
+    schedule_moved(turn, result);
+    int flags = cut || turn->error != 0 ? FLAG_FAULT : 0;
+    if (turn->closed_before && result < 0 && saved == EBADF)
+        flags |= FLAG_CLOSED_TWICE;
+    record(turn, result, saved, flags);
+    if (cut)
+        sockets_rearm(turn->fd);
+    errno = saved;
+    return result;
+}
+
+/* For alloc.c. An allocation that goes through is not recorded: there are too many. */
+__attribute__((visibility("default"))) bool shim_allocation_fails(size_t size);
+
+bool shim_allocation_fails(size_t size)
+{
+    if (shared == NULL || shared->plans == 0)
+        return false;
+    struct turn turn = turn_begin(CALL_malloc, -1, size, 0);
+    if (turn.error != 0)
+        turn_fail(&turn);
+    return turn.error != 0;
+}
