@@ -225,14 +225,17 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
     return more;
 }
 
-/* A wait: `pretend` is what is added to its result where the schedule says SPURIOUS. It does not
- * wait then, and `now` is the call with a timeout of nothing. */
+/* A wait. Where the schedule says SPURIOUS it is made without waiting (`now`), and `pretend` is what
+ * is added to its result; when that is nothing, the wait is made as it was asked for. */
 #define WAIT_FOR(name, fd, size, now, pretend, ...)                                                \
     do {                                                                                           \
         struct turn turn = turn_begin(CALL_##name, fd, size, 0);                                   \
         if (turn.error == SPURIOUS) {                                                              \
             int ready = now;                                                                       \
-            return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend);                      \
+            ready += ready >= 0 ? pretend : 0;                                                     \
+            if (ready != 0)                                                                        \
+                return (int)turn_end(&turn, ready);                                                \
+            turn.error = 0;                                                                        \
         }                                                                                          \
         if (turn.error != 0)                                                                       \
             return (int)turn_fail(&turn);                                                          \
@@ -275,7 +278,7 @@ static bool bit_of(const fd_set *set, int fd)
 /* What select() leaves in `in`: nothing to read there, but a connection that was asked about. */
 static int pretend_select(int meant, fd_set *in)
 {
-    if (meant < 0 || bit_of(in, meant))
+    if (bit_of(in, meant))
         return 0;
     in->fds_bits[meant / NFDBITS] |= (fd_mask)1 << (meant % NFDBITS);
     return 1;
@@ -294,14 +297,15 @@ static int meant_in(const struct turn *turn, const fd_set *in, int count)
 int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
 {
     struct turn turn = turn_begin(CALL_select, -1, (size_t)count, 0);
-    if (turn.error == SPURIOUS) {
-        int meant = meant_in(&turn, in, count);
+    int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
+    if (meant >= 0) {
         struct timeval none = {0};
         int ready = CALL(select, count, in, out, urgent, &none);
         return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));
     }
-    if (turn.error != 0)
+    if (turn.error > 0)
         return (int)turn_fail(&turn);
+    turn.error = 0;
     return (int)turn_end(&turn, CALL(select, count, in, out, urgent, timeout));
 }
 
@@ -309,13 +313,14 @@ int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct tim
             const sigset_t *mask)
 {
     struct turn turn = turn_begin(CALL_pselect, -1, (size_t)count, 0);
-    if (turn.error == SPURIOUS) {
-        int meant = meant_in(&turn, in, count);
+    int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
+    if (meant >= 0) {
         int ready = CALL(pselect, count, in, out, urgent, &NO_TIME, mask);
         return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));
     }
-    if (turn.error != 0)
+    if (turn.error > 0)
         return (int)turn_fail(&turn);
+    turn.error = 0;
     return (int)turn_end(&turn, CALL(pselect, count, in, out, urgent, timeout, mask));
 }
 

@@ -1,0 +1,168 @@
+"""Tries cuts on a server, and tells the first that it does not survive."""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from harness import wire
+from harness.cuts import Cut, random_plan
+from harness.failure import Failure
+from harness.shim import Group
+from harness.shim.layout import PLANS_MAX
+
+MOST = 1 << 16  # bytes asked of one recv
+FRAMES = 12  # in a long stream
+PIECES_A_FRAME = 40  # twice the average
+
+# What a general hint means when the stream was cut; and when calls failed between the pieces, since
+# the same cut without that has been tried before.
+HINTS = {
+    Group.INPUT: {
+        **dict.fromkeys(("silence", "stalled-reply", "not-taken"), "waits-for-more"),
+        **dict.fromkeys(
+            ("wrong-header", "wrong-body", "closed-early", "closed-in-reply", "reset-early"),
+            "one-read-one-message",
+        ),
+    },
+    Group.OUTPUT: dict.fromkeys(
+        ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early")
+        + ("wrong-header", "wrong-body", "extra-bytes"),
+        "short-write",
+    ),
+}
+DISTURBED = "call-disturbed"
+
+
+def try_alone(launch: Callable, cuts: Iterable[Cut]) -> None:
+    """Every cut on a server of its own, with one client, which waits for the reply.
+
+    Does nothing if the library that cuts cannot be loaded into the server.
+    """
+    __tracebackhide__ = True
+    for cut in cuts:
+        server = launch()
+        if server.shim is None:
+            return
+        _retell(server, cut, half_close=False)
+        server.process.destroy()
+
+
+def try_together(launch: Callable, cuts: Iterable[Cut]) -> None:
+    """All cuts on one server, many clients at a time: each sends, half-closes, and reads all.
+
+    A server that serves one after the other may do so. The first cut that failed is tried again on
+    a server of its own, so that a failure shows it alone. Does nothing without the library.
+    """
+    __tracebackhide__ = True
+    server = launch()
+    if server.shim is None:
+        return
+    for batch in _batches(cuts, PLANS_MAX):
+        wrong = _failing(server, batch)
+        for cut in wrong:
+            again = launch()
+            _retell(again, cut, half_close=True)
+            again.process.destroy()
+        if wrong:
+            text = f"it fails {wrong[0]}, with {len(batch)} clients at the same time"
+            raise Failure(text, hint=HINTS[wrong[0].way]["closed-in-reply"])
+
+
+def _batches(cuts: Iterable[Cut], size: int) -> Iterator[list[Cut]]:
+    rest = iter(cuts)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _failing(server, batch: Sequence[Cut]) -> list[Cut]:
+    """The cuts that did not bring back what was sent, in their order."""
+    first = server.shim.connections()
+    server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
+    clients = [_asked(server, cut.stream) for cut in batch]
+    wrong = []
+    for client, cut in zip(clients, batch):
+        with client:
+            if not wrong and _answer(server, client) != cut.stream:
+                wrong.append(cut)
+    server.shim.schedule()
+    return wrong
+
+
+def _asked(server, stream: bytes) -> socket.socket:
+    """A client that has sent everything. What goes wrong is found when it reads."""
+    client = socket.socket(socket.AF_INET6 if ":" in server.address[0] else socket.AF_INET)
+    client.settimeout(server.patience.seconds)
+    try:
+        client.connect(server.address)
+        client.sendall(stream)
+        client.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+    return client
+
+
+def _answer(server, client: socket.socket) -> bytes:
+    """All that comes until the server closes; less, if it does not."""
+    answer = b""
+    try:
+        while data := client.recv(MOST):
+            answer += data
+    except socket.timeout:
+        server.patience.expired()
+    except OSError:
+        pass
+    return answer
+
+
+def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -> None:
+    """Long streams in pieces of 1 to some bytes, in both directions, with EAGAIN and EINTR between.
+
+    pieces: for each stream, how long a piece may be. The streams come one after the other to one
+    server. Does nothing without the library.
+    """
+    __tracebackhide__ = True
+    server = launch()
+    if server.shim is None:
+        return
+    for most in pieces:
+        bodies = [rng.randbytes(rng.randrange(most * PIECES_A_FRAME)) for _ in range(FRAMES)]
+        number = server.shim.connections()
+        ways = (Group.INPUT, Group.OUTPUT)
+        server.shim.schedule(*(random_plan(way, rng, number, most) for way in ways))
+        server.conversation.steps.clear()
+        server.conversation.note("the grader", f"sees to it that a call moves {_at_most(most)}")
+        client = server.connect()
+        try:
+            client.exchange(b"".join(map(wire.encode, bodies)), bodies)
+            client.half_close()
+            client.expect_eof()
+        except Failure as failure:
+            failure.message = f"when a call moves {_at_most(most)}: {failure.message}"
+            raise
+
+
+def _at_most(size: int) -> str:
+    return "1 byte" if size == 1 else f"{size:,} bytes at most"
+
+
+def _retell(server, cut: Cut, half_close: bool) -> None:
+    """The cut on a fresh server, so that its steps can be shown. Raises what goes wrong."""
+    __tracebackhide__ = True
+    server.conversation.steps.clear()
+    server.conversation.note("the grader", f"sees to it that {str(cut)[len('when '):]}")
+    server.shim.schedule(cut.plan(server.shim.connections()))
+    client = server.connect()
+    try:
+        client.send(cut.stream)
+        if half_close:
+            client.half_close()
+            client.expect_closed_after(cut.bodies)
+        else:
+            client.expect_frames(cut.bodies)
+    except Failure as failure:
+        failure.message = f"it fails {cut}: {failure.message}"
+        failure.hint = DISTURBED if cut.disturbed else HINTS[cut.way].get(failure.hint, failure.hint)
+        raise

@@ -1,0 +1,294 @@
+"""One call of a server after the other fails, once, while three clients are served.
+
+What has to hold at every point: no crash; the client whose call it was gets a correct beginning of
+its replies, or all of them where the fault is none of the connection's; everybody else gets all;
+the next client is served; and the server ends as it should.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from harness import wire
+from harness.client import Client
+from harness.failure import Failure
+from harness.shim import Group, Plan, Step, fail, piece
+from harness.talk import SMALL_WINDOW
+
+# Every call is tried up to this one; of those behind it, fewer and fewer.
+EVERY = 12
+GROWTH = 1.5
+LAST = 200  # a server that looks round all the time makes calls for as long as it is given
+MOST = 100_000  # bytes asked of one read of a client
+
+# What ends a connection, and nothing else.
+FATAL = {errno.ECONNRESET, errno.EPIPE, errno.ENOMEM}
+
+# How a guest may see that it was dropped.
+DROPPED = {"closed-early", "closed-in-reply", "reset-early", "replies-missing", "connect-refused"}
+
+# What to think of first. The faults of writing and reading have their hints in common with others.
+HINTS = {
+    0: "short-write",
+    errno.EAGAIN: "call-disturbed",
+    errno.EINTR: "call-disturbed",
+    errno.ECONNRESET: "reset-ends-one",
+    errno.EPIPE: "sigpipe",
+    errno.ENOMEM: "out-of-memory",
+}
+GROUP_HINTS = {
+    Group.ACCEPT: "accept-failed",
+    Group.WAIT: "ended-by-a-signal",
+    Group.CLOSE: "close-interrupted",
+}
+
+NAMES = {
+    Group.INPUT: "read",
+    Group.OUTPUT: "write",
+    Group.ACCEPT: "accept",
+    Group.WAIT: "wait",
+    Group.CLOSE: "close",
+    Group.ALLOCATION: "allocation",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that can happen to a call of this group."""
+
+    group: Group
+    step: Step
+
+    def __str__(self) -> str:
+        if self.step.limit:
+            return f"moves {self.step.limit} byte only"
+        return f"fails with {errno.errorcode[self.step.error]}"
+
+    @property
+    def fatal(self) -> bool:
+        return self.step.error in FATAL
+
+    @property
+    def hint(self) -> str:
+        if self.group == Group.INPUT and self.step.limit:
+            return "one-read-one-message"
+        return GROUP_HINTS.get(self.group) or HINTS[self.step.error]
+
+
+def _faults(group: Group, *errors: int) -> tuple[Fault, ...]:
+    return tuple(Fault(group, fail(error)) for error in errors)
+
+
+# From the ERRORS sections of read(2), send(2), accept(2), poll(2), close(2), malloc(3).
+FAULTS = (
+    Fault(Group.INPUT, piece(1)),
+    *_faults(Group.INPUT, errno.EAGAIN, errno.EINTR, errno.ECONNRESET),
+    Fault(Group.OUTPUT, piece(1)),
+    *_faults(Group.OUTPUT, errno.EAGAIN, errno.EINTR, errno.ECONNRESET, errno.EPIPE),
+    *_faults(Group.ACCEPT, errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EMFILE),
+    *_faults(Group.WAIT, errno.EINTR),
+    *_faults(Group.CLOSE, errno.EINTR),
+    *_faults(Group.ALLOCATION, errno.ENOMEM),
+)
+
+
+class Guest:
+    """A client that gets frames back, all of them or, when it was dropped, the first bytes."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.owed = b""
+        self.dropped: Failure | None = None
+
+    def send(self, frames: bytes, owed: bytes | None = None) -> None:
+        """`owed`: what comes back for it, if not the same."""
+        __tracebackhide__ = True
+        self.owed += frames if owed is None else owed
+        self._try(lambda: self.client.send(frames))
+
+    def take(self) -> None:
+        """Reads all that is owed."""
+        __tracebackhide__ = True
+        while self.owed and not self.dropped:
+            self._try(self._take_some)
+
+    def _take_some(self) -> None:
+        __tracebackhide__ = True
+        came = self.client.read_some(min(MOST, len(self.owed)))
+        due, self.owed = self.owed[: len(came)], self.owed[len(came) :]
+        if came != due:
+            raise Failure(
+                "what came is not what was sent", hint="wrong-body", expected=due, received=came
+            )
+
+    def leave(self) -> None:
+        __tracebackhide__ = True
+        self._try(self.client.half_close)
+        self._try(self.client.expect_eof)
+
+    def _try(self, action: Callable[[], None]) -> None:
+        """Notes that the connection is over; everything else that is wrong goes on."""
+        __tracebackhide__ = True
+        if self.dropped:
+            return
+        try:
+            action()
+        except Failure as failure:
+            if failure.hint not in DROPPED:
+                raise
+            self.dropped = failure
+
+
+class Party:
+    """The fixed scenario: three guests, with their frames."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.small = [wire.encode(rng.randbytes(size)) for size in (10, 300)]
+        self.several = b"".join(wire.encode(rng.randbytes(size)) for size in (0, 5, 2000))
+        self.large = wire.encode(rng.randbytes(100_000))
+
+    def together(self, server) -> list[Guest]:
+        """All three at once."""
+        __tracebackhide__ = True
+        one, other, third = guests = [
+            Guest(server.connect("A")),
+            Guest(server.connect("B")),
+            Guest(server.connect("C", rcvbuf=SMALL_WINDOW)),
+        ]
+        one.send(self.small[0])
+        third.send(self.large)
+        other.send(self.several)
+        one.take()
+        one.send(self.small[1][:6], owed=b"")
+        other.take()
+        one.send(self.small[1][6:], owed=self.small[1])
+        for guest in guests:
+            guest.take()
+        for guest in guests:
+            guest.leave()
+        return guests
+
+    def in_turn(self, server) -> list[Guest]:
+        """One after the other, for a server that can do no more."""
+        __tracebackhide__ = True
+        guests = []
+        for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
+            guest = Guest(server.connect(name))
+            guests.append(guest)
+            for frame in frames:
+                guest.send(frame)
+                guest.take()
+            guest.leave()
+        return guests
+
+
+Scenario = Callable[[object], "list[Guest]"]
+
+
+def single_faults(
+    launch: Callable, scenario: Scenario, allocations: bool, alone: bool = False
+) -> int:
+    """Plays the scenario once for every point. Returns how many there were.
+
+    allocations: the faults of these too. alone: every point on a server of its own, and not one
+    call left out; else a server takes all the points of one fault. Without the library in the
+    server there are none.
+    """
+    __tracebackhide__ = True
+    points = 0
+    for fault in FAULTS:
+        if fault.group == Group.ALLOCATION and not allocations:
+            continue
+        server = None
+        for number in _numbers(alone):
+            server = server or launch(allocations=allocations)
+            if server.shim is None:
+                return 0
+            if not _play(server, fault, number, scenario):
+                break
+            points += 1
+            if alone:
+                _ends(server)
+                server = None
+        if server:
+            _ends(server)
+    return points
+
+
+def _numbers(every: bool) -> Iterator[int]:
+    """Which calls are to fail, from 0."""
+    number = 0
+    while number < LAST:
+        yield number
+        number += 1 if every or number < EVERY else int(number * (GROWTH - 1))
+
+
+def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
+    """The scenario, with the fault at this call. False: the server makes no such call."""
+    __tracebackhide__ = True
+    which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
+    server.conversation.steps.clear()
+    server.conversation.note("the grader", f"sees to it that {which}")
+    first = server.shim.connections()
+    server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
+    try:
+        guests = scenario(server)
+        fired = server.shim.fired()
+        server.shim.schedule()
+        if fault.fatal and fired:
+            guests = _others(server, guests, first)
+        for guest in guests:
+            if guest.dropped:
+                raise guest.dropped
+        _next_is_served(server)
+    except Failure as failure:
+        failure.message = f"when {which}: {failure.message}"
+        failure.hint = fault.hint
+        raise
+    return bool(fired)
+
+
+def _others(server, guests: list[Guest], first: int) -> list[Guest]:
+    """The guests that the last fault was none of the business of.
+
+    One that had to do with no connection in particular (no memory) may have cost one guest.
+    """
+    hit = [entry.connection for entry in server.shim.record() if entry.fault][-1] - first
+    if 0 <= hit < len(guests):
+        return [guest for place, guest in enumerate(guests) if place != hit]
+    dropped = [guest for guest in guests if guest.dropped]
+    return dropped[1:]
+
+
+def _next_is_served(server) -> None:
+    __tracebackhide__ = True
+    client = server.connect("next")
+    client.send_frame(b"next")
+    client.expect_frame(b"next")
+    client.half_close()
+    client.expect_eof()
+
+
+def _ends(server) -> None:
+    """It stops when it is told to, with status 0."""
+    __tracebackhide__ = True
+    server.conversation.note("the grader", "sends SIGTERM to the server")
+    server.process.signal(signal.SIGTERM)
+    seconds = server.patience.seconds
+    status = server.process.wait(seconds)
+    if status is None:
+        server.patience.expired()
+        raise Failure(f"{seconds:g} s after SIGTERM the server still runs", hint="not-ended")
+    if status.code != 0:
+        raise Failure("after SIGTERM the server did not exit with status 0", hint="wrong-exit")
+    server.process.destroy()
+
+
+def _ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th ..."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ending}"

@@ -1,0 +1,77 @@
+"""Cuts: that all of them are there, in their order, and what is said of one."""
+
+from __future__ import annotations
+
+import errno
+import random
+
+import pytest
+
+from harness.cuts import Cut, every_cut, random_plan
+from harness.shim import Group, fail, piece
+
+FRAME, FRAMES = (b"ab",), (b"", b"a")
+
+
+def test_every_way_is_there_once():
+    """6 bytes can be cut in 2^5 - 1 ways, and each is tried twice."""
+    cuts = list(every_cut(FRAME, Group.INPUT))
+    assert len(cuts) == len({(cut.at, cut.disturbed) for cut in cuts}) == 2 * 31
+    assert {offset for cut in cuts for offset in cut.at} == set(range(1, 6))
+
+
+def test_fewest_cuts_come_first():
+    cuts = list(every_cut(FRAME, Group.INPUT))
+    assert [len(cut.at) for cut in cuts] == sorted(len(cut.at) for cut in cuts)
+    assert [cut.disturbed for cut in cuts] == [False, True] * 31
+    assert (cuts[0].at, cuts[-1].at) == ((1,), (1, 2, 3, 4, 5))
+
+
+def test_a_stream_that_is_too_long_is_refused():
+    with pytest.raises(ValueError, match="too long"):
+        sum(1 for _ in every_cut([bytes(30)], Group.INPUT))
+
+
+def test_plan():
+    """What comes behind the last cut is left alone."""
+    assert list(Cut(FRAME, (2, 3), Group.INPUT).plan(5).steps) == [piece(2), piece(1)]
+    disturbed = Cut(FRAME, (2,), Group.OUTPUT, disturbed=True).plan(5)
+    assert list(disturbed.steps) == [piece(2), fail(errno.EAGAIN), fail(errno.EINTR)]
+    assert (disturbed.groups, disturbed.connection) == (Group.OUTPUT, 5)
+
+
+def test_random_plans_follow_from_the_chance():
+    plans = [random_plan(Group.INPUT, random.Random(seed), 0, 9) for seed in (1, 1, 2)]
+    assert plans[0] == plans[1] != plans[2]
+    assert plans[0].seed
+
+
+@pytest.mark.parametrize(
+    "cut, words",
+    [
+        (Cut(FRAME, (1,), Group.INPUT), "when the input is cut after byte 1 of the length"),
+        (Cut(FRAME, (4,), Group.INPUT), "when the input is cut after byte 4 of the length"),
+        (Cut(FRAME, (5,), Group.OUTPUT), "when the output is cut after byte 1 of the body"),
+        (Cut(FRAME, (2, 3), Group.INPUT), "when byte 3 of the length arrives alone"),
+        (Cut(FRAME, (4, 5), Group.OUTPUT), "when byte 1 of the body is sent alone"),
+        (
+            Cut(FRAME, (1, 3), Group.INPUT),
+            "when the input is cut after byte 1 of the length and byte 3 of the length",
+        ),
+        (
+            Cut(FRAMES, (3, 4, 5), Group.INPUT),
+            "when the input is cut after byte 3 of the length of frame 1, frame 1"
+            " and byte 1 of the length of frame 2",
+        ),
+        (
+            Cut(FRAME, (1, 2, 3, 5), Group.OUTPUT),
+            "when the output is cut into pieces of 1 + 1 + 1 + 2 + 1 bytes",
+        ),
+        (
+            Cut(FRAME, (2, 3), Group.INPUT, disturbed=True),
+            "when byte 3 of the length arrives alone, and calls between meet EAGAIN or EINTR",
+        ),
+    ],
+)
+def test_words(cut, words):
+    assert str(cut) == words

@@ -1,0 +1,47 @@
+"""Single faults: the solutions survive every one, each tried on a server of its own."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from harness import build, faults
+from harness.course import CHAPTERS
+from harness.faults import FAULTS, Party, single_faults
+from harness.fixtures import Run, Stage
+from harness.shim import Group, shim_library
+
+POINTS = 60  # a server that makes fewer calls than this does not serve three clients
+
+
+@pytest.fixture
+def stage(request):
+    """Starts the solution of the chapter that the test is called with."""
+    binary = build.cached_server(request.getfixturevalue("chapter").solution_dir).binary
+    stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
+    yield stage
+    stage.clear()
+
+
+def scenario(chapter):
+    party = Party(random.Random(1))
+    return party.in_turn if chapter.number == "01" else party.together
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_solutions_survive_every_point(chapter, stage):
+    assert single_faults(stage.launch, scenario(chapter), allocations=True, alone=True) > POINTS
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_every_fault_happens(chapter, stage, monkeypatch):
+    """Where one cannot (EAGAIN in a server that waits in read) the list of points is empty."""
+    impossible = set()
+    for fault in FAULTS:
+        monkeypatch.setattr(faults, "FAULTS", (fault,))
+        if not single_faults(stage.launch, scenario(chapter), allocations=True):
+            impossible.add((fault.group, str(fault)))
+    again = {(group, "fails with EAGAIN") for group in (Group.INPUT, Group.OUTPUT, Group.ACCEPT)}
+    waits = {(Group.WAIT, "fails with EINTR")}
+    assert impossible == (again | waits if chapter.number == "01" else set())
