@@ -1,0 +1,66 @@
+"""Runs the wrong servers that CH and T name, and prints the kill matrix.
+
+    python3 -m harness.mutants           status 0: every one is killed as it is meant to be
+    python3 -m harness.mutants write     writes docs/mutants.md
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from harness import course, scoring
+from harness.mutants import catalogue, matrix, page
+from harness.mutants.judge import KILLED, Judgement, judge
+from harness.mutants.mutant import Mutant
+from harness.skeleton import NoSolutions
+from harness.target import setting
+
+DIRECTORY = course.ROOT / "build" / "mutants"
+JOBS = 2
+
+
+def main(arguments: list[str]) -> int:
+    """The command line. Returns the exit status: 0, 1 for a survivor, 2 with a line on stderr."""
+    if arguments == ["write"]:
+        page.PAGE.write_text(page.text())
+        return 0
+    if arguments:
+        print("usage: python3 -m harness.mutants [write]", file=sys.stderr)
+        return 2
+    try:
+        return run()
+    except (course.UnknownChapter, NoSolutions) as error:
+        print(f"mutants: {error}", file=sys.stderr)
+        return 2
+
+
+def run() -> int:
+    """Judges what CH, T and FULL say. Returns the exit status."""
+    chapter = course.find(setting("CH")).number if setting("CH") else None
+    full = setting("FULL") not in (None, "0")
+    claims = scoring.load()
+    mutants = catalogue.select(chapter, setting("T"))
+    wrong = catalogue.faults(mutants, claims) or ([] if mutants else ["there is no such mutant"])
+    if wrong:
+        print(*(f"mutants: {line}" for line in wrong), sep="\n", file=sys.stderr)
+        return 2
+    judgements = judge_all(mutants, full)
+    print(matrix.table(judgements))
+    if not chapter and not setting("T"):
+        print(matrix.idle_claims(judgements, claims))
+    return 0 if all(one.verdict == KILLED for one in judgements) else 1
+
+
+def judge_all(mutants: list[Mutant], full: bool) -> list[Judgement]:
+    """Judges them, two at a time; when each is graded in full, one after the other."""
+
+    def one(mutant: Mutant) -> Judgement:
+        return judge(mutant, DIRECTORY, full=full, jobs=JOBS)
+
+    with ThreadPoolExecutor(1 if full else JOBS) as pool:
+        return list(pool.map(one, mutants))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

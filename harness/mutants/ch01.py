@@ -1,0 +1,938 @@
+"""Wrong servers of chapter 01: one read is not one message."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import CALLS, FRAMING, NUMBERS, RESOURCES, START, WRITES, Mutant
+
+mutant = partial(Mutant, "01")
+
+MUTANTS = (
+    # How it starts and ends
+    mutant(
+        "htonl-for-htons",
+        NUMBERS,
+        "htonl() is written for htons(): what is left of it in 16 bits is port 0.",
+        "test_01_listens_where_told",
+        "wrong-address",
+        {
+            "options.c": """
+-    *port = htons((uint16_t)value);
++    *port = (in_port_t)htonl((uint32_t)value);
+"""
+        },
+    ),
+    mutant(
+        "announced-in-a-buffer",
+        START,
+        "The line that says where it listens stays in the buffer of stdout.",
+        "test_01_listens_where_told",
+        "not-announced",
+        {
+            "net.c": """
+-    fflush(stdout);
+"""
+        },
+    ),
+    mutant(
+        "no-reuseaddr",
+        START,
+        "SO_REUSEADDR is not set.",
+        "test_01_restarts_at_once_on_the_same_port",
+        "port-still-in-use",
+        {
+            "net.c": """
+-    int on = 1;
+-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
++    if (bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
+"""
+        },
+    ),
+    mutant(
+        "reuseaddr-after-bind",
+        START,
+        "SO_REUSEADDR is set after bind(), where it is too late.",
+        "test_01_restarts_at_once_on_the_same_port",
+        "port-still-in-use",
+        {
+            "net.c": """
+-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
++    if (bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
++        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+         listen(fd, SOMAXCONN) < 0) {
+"""
+        },
+    ),
+    mutant(
+        "bind-not-checked",
+        START,
+        "What bind() returns is not looked at: with the port in use it listens on another one.",
+        "test_01_says_what_is_wrong_at_start",
+        "bad-start",
+        {
+            "net.c": """
++    bind(fd, (const struct sockaddr *)address, sizeof *address);
+     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
+         listen(fd, SOMAXCONN) < 0) {
+"""
+        },
+    ),
+    mutant(
+        "backlog-of-one",
+        START,
+        "listen() is told to let one client wait, and the others are not connected.",
+        "test_01_burst_of_connections",
+        "backlog-too-short",
+        {
+            "net.c": """
+-        listen(fd, SOMAXCONN) < 0) {
++        listen(fd, 1) < 0) {
+"""
+        },
+    ),
+    mutant(
+        "port-by-atoi",
+        NUMBERS,
+        "The port is read with atoi() and cut to 16 bits: 99999 is taken for 34463.",
+        "test_01_says_what_is_wrong_at_start",
+        "bad-start",
+        {
+            "options.c": """
+-    if (!isdigit((unsigned char)text[0]) || *end != '\\0' || value > MAX_PORT)
++    if (!isdigit((unsigned char)text[0]) || *end != '\\0')
+"""
+        },
+    ),
+    mutant(
+        "no-signal-handler",
+        START,
+        "SIGTERM and SIGINT have no handler and kill the process.",
+        "test_01_stops_when_told",
+        "wrong-exit",
+        {
+            "main.c": """
+-    stop_install();
+"""
+        },
+    ),
+    mutant(
+        "only-a-flag",
+        START,
+        "The handler only sets a flag, and the calls that were interrupted are made again.",
+        "test_01_stops_when_told",
+        "not-ended",
+        {
+            "stop.c": """
+-    for (size_t i = 0; i < WATCHED_MAX; i++) {
+-        if (watched[i] != NOBODY)
+-            shutdown(watched[i], SHUT_RDWR);
+-    }
+"""
+        },
+    ),
+    # The length
+    mutant(
+        "big-endian-length",
+        NUMBERS,
+        "The length is read with the highest byte first.",
+        "test_01_length_uses_all_four_bytes",
+        "reset-early",
+        {
+            "frame.c": """
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    *length = (uint32_t)header[3] | (uint32_t)header[2] << 8 | (uint32_t)header[1] << 16 |
++              (uint32_t)header[0] << 24;
+"""
+        },
+    ),
+    mutant(
+        "big-endian-reply",
+        NUMBERS,
+        "The header of the reply is written with htonl().",
+        "test_01_length_uses_all_four_bytes",
+        "length-byte-lost",
+        {
+            "conn.c": """
+ #include <errno.h>
++#include <arpa/inet.h>
+@@
+     log_frame(fd, length);
++    uint32_t header = htonl(length);
++    memcpy(frame, &header, sizeof header);
+"""
+        },
+    ),
+    mutant(
+        "one-byte-length",
+        NUMBERS,
+        "Only the first byte of the length is used.",
+        "test_01_length_uses_all_four_bytes",
+        "stalled-reply",
+        {
+            "frame.c": """
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    *length = header[0];
+"""
+        },
+    ),
+    mutant(
+        "signed-bytes",
+        NUMBERS,
+        "The bytes of the header are char, which is signed: from 128 on they are negative.",
+        "test_01_length_uses_all_four_bytes",
+        "reset-early",
+        {
+            "frame.c": """
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    const char *bytes = (const char *)header;
++    *length = (uint32_t)(bytes[0] | bytes[1] << 8 | bytes[2] << 16 | bytes[3] << 24);
+"""
+        },
+    ),
+    mutant(
+        "two-byte-length",
+        NUMBERS,
+        "Only two bytes of the length are used: 33,554,433 is taken for 1.",
+        "test_01_one_byte_over_the_maximum",
+        "length-not-refused",
+        {
+            "frame.c": """
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8;
+"""
+        },
+    ),
+    mutant(
+        "three-byte-length",
+        NUMBERS,
+        "The highest byte of the length is not used: 0x03000000 is taken for 0.",
+        "test_01_length_is_unsigned",
+        "length-not-refused",
+        {
+            "frame.c": """
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16;
+"""
+        },
+    ),
+    mutant(
+        "signed-length",
+        NUMBERS,
+        "The length is compared as a signed number: 0x80000000 is below the maximum.",
+        "test_01_length_is_unsigned",
+        "length-not-refused",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return (int32_t)*length <= (int32_t)FRAME_MAX_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "length-plus-4-wraps",
+        NUMBERS,
+        "The header is added to the length in 32 bits: 0xFFFFFFFF and 4 make 3.",
+        "test_01_length_is_unsigned",
+        "length-not-refused",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return *length + FRAME_HEADER_BYTES <= FRAME_MAX_BYTES + FRAME_HEADER_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "no-maximum",
+        NUMBERS,
+        "No length is too long.",
+        "test_01_one_byte_over_the_maximum",
+        "length-not-refused",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return true;
+"""
+        },
+    ),
+    mutant(
+        "maximum-of-the-frame",
+        NUMBERS,
+        "The maximum is compared with header and body: 4 bytes too many are let in.",
+        "test_01_one_byte_over_the_maximum",
+        "length-not-refused",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return *length <= FRAME_MAX_BYTES + FRAME_HEADER_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "maximum-forgets-header",
+        NUMBERS,
+        "The maximum forgets the 4 bytes of the header: the largest frames are refused.",
+        "test_01_largest_frame",
+        "one-read-one-message",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return *length + FRAME_HEADER_BYTES <= FRAME_MAX_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "maximum-excluded",
+        NUMBERS,
+        "The comparison with the maximum is `<` where it should be `<=`.",
+        "test_01_largest_frame",
+        "one-read-one-message",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return *length < FRAME_MAX_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "small-maximum",
+        NUMBERS,
+        "A frame may have 64 KiB, since the buffer of a first version had so many.",
+        "test_01_frame_larger_than_a_segment",
+        "one-read-one-message",
+        {
+            "frame.h": """
+-#define FRAME_MAX_BYTES    (32u << 20) /* of the body */
++#define FRAME_MAX_BYTES    (64u << 10) /* of the body */
+"""
+        },
+    ),
+    mutant(
+        "length-counts-header",
+        FRAMING,
+        "The length is taken to count the 4 bytes of the header too.",
+        "test_01_length_uses_all_four_bytes",
+        "closed-in-reply",
+        {
+            "conn.c": """
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
++    length -= length < FRAME_HEADER_BYTES ? length : FRAME_HEADER_BYTES;
++    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
+"""
+        },
+    ),
+    # Bodies
+    mutant(
+        "body-is-a-string",
+        FRAMING,
+        "The body is taken for a string, and the reply ends at its first zero.",
+        "test_01_every_byte_value",
+        "stalled-reply",
+        {
+            "conn.c": """
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    size_t size = strnlen((const char *)frame + FRAME_HEADER_BYTES, length);
++    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + size);
+"""
+        },
+    ),
+    mutant(
+        "lines-made-unix",
+        FRAMING,
+        "A carriage return in the body is replaced, as if the body were lines of text.",
+        "test_01_every_byte_value",
+        "wrong-body",
+        {
+            "conn.c": """
+     log_frame(fd, length);
++    for (size_t i = 0; i < length; i++) {
++        if (frame[FRAME_HEADER_BYTES + i] == '\\r')
++            frame[FRAME_HEADER_BYTES + i] = '\\n';
++    }
+"""
+        },
+    ),
+    mutant(
+        "header-sent-at-once",
+        FRAMING,
+        "The header is sent back as soon as it is there, and the body when it has come.",
+        "test_01_input_ends_inside_a_frame",
+        "partial-frame-answered",
+        {
+            "conn.c": """
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
++    enum io_result result = io_write_all(fd, frame, FRAME_HEADER_BYTES);
++    if (result == IO_OK)
++        result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
+@@
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    result = io_write_all(fd, frame + FRAME_HEADER_BYTES, length);
+"""
+        },
+    ),
+    mutant(
+        "empty-frame-no-reply",
+        FRAMING,
+        "A frame with no body is passed over.",
+        "test_01_empty_frames",
+        "empty-body",
+        {
+            "conn.c": """
+         return "frame too long";
++    if (length == 0)
++        return NULL;
+"""
+        },
+    ),
+    mutant(
+        "empty-body-is-eof",
+        FRAMING,
+        "A body is read with do-while: read() for 0 bytes returns 0, which is taken for the end.",
+        "test_01_empty_frames",
+        "empty-body",
+        {
+            "io.c": """
+     uint8_t *next = data;
+-    while (size > 0) {
++    do {
+         ssize_t n = read(fd, next, size);
+@@
+         if (n == 0)
+             return IO_EOF;
+         next += n;
+         size -= (size_t)n;
+-    }
++    } while (size > 0);
+"""
+        },
+    ),
+    # Reading
+    mutant(
+        "one-read",
+        FRAMING,
+        "One read() is taken for all that was asked for.",
+        "test_01_frame_cut_at_every_byte",
+        "one-read-one-message",
+        {
+            "io.c": """
+     uint8_t *next = data;
+-    while (size > 0) {
+-        ssize_t n = read(fd, next, size);
+-        if (n < 0 && errno == EINTR)
+-            continue;
+-        if (n < 0)
+-            return IO_ERROR;
+-        if (n == 0)
+-            return IO_EOF;
+-        next += n;
+-        size -= (size_t)n;
+-    }
+-    return IO_OK;
++    ssize_t n;
++    do {
++        n = size > 0 ? read(fd, next, size) : 1;
++    } while (n < 0 && errno == EINTR);
++    return n < 0 ? IO_ERROR : n == 0 ? IO_EOF : IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "short-read-is-an-error",
+        FRAMING,
+        "A read() that returns fewer bytes than asked for ends the connection.",
+        "test_01_frame_byte_by_byte",
+        "one-read-one-message",
+        {
+            "io.c": """
+         if (n == 0)
+             return IO_EOF;
++        if ((size_t)n < size)
++            return IO_ERROR;
+         next += n;
+"""
+        },
+    ),
+    mutant(
+        "read-to-the-start",
+        FRAMING,
+        "Every read() goes to the start of the buffer, over what came before.",
+        "test_01_frame_cut_at_every_byte",
+        "one-read-one-message",
+        {
+            "io.c": """
+-        ssize_t n = read(fd, next, size);
++        ssize_t n = read(fd, data, size);
+"""
+        },
+    ),
+    mutant(
+        "large-body-in-one-read",
+        FRAMING,
+        "The header is read in a loop, the body with a single read().",
+        "test_01_frame_larger_than_a_segment",
+        "one-read-one-message",
+        {
+            "conn.c": """
++#include <unistd.h>
++
+ #include "frame.h"
+@@
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
++    ssize_t n = length > 0 ? read(fd, frame + FRAME_HEADER_BYTES, length) : 1;
++    enum io_result result = n < 0 ? IO_ERROR : n == 0 ? IO_EOF : IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "behind-the-body-lost",
+        FRAMING,
+        "The body is read into a buffer of 4 KiB, and what came behind it is forgotten.",
+        "test_01_frames_in_one_segment",
+        "replies-missing",
+        {
+            "conn.c": """
++#include <unistd.h>
++
+ #include "frame.h"
+@@
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
++    size_t have = 0;
++    while (have < length) {
++        ssize_t n = read(fd, frame + FRAME_HEADER_BYTES + have, length - have + 4096);
++        if (n <= 0)
++            return "end of input inside a frame";
++        have += (size_t)n;
++    }
++    enum io_result result = IO_OK;
+@@
+-    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length);
++    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length + 4096);
+"""
+        },
+    ),
+    mutant(
+        "eof-is-complete",
+        CALLS,
+        "When the input ends inside a frame, what there is of it is answered.",
+        "test_01_input_ends_inside_a_frame",
+        "partial-frame-answered",
+        {
+            "io.c": """
+         if (n == 0)
+-            return IO_EOF;
++            return next == data ? IO_EOF : IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "eof-is-tried-again",
+        CALLS,
+        "A read() that returns 0 is called again, for ever.",
+        "test_01_input_ends_inside_a_frame",
+        "not-closed",
+        {
+            "io.c": """
+         if (n == 0)
+-            return IO_EOF;
++            continue;
+"""
+        },
+    ),
+    mutant(
+        "eintr-ends-reading",
+        CALLS,
+        "EINTR from read() is taken for an error.",
+        "test_01_read_interrupted_by_a_signal",
+        "ended-by-a-signal",
+        {
+            "io.c": """
+         ssize_t n = read(fd, next, size);
+-        if (n < 0 && errno == EINTR)
+-            continue;
+         if (n < 0)
+"""
+        },
+    ),
+    mutant(
+        "trusts-msg-waitall",
+        CALLS,
+        "MSG_WAITALL replaces the loop; it returns early when a signal comes.",
+        "test_01_read_interrupted_by_a_signal",
+        "wrong-body",
+        {
+            "io.c": """
+-    uint8_t *next = data;
+-    while (size > 0) {
+-        ssize_t n = read(fd, next, size);
+-        if (n < 0 && errno == EINTR)
+-            continue;
+-        if (n < 0)
+-            return IO_ERROR;
+-        if (n == 0)
+-            return IO_EOF;
+-        next += n;
+-        size -= (size_t)n;
+-    }
+-    return IO_OK;
++    ssize_t n;
++    do {
++        n = size > 0 ? recv(fd, data, size, MSG_WAITALL) : 1;
++    } while (n < 0 && errno == EINTR);
++    return n < 0 ? IO_ERROR : n == 0 ? IO_EOF : IO_OK;
+"""
+        },
+    ),
+    # Writing
+    mutant(
+        "one-write",
+        WRITES,
+        "One send() is taken for all of the reply.",
+        "test_01_write_interrupted_by_a_signal",
+        "short-write",
+        {
+            "io.c": """
+         if (n < 0)
+             return IO_ERROR;
+-        next += n;
+-        size -= (size_t)n;
++        break;
+     }
+"""
+        },
+    ),
+    mutant(
+        "eintr-ends-writing",
+        CALLS,
+        "EINTR from send() is taken for an error.",
+        "test_01_write_interrupted_by_a_signal",
+        "short-write",
+        {
+            "io.c": """
+         ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
+-        if (n < 0 && errno == EINTR)
+-            continue;
+"""
+        },
+    ),
+    mutant(
+        "rest-from-the-start",
+        WRITES,
+        "After a short write the rest is sent from the start of the reply.",
+        "test_01_write_interrupted_by_a_signal",
+        "short-write",
+        {
+            "io.c": """
+-        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
++        ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+"""
+        },
+    ),
+    mutant(
+        "dontwait-and-give-up",
+        WRITES,
+        "It sends with MSG_DONTWAIT and ends the connection when the kernel takes no more.",
+        "test_01_slow_reader",
+        "short-write",
+        {
+            "io.c": """
+-        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
++        ssize_t n = send(fd, next, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+"""
+        },
+    ),
+    # One client's frames, one client after the other
+    mutant(
+        "one-frame-only",
+        FRAMING,
+        "A connection is closed after its first reply.",
+        "test_01_many_frames_on_one_connection",
+        "one-frame-only",
+        {
+            "conn.c": """
+-    while (reason == NULL && !stop_requested())
+-        reason = serve_frame(fd);
++    reason = serve_frame(fd);
+"""
+        },
+    ),
+    mutant(
+        "socket-not-closed",
+        RESOURCES,
+        "The socket of a client that is done is not closed.",
+        "test_01_twenty_clients_one_after_another",
+        "not-closed",
+        {
+            "server.c": """
+     stop_unwatch(fd);
+-    close(fd);
+ }
+"""
+        },
+    ),
+    mutant(
+        "not-closed-if-too-long",
+        RESOURCES,
+        "After a frame that is too long it waits for the next one.",
+        "test_01_one_byte_over_the_maximum",
+        "length-not-refused",
+        {
+            "conn.c": """
+-        return "frame too long";
++        return NULL;
+"""
+        },
+    ),
+    mutant(
+        "one-client-only",
+        CALLS,
+        "The accept loop ends with the first client.",
+        "test_01_next_client_after_each_way_of_leaving",
+        "ended-early",
+        {
+            "server.c": """
+-    while (!stop_requested()) {
+-        int fd = net_accept(listen_fd);
+-        if (fd >= 0)
+-            serve_client(fd);
+-    }
++    int fd = net_accept(listen_fd);
++    if (fd >= 0)
++        serve_client(fd);
+"""
+        },
+    ),
+    mutant(
+        "listener-closed",
+        RESOURCES,
+        "The listening socket is closed once a client is there.",
+        "test_01_twenty_clients_one_after_another",
+        "server-stopped-accepting",
+        {
+            "server.c": """
+     while (!stop_requested()) {
+         int fd = net_accept(listen_fd);
++        close(listen_fd);
+"""
+        },
+    ),
+    mutant(
+        "block-not-freed",
+        RESOURCES,
+        "The block of a frame is not freed when its connection breaks.",
+        "test_01_memory",
+        "memory-leak",
+        {
+            "conn.c": """
+     const char *reason = echo_body(fd, frame, length);
+-    free(frame);
++    if (reason == NULL)
++        free(frame);
+     return reason;
+"""
+        },
+    ),
+    mutant(
+        "no-room-for-the-header",
+        NUMBERS,
+        "Room is made for the body, and header and body are put into it.",
+        "test_01_memory",
+        "memory-fault",
+        {
+            "conn.c": """
+-    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length);
++    uint8_t *frame = malloc(length);
+"""
+        },
+    ),
+    mutant(
+        "reset-ends-the-server",
+        CALLS,
+        "An error of read() ends the program: one bad client ends it for all.",
+        "test_01_next_client_after_each_way_of_leaving",
+        "ended-early",
+        {
+            "conn.c": """
+     if (result != IO_OK)
+         return result == IO_EOF ? "end of input inside a frame" : reason_for(result);
+@@
+     enum io_result result = io_read_full(fd, header, sizeof header);
++    if (result == IO_ERROR)
++        die("read");
+     if (result != IO_OK)
+"""
+        },
+    ),
+    mutant(
+        "send-error-ends-server",
+        CALLS,
+        "An error of send() ends the program.",
+        "test_01_reset_in_the_middle_of_a_reply",
+        "ended-early",
+        {
+            "conn.c": """
+     result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    if (result == IO_ERROR)
++        die("send");
+"""
+        },
+    ),
+    mutant(
+        "asserts-on-send",
+        CALLS,
+        "An assert claims that send() does not fail, which is for the client to say.",
+        "test_01_peer_is_gone_before_its_reply",
+        "crashed",
+        {
+            "io.c": """
++#include <assert.h>
+ #include <errno.h>
+@@
+         ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
+         if (n < 0 && errno == EINTR)
+             continue;
+-        if (n < 0)
+-            return IO_ERROR;
++        assert(n > 0);
+"""
+        },
+    ),
+    mutant(
+        "no-thought-of-sigpipe",
+        CALLS,
+        "It writes without MSG_NOSIGNAL, and SIGPIPE is as it was.",
+        "test_01_peer_is_gone_before_its_reply",
+        "sigpipe",
+        {
+            "io.c": """
+-        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
++        ssize_t n = write(fd, next, size);
+"""
+        },
+    ),
+    mutant(
+        "getpeername-must-work",
+        CALLS,
+        "It asks for the client's address for the log and exits when there is none any more.",
+        "test_01_client_gone_before_it_was_accepted",
+        "ended-early",
+        {
+            "net.c": """
+     log_line("fd %d: opened", fd);
++    struct sockaddr_in peer;
++    socklen_t size = sizeof peer;
++    if (getpeername(fd, (struct sockaddr *)&peer, &size) < 0)
++        die("getpeername");
+"""
+        },
+    ),
+    mutant(
+        "accept-error-ends-loop",
+        CALLS,
+        "The accept loop is left when accept() fails, also when it was only interrupted.",
+        "test_01_signal_while_it_waits_for_a_client",
+        "ended-by-a-signal",
+        {
+            "server.c": """
+-        if (fd >= 0)
+-            serve_client(fd);
++        if (fd < 0)
++            break;
++        serve_client(fd);
+"""
+        },
+    ),
+    # With the fault library
+    mutant(
+        "rest-read-only-once",
+        FRAMING,
+        "What a short read leaves is asked for once more, and then taken to be there.",
+        "test_01_every_cut_on_the_way_in",
+        "one-read-one-message",
+        {
+            "io.c": """
+     uint8_t *next = data;
+-    while (size > 0) {
++    for (int parts = 0; parts < 2 && size > 0;) {
+@@
+             return IO_EOF;
++        parts++;
+         next += n;
+"""
+        },
+    ),
+    mutant(
+        "rest-sent-only-once",
+        WRITES,
+        "What a short write leaves is sent once more, and then taken to be gone.",
+        "test_01_every_cut_on_the_way_out",
+        "short-write",
+        {
+            "io.c": """
+     const uint8_t *next = data;
+-    while (size > 0) {
++    for (int parts = 0; parts < 2 && size > 0;) {
+@@
+             return IO_ERROR;
++        parts++;
+         next += n;
+"""
+        },
+    ),
+    mutant(
+        "starts-again-at-eintr",
+        CALLS,
+        "A read that was interrupted begins again at the start of the buffer.",
+        "test_01_every_cut_of_several_frames",
+        "call-disturbed",
+        {
+            "io.c": """
+         ssize_t n = read(fd, next, size);
+-        if (n < 0 && errno == EINTR)
++        if (n < 0 && errno == EINTR) {
++            size += (size_t)(next - (uint8_t *)data);
++            next = data;
+             continue;
++        }
+"""
+        },
+    ),
+    mutant(
+        "full-table-is-the-end",
+        CALLS,
+        "The server ends when accept() fails with anything but EINTR.",
+        "test_01_single_faults",
+        "accept-failed",
+        {
+            "server.c": """
+ #include <unistd.h>
++#include <errno.h>
+@@
+         if (fd >= 0)
+             serve_client(fd);
++        else if (errno != EINTR)
++            break;
+"""
+        },
+    ),
+    mutant(
+        "malloc-not-checked",
+        RESOURCES,
+        "What malloc() returned is used without a look at it.",
+        "test_01_single_faults",
+        "out-of-memory",
+        {
+            "conn.c": """
+-    if (frame == NULL)
+-        return "out of memory";
+"""
+        },
+    ),
+)

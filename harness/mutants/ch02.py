@@ -1,0 +1,727 @@
+"""Wrong servers of chapter 02: one slow client must not stop everyone."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import (
+    CALLS,
+    FRAMING,
+    GROWTH,
+    LOOP,
+    NUMBERS,
+    RESOURCES,
+    STATE,
+    WRITES,
+    Mutant,
+)
+
+mutant = partial(Mutant, "02")
+
+MUTANTS = (
+    # A buffer that grows
+    mutant(
+        "doubles-once",
+        GROWTH,
+        "The buffer doubles, and is not looked at again: a frame can need more than that.",
+        "test_02_frame_of_every_size",
+        "crashed",
+        {
+            "buffer.c": """
+-    size_t cap = 2 * b->cap;
+-    if (cap < b->len + room)
+-        cap = b->len + room;
++    size_t cap = b->cap == 0 ? 64 : 2 * b->cap;
+"""
+        },
+    ),
+    mutant(
+        "grows-without-copying",
+        GROWTH,
+        "A larger buffer is allocated, and the bytes of the old one are not copied.",
+        "test_02_frame_of_every_size",
+        "silence",
+        {
+            "buffer.c": """
+-    uint8_t *data = realloc(b->data, cap);
++    uint8_t *data = calloc(1, cap);
+     if (data == NULL)
+         return false;
++    free(b->data);
+"""
+        },
+    ),
+    mutant(
+        "capacity-not-kept",
+        GROWTH,
+        "The buffer grows and its capacity is not written down: 0 - len is a very large number.",
+        "test_02_frame_of_every_size",
+        "crashed",
+        {
+            "buffer.c": """
+     b->data = data;
+-    b->cap = cap;
+"""
+        },
+    ),
+    mutant(
+        "sixteen-bit-buffer",
+        NUMBERS,
+        "The length of the buffer is a uint16_t.",
+        "test_02_frame_of_every_size",
+        "silence",
+        {
+            "buffer.h": """
+     uint8_t *data;
+-    size_t len;
++    uint16_t len;
+"""
+        },
+    ),
+    mutant(
+        "fixed-buffer",
+        GROWTH,
+        "A connection has a buffer of 64 KiB, which does not grow.",
+        "test_02_frame_of_every_size",
+        "reset-early",
+        {
+            "buffer.c": """
+     if (b->cap - b->len >= room)
+         return true;
++    if (b->len + room > (64u << 10))
++        return false;
+"""
+        },
+    ),
+    mutant(
+        "buffer-forgets-header",
+        NUMBERS,
+        "The buffer may hold the largest body, and not the 4 bytes of header in front of it.",
+        "test_02_largest_frame_twice",
+        "reset-early",
+        {
+            "buffer.c": """
++#include "frame.h"
++
+ bool buffer_reserve(struct buffer *b, size_t room)
+ {
+@@
+-    if (b->cap - b->len >= room)
++    if (b->len + room > FRAME_MAX_BYTES)
++        return false;
++    if (b->cap - b->len >= room)
+"""
+        },
+    ),
+    mutant(
+        "buffer-not-cleared",
+        STATE,
+        "After a reply the frame stays in the buffer, in front of the next one.",
+        "test_02_largest_frame_twice",
+        "closed-early",
+        {
+            "conn.c": """
+         if (c->sent == c->frame.len) {
+-            buffer_clear(&c->frame);
+             c->state = CONN_READING;
+"""
+        },
+    ),
+    mutant(
+        "reads-past-the-frame",
+        FRAMING,
+        "It reads as much as there is room for, and takes what is behind a frame for part of it.",
+        "test_01_frames_in_one_segment",
+        "silence",
+        {
+            "conn.c": """
+-    size_t size = 0;
+-    missing_bytes(c, &size);
+-    if (size > READ_BYTES_MAX)
+-        size = READ_BYTES_MAX;
++    size_t size = READ_BYTES_MAX;
+"""
+        },
+    ),
+    # Short writes
+    mutant(
+        "rest-dropped",
+        WRITES,
+        "After one write the reply is taken for sent.",
+        "test_02_short_write_is_resumed",
+        "short-write",
+        {
+            "conn.c": """
+         c->sent += moved;
+-        if (c->sent == c->frame.len) {
+-            buffer_clear(&c->frame);
+-            c->state = CONN_READING;
+-        }
++        buffer_clear(&c->frame);
++        c->state = CONN_READING;
+"""
+        },
+    ),
+    mutant(
+        "sent-is-the-last-write",
+        WRITES,
+        "`sent` is set to what the last write took, where it should be added to.",
+        "test_02_short_write_is_resumed",
+        "short-write",
+        {
+            "conn.c": """
+-        c->sent += moved;
++        c->sent = moved;
+"""
+        },
+    ),
+    mutant(
+        "size-t-below-zero",
+        NUMBERS,
+        "What send() returns is kept in a size_t and compared with 0, which it is never below.",
+        "test_02_short_write_is_resumed",
+        "short-write",
+        {
+            "io.c": """
+-    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
++    size_t n = (size_t)send(fd, data, size, MSG_NOSIGNAL);
+"""
+        },
+    ),
+    mutant(
+        "rest-from-the-start",
+        WRITES,
+        "A write begins at the start of the reply, however much of it is sent.",
+        "test_02_short_write_is_resumed",
+        "short-write",
+        {
+            "conn.c": """
+-    switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
++    switch (io_write(c->fd, c->frame.data, c->frame.len - c->sent, &moved)) {
+"""
+        },
+    ),
+    mutant(
+        "eagain-ends-writing",
+        CALLS,
+        "EAGAIN from send() is taken for an error, as if the client were gone.",
+        "test_02_short_write_is_resumed",
+        "short-write",
+        {
+            "io.c": """
+     ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
+     if (n < 0)
+-        return failure();
++        return IO_ERROR;
+"""
+        },
+    ),
+    mutant(
+        "sent-not-reset",
+        STATE,
+        "`sent` is not set back to 0 for the next reply.",
+        "test_02_frame_after_a_short_write",
+        "short-write",
+        {
+            "conn.c": """
+         c->state = CONN_WRITING;
+-        c->sent = 0;
+"""
+        },
+    ),
+    mutant(
+        "stays-in-writing",
+        STATE,
+        "After a reply that took several writes the state stays as it was.",
+        "test_02_frame_after_a_short_write",
+        "silence",
+        {
+            "conn.c": """
+         c->sent += moved;
+-        if (c->sent == c->frame.len) {
++        if (moved == c->frame.len) {
+"""
+        },
+    ),
+    # Nobody waits
+    mutant(
+        "unbraced-if",
+        LOOP,
+        "An `if` without braces returns before the socket is made nonblocking.",
+        "test_02_idle_client_stops_nobody",
+        "blocked-by-another",
+        {
+            "net.c": """
+     int flags = fcntl(fd, F_GETFL);
+-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
++    if (flags < 0)
++        log_line("fd %d: no flags", fd);
++        return true;
++    return fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+"""
+        },
+    ),
+    mutant(
+        "flags-with-and",
+        LOOP,
+        "O_NONBLOCK is put into the flags with `&` where `|` is meant.",
+        "test_02_client_between_frames_stops_nobody",
+        "blocked-by-another",
+        {
+            "net.c": """
+-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
++    return flags >= 0 && fcntl(fd, F_SETFL, flags & O_NONBLOCK) == 0;
+"""
+        },
+    ),
+    mutant(
+        "setfd-for-setfl",
+        LOOP,
+        "F_SETFD is written for F_SETFL: the call succeeds and the socket still blocks.",
+        "test_02_idle_client_stops_nobody",
+        "blocked-by-another",
+        {
+            "net.c": """
+-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
++    return flags >= 0 && fcntl(fd, F_SETFD, flags | O_NONBLOCK) == 0;
+"""
+        },
+    ),
+    mutant(
+        "listener-blocks",
+        LOOP,
+        "The listening socket is blocking: the sweep waits in accept() for a next client.",
+        "test_02_idle_client_stops_nobody",
+        "blocked-by-another",
+        {
+            "net.c": """
+-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
++    int fd = socket(AF_INET, SOCK_STREAM, 0);
+"""
+        },
+    ),
+    mutant(
+        "one-client-at-a-time",
+        LOOP,
+        "A client is accepted when the one before has left.",
+        "test_02_client_between_frames_stops_nobody",
+        "blocked-by-another",
+        {
+            "server.c": """
+-        while ((fd = net_accept(s.listen_fd)) >= 0) {
++        if (s.count == 0 && (fd = net_accept(s.listen_fd)) >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "sweep-ends-at-the-idle",
+        LOOP,
+        "The sweep ends at the first client that has nothing to say.",
+        "test_02_client_between_frames_stops_nobody",
+        "blocked-by-another",
+        {
+            "server.c": """
+-        if (conn_step(s->conns[i]))
+-            moved = true;
++        if (!conn_step(s->conns[i]))
++            return moved;
++        moved = true;
+"""
+        },
+    ),
+    mutant(
+        "eagain-is-the-end",
+        CALLS,
+        "EAGAIN from read() is taken for the end of the input.",
+        "test_02_client_between_frames_stops_nobody",
+        "closed-early",
+        {
+            "io.c": """
+     ssize_t n = read(fd, data, size);
+     if (n < 0)
+-        return failure();
++        return IO_EOF;
+"""
+        },
+    ),
+    mutant(
+        "writes-until-all-is-sent",
+        LOOP,
+        "A reply is written in a loop that goes on at EAGAIN until all of it is sent.",
+        "test_02_stalled_reader_stops_nobody",
+        "blocked-by-another",
+        {
+            "conn.c": """
+     case CONN_WRITING:
+-        return write_some(c);
++        while (c->state == CONN_WRITING)
++            write_some(c);
++        return true;
+"""
+        },
+    ),
+    mutant(
+        "reads-until-complete",
+        LOOP,
+        "A frame that has begun is read in a loop that goes on at EAGAIN until it is complete.",
+        "test_02_stalled_clients_beside_live_ones",
+        "not-taken",
+        {
+            "conn.c": """
+     case CONN_READING:
+-        return read_some(c);
++        do {
++            if (!read_some(c) && c->frame.len == 0)
++                return false;
++        } while (c->state == CONN_READING);
++        return true;
+"""
+        },
+    ),
+    mutant(
+        "one-sent-for-all",
+        STATE,
+        "`sent` is a static variable: all connections share it.",
+        "test_02_stalled_reader_stops_nobody",
+        "wrong-body",
+        {
+            "conn.c": """
++static size_t sent; /* bytes of the reply that the kernel has taken */
++
+ struct conn *conn_new(int fd)
+ {
+@@
+         c->state = CONN_WRITING;
+-        c->sent = 0;
++        sent = 0;
+@@
+-    switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
++    switch (io_write(c->fd, c->frame.data + sent, c->frame.len - sent, &moved)) {
+@@
+-        c->sent += moved;
+-        if (c->sent == c->frame.len) {
++        sent += moved;
++        if (sent == c->frame.len) {
+"""
+        },
+    ),
+    mutant(
+        "one-buffer-for-all",
+        STATE,
+        "All connections share one buffer: bytes of two clients get into one frame.",
+        "test_02_two_large_frames_at_once",
+        "reset-early",
+        {
+            "conn.h": """
+-    struct buffer frame; /* header and body */
++    struct buffer *shared; /* header and body */
+@@
++#define frame shared[0]
++
+ /* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
+""",
+            "conn.c": """
+     c->state = CONN_READING;
++    static struct buffer one;
++    c->shared = &one;
+     return c;
+"""
+        },
+    ),
+    # Many clients
+    mutant(
+        "table-of-32",
+        GROWTH,
+        "The table has 32 places; when it is full nobody is accepted.",
+        "test_02_fifty_clients_byte_by_byte",
+        "table-too-small",
+        {
+            "server.c": """
+-        while ((fd = net_accept(s.listen_fd)) >= 0) {
++        while (s.count < 32 && (fd = net_accept(s.listen_fd)) >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "turned-away-at-32",
+        GROWTH,
+        "The table has 32 places; who comes when it is full is closed.",
+        "test_02_fifty_clients_byte_by_byte",
+        "closed-early",
+        {
+            "server.c": """
+-    struct conn *c = grow(s) ? conn_new(fd) : NULL;
++    struct conn *c = s->count < 32 && grow(s) ? conn_new(fd) : NULL;
+"""
+        },
+    ),
+    mutant(
+        "stored-when-it-grows",
+        GROWTH,
+        "A new client is put into the table only when the table has grown for it.",
+        "test_02_idle_client_stops_nobody",
+        "crashed",
+        {
+            "server.c": """
+     if (s->count < s->cap)
+         return true;
+-    size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
++    size_t cap = s->cap == 0 ? 16 : 2 * s->cap;
+@@
+-    s->conns[s->count++] = c;
++    if (s->count == 0 || s->count == s->cap / 2)
++        s->conns[s->count] = c;
++    s->count++;
+"""
+        },
+    ),
+    mutant(
+        "ten-steps-each-sweep",
+        LOOP,
+        "A sweep gives a step to the first ten connections.",
+        "test_02_stalled_clients_beside_live_ones",
+        "not-taken",
+        {
+            "server.c": """
+-    while (i < s->count) {
++    while (i < s->count && i < 10) {
+"""
+        },
+    ),
+    mutant(
+        "never-removed",
+        RESOURCES,
+        "A connection that is closed stays in the table, and its socket open.",
+        "test_02_thousand_connections_leave_nothing_behind",
+        "descriptor-leak",
+        {
+            "server.c": """
+-        if (s->conns[i]->state == CONN_CLOSED)
+-            remove_client(s, i); /* another one is at i now */
+-        else
+-            i++;
++        i++;
+"""
+        },
+    ),
+    mutant(
+        "free-without-close",
+        RESOURCES,
+        "A connection is freed and its socket is not closed.",
+        "test_02_thousand_connections_leave_nothing_behind",
+        "descriptor-leak",
+        {
+            "conn.c": """
+-    close(c->fd);
+     buffer_free(&c->frame);
+"""
+        },
+    ),
+    mutant(
+        "index-after-the-last",
+        RESOURCES,
+        "The place of a connection that has left is filled from one behind the last.",
+        "test_02_memory",
+        "memory-fault",
+        {
+            "server.c": """
+-    s->conns[i] = s->conns[--s->count];
++    s->conns[i] = s->conns[s->count--];
+"""
+        },
+    ),
+    mutant(
+        "buffer-not-freed",
+        RESOURCES,
+        "A connection is freed without its buffer.",
+        "test_02_memory",
+        "memory-leak",
+        {
+            "conn.c": """
+-    buffer_free(&c->frame);
+     free(c);
+"""
+        },
+    ),
+    mutant(
+        "clients-kept-at-the-end",
+        RESOURCES,
+        "When the server stops, the connections it still has are not closed.",
+        "test_02_memory",
+        "open-descriptor",
+        {
+            "server.c": """
+-    while (s->count > 0) {
+-        conn_close(s->conns[s->count - 1], "server stops");
+-        remove_client(s, s->count - 1);
+-    }
+     free(s->conns);
+"""
+        },
+    ),
+    mutant(
+        "looks-at-the-freed",
+        STATE,
+        "A connection is looked at after it was freed, to find out whether it was closed.",
+        "test_02_memory",
+        "memory-fault",
+        {
+            "server.c": """
+-        if (conn_step(s->conns[i]))
++        struct conn *c = s->conns[i];
++        if (conn_step(c))
+             moved = true;
+-        if (s->conns[i]->state == CONN_CLOSED)
++        if (c->state == CONN_CLOSED)
+             remove_client(s, i); /* another one is at i now */
+-        else
++        if (c->state != CONN_CLOSED)
+             i++;
+"""
+        },
+    ),
+    mutant(
+        "malloc-for-calloc",
+        STATE,
+        "A connection is made with malloc(), and what it does not set is what was there before.",
+        "test_02_descriptor_used_again_has_a_clean_state",
+        "crashed",
+        {
+            "conn.c": """
+-    struct conn *c = calloc(1, sizeof *c);
++    struct conn *c = malloc(sizeof *c);
+     if (c == NULL)
+@@
+-    buffer_free(&c->frame);
++    free(c->frame.data);
+     free(c);
+"""
+        },
+    ),
+    mutant(
+        "bad-client-ends-it",
+        CALLS,
+        "An error of read() on one connection ends the server.",
+        "test_02_descriptor_used_again_has_a_clean_state",
+        "ended-early",
+        {
+            "conn.c": """
+         conn_close(c, c->frame.len == 0 ? "end of input" : "end of input inside a frame");
+         return true;
+     case IO_ERROR:
+-        conn_close(c, strerror(errno));
+-        return true;
++        die("read");
+"""
+        },
+    ),
+    mutant(
+        "no-thought-of-sigpipe",
+        CALLS,
+        "It writes without MSG_NOSIGNAL, and SIGPIPE is as it was.",
+        "test_01_peer_is_gone_before_its_reply",
+        "sigpipe",
+        {
+            "io.c": """
+-    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
++    ssize_t n = write(fd, data, size);
+"""
+        },
+    ),
+    mutant(
+        "sweep-without-a-pause",
+        LOOP,
+        "The sweep goes round and round without a sleep.",
+        "test_02_sleeps_when_nothing_moves",
+        "busy-sweep",
+        {
+            "server.c": """
+-        if (!moved)
+-            poll(NULL, 0, PAUSE_MS);
+"""
+        },
+    ),
+    mutant(
+        "eagain-is-progress",
+        CALLS,
+        "A read() that returned EAGAIN counts as something that moved, so it never sleeps.",
+        "test_02_sleeps_when_nothing_moves",
+        "busy-sweep",
+        {
+            "conn.c": """
+         buffer_fill(&c->frame, moved);
+         check_frame(c);
+         return true;
+     case IO_AGAIN:
+-        return false;
++        return true;
+"""
+        },
+    ),
+    # With the fault library
+    mutant(
+        "sent-in-sixteen-bits",
+        NUMBERS,
+        "How much of a reply was sent is kept in an unsigned short.",
+        "test_01_random_cuts_of_long_streams",
+        "long-stream-lost",
+        {
+            "conn.h": """
+-    size_t sent;         /* bytes of `frame` that the kernel has taken */
++    unsigned short sent;         /* bytes of `frame` that the kernel has taken */
+"""
+        },
+    ),
+    mutant(
+        "no-memory-ends-it",
+        RESOURCES,
+        "The server ends when there is no memory for one more client.",
+        "test_02_single_faults",
+        "out-of-memory",
+        {
+            "server.c": """
+-    if (c == NULL) {
+-        log_line("fd %d: closed: out of memory", fd);
+-        close(fd);
+-        return;
+-    }
++    if (c == NULL)
++        die("client");
+"""
+        },
+    ),
+    mutant(
+        "closes-until-it-works",
+        CALLS,
+        "close() is called again until it returns 0, also when EINTR says that it was interrupted.",
+        "test_02_single_faults",
+        "close-interrupted",
+        {
+            "conn.c": """
+-    close(c->fd);
++    while (close(c->fd) < 0)
++        continue;
+"""
+        },
+    ),
+    mutant(
+        "reset-ends-the-server",
+        CALLS,
+        "An error of read() ends the server instead of the connection.",
+        "test_02_single_faults",
+        "reset-ends-one",
+        {
+            "conn.c": """
+     case IO_ERROR:
+-        conn_close(c, strerror(errno));
++        die("read");
+         return true;
+     }
+     return false;
+ }
+
+ /* Writes once; the bytes that the kernel does not take now wait for the next turn. True: something
+"""
+        },
+    ),
+)

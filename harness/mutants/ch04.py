@@ -1,0 +1,532 @@
+"""Wrong servers of chapter 04: many frames in flight, bounded memory."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import (
+    CALLS,
+    FRAMING,
+    GROWTH,
+    LOOP,
+    PRESSURE,
+    RESOURCES,
+    STATE,
+    WRITES,
+    Mutant,
+)
+
+mutant = partial(Mutant, "04")
+
+MUTANTS = (
+    # Consuming, and growing
+    mutant(
+        "erases-from-the-front",
+        GROWTH,
+        "Consuming a frame moves all the bytes behind it to the front.",
+        "test_04_burst_costs_no_more_than_small_batches",
+        "consume-moves",
+        {
+            "buffer.c": """
+-    b->start += size;
++    b->start += size;
++    slide(b);
+"""
+        },
+    ),
+    mutant(
+        "newest-in-front",
+        GROWTH,
+        "The length of each frame is put at the front of a list, and all the others move.",
+        "test_04_cost_grows_with_the_frames",
+        "quadratic",
+        {
+            "conn.h": """
+     const char *reason; /* why it is draining */
++    uint16_t *lengths;  /* of all its frames, the newest first */
++    size_t frames, room;
+""",
+            "conn.c": """
+     buffer_consume(&c->in, size);
++    if (c->frames == c->room) {
++        c->room = 2 * c->room + 64;
++        c->lengths = realloc(c->lengths, c->room * sizeof *c->lengths);
++    }
++    memmove(c->lengths + 1, c->lengths, c->frames++ * sizeof *c->lengths);
++    c->lengths[0] = (uint16_t)length;
+@@
+     buffer_free(&c->out);
++    free(c->lengths);
+""",
+        },
+    ),
+    mutant(
+        "room-from-the-length",
+        GROWTH,
+        "The new capacity is counted from the bytes held, and forgets those consumed before them.",
+        "test_04_client_that_never_reads_costs_little_memory",
+        "crashed",
+        {
+            "buffer.c": """
+-    size_t cap = 2 * b->cap;
+-    if (cap < b->end + room)
+-        cap = b->end + room;
++    size_t cap = buffer_len(b) + room;
+"""
+        },
+    ),
+    mutant(
+        "asserts-a-free-byte",
+        GROWTH,
+        "An assert claims that a buffer is never quite full: a read that fills it ends the server.",
+        "test_04_hundred_thousand_frames",
+        "crashed",
+        {
+            "buffer.c": """
++#include <assert.h>
+ #include <stdlib.h>
+@@
+     b->end += size;
++    assert(b->end < b->cap);
+"""
+        },
+    ),
+    # The parse loop
+    mutant(
+        "if-for-while",
+        PRESSURE,
+        "`if` stands for `while` round the parser: one frame is answered for each read().",
+        "test_04_hundred_thousand_frames",
+        "replies-missing",
+        {
+            "conn.c": """
+-        while (!output_full(c) && answer_frame(c))
+-            continue;
++        if (!output_full(c))
++            answer_frame(c);
+"""
+        },
+    ),
+    mutant(
+        "write-for-each-frame",
+        PRESSURE,
+        "Every reply has a write call of its own.",
+        "test_04_replies_are_batched",
+        "write-per-frame",
+        {
+            "conn.c": """
+         while (!output_full(c) && answer_frame(c))
+-            continue;
++            flush(c);
+"""
+        },
+    ),
+    mutant(
+        "output-overwritten",
+        STATE,
+        "New replies are put where old ones have not been sent yet.",
+        "test_04_reading_goes_on_when_the_peer_reads",
+        "wrong-body",
+        {
+            "conn.c": """
+         buffer_fill(&c->in, moved);
++        c->out.start = c->out.end = 0;
+"""
+        },
+    ),
+    mutant(
+        "large-replies-overtake",
+        FRAMING,
+        "A large reply is sent at once, past the small ones that wait in the output.",
+        "test_01_half_close_with_replies_owed",
+        "wrong-header",
+        {
+            "conn.c": """
+     size_t size = FRAME_HEADER_BYTES + (size_t)length;
+     if (buffer_len(&c->in) < size)
+         return false;
+-    if (!buffer_append(&c->out, frame, size)) {
++    size_t moved = 0;
++    if (size > 16384 && io_write(c->fd, frame, size, &moved) != IO_OK)
++        moved = 0;
++    if (!buffer_append(&c->out, frame + moved, size - moved)) {
+"""
+        },
+    ),
+    mutant(
+        "rest-left-behind",
+        FRAMING,
+        "What is left over of a read, the beginning of a frame, is thrown away.",
+        "test_01_frame_cut_at_every_byte",
+        "one-read-one-message",
+        {
+            "conn.c": """
+     advance(c);
++    if (!output_full(c))
++        buffer_free(&c->in);
+     settle(c);
+ }
+
+ void conn_write(struct conn *c)
+"""
+        },
+    ),
+    mutant(
+        "reads-until-eagain",
+        LOOP,
+        "A client is read until EAGAIN and gets every reply by itself: a greedy one never ends.",
+        "test_04_polite_client_beside_a_fire_hose",
+        "starved",
+        {
+            "conn.c": """
+         while (!output_full(c) && answer_frame(c))
+-            continue;
++            flush(c);
+@@
+     case IO_OK:
+         buffer_fill(&c->in, moved);
+-        break;
++        advance(c);
++        conn_read(c);
++        return;
+"""
+        },
+    ),
+    mutant(
+        "high-water-for-all",
+        PRESSURE,
+        "The high-water mark counts the output of all clients: who does not read stops the others.",
+        "test_04_others_are_served_promptly",
+        "starved",
+        {
+            "conn.c": """
++static size_t held; /* bytes that wait to be sent, of all connections */
++
+ struct conn *conn_new(int fd)
+@@
+-    return buffer_len(&c->out) >= HIGH_WATER_BYTES;
++    (void)c;
++    return held >= HIGH_WATER_BYTES;
+@@
+     buffer_consume(&c->in, size);
++    held += size;
+@@
+-        else
+-            buffer_consume(&c->out, moved);
++        else {
++            buffer_consume(&c->out, moved);
++            held -= moved;
++        }
+@@
+     buffer_free(&c->in);
++    held -= buffer_len(&c->out);
+     buffer_free(&c->out);
+"""
+        },
+    ),
+    # Back-pressure
+    mutant(
+        "no-high-water",
+        PRESSURE,
+        "The output has no bound: it reads on while nobody takes the replies.",
+        "test_04_client_that_never_reads_costs_little_memory",
+        "memory-grows",
+        {
+            "conn.c": """
+-    return buffer_len(&c->out) >= HIGH_WATER_BYTES;
++    return buffer_len(&c->out) >= FRAME_MAX_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "stops-answering-only",
+        PRESSURE,
+        "At the high-water mark it stops answering and goes on reading: the input grows instead.",
+        "test_04_client_that_never_reads_costs_little_memory",
+        "memory-grows",
+        {
+            "conn.c": """
+-    if (c->state == CONN_OPEN && !output_full(c))
++    if (c->state == CONN_OPEN)
+"""
+        },
+    ),
+    mutant(
+        "no-parse-after-drain",
+        PRESSURE,
+        "When a blocked write has drained, the frames that wait in the buffer are not parsed.",
+        "test_04_small_frames_behind_a_large_one",
+        "stuck-after-pause",
+        {
+            "conn.c": """
+     flush(c);
+-    advance(c);
+     settle(c);
+"""
+        },
+    ),
+    mutant(
+        "stops-once-too-often",
+        PRESSURE,
+        "It stops at the high-water mark, sends all of it at once, and waits for an event.",
+        "test_04_small_frames_behind_a_large_one",
+        "stuck-after-pause",
+        {
+            "conn.c": """
+-    } while (stopped && !output_full(c));
++    } while (false);
++    (void)stopped;
+"""
+        },
+    ),
+    mutant(
+        "paused-for-ever",
+        PRESSURE,
+        "The flag that suspends reading is set when the output is full and never taken back.",
+        "test_04_reading_goes_on_when_the_peer_reads",
+        "stuck-after-pause",
+        {
+            "conn.h": """
+     const char *reason; /* why it is draining */
++    bool paused;
+""",
+            "conn.c": """
+-    if (c->state == CONN_OPEN && !output_full(c))
++    if (c->state == CONN_OPEN && !c->paused)
+@@
+     } while (stopped && !output_full(c));
++    if (output_full(c))
++        c->paused = true;
+""",
+        },
+    ),
+    mutant(
+        "pollin-while-paused",
+        LOOP,
+        "POLLIN stays in the events while reading is suspended.",
+        "test_04_waiting_for_a_reader_uses_no_cpu",
+        "spins-writing",
+        {
+            "server.c": """
+-        if (interest & CONN_WANT_READ)
+-            entry->events |= POLLIN;
++        entry->events |= POLLIN;
+"""
+        },
+    ),
+    mutant(
+        "pollout-forgotten",
+        WRITES,
+        "It writes at once, and does not ask for POLLOUT for what the kernel did not take.",
+        "test_02_short_write_is_resumed",
+        "short-write",
+        {
+            "conn.c": """
+-    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
+-        interest |= CONN_WANT_WRITE;
+"""
+        },
+    ),
+    mutant(
+        "spins-in-flush",
+        WRITES,
+        "Sending goes on at EAGAIN until the output is empty.",
+        "test_02_stalled_reader_stops_nobody",
+        "blocked-by-another",
+        {
+            "conn.c": """
+         if (result == IO_AGAIN)
+-            return;
++            continue;
+"""
+        },
+    ),
+    # Flush before close
+    mutant(
+        "closes-at-eof",
+        CALLS,
+        "At the end of the input the connection is closed, whatever it still owes.",
+        "test_04_half_close_with_10000_replies_owed",
+        "replies-lost-at-eof",
+        {
+            "conn.c": """
+-        drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
++        conn_close(c, "end of input");
+"""
+        },
+    ),
+    mutant(
+        "one-try-at-eof",
+        CALLS,
+        "At the end of the input it sends what the kernel takes, and closes.",
+        "test_04_half_close_with_a_late_reader",
+        "replies-lost-at-eof",
+        {
+            "conn.c": """
+-    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
++    if (c->state == CONN_DRAINING)
+"""
+        },
+    ),
+    mutant(
+        "drains-and-stays",
+        RESOURCES,
+        "When all that was owed is sent the connection is not closed.",
+        "test_04_half_close_with_10000_replies_owed",
+        "not-closed",
+        {
+            "conn.c": """
+     flush(c);
+     advance(c);
+-    settle(c);
++    buffer_trim(&c->out);
+"""
+        },
+    ),
+    mutant(
+        "writes-only-when-open",
+        WRITES,
+        "A connection that has seen the end of the input is not written to any more.",
+        "test_04_half_close_with_a_late_reader",
+        "stalled-reply",
+        {
+            "conn.c": """
+-    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
++    if (c->state == CONN_OPEN && buffer_len(&c->out) > 0)
+"""
+        },
+    ),
+    mutant(
+        "eof-passed-over",
+        CALLS,
+        "A read() that returns 0 is taken for nothing to read: the socket stays readable.",
+        "test_01_input_ends_inside_a_frame",
+        "not-closed",
+        {
+            "conn.c": """
+-        drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
+         break;
+     case IO_ERROR:
+"""
+        },
+    ),
+    mutant(
+        "too-long-closes-at-once",
+        PRESSURE,
+        "A frame that is too long closes the connection before the replies owed have been sent.",
+        "test_04_replies_before_a_frame_that_is_too_long",
+        "replies-lost-at-eof",
+        {
+            "conn.c": """
+-        drain(c, "frame too long");
++        conn_close(c, "frame too long");
+"""
+        },
+    ),
+    # Memory
+    mutant(
+        "never-trimmed",
+        RESOURCES,
+        "Buffers keep the size that the largest frame gave them.",
+        "test_04_memory_is_given_back",
+        "memory-grows",
+        {
+            "conn.c": """
+-    buffer_trim(&c->in);
+-    buffer_trim(&c->out);
+"""
+        },
+    ),
+    mutant(
+        "only-input-trimmed",
+        RESOURCES,
+        "The input buffer gives its memory back, the output buffer does not.",
+        "test_04_memory_is_given_back",
+        "memory-grows",
+        {
+            "conn.c": """
+-    buffer_trim(&c->out);
+"""
+        },
+    ),
+    mutant(
+        "room-for-the-length",
+        RESOURCES,
+        "Up to 1 MiB of room is made and cleared as soon as a header announces it.",
+        "test_04_declared_length_costs_no_memory",
+        "memory-grows",
+        {
+            "conn.c": """
+-    if (buffer_len(&c->in) < size)
++    if (buffer_len(&c->in) < size) {
++        size_t rest = size - buffer_len(&c->in);
++        rest = rest < (1u << 20) ? rest : 1u << 20;
++        if (c->in.cap - c->in.end < rest && buffer_reserve(&c->in, rest))
++            memset(buffer_tail(&c->in), 0, rest);
+         return false;
++    }
+""",
+            "buffer.c": """
+     if (len == 0) {
+         buffer_free(b);
+-    } else if (b->cap > TRIM_BYTES && len <= b->cap / 4) {
+-        slide(b);
+-        uint8_t *data = realloc(b->data, len);
+-        if (data != NULL) {
+-            b->data = data;
+-            b->cap = len;
+-        }
+     }
+""",
+        },
+    ),
+    mutant(
+        "output-not-freed",
+        RESOURCES,
+        "Of a connection that ends with replies unsent, the output is not freed.",
+        "test_04_memory",
+        "memory-leak",
+        {
+            "conn.c": """
+-    buffer_free(&c->out);
+     free(c);
+"""
+        },
+    ),
+    mutant(
+        "freed-in-the-turn",
+        STATE,
+        "A connection that read() has closed is freed at once, and then written to.",
+        "test_04_memory",
+        "memory-fault",
+        {
+            "server.c": """
+         short ready = s->polls[POLL_CONNS + i].revents;
++        struct conn *c = s->conns[i];
+         if (ready & (POLLIN | POLLERR | POLLHUP))
+-            conn_read(s->conns[i]);
++            conn_read(c);
++        if (c->state == CONN_CLOSED) {
++            conn_free(c);
++            s->conns[i] = s->conns[--s->count];
++        }
+         if (ready & (POLLOUT | POLLERR | POLLHUP))
+-            conn_write(s->conns[i]);
++            conn_write(c);
+"""
+        },
+    ),
+    mutant(
+        "no-thought-of-sigpipe",
+        CALLS,
+        "It writes without MSG_NOSIGNAL, and SIGPIPE is as it was.",
+        "test_01_peer_is_gone_before_its_reply",
+        "sigpipe",
+        {
+            "io.c": """
+-    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
++    ssize_t n = write(fd, data, size);
+"""
+        },
+    ),
+)

@@ -1,0 +1,23 @@
+"""Prints the kill matrix after a run in which wrong servers were graded."""
+
+from __future__ import annotations
+
+from harness import scoring
+from harness.mutants import matrix
+from harness.mutants.catalogue import CATALOGUE
+from harness.mutants.judge import PROPERTY, Judgement
+
+
+def pytest_terminal_summary(terminalreporter):
+    found = {}
+    for report in sum(terminalreporter.stats.values(), []):
+        if getattr(report, "when", "") == "call":
+            found.update(dict(report.user_properties).get(PROPERTY, ()))
+    graded = [mutant for mutant in CATALOGUE if mutant.id in found]
+    judgements = [Judgement(mutant, *found[mutant.id]) for mutant in graded]
+    if not judgements:
+        return
+    terminalreporter.section("wrong servers, and the tests that catch them")
+    terminalreporter.write_line(matrix.table(judgements))
+    if len(judgements) == len(CATALOGUE):
+        terminalreporter.write_line(matrix.idle_claims(judgements, scoring.load()))

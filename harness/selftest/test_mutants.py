@@ -1,0 +1,129 @@
+"""Every wrong server is failed by the test that is meant for it, with the hint that is meant.
+
+What they are is in harness/mutants; conftest.py prints the matrix.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from harness import scoring
+from harness.mutants import catalogue, matrix, page
+from harness.mutants.catalogue import CATALOGUE
+from harness.mutants.judge import BROKEN, KILLED, OTHER_HINT, PROPERTY, SURVIVED, Judgement, judge
+from harness.mutants.mutant import Unsound
+
+AT_LEAST = 80
+CLAIMS = scoring.load()
+SAMPLE = next(mutant for mutant in CATALOGUE if mutant.id == "01-big-endian-reply")
+
+
+def changed(**fields):
+    """The sample with other fields."""
+    return dataclasses.replace(SAMPLE, **fields)
+
+
+@pytest.mark.parametrize("mutant", CATALOGUE, ids=lambda mutant: mutant.id)
+def test_wrong_server_is_caught(mutant, tmp_path, record_property):
+    judgement = judge(mutant, tmp_path)
+    found = (judgement.verdict, judgement.hint, judgement.killers)
+    record_property(PROPERTY, {mutant.id: found})
+    assert judgement.verdict == KILLED, f"{mutant.test}: {judgement.verdict}: {judgement.hint}"
+
+
+def test_every_test_catches_something():
+    """A claim that no wrong server is meant for may be one that cannot fail."""
+    assert catalogue.unused(CATALOGUE, CLAIMS) == []
+
+
+def test_the_catalogue_is_sound():
+    assert catalogue.faults(CATALOGUE, CLAIMS) == []
+    assert len(CATALOGUE) >= AT_LEAST
+
+
+def test_the_page_is_up_to_date():
+    """`python3 -m harness.mutants write` writes it."""
+    assert page.PAGE.read_text() == page.text()
+
+
+# The check can fail
+
+
+def test_a_right_server_survives(tmp_path):
+    assert judge(changed(edits={}), tmp_path) == Judgement(changed(edits={}), SURVIVED)
+
+
+def test_another_hint_is_not_the_one(tmp_path):
+    judgement = judge(changed(hint="sigpipe"), tmp_path)
+    assert (judgement.verdict, judgement.hint) == (OTHER_HINT, SAMPLE.hint)
+
+
+def test_what_does_not_compile_is_not_caught(tmp_path):
+    mutant = changed(edits={"frame.c": "-#include \"frame.h\"\n"})
+    judgement = judge(mutant, tmp_path)
+    assert judgement.verdict == BROKEN
+    assert "frame.c" in judgement.hint
+
+
+@pytest.mark.parametrize(
+    "edits, says",
+    [
+        ({"frame.c": "-no such line"}, "frame.c: these lines occur 0 times"),
+        ({"io.c": "-    while (size > 0) {"}, "io.c: these lines occur 2 times"),
+        ({"io.c": "-while (size > 0) {"}, "io.c: these lines occur 0 times"),
+        ({"none.c": "-x"}, "the solution has no none.c"),
+    ],
+)
+def test_a_change_needs_its_place(edits, says):
+    with pytest.raises(Unsound, match=says):
+        changed(edits=edits).sources()
+
+
+def test_a_change_is_made():
+    change = "\n     }\n-    return IO_OK;\n+    return IO_EOF;\n }\n\n enum io_result io_write_all"
+    mutant = changed(edits={"io.c": change + "(int fd, const void *data, size_t size)\n"})
+    right, wrong = changed(edits={}).sources()["io.c"], mutant.sources()["io.c"]
+    assert wrong == right.replace("return IO_OK;", "return IO_EOF;", 1) != right
+
+
+@pytest.mark.parametrize(
+    "fields, says",
+    [
+        ({"test": "test_04_replies_are_batched"}, "chapter 01 has no test"),
+        ({"hint": "no-such-hint"}, "there is no hint"),
+        ({"group": "others"}, "there is no group"),
+        ({"name": "a" * 25}, "the name is longer"),
+        ({"edits": {"io.c": "-x"}}, "occur 0 times"),
+        ({}, "there are two of this name"),
+    ],
+)
+def test_faults_of_the_catalogue_are_named(fields, says):
+    (fault,) = catalogue.faults([*([] if fields else [SAMPLE]), changed(**fields)], CLAIMS)
+    assert says in fault
+
+
+# The matrix
+
+
+def test_a_survivor_shows():
+    killed, survivor = Judgement(SAMPLE, KILLED), Judgement(changed(name="x"), SURVIVED)
+    lines = matrix.table([killed, survivor]).splitlines()
+    assert lines[0] == "01  signs and widths"
+    assert lines[1].split() == [
+        *("killed", "big-endian-reply", "01_length_uses_all_four_bytes", "length-byte-lost"),
+    ]
+    assert lines[2].startswith("SURVIVED")
+    assert lines[-1] == "1 of 2 wrong servers are killed"
+
+
+def test_the_matrix_fits():
+    rows = matrix.table([Judgement(mutant, OTHER_HINT, "x") for mutant in CATALOGUE])
+    assert max(map(len, rows.splitlines())) <= matrix.WIDTH
+
+
+def test_a_test_that_kills_nothing_shows():
+    others = {claim.name for claim in CLAIMS} - {SAMPLE.test}
+    text = matrix.idle_claims([Judgement(SAMPLE, KILLED, killers=(SAMPLE.test,))], CLAIMS)
+    assert {line.strip() for line in text.splitlines()[1:]} == others
