@@ -1,0 +1,50 @@
+/* An event loop round poll(), for servers that are unusual in something else. */
+#ifndef LOOP_H
+#define LOOP_H
+
+#include "echo.h"
+
+#include <poll.h>
+
+/* Accepts everyone who waits. False: no descriptor was left for somebody. */
+static inline bool accept_all(int listener)
+{
+    int fd;
+    while ((fd = accept_next(listener, SOCK_NONBLOCK)) >= 0)
+        conn_open(fd);
+    return fd != NO_ROOM;
+}
+
+/* Serves until a signal says stop; then everything is closed. A listener for whose clients there
+ * is no room would stay readable, so it is left out until the pause is over or somebody moves. */
+static inline void loop(int listener, int signals)
+{
+    struct pollfd *polls = NULL;
+    bool room = true;
+    for (;;) {
+        nfds_t count = 2;
+        polls = realloc(polls, (count + (size_t)conns_end) * sizeof *polls);
+        if (polls == NULL)
+            die("poll");
+        polls[0] = (struct pollfd){.fd = signals, .events = POLLIN};
+        polls[1] = (struct pollfd){.fd = listener, .events = room ? POLLIN : 0};
+        for (int fd = 0; fd < conns_end; fd++)
+            if (conns[fd])
+                polls[count++] = (struct pollfd){fd, owes(conns[fd]) ? POLLOUT : POLLIN, 0};
+        if (poll(polls, count, room ? -1 : PAUSE_MS) < 0)
+            continue; /* EINTR: nothing was filled in */
+        if (polls[0].revents && told_to_stop(signals))
+            break;
+        for (nfds_t i = 2; i < count; i++)
+            if (polls[i].revents && !conn_turn(conns[polls[i].fd]))
+                conn_close(conns[polls[i].fd]);
+        if (!room || polls[1].revents)
+            room = accept_all(listener);
+    }
+    free(polls);
+    close_all();
+    close(listener);
+    close(signals);
+}
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * Unusual: offers send() at most 1,000 bytes at a time. thousand PORT
+ *
+ * Right, since a reply may arrive in any pieces. Small replies still leave together: what goes into
+ * a call is cut out of all that is owed, wherever the frames in it end.
+ */
+#define WRITE_BYTES 1000u
+
+#include "loop.h"
+
+int main(int argc, char **argv)
+{
+    int signals = open_signals(), listener = listen_on(argv[argc - 1]);
+    loop(listener, signals);
+    return 0;
+}

@@ -1,0 +1,59 @@
+"""Right servers of unusual makes get full marks: how a server does its work is its own business."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import build
+from harness.selftest.test_verdicts import grade, lost
+
+SERVERS = Path(__file__).parent / "servers" / "unusual"
+FLAGS = (*build.FLAGS, "-Werror")
+
+# Each is graded in the last chapter that says something new of it: a grade contains the earlier ones.
+# Where that is not 04, the reason stands beside it.
+GRADED = {
+    "threads.c": "03",  # 04: malloc keeps freed memory for each of many arenas, so 04.5 finds it
+    "processes.c": "03",  # 04: 200 processes cost more than 200 idle clients may cost there
+    "select.c": "03",  # 03.2 is what there is to say of select(): over 1,024 descriptors
+    "epoll_level.c": "03",  # what 04 adds is the same in epoll_edge.c
+    "epoll_edge.c": "04",
+    "one_byte.c": "01",  # 02: 64 MiB are more calls than a minute, which a claim has, is good for
+    "thousand.c": "04",
+    "chatty.c": "04",
+    "pool.c": "03",  # what 04 adds is about one connection, and that is one process
+    "late.py": "02",  # 03: 2,000 clients one after the other, 20 ms each, take most of the minute
+    "resets.py": "04",
+    "perl.pl": "04",
+}
+
+
+@pytest.mark.parametrize("name, chapter", GRADED.items(), ids=GRADED)
+def test_unusual_server_gets_full_marks(name, chapter, tmp_path):
+    words = [*_command(name, tmp_path), "{port}"]
+    results, status = grade(tmp_path, "--chapter", chapter, "--server", shlex.join(words))
+    assert (lost(results), results["score"], status) == ([], 100, 0)
+
+
+def test_every_unusual_server_is_graded():
+    assert {path.name for path in SERVERS.iterdir() if path.suffix in INTERPRETERS} == set(GRADED)
+
+
+INTERPRETERS = {".c": [], ".py": [sys.executable], ".pl": ["perl"]}
+
+
+def _command(name: str, directory: Path) -> "list[str]":
+    """The words that start the server, compiled into `directory` if need be."""
+    source = SERVERS / name
+    if source.suffix != ".c":
+        return [*INTERPRETERS[source.suffix], str(source)]
+    binary = directory / source.stem
+    command = [*build.find_compiler(), *FLAGS, str(source), "-o", str(binary)]
+    compiled = subprocess.run(command, capture_output=True, text=True)
+    assert compiled.returncode == 0, compiled.stderr
+    return [str(binary)]
