@@ -20,6 +20,8 @@ export LAB_T      = $(call given,T)
 export LAB_V      = $(call given,V)
 export LAB_SEED   = $(call given,SEED)
 export LAB_ARGS   = $(call given,ARGS)
+export LAB_FULL   = $(call given,FULL)
+export LAB_N      = $(call given,N)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -49,6 +51,9 @@ help:
 ##
 ##  Working on the lab
 ##    make test                the lab's own tests; TESTARGS='-k name' selects
+##    make steady CH=04 N=10   grades the solution (or DIR=, SERVER=) N times with all cores
+##                             busy, and reports every point that is lost
+##    make mutants             wrong servers, and the tests that catch them (CH=, T=)
 ##    make skeletons           writes chapters/ anew from solutions/
 ##    make format, make lint   clang-format; warnings of gcc and clang, cppcheck
 ##    make clean               removes build/
@@ -61,6 +66,9 @@ grade:
 
 memcheck:
 	@$(python) -m harness.grade --memcheck
+
+steady:
+	@$(python) -m harness.steady
 
 run:
 	@$(python) -m harness.build
@@ -79,6 +87,9 @@ skeletons:
 
 test:
 	@$(python) -m pytest harness/selftest -n 2 $(call given,TESTARGS)
+
+mutants:
+	@$(python) -m harness.mutants
 
 clean:
 	rm -rf build
@@ -103,4 +114,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$server || exit 1; done
 
-.PHONY: help setup grade memcheck run demo diff lesson skeletons test clean format lint
+.PHONY: help setup grade memcheck steady run demo diff lesson skeletons test mutants clean format lint

@@ -113,7 +113,7 @@ def _sources(source: Path) -> list[str]:
     names = sorted(path.name for path in source.glob("*.c") if path.is_file())
     if not names:
         raise BuildFailed(f"there are no .c files in {source}")
-    return [f"./{name}" if name.startswith("-") else name for name in names]
+    return [f"./{name}" if name[0] in "-@" else name for name in names]  # "@": a file of options
 
 
 def _digest(command: list[str], source: Path) -> str | None:

@@ -164,5 +164,6 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
             client.expect_frames(cut.bodies)
     except Failure as failure:
         failure.message = f"it fails {cut}: {failure.message}"
-        failure.hint = DISTURBED if cut.disturbed else HINTS[cut.way].get(failure.hint, failure.hint)
+        meant = HINTS[cut.way].get(failure.hint, failure.hint)
+        failure.hint = DISTURBED if cut.disturbed else meant
         raise

@@ -119,5 +119,10 @@ def printable(data: bytes) -> str:
     return "".join(chr(byte) if 0x20 <= byte < 0x7F else "." for byte in data)
 
 
+def harmless(text: str) -> str:
+    """The text with a dot for every character that would move the cursor, or worse."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "." for char in text)
+
+
 def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count:,} bytes"

@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass
 from typing import Dict, Optional
 
-from harness import proc
+from harness import proc, sweep
 from harness.failure import NotJudged
 from harness.patience import Deadline, PATIENCE
 
@@ -75,6 +75,7 @@ class Family:
         self.leader = leader
         self._mark = mark
         self._reaped_cpu = 0.0
+        self._paused = False
         self.exit_status: Optional[ExitStatus] = None  # of the leader, once destroyed
         self._seen: "set[tuple[int, int]]" = set()
         itself = proc.read_process(leader)
@@ -102,17 +103,35 @@ class Family:
         )
 
     def kill(self) -> None:
-        """SIGKILL to all that can be seen now; destroy() is still to be called."""
-        _kill_groups(self.members())
+        """SIGKILL until nobody runs any more; destroy() is still to be called."""
+        sweep.send(-self.leader, signal.SIGKILL)  # most are there, and it takes no look
+        deadline = Deadline(KILL_SECONDS)
+        while deadline.left():
+            running = [member for member in self.members() if member.state not in "ZX"]
+            if not running:
+                return
+            sweep.kill(running)
+            time.sleep(STEP)
+
+    def hold(self) -> None:
+        """Stops what is in the leader's group, so that it does not grow while one looks."""
+        if not self._paused:
+            sweep.send(-self.leader, signal.SIGSTOP)
+
+    def let_go(self) -> None:
+        """After hold()."""
+        if not self._paused:
+            sweep.send(-self.leader, signal.SIGCONT)
 
     def pause(self) -> None:
         """Stops every process; returns when the kernel says that all their threads have stopped."""
+        self._paused = True
         deadline = Deadline(PATIENCE.seconds)
         told: "set[int]" = set()
         while True:
             pids = {member.pid for member in self.members()}
             for pid in pids - told:
-                _signal(pid, signal.SIGSTOP)
+                sweep.send(pid, signal.SIGSTOP)
             if pids <= told and all(proc.stopped(pid) for pid in pids):
                 return
             told |= pids
@@ -122,23 +141,27 @@ class Family:
 
     def resume(self) -> None:
         """Lets every process run on."""
+        self._paused = False
         for member in self.members():
-            _signal(member.pid, signal.SIGCONT)
+            sweep.send(member.pid, signal.SIGCONT)
 
     def destroy(self) -> None:
         """Ends and reaps every process of the server. May be called again."""
         if self.leader not in _families:
             return
         deadline = Deadline(KILL_SECONDS)
-        empty_looks = 0
+        looks = empty_looks = 0
         while empty_looks < 2:  # one look can miss a process that forks just then
             members = self._members(wiped_too=len(_families) == 1)
             empty_looks = 0 if members else empty_looks + 1
-            _kill_groups(members)
+            sweep.kill(members)
             for member in members:
                 self._reap(member)
             if not deadline.left():
-                raise NotJudged(f"processes of a server cannot be killed: {members}")
+                raise NotJudged(f"{len(members):,} processes of a server cannot be killed")
+            looks += 1
+            if members and looks > sweep.PATIENT_LOOKS:
+                self._race(members)
             if members:
                 time.sleep(STEP)
         del _families[self.leader]
@@ -167,6 +190,15 @@ class Family:
             return mark == self._mark
         return wiped_too and orphan.started >= self._started
 
+    def _race(self, members: "list[proc.Process]") -> None:
+        """Kills what shows up from now on: orphans of this server, as nothing else is started.
+
+        Not beside another server, whose orphans it would kill as well.
+        """
+        if len(_families) == 1:
+            own = {member.pid for member in members} - {self.leader}
+            sweep.race(set(proc.children(os.getpid())) - own)
+
     def _reap(self, member: proc.Process) -> None:
         """Waits for a child of ours that has ended; its own parent does so for any other."""
         if member.parent != os.getpid():
@@ -186,18 +218,3 @@ def destroy_all() -> None:
     for family in list(_families.values()):
         family.destroy()
 
-
-def _kill_groups(members: "list[proc.Process]") -> None:
-    """Kills whole process groups, so that nobody in them can fork away meanwhile.
-
-    A server's groups lie in sessions of its own, never in ours; kill(2) means others by 0 and -1.
-    """
-    for group in {member.group for member in members} - {0, 1, os.getpgrp()}:
-        _signal(-group, signal.SIGKILL)
-
-
-def _signal(pid: int, number: int) -> None:
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        pass

@@ -134,6 +134,7 @@ class Stage:
                 nofile=nofile,
                 preload=self._libraries(allocations) if shim else (),
                 wrapper=memcheck.wrapper(server.logs) if server.logs else [],
+                writable=[server.logs] if server.logs else [],
                 patience=self.patience,
             )
         except Failure:

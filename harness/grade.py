@@ -15,15 +15,15 @@ import time
 import traceback
 from pathlib import Path
 
-from harness import build, course, memcheck, report, results, runner, scoring
+from harness import build, confine, course, guard, memcheck, report, results, runner, scoring, seed
 from harness.course import ROOT, Chapter, UnknownChapter
+from harness.failure import harmless
 from harness.fixtures import Run
 from harness.scoring import Claim, Grade, Outcome
-from harness.shim import shim_library
+from harness.shim import LIBRARIES, shim_library
 from harness.target import Target, WrongUsage, resolve, setting
 
 RESULTS = ROOT / "build" / "results"
-SEED = 1  # unless one is given: a grade is the same every time
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
 
 
@@ -39,7 +39,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
     add("--verbose", action="store_true", default=setting("V") not in (None, "0"))
     add("--memcheck", action="store_true", help="run the server under valgrind")
-    add("--seed", metavar="N", default=setting("SEED"), help=f"of what is random, default {SEED}")
+    add("--seed", metavar="N", default=setting("SEED"), help="of what is random")
     add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
     add("--limit", metavar="S", default=None, help="seconds for all tests of a chapter together")
@@ -48,6 +48,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    guard.close_memory()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
@@ -120,7 +121,7 @@ def grade_target(target: Target, options: argparse.Namespace) -> Grade:
         chapter=target.chapter,
         subject=target.subject,
         source=target.source,
-        seed=int(options.seed or SEED),
+        seed=_seed(target, options),
         selected=options.only,
         memcheck=options.memcheck,
         again=f"make {kind} {target.words}",
@@ -132,6 +133,13 @@ def grade_target(target: Target, options: argparse.Namespace) -> Grade:
     grade.seconds = time.monotonic() - start
     results.write(grade, file)
     return grade
+
+
+def _seed(target: Target, options: argparse.Namespace) -> int:
+    """The one that is given, or the one of the submission; by chance for a SERVER=."""
+    if options.seed:
+        return int(options.seed)
+    return seed.of_files(target.source) if target.source else seed.by_chance()
 
 
 def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
@@ -160,9 +168,9 @@ def _build(target: Target, grade: Grade) -> list[str]:
     try:
         compiled = build.cached_server(target.source)
     except build.BuildFailed as error:
-        grade.built, grade.problem, grade.outcomes = False, str(error), []
+        grade.built, grade.problem, grade.outcomes = False, harmless(str(error)), []
         return []
-    grade.warnings = compiled.warnings
+    grade.warnings = harmless(compiled.warnings)
     return [str(compiled.binary), *LAB_OPTIONS]
 
 
@@ -175,15 +183,22 @@ def _run(
     progress = Progress(len(claims))
 
     def found(name: str, verdict: str, detail: dict) -> None:
-        by_name[name].verdict, by_name[name].detail = verdict, detail
+        by_name[name].verdict = verdict
+        by_name[name].detail = {
+            key: harmless(part) if isinstance(part, str) else part for key, part in detail.items()
+        }
         progress.tell(verdict)
 
     alone = target.port is not None or len(claims) == 1
     grade.log = Path(_short(log))
+    how = _how(grade, command, target)
+    files = [options.claims, *LIBRARIES.glob("*.so")]
+    files += [Path(command[0])] if target.source else []
+    before = {} if confine.works() else guard.digests(files)
     try:
         grade.problem = runner.run_claims(
             claims,
-            _how(grade, command, target),
+            how,
             jobs=0 if alone else int(options.jobs),
             log=log,
             found=found,
@@ -191,6 +206,16 @@ def _run(
         )
     finally:
         progress.clear()
+    changed = guard.changed(before, guard.digests(files)) if before else []
+    if changed:
+        _spoilt(grade, guard.complaint(changed))
+
+
+def _spoilt(grade: Grade, problem: str) -> None:
+    """Nothing that was found can be believed."""
+    grade.problem = problem
+    for outcome in grade.outcomes:
+        outcome.verdict, outcome.detail = scoring.NOT_JUDGED, {"message": problem}
 
 
 def _how(grade: Grade, command: list[str], target: Target) -> Run:

@@ -28,6 +28,7 @@ _MEMORY = "memory-and-descriptors"
 _WAITING = "one-client-waits-for-another"
 _CPU = "cpu-with-nothing-to-do"
 _COST = "cost-that-grows-too-fast"
+_FAULTS = "calls-that-fail-or-move-little"
 
 # The keys of failure.HINT_KEYS, those of the plugin and of memcheck, and those of the claims.
 HINTS = {
@@ -183,6 +184,12 @@ HINTS = {
         "SO_REUSEADDR, set before bind(), lets the next server have it.",
         _STARTING,
     ),
+    "backlog-too-short": Hint(
+        "Clients that nobody has accepted yet wait in the backlog, and its length is the second "
+        "argument of listen(). When it is full, new ones are not connected: SOMAXCONN is as long "
+        "as the kernel allows.",
+        _STARTING,
+    ),
     "bad-start": Hint(
         "Wrong usage: a usage line on stderr and status 2. Cannot listen: the reason on stderr and "
         "status 1. Does the return value of every call that can fail reach the caller?",
@@ -271,6 +278,47 @@ HINTS = {
         "closed exactly once, on every way out: end of input, error, a frame too long.",
         _MEMORY,
     ),
+    # Calls that fail or move little, when the grader has them do so
+    "call-disturbed": Hint(
+        "EAGAIN and EINTR say that this call has moved nothing, and no more than that. Keep what "
+        "has come and how far it was sent, and go on from there at the next chance.",
+        _FAULTS,
+    ),
+    "long-stream-lost": Hint(
+        "Long frames in many pieces go wrong. Where the next byte goes is lost, when a buffer grows "
+        "or a part of it has been sent, or when a number is too small to count the bytes.",
+        _FAULTS,
+    ),
+    "reset-ends-one": Hint(
+        "ECONNRESET ends one connection: close it, free what it owns, and serve the others as if "
+        "nothing had happened.",
+        _FAULTS,
+    ),
+    "accept-failed": Hint(
+        "accept() can fail for one client (ECONNABORTED, EINTR, EAGAIN) or for a while (EMFILE). "
+        "Neither ends the server, and the next client in the queue is to be served.",
+        _FAULTS,
+    ),
+    "close-interrupted": Hint(
+        "On Linux close() has closed the descriptor even when it returns EINTR. Do not call it "
+        "again: the number may belong to another connection by then.",
+        _FAULTS,
+    ),
+    "closed-twice": Hint(
+        "A connection was closed twice. Between the two another client may have been given the same "
+        "number, and loses its connection for no reason: one owner closes, once.",
+        _FAULTS,
+    ),
+    "out-of-memory": Hint(
+        "malloc() may return NULL. That ends the connection which needed the memory, and nothing "
+        "else; what realloc() could not enlarge is still there, and still has to be freed.",
+        _FAULTS,
+    ),
+    "ready-for-nothing": Hint(
+        "The wait said ready, and nothing was there: the call for that client waited, and everybody "
+        "with it. With O_NONBLOCK on every connection it returns EAGAIN instead.",
+        _FAULTS,
+    ),
     # CPU with nothing to do
     "busy-sweep": Hint(
         "The sweep goes round without a pause. When a whole turn has moved nothing, sleep for a "
@@ -301,6 +349,12 @@ HINTS = {
     "late-reply": Hint(
         "The reply waits for something: a sleep between two looks, or a poll() with a time limit "
         "that does not watch the socket. Readiness should wake the server, not a clock.",
+        _CPU,
+    ),
+    "waits-too-often": Hint(
+        "One wait that returns, then everything that is ready, then the next wait: that is the loop. "
+        "A wait that returns with nothing to do asks for an event that is there all the time, or "
+        "has a time limit of zero.",
         _CPU,
     ),
     "ended-by-a-signal": Hint(

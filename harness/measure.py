@@ -1,6 +1,6 @@
 """What a claim can find out about a server without asking it: what it has read, what it costs.
 
-All of it comes from /proc. Where the kernel does not tell, the functions say so by their result;
+It comes from the kernel. Where the kernel does not tell, the functions say so by their result;
 none of them fails a server.
 """
 
@@ -11,6 +11,8 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from harness import sockdiag
 
 LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
 
@@ -36,17 +38,25 @@ def eventually(server, condition: Callable[[], bool]) -> bool:
 
 
 def unread_bytes(client) -> int | None:
-    """How many bytes of this client wait in the server's socket; None when that is closed.
-
-    proc(5): in /proc/net/tcp the fields are local address, remote address, state, tx:rx queue, all
-    in hexadecimal.
-    """
+    """How many bytes of this client wait in the server's socket; None when that is closed."""
     with socket.socket(fileno=os.dup(client.fileno())) as ours:
         try:
-            here, there = ours.getsockname()[1], ours.getpeername()[1]
+            here, there = ours.getsockname(), ours.getpeername()
         except OSError:  # reset by the server
             return None
-    ends = (f":{there:04X}", f":{here:04X}")
+    try:
+        found = sockdiag.queues(there, here)
+    except sockdiag.Unavailable:
+        return _unread_in_tables(there[1], here[1])
+    return found.unread if found else None
+
+
+def _unread_in_tables(local: int, remote: int) -> int | None:
+    """The same for these ports, where the kernel only has the tables of proc(5).
+
+    Their fields are local address, remote address, state, tx:rx queue, all in hexadecimal.
+    """
+    ends = (f":{local:04X}", f":{remote:04X}")
     for table in _TABLES:
         if not table.exists():
             continue

@@ -51,6 +51,7 @@ def wrapper(logs: Path) -> list[str]:
         "--show-leak-kinds=all",
         "--errors-for-leak-kinds=all",
         "--track-fds=yes",
+        "--vgdb=no",  # no pipes in /tmp for a debugger
         f"--log-file={logs}/%p.log",
     ]
 

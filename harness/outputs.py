@@ -13,7 +13,7 @@ import time
 from typing import IO, Callable, Dict
 
 KEPT = 64 * 1024  # bytes, of the beginning and again of the end
-PERIOD = 0.1  # seconds between two calls of the watch function
+PERIOD = 0.02  # seconds between two calls of the watch function
 LAST_SECONDS = 1.0  # for what is still in the pipes at the end
 _READ = 64 * 1024  # bytes, what a pipe holds
 

@@ -25,6 +25,7 @@ import os
 
 import pytest
 
+from harness import guard, proc, sweep
 from harness.failure import Failure, NotJudged, compare
 from harness.fixtures import Run, Stage, launch, rng, run, server
 from harness.scoring import FAILED, NOT_JUDGED, PASSED
@@ -36,6 +37,7 @@ PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missi
 PEER_IS_GONE |= {"connect-refused", "server-died", "not-taken"}
 GONE = "???"  # the phase that xdist reports when a worker process has died
 COMPARE_WIDTH = 78  # columns; the report indents it by two
+SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
 
@@ -68,7 +70,11 @@ def pytest_configure(config):
     if not config.option.lab_run:
         raise pytest.UsageError("the claims are run by `make grade`, or python3 -m harness.grade")
     config.lab_run = Run.load(config.option.lab_run)
-    if not hasattr(config, "workerinput"):
+    guard.close_memory()
+    guard.die_with_parent()
+    if hasattr(config, "workerinput"):
+        guard.leave_group()
+    else:
         config.pluginmanager.register(Outcomes(config.option.lab_outcomes))
 
 
@@ -134,6 +140,18 @@ class Outcomes:
             result = _worst(self._phases.pop(report.nodeid))
             print(json.dumps({"name": name, **result}), file=self._file, flush=True)
 
+    def pytest_testnodedown(self, node, error):
+        """A worker has ended: what its servers leave is ours now, and nobody else would end it."""
+        sweep.end(_orphans, SWEEP_SECONDS)
+
+
+def _orphans():
+    """Our children that are not workers, which share our session, and all below them."""
+    processes = proc.table()
+    me = processes[os.getpid()]
+    children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
+    return proc.tree([child.pid for child in children], processes)
+
 
 def _result(report):
     """Verdict and detail of one phase of a test."""
@@ -142,6 +160,8 @@ def _result(report):
         return found
     if report.passed:
         return {"verdict": PASSED, "detail": {}}
+    if report.when == GONE:
+        return {"verdict": NOT_JUDGED, "detail": {"message": guard.KILLED}}
     return {"verdict": NOT_JUDGED, "detail": {"message": str(report.longrepr).split("\n")[0]}}
 
 

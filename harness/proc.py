@@ -12,6 +12,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/stat
 # The process has ended, or is not ours to look at. Not EMFILE and such: those are our own fault.
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
+_PIECE = 1 << 16
 _PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
 
 
@@ -25,6 +26,7 @@ class Process(NamedTuple):
     state: str  # R running, S sleeping, T stopped, Z zombie ...; see proc(5)
     started: int
     reaped_cpu: float  # seconds, of children it has waited for; to the nearest tick
+    threads: int
 
 
 class Descriptors(NamedTuple):
@@ -47,6 +49,7 @@ def read_process(pid: int) -> Optional[Process]:
         state=fields[0].decode(),
         started=int(fields[19]),
         reaped_cpu=(int(fields[13]) + int(fields[14])) * TICK,
+        threads=int(fields[17]),
     )
 
 
@@ -54,6 +57,16 @@ def table() -> Dict[int, Process]:
     """Every process there is, by pid."""
     found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in found if process}
+
+
+def children(pid: int) -> "list[int]":
+    """The children of a process, ended ones too. None where the kernel was built without this."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return []
+    lists = (read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    return [int(child) for text in lists for child in text.split()]
 
 
 def tree(roots: Iterable[int], processes: Dict[int, Process]) -> "list[Process]":
@@ -73,7 +86,7 @@ def tree(roots: Iterable[int], processes: Dict[int, Process]) -> "list[Process]"
 def environment(pid: int, name: str) -> Optional[str]:
     """The value `name` had in the environment the process was executed with."""
     prefix = name.encode() + b"="
-    for entry in _read(f"/proc/{pid}/environ").split(b"\0"):
+    for entry in read(f"/proc/{pid}/environ").split(b"\0"):
         if entry.startswith(prefix):
             return entry[len(prefix) :].decode(errors="replace")
     return None
@@ -102,34 +115,39 @@ def ending(pid: int) -> bool:
 
 def resident_bytes(pid: int) -> int:
     """Resident memory; pages shared with other processes count in part (Pss) where Linux tells."""
-    found = re.search(rb"^Pss:\s+(\d+) kB", _read(f"/proc/{pid}/smaps_rollup"), re.MULTILINE)
+    found = re.search(rb"^Pss:\s+(\d+) kB", read(f"/proc/{pid}/smaps_rollup"), re.MULTILINE)
     return int(found[1]) * 1024 if found else quick_resident_bytes(pid)
 
 
 def quick_resident_bytes(pid: int) -> int:
     """Resident memory, shared pages counted in full; rounded, but costs next to nothing."""
-    fields = _read(f"/proc/{pid}/statm").split()
+    fields = read(f"/proc/{pid}/statm").split()
     return int(fields[1]) * PAGE if fields else 0
 
 
 def descriptor_targets(pid: int) -> "list[str]":
     """What each open descriptor is: "socket:[123]", a path ..."""
-    targets = []
+    return [target for _, target in descriptors(pid)]
+
+
+def descriptors(pid: int) -> "list[tuple[str, str]]":
+    """The number of each open descriptor, and what it is."""
+    found = []
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except _GONE:
         return []
     for name in names:
         try:
-            targets.append(os.readlink(f"/proc/{pid}/fd/{name}"))
+            found.append((name, os.readlink(f"/proc/{pid}/fd/{name}")))
         except _GONE:  # closed meanwhile
             pass
-    return targets
+    return found
 
 
 def maps_file(pid: int, path: str) -> bool:
     """Whether the process has mapped the file, as it does with a library it has loaded."""
-    return path.encode() in _read(f"/proc/{pid}/maps")
+    return path.encode() in read(f"/proc/{pid}/maps")
 
 
 def listening_ports(pids: Iterable[int]) -> "list[int]":
@@ -137,7 +155,7 @@ def listening_ports(pids: Iterable[int]) -> "list[int]":
     own = {target for pid in pids for target in descriptor_targets(pid)}
     ports: Set[int] = set()
     for family in ("tcp", "tcp6"):
-        for line in _read(f"/proc/net/{family}").splitlines()[1:]:
+        for line in read(f"/proc/net/{family}").splitlines()[1:]:
             fields = line.split()
             if fields[3] == b"0A" and f"socket:[{int(fields[9])}]" in own:  # 0A: TCP_LISTEN
                 ports.add(int(fields[1].rpartition(b":")[2], 16))
@@ -155,14 +173,22 @@ def _threads(pid: int) -> "list[list[bytes]]":
 
 def _stat(path: str) -> "list[bytes]":
     """The fields of a stat file from the third (state) on; see proc(5). Empty when it is gone."""
-    text = _read(path)
+    text = read(path)
     return text[text.rindex(b")") + 2 :].split() if text else []  # the name may contain anything
 
 
-def _read(path: str) -> bytes:
+def read(path: str) -> bytes:
     """The whole file; empty when it, or its process, is gone or not ours to read."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except _GONE:
         return b""
+    try:  # without a file object: thousands of these are read in a row
+        parts = [os.read(file, _PIECE)]
+        while parts[-1]:
+            parts.append(os.read(file, _PIECE))
+        return b"".join(parts)
+    except _GONE:
+        return b""
+    finally:
+        os.close(file)

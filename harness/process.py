@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
 import signal
 import tempfile
 import threading
 from pathlib import Path
 from typing import Optional, Sequence, Union
 
-from harness import proc, readiness, shim, spawn
+from harness import proc, readiness, shim, spawn, tidy, watch
 from harness.failure import Failure
 from harness.family import MARK, ExitStatus, Family, destroy_all, new_mark
 from harness.outputs import Drain, Output
@@ -19,11 +18,9 @@ from harness.patience import PATIENCE, Patience
 from harness.shim import Calls, Shim
 
 MB = 1024 * 1024
-MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
-OUTPUT_LIMIT = 256 * MB  # bytes printed; ten times what a line a frame comes to
+SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
 LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer
-FULL_LOOK = 10  # the watch searches for new processes every so many looks
 PORT_TRIES = 3
 ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL}
 
@@ -94,6 +91,22 @@ class ServerProcess:
                     raise
         return self._start(command, spawn.free_port(), patience)
 
+    def run(self, argv: Sequence[str], seconds: float) -> Optional[ExitStatus]:
+        """Starts a program that is to end by itself and waits for that; None when it still runs.
+
+        Confined, limited and destroyed like a server. What it printed is in `stdout`, `stderr`.
+        """
+        __tracebackhide__ = True
+        self._reset()
+        home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
+        try:
+            self._launch(spawn.Command(argv), None, home)
+            self.wait(seconds)
+            self.settle()
+            return self.status
+        finally:
+            self.destroy()
+
     def _start(
         self, command: spawn.Command, port: Optional[int], patience: Patience
     ) -> "ServerProcess":
@@ -118,15 +131,17 @@ class ServerProcess:
         mark = new_mark()
         scratch = home / "scratch"
         scratch.mkdir()
-        environment = {**os.environ, MARK: mark}
+        environment = {**os.environ, MARK: mark, "TMPDIR": str(scratch)}
         if command.preload:
             self._shim = Shim(home / "shim")
             environment.update(shim.environment(command.preload, self._shim.path))
-        self._child = spawn.start(command, port, scratch, environment)
+        writable = [home, *command.writable]
+        if port is not None:  # any program: some need named semaphores (shm_overview(7))
+            writable.append(SHARED_MEMORY)
+        self._child = spawn.start(command, port, scratch, environment, writable)
         self.pid = self._child.pid
         self._family = Family(self.pid, mark)
-        self._looks = 0
-        self._watched = [self.pid]
+        self._limits = watch.Watch(self._family, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
         self._drain = Drain(pipes, self.news, self._watch)
         self._drain.start()
@@ -179,7 +194,7 @@ class ServerProcess:
             self.status = self.status or self._family.exit_status
             self._ended.set()
         if self._home is not None:
-            shutil.rmtree(self._home, ignore_errors=True)
+            tidy.remove(self._home)
 
     def __enter__(self) -> "ServerProcess":
         return self
@@ -253,21 +268,12 @@ class ServerProcess:
         self.news.set()
 
     def _watch(self) -> None:
-        """Kills a server that takes too much. RLIMIT_AS will not do: threads and some languages
-        reserve far more than they use."""
+        """Kills a server that takes too much."""
         if self._family is None or self._killed_for:
             return
-        if self._looks % FULL_LOOK == 0:
-            self._watched = self.pids()
-        self._looks += 1
-        reason = ""
-        if sum(map(proc.quick_resident_bytes, self._watched)) > MEMORY_LIMIT:
-            if self.resident_bytes() > MEMORY_LIMIT:
-                reason = f"used more than {MEMORY_LIMIT // MB:,} MB of memory"
-        if self.stdout.total + self.stderr.total > OUTPUT_LIMIT:
-            reason = f"printed more than {OUTPUT_LIMIT // MB:,} MB"
-        if reason:
-            self._killed_for = reason
+        excess = self._limits.excess()
+        if excess:
+            self._killed_for = excess
             self._family.kill()
 
     def _look_for_shim(self, libraries: Sequence[Path]) -> None:

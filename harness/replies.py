@@ -30,6 +30,17 @@ class Replies:
         self._matched = 0
         self._wrong = b""  # what came instead of the stream from _matched on
 
+    @classmethod
+    def echo_of(cls, stream: bytes) -> "Replies":
+        """What is due for a stream of whole frames: the same stream. Copies nothing of it."""
+        replies = cls(())
+        replies._stream = stream
+        at = 0
+        while at < len(stream):
+            replies._sizes.append(wire.HEADER + wire.declared_length(stream[at : at + wire.HEADER]))
+            at += replies._sizes[-1]
+        return replies
+
     @property
     def missing(self) -> int:
         """Bytes still due."""

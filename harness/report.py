@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from harness import course
+from harness.failure import harmless
 from harness.hints import HINTS
 from harness.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 
@@ -46,7 +47,7 @@ def chapter(grade: Grade, look: Look = PLAIN) -> str:
     """All there is to say about one graded chapter."""
     blocks = [[*_title(grade), *_warnings(grade)]]
     if not grade.built:
-        blocks += [["the server does not compile"], grade.problem.splitlines()]
+        blocks += [["the server does not compile"], marked(grade.problem)]
     else:
         blocks += [table(grade, look), *failures(grade, look), not_judged(grade, look)]
     blocks.append(summary(grade, look))
@@ -63,12 +64,17 @@ def _title(grade: Grade) -> list[str]:
 
 
 def _warnings(grade: Grade) -> list[str]:
-    lines = grade.warnings.rstrip().splitlines()
+    lines = marked(grade.warnings.rstrip())
     if not lines:
         return []
     shown = ["", "the compiler warns:", *lines[:WARNING_LINES]]
     more = len(lines) - WARNING_LINES
     return [*shown, f"... and {more} more lines"] if more > 0 else shown
+
+
+def marked(text: str) -> list[str]:
+    """What is not ours to say: nobody should take a line of it for one of the report."""
+    return [f"| {line}" for line in text.splitlines()]
 
 
 # Failures
@@ -152,7 +158,7 @@ def todo_file(number: int, directories: Iterable[Path]) -> str | None:
     for directory in directories:
         for path in sorted(directory.glob("*.[ch]")):
             if path.is_file() and comment.search(path.read_text(errors="replace")):
-                return path.name
+                return harmless(path.name)
     return None
 
 
@@ -241,7 +247,7 @@ def next_step(grade: Grade) -> list[str]:
     if failed:
         return [f"next: {_task(grade, failed[0])}"]
     if unjudged or not grade.outcomes:
-        return ["not all was judged: a fault of the lab or of this machine, not of the server",
+        return ["not all was judged, for the reasons above: no points, and no failure",
                 f"details: {_log(grade)}"]
     if grade.selected:
         return [f"next: {grade.again}"]

@@ -9,12 +9,11 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import proc
+from harness import confine, guard, proc, sweep, tidy
 from harness.course import ROOT
 from harness.fixtures import Run
 from harness.scoring import Claim
@@ -23,6 +22,7 @@ TEST_SECONDS = 60  # one claim may take
 TOTAL_SECONDS = 600  # all claims together
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # pytest may take to end, when all is said
+WAKE_SECONDS = 5  # between two looks whether a server has stopped the grader
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans below us become our children
 
 # (name of the claim, verdict, detail), as it comes
@@ -47,12 +47,12 @@ def run_claims(
     log.parent.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()
     try:
-        with tempfile.TemporaryDirectory(prefix="lab-") as scratch, log.open("wb") as output:
-            command = _command(claims, run, Path(scratch), jobs, writer)
+        with tidy.directory("lab-") as scratch, log.open("wb") as output:
+            command = _command(claims, run, scratch, jobs, writer)
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=_environment(),
+                env=_environment(scratch),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -83,10 +83,13 @@ def _command(claims: list[Claim], run: Run, scratch: Path, jobs: int, writer: in
     ]
 
 
-def _environment() -> dict[str, str]:
+def _environment(scratch: Path) -> dict[str, str]:
+    """That of pytest. What it and the servers leave behind is removed with the directory."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    return {**kept, "PYTHONPATH": str(ROOT)}
+    if not confine.works():  # then for all servers; and no file of the lab changes, see guard.py
+        kept.update({confine.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
+    return {**kept, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)}
 
 
 def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found) -> str:
@@ -95,8 +98,11 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found
     rest = b""
     while True:
         left = max(0.0, end - time.monotonic())
-        if not left or not select.select([reader], [], [], left)[0]:
+        if not left:
             return f"the grade was stopped after {seconds:g} s"
+        if not select.select([reader], [], [], min(left, WAKE_SECONDS))[0]:
+            _wake(process.pid)
+            continue
         data = os.read(reader, 65536)
         if not data:
             break
@@ -108,7 +114,16 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found
         status = process.wait(LAST_SECONDS)
     except subprocess.TimeoutExpired:
         return ""
+    if status < 0:
+        return guard.KILLED
     return "" if status in (0, 1) else f"pytest ended with status {status}"
+
+
+def _wake(session: int) -> None:
+    """Lets pytest and its workers go on, should a server have stopped them (SIGSTOP)."""
+    for process in _below():
+        if process.session == session and process.state == "T":
+            sweep.send(process.pid, signal.SIGCONT)
 
 
 def _below() -> list[proc.Process]:
@@ -118,19 +133,6 @@ def _below() -> list[proc.Process]:
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills what is below this process and was not there before, until nothing is left."""
-    end = time.monotonic() + LAST_SECONDS
-    while time.monotonic() < end:
-        left = [p for p in _below() if (p.pid, p.started) not in bystanders]
-        if not left:
-            return
-        for process in left:
-            try:
-                os.kill(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        for process in left:
-            try:
-                os.waitpid(process.pid, os.WNOHANG)
-            except ChildProcessError:  # not our own child, or not yet
-                pass
-        time.sleep(0.005)
+    sweep.end(
+        lambda: [p for p in _below() if (p.pid, p.started) not in bystanders], LAST_SECONDS
+    )

@@ -37,6 +37,7 @@ class Command:
     wrapper: "tuple[str, ...]" = ()
     nofile: int = 4096
     preload: "tuple[Path, ...]" = ()
+    writable: "tuple[Path, ...]" = ()
 
     def words(self, port: Optional[int]) -> "list[str]":
         """The arguments, programs and files named so that they are found from any directory."""

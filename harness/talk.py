@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 from collections.abc import Iterable, Sequence
 
@@ -9,8 +10,15 @@ from harness import wire
 from harness.client import Client
 from harness.measure import until_asleep, until_read
 
+LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 MIB = 1 << 20
 SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
+GUEST_BYTES = 4 << 10
+
+
+def words(rng: random.Random, size: int) -> bytes:
+    """`size` letters: as random as other bytes, and readable where a failure shows them."""
+    return bytes(rng.choices(LETTERS, k=size))
 
 
 def echo(client: Client, body: bytes) -> None:
@@ -20,10 +28,16 @@ def echo(client: Client, body: bytes) -> None:
     client.expect_frame(body)
 
 
+def ping(client: Client, rng: random.Random) -> None:
+    """A short frame there and back."""
+    __tracebackhide__ = True
+    echo(client, words(rng, 8))
+
+
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
     """Any number of frames of any size, sent without waiting for their replies."""
     __tracebackhide__ = True
-    client.exchange(b"".join(map(wire.encode, bodies)), bodies)
+    client.echo_all(b"".join(map(wire.encode, bodies)))
 
 
 def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
@@ -40,3 +54,27 @@ def interrupt(server) -> None:
     until_asleep(server)
     if server.process.calls() is not None:  # the library with a handler for it is in the server
         server.process.signal(signal.SIGUSR1)
+
+
+def come_and_go(server, rng: random.Random, count: int) -> None:
+    """Guests, one after the other; each gets a reply, and the ways in which they leave take turns.
+
+    Their frames are large enough that whoever keeps one of each guest is soon seen to grow.
+    """
+    __tracebackhide__ = True
+    body = rng.randbytes(GUEST_BYTES)
+    frame = wire.encode(body)
+    for number in range(count):
+        guest = server.connect("guest")
+        guest.echo_all(frame)
+        if number % 4 == 1:
+            guest.send(frame[:-1])
+            guest.close()
+        elif number % 4 == 2:
+            guest.send(frame[:2])
+            guest.reset()
+        elif number % 4 == 3:
+            guest.send(frame)  # and its reply is not read
+            guest.close()
+        else:
+            guest.close()

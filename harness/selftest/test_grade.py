@@ -15,6 +15,7 @@ import pytest
 
 from harness import proc
 from harness.course import ROOT
+from harness.seed import SEEDS, of_files
 from harness.selftest import submissions
 
 GRADE = [sys.executable, "-m", "harness.grade"]
@@ -82,7 +83,7 @@ def test_a_wrong_byte_is_shown_with_its_todo(grade):
     assert outcome.verdicts()["test_01_echoes"] == "failed"
     assert "(TODO 2, main.c)" in outcome.text
     assert "^^ first difference at byte 8" in outcome.text
-    assert "T=test_01_echoes SEED=1" in outcome.text
+    assert f"T=test_01_echoes SEED={outcome.results['extra_data']['seed']}\n" in outcome.text
     assert "next: TODO 2 (main.c): make grade CH=01 DIR=" in outcome.text
 
 
@@ -149,10 +150,41 @@ def test_one_todo(grade):
 def test_the_seed_decides_what_is_random(grade):
     def steps(*options):
         claims = grade(submissions.right("head[0] ^= 255;"), *options, "--verbose", chapter="02")
-        return claims.text[claims.text.index("02.1") :].split("again")[0]
+        return claims.text[claims.text.index("02.1") :].split("server  ")[0]
 
     assert steps() == steps()
     assert steps() != steps("--seed", "2")
+
+
+def test_the_seed_follows_from_the_submission(grade):
+    def seed(change, *options):
+        return grade(submissions.right(change), *options).results["extra_data"]["seed"]
+
+    own = seed("")
+    assert own in SEEDS
+    assert seed("") == own
+    assert seed("/* nothing */") != own
+    assert seed("/* nothing */", "--seed", str(own)) == own
+
+
+def test_the_seed_of_another_server_is_drawn(grade):
+    program = f"{sys.executable} -m harness.selftest.echo {{port}}"
+    drawn = [grade(None, "--server", program).results["extra_data"]["seed"] for _ in range(2)]
+    assert drawn[0] != drawn[1]
+    assert set(drawn) <= set(SEEDS)
+
+
+def test_the_seed_follows_from_what_is_included_too(tmp_path):
+    source = submissions.submission(tmp_path, submissions.right())
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "answers.inc").write_text("1")
+    before = of_files(source)
+    (tmp_path / "more" / "answers.inc").write_text("2")
+    assert of_files(source) != before
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "index").write_text("3")
+    assert of_files(source) == of_files(source)
 
 
 # Faults that are not the student's
@@ -165,7 +197,7 @@ def test_faults_of_the_harness_are_not_judged(grade, tmp_path):
     assert outcome.results["score"] == 40
     assert outcome.results["extra_data"]["verdict"] == "not judged"
     assert "KeyError: 'oops'" in outcome.text
-    assert "crashed while running" in outcome.text
+    assert "the grader's own process was killed" in outcome.text
     log = tmp_path / "out" / "results.log"
     assert str(log) in outcome.text
     assert "KeyError" in log.read_text()

@@ -81,6 +81,7 @@ def test_variables_of_the_environment_mean_nothing(told):
         ("diff", "-m harness.skeleton diff 02"),
         ("lesson", "-m harness.skeleton lesson 02"),
         ("skeletons", "-m harness.skeleton write"),
+        ("mutants", "-m harness.mutants"),
         ("test", "-m pytest harness/selftest -n 2"),
     ],
 )

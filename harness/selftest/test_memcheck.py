@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import sys
 
 import pytest
 
 from harness import memcheck
 from harness.selftest import submissions
-from harness.selftest.test_grade import grade  # noqa: F401  the fixture
+from harness.selftest.test_grade import both, grade  # noqa: F401  the fixture
 
 needs_valgrind = pytest.mark.skipif(memcheck.missing(), reason="valgrind is not installed")
 
@@ -100,11 +101,85 @@ def test_a_right_server_is_clean(grade):  # noqa: F811
     assert (outcome.status, outcome.results["score"]) == (0, 100)
 
 
-def test_without_valgrind(grade, monkeypatch, tmp_path):  # noqa: F811
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    (tools / "gcc").symlink_to(shutil.which("gcc"))
-    monkeypatch.setenv("PATH", str(tools))
+# A claim that asks for valgrind, in an ordinary grade
+
+CLAIMS = '''
+from harness.plugin import claim
+
+@claim("01.1", points=50)
+def test_01_connects(server):
+    """A client can connect."""
+    server.connect()
+
+@claim("01.2", points=50, valgrind=True)
+def test_01_memory(server):
+    """Under valgrind: no fault."""
+    client = server.connect()
+    client.send_frame(b"hello")
+    client.expect_frame(b"hello")
+    client.close()
+'''
+
+
+def one_claim(tmp_path):
+    return submissions.claims(tmp_path / "claims", test_01_x=CLAIMS)
+
+
+@needs_valgrind
+@pytest.mark.parametrize(
+    "change, hint, said",
+    [
+        (submissions.LEAK, "memory-leak", "definitely lost"),
+        ("if (dup(fd) < 0) return;", "open-descriptor", "Open AF_INET socket"),
+        # what valgrind saw explains the crash that followed
+        ("*(volatile char *)(long)size = 1;", "memory-fault", "Invalid write of size 1"),
+    ],
+)
+def test_a_fault_fails_its_claim_in_every_grade(grade, tmp_path, change, hint, said):  # noqa: F811
+    outcome = grade(submissions.right(change), claims=one_claim(tmp_path))
+    assert outcome.verdicts()["test_01_memory"] == "failed"
+    assert outcome.results["tests"][1]["extra_data"]["hint"] == hint
+    assert said in outcome.text and "in serve (main.c:" in outcome.text
+
+
+@needs_valgrind
+def test_other_claims_do_not_run_under_valgrind(grade, tmp_path):  # noqa: F811
+    outcome = grade(submissions.right(), claims=one_claim(tmp_path))
+    assert (outcome.status, outcome.results["score"]) == (0, 100)
+    leaks = grade(submissions.right(submissions.LEAK), claims=both(tmp_path))
+    assert (leaks.status, leaks.results["score"]) == (0, 100)
+
+
+def test_a_foreign_server_is_not_run_under_valgrind(grade, tmp_path):  # noqa: F811
+    program = f"{sys.executable} -m harness.selftest.echo {{port}}"
+    outcome = grade(None, "--server", program, claims=one_claim(tmp_path))
+    assert outcome.verdicts() == {"test_01_connects": "passed"}
+
+
+@pytest.mark.parametrize("broken", [False, True], ids=["missing", "broken"])
+def test_a_claim_is_not_judged_without_valgrind(grade, tools, tmp_path, broken):  # noqa: F811
+    if broken:
+        (tools / "valgrind").write_text("#!/bin/sh\necho no such luck >&2\nexit 1\n")
+        (tools / "valgrind").chmod(0o755)
+    outcome = grade(submissions.right(), claims=one_claim(tmp_path))
+    assert outcome.status == 2
+    assert outcome.verdicts() == {"test_01_connects": "passed", "test_01_memory": "none"}
+    said = "on this machine: no such luck" if broken else "`make setup` installs it"
+    assert said in outcome.text
+
+
+@pytest.fixture
+def tools(tmp_path, monkeypatch):
+    """The only directory of programs: all there is in it is the compiler."""
+    directory = tmp_path / "tools"
+    directory.mkdir()
+    for name in ("gcc", "as", "ld", "sh"):
+        (directory / name).symlink_to(shutil.which(name))
+    monkeypatch.setenv("PATH", str(directory))
+    return directory
+
+
+def test_without_valgrind(grade, tools):  # noqa: F811
     outcome = grade(submissions.right(), "--memcheck")
     assert outcome.status == 2
     assert outcome.errors == "grade: valgrind is not installed; `make setup` installs it\n"

@@ -215,7 +215,8 @@ def test_a_wrapper_comes_before_the_program(tmp_path):
     subprocess.run(["cc", "-o", tmp_path / "server", source], check=True)
     log = tmp_path / "log"
     wrapper = ["valgrind", f"--log-file={log}"]
-    with ServerProcess().start([str(tmp_path / "server")], wrapper=wrapper) as server:
+    command = [str(tmp_path / "server")]
+    with ServerProcess().start(command, wrapper=wrapper, writable=[tmp_path]) as server:
         assert f"=={server.pid}==" in log.read_text()
         assert str(server.stop_gently(10)) == "killed by SIGTERM"
 

@@ -88,7 +88,7 @@ class Plan:
 
     groups: which calls. connection: of which connection, by order of acceptance from 0 (see
     Shim.connections), or ANY; a plan of waits says by it which connection SPURIOUS is about. skip:
-    so many calls pass first. seed: if not 0, every call gets a step drawn from `steps`, without end,
+    so many calls pass first. seed: if not 0, every call gets a step drawn from `steps`, for ever,
     and a piece is of 1 to `limit` bytes. at_least: calls for fewer bytes pass and do not count.
     Steps that cannot happen (EAGAIN on a blocking socket) are left out by the library.
     """

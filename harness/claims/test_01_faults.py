@@ -1,0 +1,62 @@
+"""Chapter 01, with the fault library in the server: what seldom happens, made to happen.
+
+A server that does not load the library passes: it is judged by the other claims.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from harness.cuts import every_cut
+from harness.cutting import try_alone, try_at_random, try_together
+from harness.faults import Party, single_faults
+from harness.plugin import claim
+from harness.shim import Group
+
+LONGEST_PIECES = (1, 2, 5, 20, 100, 1000, 5000)  # bytes
+
+# What a general hint means in a claim, see plugin.claim.
+LONG = dict.fromkeys(
+    ("silence", "stalled-reply", "replies-missing", "closed-early", "closed-in-reply")
+    + ("reset-early", "wrong-header", "wrong-body", "extra-bytes", "not-taken"),
+    "long-stream-lost",
+)
+
+
+# 01.3 read_full, 01.4 write_all: later chapters are cut with several frames, below
+
+
+@claim("01.3", points=2, chapters="01", native=True)
+def test_01_every_cut_on_the_way_in(launch, rng):
+    """A short frame comes back however it is cut when it arrives: in all 31 ways."""
+    try_alone(launch, every_cut([rng.randbytes(2)], Group.INPUT))
+
+
+@claim("01.4", points=2, chapters="01", native=True)
+def test_01_every_cut_on_the_way_out(launch, rng):
+    """A short frame comes back however the kernel cuts the reply: in all 31 ways."""
+    try_alone(launch, every_cut([rng.randbytes(2)], Group.OUTPUT))
+
+
+# 01.6 one client after the other
+
+
+@claim("01.6", points=2)
+def test_01_every_cut_of_several_frames(launch, rng):
+    """One to three frames come back however they are cut, on the way in and on the way out."""
+    streams = ([rng.randbytes(1)], [b"", rng.randbytes(2)], [b"", b"", rng.randbytes(1)])
+    ways = (Group.INPUT, Group.OUTPUT)
+    cuts = chain.from_iterable(every_cut(stream, way) for stream in streams for way in ways)
+    try_together(launch, cuts)
+
+
+@claim("01.6", points=2, hints=LONG)
+def test_01_random_cuts_of_long_streams(launch, rng):
+    """Long streams come back when they move in pieces of random size, both ways."""
+    try_at_random(launch, rng, LONGEST_PIECES)
+
+
+@claim("01.6", points=2, chapters="01")
+def test_01_single_faults(launch, run, rng):
+    """Whichever one of its calls fails, the server goes on, and the other clients are served."""
+    single_faults(launch, Party(rng).in_turn, allocations=bool(run.sources))

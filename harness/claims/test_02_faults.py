@@ -1,0 +1,15 @@
+"""Chapter 02, with the fault library in the server: see test_01_faults.py."""
+
+from __future__ import annotations
+
+from harness.faults import Party, single_faults
+from harness.plugin import claim
+
+
+# 02.5 any number of clients
+
+
+@claim("02.5", points=3)
+def test_02_single_faults(launch, run, rng):
+    """Whichever one of its calls fails, the server goes on, and the other clients are served."""
+    single_faults(launch, Party(rng).together, allocations=bool(run.sources))

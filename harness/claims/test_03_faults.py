@@ -1,0 +1,62 @@
+"""Chapter 03, with the fault library in the server: see test_01_faults.py."""
+
+from __future__ import annotations
+
+from harness import wire
+from harness.failure import Failure
+from harness.measure import eventually, until_read
+from harness.plugin import claim
+from harness.shim import Group, Plan, Step
+from harness.shim.layout import PASS, SPURIOUS
+from harness.talk import SMALL_WINDOW, echo
+
+BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
+
+
+# 03.4 dispatch
+
+
+@claim("03.4", points=2, hints=BLOCKED)
+def test_03_readiness_that_was_none(server, rng):
+    """A wait that reports a client ready to be read, when nothing is there, holds up nobody.
+
+    Linux may do that: see the section BUGS of select(2).
+    """
+    if server.shim is None:
+        return
+    quiet, live = server.connect("quiet"), server.connect("live")
+    for client in (quiet, live):
+        echo(client, rng.randbytes(5))
+    number = server.shim.connections() - 2
+    for _ in range(5):
+        server.shim.schedule(Plan(Group.WAIT, [PASS, Step(SPURIOUS)], connection=number))
+        for _ in range(3):
+            echo(live, rng.randbytes(5))
+    echo(quiet, rng.randbytes(5))
+
+
+# 03.5 closing
+
+
+@claim("03.5", points=2)
+def test_03_no_descriptor_is_closed_twice(server, rng):
+    """Whatever way a client leaves, its descriptor is closed only once."""
+    if server.shim is None:
+        return
+    base = server.process.descriptors().total
+    frame = wire.encode(rng.randbytes(100))
+    for leave in ("close", "reset", "half_close"):
+        guests = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(6)]
+        for guest, sent in zip(guests, (b"", frame[:2], frame[:50], frame, frame * 3)):
+            guest.send(sent)
+        guests[-1].send(wire.header(wire.MAX_FRAME + 1))
+        for guest in guests:
+            until_read(guest)
+            getattr(guest, leave)()
+        for guest in guests:
+            guest.close()
+    eventually(server, lambda: server.process.descriptors().total <= base)
+    echo(server.connect("last"), rng.randbytes(5))
+    if any(call.closed_twice for call in server.shim.record()):
+        text = "close() was called for a connection that was closed already"
+        raise Failure(text, hint="closed-twice")

@@ -1,0 +1,99 @@
+"""What the claims learn about a connection from the kernel."""
+
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from harness import measure, sockdiag
+from harness.arrivals import arrive_together
+from harness.conversation import Conversation
+from harness.failure import Failure
+from harness.patience import Patience
+
+
+class Server:
+    """A listening socket, as far as arrive_together() looks at a server."""
+
+    patience = Patience(((0, 1.5),))
+
+    def __init__(self, backlog: int) -> None:
+        self.conversation = Conversation()
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=backlog)
+        self.address = self.socket.getsockname()
+
+
+@pytest.fixture
+def pair():
+    """A client and the server's end of its connection."""
+    with Server(1).socket as listener:
+        with socket.create_connection(listener.getsockname()) as client:
+            accepted, _ = listener.accept()
+            with accepted:
+                yield client, accepted
+
+
+def by_tables(client: socket.socket):
+    return measure._unread_in_tables(client.getpeername()[1], client.getsockname()[1])
+
+
+def test_unread_bytes(pair):
+    client, server = pair
+    for sent, read, left in ((b"hello", 0, 5), (b"", 3, 2), (b"", 2, 0)):
+        client.sendall(sent)
+        server.recv(read)
+        assert measure.unread_bytes(client) == by_tables(client) == left
+
+
+def test_unread_bytes_where_the_kernel_does_not_answer(pair, monkeypatch):
+    def unavailable(here, there):
+        raise sockdiag.Unavailable("not here")
+
+    monkeypatch.setattr(sockdiag, "queues", unavailable)
+    pair[0].sendall(b"abc")
+    assert measure.unread_bytes(pair[0]) == 3
+
+
+def test_unread_bytes_of_one_that_was_never_accepted():
+    with Server(5).socket as listener:
+        with socket.create_connection(listener.getsockname()) as client:
+            client.sendall(b"hello")
+            assert measure.unread_bytes(client) == 5
+
+
+def test_nothing_is_unread_when_the_other_end_is_gone(pair):
+    client, server = pair
+    server.close()
+    assert not measure.unread_bytes(client)
+    assert sockdiag.queues(("127.0.0.1", 1), client.getsockname()) is None
+
+
+def test_a_long_backlog_takes_everybody():
+    server = Server(300)
+    with server.socket:
+        arrive_together(server, 200)
+
+
+@pytest.mark.parametrize("backlog", [0, 5])
+def test_a_short_backlog_is_told(backlog):
+    server = Server(backlog)
+    with server.socket, pytest.raises(Failure, match=f"^{backlog + 1} of 200 clients") as found:
+        arrive_together(server, 200)
+    assert found.value.hint == "backlog-too-short"
+    assert server.conversation.steps[0].failed
+
+
+def test_nobody_listens():
+    server = Server(5)
+    server.socket.close()
+    with pytest.raises(Failure, match="^0 of 200 clients .* refused") as found:
+        arrive_together(server, 200)
+    assert found.value.hint == "connect-refused"
+
+
+def test_a_short_wait_ends_in_time():
+    start = time.monotonic()
+    assert not measure.wait_until(lambda: False, 0.05)
+    assert 0.05 <= time.monotonic() - start < 5
