@@ -27,7 +27,7 @@ def missing() -> bool:
 
 
 def unusable() -> str:
-    """Why no program at all runs under valgrind here, "" if one does. Takes a moment to find out."""
+    """Why no program at all runs under valgrind here, "" if one does. Takes a moment."""
     if missing():
         return MISSING
     try:

@@ -71,8 +71,8 @@ class ServerProcess:
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
         with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
         string, cut as a shell cuts it (but no shell runs). `nofile`: descriptors that each process
-        may open. `preload`: the shim and what goes with it. `wrapper` comes before argv: valgrind and its options.
-        `writable`: directories that it may write to, beside its own.
+        may open. `preload`: the shim and what goes with it. `wrapper` comes before argv: valgrind
+        and its options. `writable`: directories that it may write to, beside its own.
         Raises Failure when the server does not come up, NotJudged when that could not be tried.
         The calling thread has to outlive the server, which is killed when it ends.
         """

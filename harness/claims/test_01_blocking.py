@@ -399,7 +399,7 @@ def _stops(server, number: signal.Signals) -> None:
 
 @claim("01.6", points=2, chapters="01", valgrind=True, hints=NEXT)
 def test_01_memory(server, rng):
-    """Under valgrind: it uses no memory but its own, frees all of it, and closes every descriptor."""
+    """Under valgrind: it uses no memory but its own, frees all of it and closes all descriptors."""
     frame = wire.encode(rng.randbytes(300))
     _next_is_served(server, rng)
     for sent, leave in (

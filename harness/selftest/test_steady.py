@@ -25,7 +25,8 @@ def start(tmp_path):
     def run(source, *options):
         submission = submissions.submission(tmp_path / "submission", source)
         claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_01)
-        words = ["--dir", str(submission), "--claims", str(claims), "--kept", str(tmp_path / "kept")]
+        words = ["--dir", str(submission), "--claims", str(claims)]
+        words += ["--kept", str(tmp_path / "kept")]
         return subprocess.Popen(
             [*STEADY, "--chapter", "01", *words, *options],
             cwd=ROOT,
@@ -81,7 +82,8 @@ def test_a_signal_ends_it_with_a_summary(start, number):
 
 
 def test_the_busy_processes_end_with_their_parent():
-    code = "import os; from harness.steady import busy_cores; busy_cores(2).__enter__(); os._exit(0)"
+    code = "import os; from harness.steady import busy_cores\n"
+    code += "busy_cores(2).__enter__(); os._exit(0)"
     parent = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, timeout=60
     )
