@@ -96,7 +96,7 @@ clean:
 	find harness -name __pycache__ -prune -exec rm -rf {} +
 
 SOURCES = $(wildcard solutions/*/*.[ch])
-HARNESS_C = $(wildcard harness/*/*.[ch])
+HARNESS_C = $(wildcard harness/*/*.[ch] harness/*/*/*.[ch] harness/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 

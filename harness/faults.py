@@ -237,10 +237,10 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
     try:
         guests = scenario(server)
-        fired = server.shim.fired()
+        fired, hit = server.shim.fired(), server.shim.hit() - first
         server.shim.schedule()
         if fault.fatal and fired:
-            guests = _others(server, guests, first)
+            guests = _others(guests, hit)
         for guest in guests:
             if guest.dropped:
                 raise guest.dropped
@@ -252,12 +252,11 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     return bool(fired)
 
 
-def _others(server, guests: list[Guest], first: int) -> list[Guest]:
-    """The guests that the last fault was none of the business of.
+def _others(guests: list[Guest], hit: int) -> list[Guest]:
+    """The guests that a fault of the connection `hit` was none of the business of.
 
     One that had to do with no connection in particular (no memory) may have cost one guest.
     """
-    hit = [entry.connection for entry in server.shim.record() if entry.fault][-1] - first
     if 0 <= hit < len(guests):
         return [guest for place, guest in enumerate(guests) if place != hit]
     dropped = [guest for guest in guests if guest.dropped]

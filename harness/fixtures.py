@@ -115,10 +115,12 @@ class Stage:
         nofile: int = DESCRIPTORS,
         shim: bool = True,
         allocations: bool = False,
+        environment: dict[str, str] | None = None,
     ) -> Server:
         """Starts a server and waits until it listens.
 
         `nofile`: descriptors that it may open. `allocations`: they can be made to fail.
+        `environment`: variables that it gets.
         """
         __tracebackhide__ = True
         if self.run.port is not None:
@@ -135,6 +137,7 @@ class Stage:
                 preload=self._libraries(allocations) if shim else (),
                 wrapper=memcheck.wrapper(server.logs) if server.logs else [],
                 writable=[server.logs] if server.logs else [],
+                environment=environment,
                 patience=self.patience,
             )
         except Failure:

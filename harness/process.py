@@ -8,7 +8,7 @@ import signal
 import tempfile
 import threading
 from pathlib import Path
-from typing import Optional, Sequence, Union
+from typing import Dict, Optional, Sequence, Union
 
 from harness import proc, readiness, shim, spawn, tidy, watch
 from harness.failure import Failure
@@ -35,6 +35,7 @@ class ServerProcess:
     def __init__(self) -> None:
         self.news = threading.Event()  # set when something was printed or the server ended
         self._home: Optional[Path] = None
+        self._environment: Dict[str, str] = {}
         self._reset()
 
     def _reset(self) -> None:
@@ -64,6 +65,7 @@ class ServerProcess:
         preload: Sequence[Path] = (),
         wrapper: Sequence[str] = (),
         writable: Sequence[Path] = (),
+        environment: Optional[Dict[str, str]] = None,
         patience: Patience = PATIENCE,
     ) -> "ServerProcess":
         """Starts the server and returns it when it can be connected to.
@@ -73,11 +75,13 @@ class ServerProcess:
         string, cut as a shell cuts it (but no shell runs). `nofile`: descriptors that each process
         may open. `preload`: the shim and what goes with it. `wrapper` comes before argv: valgrind
         and its options. `writable`: directories that it may write to, beside its own.
+        `environment`: variables that it gets, beside ours.
         Raises Failure when the server does not come up, NotJudged when that could not be tried.
         The calling thread has to outlive the server, which is killed when it ends.
         """
         __tracebackhide__ = True
         command = spawn.Command(argv, tuple(wrapper), nofile, tuple(preload), tuple(writable))
+        self._environment = environment or {}
         if mode == "stdout":
             return self._start(command, None, patience)
         if port is not None:
@@ -131,7 +135,7 @@ class ServerProcess:
         mark = new_mark()
         scratch = home / "scratch"
         scratch.mkdir()
-        environment = {**os.environ, MARK: mark, "TMPDIR": str(scratch)}
+        environment = {**os.environ, **self._environment, MARK: mark, "TMPDIR": str(scratch)}
         if command.preload:
             self._shim = Shim(home / "shim")
             environment.update(shim.environment(command.preload, self._shim.path))

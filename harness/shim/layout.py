@@ -12,7 +12,7 @@ from typing import NamedTuple, Optional, Sequence
 from harness.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 2
+VERSION = 3
 PLANS_MAX = 64
 STEPS_MAX = 64
 RECORD_ENTRIES = 8192  # then the oldest are overwritten
@@ -28,8 +28,8 @@ FUNCTIONS = """
 
 # magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans
 _HEAD = struct.Struct("=IIQQQQIIII")
-_PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQII")  # see struct plan; a limit is below 2^31
-_FIRED = struct.Struct("=QQII")  # its last four fields
+_PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
+_STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
 _GENERATION_AT = _HEAD.size - 8
 _RECORDED_AT = _HEAD.size - 12
@@ -106,7 +106,7 @@ class Plan:
         numbers = [number for step in self.steps for number in step]
         numbers += [0] * (2 * STEPS_MAX - len(numbers))
         head = (self.groups, self.connection, self.skip, len(self.steps), self.seed, self.at_least)
-        return _PLAN.pack(*head, *numbers, 0, 0, 0, 0)
+        return _PLAN.pack(*head, *numbers, 0, 0, 0, 0, -1, 0)
 
 
 class Entry(NamedTuple):
@@ -139,7 +139,6 @@ class Shim:
             file.truncate(SIZE)
             self._map = mmap.mmap(file.fileno(), SIZE)
         _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 8)
-        self._plans = 0
 
     def _head(self) -> "tuple[int, ...]":
         """Raises NotJudged when the server has spoilt the file."""
@@ -165,14 +164,20 @@ class Shim:
         for place, plan in enumerate(plans):
             start = _PLANS_AT + place * _PLAN.size
             self._map[start : start + _PLAN.size] = plan.packed()
-        self._plans = len(plans)
         new = (generation | 1) + 1 & 0xFFFFFFFF
         struct.pack_into("=II", self._map, _GENERATION_AT, new, len(plans))
 
     def fired(self, place: int = 0) -> int:
         """How many calls the plan at this place of the schedule has changed."""
+        return self._state(place)[1]
+
+    def hit(self, place: int = 0) -> int:
+        """The connection of the last call that this plan has changed, -1 if it was of none."""
+        return self._state(place)[4]
+
+    def _state(self, place: int) -> "tuple[int, ...]":
         end = _PLANS_AT + (place + 1) * _PLAN.size
-        return _FIRED.unpack_from(self._map, end - _FIRED.size)[1]
+        return _STATE.unpack_from(self._map, end - _STATE.size)
 
     def record(self) -> "list[Entry]":
         """The last calls that have returned, at most RECORD_ENTRIES, in the order they did."""

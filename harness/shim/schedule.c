@@ -47,8 +47,9 @@ static bool impossible(const struct step *step, const struct turn *turn)
     return step->error == EAGAIN && sockets_blocking(turn->fd, turn->flags);
 }
 
-static void fire(struct plan *plan)
+static void fire(struct plan *plan, const struct turn *turn)
 {
+    plan->hit = turn->connection;
     atomic_fetch_add_explicit(&plan->fired, 1, memory_order_relaxed);
 }
 
@@ -57,7 +58,7 @@ static void limit(struct turn *turn, struct plan *plan, uint64_t bytes)
     if (bytes >= turn->asked)
         return;
     turn->size = (size_t)bytes;
-    fire(plan);
+    fire(plan, turn);
 }
 
 /* The step that was drawn for the n-th call. */
@@ -69,7 +70,7 @@ static void apply_drawn(struct turn *turn, struct plan *plan, uint64_t n)
         return;
     if (step->error != 0) {
         turn->error = step->error;
-        fire(plan);
+        fire(plan, turn);
     } else if (step->limit != 0) {
         limit(turn, plan, 1 + (chance >> 32) % step->limit);
     }
@@ -96,7 +97,7 @@ static void apply_next(struct turn *turn, struct plan *plan)
     turn->error = step->error;
     if (turn->group == WAIT)
         turn->connection = plan->connection;
-    fire(plan);
+    fire(plan, turn);
 }
 
 void schedule_apply(struct turn *turn)

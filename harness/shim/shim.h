@@ -28,7 +28,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        2u
+#define VERSION        3u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* then the oldest are overwritten */
@@ -88,7 +88,7 @@ struct step {
 
 /* What happens to some of the calls, one step after the other. Only calls that could get something
  * done count: not the read() of a non-blocking socket that has nothing to read. The server writes
- * the last four fields, the harness the others. */
+ * what is _Atomic, the harness the rest. */
 struct plan {
     uint32_t groups;    /* of enum group; 0: the plan is not in use */
     int32_t connection; /* as numbered by accept(), from 0; ANY */
@@ -101,6 +101,8 @@ struct plan {
     _Atomic uint64_t fired; /* so many have been changed */
     _Atomic uint32_t at;    /* the step that comes next */
     _Atomic uint32_t moved; /* bytes of its limit that have been moved */
+    _Atomic int32_t hit;    /* connection of the last call that has been changed */
+    int32_t unused;
 };
 
 #define ANY (-1)
