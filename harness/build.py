@@ -171,6 +171,11 @@ def _end_group(process: subprocess.Popen) -> None:
     except ProcessLookupError:
         pass
     process.wait()
+    try:
+        while os.waitpid(-process.pid, 0):  # its children, where orphans become ours
+            pass
+    except ChildProcessError:
+        pass
 
 
 def main() -> int:

@@ -109,6 +109,12 @@ class Client:
         with self._step(f"waits for {_frames(replies.count)}"):
             self._open().expect(replies)
 
+    def expect_part(self, replies: Replies, limit: int) -> None:
+        """The next bytes of `replies`, as they come: at least 1 and at most `limit`."""
+        __tracebackhide__ = True
+        with self._step(f"reads up to {limit:,} bytes of its reply"):
+            self._open().expect_part(replies, limit)
+
     def exchange(self, data: bytes, bodies: Iterable[bytes]) -> None:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
         __tracebackhide__ = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -13,6 +13,7 @@ from harness.shim import Group, Plan, Step, fail, piece
 from harness.shim.layout import STEPS_MAX
 
 MOST_NAMED = 3  # more cuts than this are told by the sizes of the pieces
+MOST_DISTURBED = 3  # more cuts than this are tried without disturbance only
 BETWEEN = (errno.EAGAIN, errno.EINTR)  # what calls meet between two pieces
 
 
@@ -79,9 +80,9 @@ class Cut:
 
 
 def every_cut(bodies: Sequence[bytes], way: Group) -> Iterator[Cut]:
-    """All ways to cut these frames, fewest cuts first; each without and with disturbance.
+    """All ways to cut these frames, fewest cuts first; with few cuts, each with disturbance too.
 
-    A stream of n bytes has 2^(n-1) - 1 of them.
+    A stream of n bytes can be cut in 2^(n-1) - 1 ways.
     """
     bodies = tuple(bodies)
     size = sum(wire.HEADER + len(body) for body in bodies)
@@ -90,7 +91,15 @@ def every_cut(bodies: Sequence[bytes], way: Group) -> Iterator[Cut]:
     for count in range(1, size):
         for at in combinations(range(1, size), count):
             yield Cut(bodies, at, way)
-            yield Cut(bodies, at, way, disturbed=True)
+            if count <= MOST_DISTURBED:
+                yield Cut(bodies, at, way, disturbed=True)
+
+
+def of_several(streams: Iterable[Sequence[bytes]]) -> list[Cut]:
+    """All ways to cut these streams, in both directions, those with the fewest cuts first."""
+    ways = (Group.INPUT, Group.OUTPUT)
+    cuts = [cut for stream in streams for way in ways for cut in every_cut(stream, way)]
+    return sorted(cuts, key=lambda cut: len(cut.at))
 
 
 def random_plan(way: Group, rng: random.Random, connection: int, most: int) -> Plan:

@@ -10,10 +10,12 @@ from itertools import islice
 from harness import wire
 from harness.cuts import Cut, random_plan
 from harness.failure import Failure
+from harness.patience import Deadline
 from harness.shim import Group
-from harness.shim.layout import PLANS_MAX
 
 MOST = 1 << 16  # bytes asked of one recv
+BATCH = 48  # clients at a time; how many more a server can have is another claim's matter
+SECONDS = 8  # that many cuts may take together: enough for all, unless the server is slow
 FRAMES = 12  # in a long stream
 PIECES_A_FRAME = 40  # twice the average
 
@@ -54,13 +56,17 @@ def try_together(launch: Callable, cuts: Iterable[Cut]) -> None:
     """All cuts on one server, many clients at a time: each sends, half-closes, and reads all.
 
     A server that serves one after the other may do so. The first cut that failed is tried again on
-    a server of its own, so that a failure shows it alone. Does nothing without the library.
+    a server of its own, so that a failure shows it alone. Of a server that is slow what does not
+    fit into SECONDS is not asked. Does nothing without the library.
     """
     __tracebackhide__ = True
     server = launch()
     if server.shim is None:
         return
-    for batch in _batches(cuts, PLANS_MAX):
+    deadline = Deadline(SECONDS)
+    for batch in _batches(cuts, BATCH):
+        if not deadline.left():
+            return
         wrong = _failing(server, batch)
         for cut in wrong:
             again = launch()
@@ -104,14 +110,15 @@ def _asked(server, stream: bytes) -> socket.socket:
     return client
 
 
-def _answer(server, client: socket.socket) -> bytes:
-    """All that comes until the server closes; less, if it does not."""
+def _answer(server, client: socket.socket) -> bytes | None:
+    """All that comes until the server closes; None if it does not."""
     answer = b""
     try:
         while data := client.recv(MOST):
             answer += data
     except socket.timeout:
         server.patience.expired()
+        return None
     except OSError:
         pass
     return answer

@@ -108,6 +108,7 @@ class Stage:
         self.servers: list[Server] = []
         self.body_passed = False
         self._ending: tuple[str, str] | None = None
+        self._surprised = False  # when it was cleared
 
     def launch(
         self,
@@ -141,7 +142,7 @@ class Stage:
                 patience=self.patience,
             )
         except Failure:
-            problem = memcheck.unusable() if self.valgrind else ""
+            problem = memcheck.unusable(self.run.argv[0]) if self.valgrind else ""
             if problem:
                 raise NotJudged(problem) from None
             raise
@@ -156,7 +157,8 @@ class Stage:
     def _libraries(self, allocations: bool) -> list[Path]:
         if not self.run.preload:
             return []
-        return [Path(self.run.preload), *([alloc_library()] if allocations else [])]
+        failing = allocations and not memcheck.sanitized(self.run.argv[0])
+        return [Path(self.run.preload), *([alloc_library()] if failing else [])]
 
     def _free_the_port(self) -> None:
         """Where the port is fixed there is one server at a time: the one before is over."""
@@ -173,9 +175,9 @@ class Stage:
         return self._ending or ("", "")
 
     def surprised(self) -> bool:
-        """The last server has ended, and no test had told it to."""
-        if not self.servers:
-            return False
+        """The last server has ended, and no test had told it to: before it was destroyed."""
+        if self._ending is not None or not self.servers:
+            return self._surprised
         process = self.servers[-1].process
         return not process.alive() and not process.ended_by_test
 
@@ -201,6 +203,7 @@ class Stage:
 
     def clear(self) -> None:
         """Ends everything, whatever happened."""
+        self._surprised = self.surprised()
         self._ending = self.ending()
         for server in self.servers:
             for client in server.clients:

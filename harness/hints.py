@@ -176,7 +176,8 @@ HINTS = {
     # Of the claims: how the server starts and ends
     "wrong-address": Hint(
         "The address and port come from the command line, and bind() gives them to the socket. A "
-        "socket that is never bound gets a port that the kernel picks.",
+        "socket that is never bound gets a port that the kernel picks; one that is bound to 0.0.0.0 "
+        "can be reached from everywhere.",
         _STARTING,
     ),
     "port-still-in-use": Hint(
@@ -195,6 +196,16 @@ HINTS = {
         "status 1. Does the return value of every call that can fail reach the caller?",
         _STARTING,
     ),
+    "not-verbose": Hint(
+        "With -v the server says something of each frame on stderr. Does it know the option, and is "
+        "what it says written at once? stderr has no buffer, unless you give it one.",
+        _STARTING,
+    ),
+    "stdout-is-taken": Hint(
+        "stdout has the line `listening on ADDR:PORT` and nothing more. The log goes to stderr: "
+        "fprintf(stderr, ...), not printf().",
+        _STARTING,
+    ),
     "wrong-exit": Hint(
         "SIGTERM and SIGINT are an orderly end: status 0. A handler that sets a flag, and a loop "
         "that looks at it; a call that was interrupted is no error then.",
@@ -209,12 +220,24 @@ HINTS = {
     ),
     "one-read-one-message": Hint(
         "One read() was taken for one message. A read() returns what has arrived so far, which can "
-        "be one byte of the header: call it again until all of it is there.",
+        "be one byte of the header: call it again, for what is missing, until all of it is there.",
         _WRONG,
     ),
     "length-byte-lost": Hint(
         "All four bytes of the header count, the lowest first: b0 + b1*2^8 + b2*2^16 + b3*2^24. "
-        "Widen each byte to 32 bits before you shift it.",
+        "Widen each byte to 32 bits, unsigned, before you shift it. The length counts the body "
+        "alone, and not the header.",
+        _WRONG,
+    ),
+    "large-frame-refused": Hint(
+        "Does the log say that a frame is too long? N counts the body alone, N = 33,554,432 is "
+        "allowed, and a buffer for it has 4 bytes more. If it does not: a read() that returned less "
+        "than asked for is not the end.",
+        _CLOSED,
+    ),
+    "body-is-not-text": Hint(
+        "A body is bytes and no text: 0 does not end it, and 10 and 13 are not the ends of lines. "
+        "Use its length, and no function for strings.",
         _WRONG,
     ),
     "length-not-refused": Hint(
@@ -243,8 +266,9 @@ HINTS = {
         _SILENCE,
     ),
     "replies-lost-at-eof": Hint(
-        "Replies were lost at a half-close. The end of the input says that nothing more will be "
-        "asked; what was asked before is still owed, and closing comes after that.",
+        "Replies that were owed are lost. The end of the input, or a frame too long, says that "
+        "nothing more will be asked; what was asked before is still to be sent, and closing comes "
+        "after that.",
         _CLOSED,
     ),
     "server-stopped-accepting": Hint(
@@ -272,6 +296,17 @@ HINTS = {
         "Descriptor numbers are used again at once. What belongs to a connection (buffer, state, "
         "offset) has to be made anew for each, and freed with it.",
         _WRONG,
+    ),
+    "state-shared": Hint(
+        "Two clients got into each other's way. Buffer, state and offset belong to one connection: "
+        "look for what is static or global, and for what all of them point to.",
+        _WRONG,
+    ),
+    "closed-in-the-turn": Hint(
+        "A client came as another left, and lost its connection. A descriptor that is closed within "
+        "a turn is given to a new client at once, and what was left to be done for the old one (an "
+        "event, a second close) hits the new one: close after dispatch, once.",
+        _CLOSED,
     ),
     "descriptor-leak": Hint(
         "Connections are over and their descriptors still open. Each one accepted has to be "

@@ -6,15 +6,20 @@ none of them fails a server.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
+import struct
+import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import sockdiag
+from harness import proc, sockdiag
 
 LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
+ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
+SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
@@ -39,16 +44,40 @@ def eventually(server, condition: Callable[[], bool]) -> bool:
 
 def unread_bytes(client) -> int | None:
     """How many bytes of this client wait in the server's socket; None when that is closed."""
-    with socket.socket(fileno=os.dup(client.fileno())) as ours:
-        try:
-            here, there = ours.getsockname(), ours.getpeername()
-        except OSError:  # reset by the server
-            return None
+    ends = _ends(client)
+    if ends is None:
+        return None
+    here, there = ends
     try:
         found = sockdiag.queues(there, here)
     except sockdiag.Unavailable:
         return _unread_in_tables(there[1], here[1])
     return found.unread if found else None
+
+
+def bytes_within(client, sent: int) -> int | None:
+    """Of `sent` bytes, all read by an echo server, how many are neither with the kernel nor back.
+
+    So many are in the server itself, if the client has read none. None: the kernel does not tell.
+    """
+    ends = _ends(client)
+    if ends is None:
+        return None
+    try:
+        found = sockdiag.queues(*reversed(ends))
+    except sockdiag.Unavailable:
+        return None
+    arrived = struct.unpack("i", fcntl.ioctl(client.fileno(), termios.FIONREAD, bytes(4)))[0]
+    return sent - found.unread - found.unsent - arrived if found else None
+
+
+def _ends(client) -> tuple | None:
+    """The client's address and the server's; None when the server has reset the connection."""
+    with socket.socket(fileno=os.dup(client.fileno())) as ours:
+        try:
+            return ours.getsockname(), ours.getpeername()
+        except OSError:
+            return None
 
 
 def _unread_in_tables(local: int, remote: int) -> int | None:
@@ -76,10 +105,21 @@ def until_read(client, seconds: float = 0.3) -> bool:
     return wait_until(lambda: not unread_bytes(client), seconds)
 
 
-def until_asleep(server, seconds: float = 0.5) -> bool:
-    """Waits until the server's main thread waits for something. Whether it does."""
-    stat = Path(f"/proc/{server.process.pid}/stat")
-    return wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "S", seconds)
+def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
+    """Waits until the server's main thread waits for something. Whether it does.
+
+    That may take a while where others want the processor too. One that spins, or has ended, never
+    does: a server that spins is told by the CPU time that it uses meanwhile.
+    """
+    pid = server.process.pid
+    spun = proc.cpu_seconds(pid) + SPUN_SECONDS
+
+    def state() -> str:
+        itself = proc.read_process(pid)
+        return itself.state if itself else "X"
+
+    wait_until(lambda: state() in "SZX" or proc.cpu_seconds(pid) > spun, seconds)
+    return state() == "S"
 
 
 def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 4) -> float:

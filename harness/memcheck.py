@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from harness.patience import Deadline, Patience
 MISSING = "valgrind is not installed; `make setup` installs it"
 PROBE_SECONDS = 20
 SHOWN_LINES = 12
+SANITIZER = b"__asan_init"  # a function that such a program calls
 PREFIX = re.compile(r"^==\d+== ?", re.M)
 FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
 PLACE = re.compile(r"\(([^():]+):\d+\)$")
@@ -26,10 +28,17 @@ def missing() -> bool:
     return shutil.which("valgrind") is None
 
 
-def unusable() -> str:
-    """Why no program at all runs under valgrind here, "" if one does. Takes a moment."""
+def sanitized(program: str) -> bool:
+    """Whether it was built with AddressSanitizer, which has a malloc() of its own."""
+    return os.path.exists(program) and SANITIZER in Path(program).read_bytes()
+
+
+def unusable(program: str) -> str:
+    """Why this program, or any, does not run under valgrind here; "" if it should."""
     if missing():
         return MISSING
+    if sanitized(program):
+        return "a program built with AddressSanitizer does not run under valgrind"
     try:
         probe = subprocess.run(
             ["valgrind", "true"], capture_output=True, text=True, timeout=PROBE_SECONDS

@@ -24,7 +24,7 @@ class Claim:
     """One graded test. `points` are those within its own chapter, `number` is the TODO ("01.3").
 
     `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
-    `native`: about CPU or memory, which valgrind distorts.
+    `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
     """
 
     chapter: str
@@ -37,6 +37,7 @@ class Claim:
     last: str
     cli: bool
     native: bool
+    valgrind: bool
 
     @property
     def todo(self) -> int:
@@ -102,7 +103,7 @@ class Grade:
 
 
 def load(directory: Path = CLAIMS) -> list[Claim]:
-    """All claims of test_NN_*.py in `directory`, by chapter, then as they stand in their file.
+    """All claims of test_NN_*.py in `directory`, by TODO, then as they stand in their files.
 
     Raises ClaimsBroken.
     """
@@ -110,6 +111,7 @@ def load(directory: Path = CLAIMS) -> list[Claim]:
     for chapter in course.CHAPTERS:
         for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
             claims += _load_file(file, chapter.number)
+    claims.sort(key=lambda claim: (claim.chapter, claim.todo))
     names = [claim.name for claim in claims]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
@@ -145,6 +147,7 @@ def _claim(function, file: Path, chapter: str) -> Claim:
         last=last or first,
         cli=marked["cli"],
         native=marked["native"],
+        valgrind=marked["valgrind"],
     )
 
 

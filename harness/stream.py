@@ -107,8 +107,13 @@ class Stream:
         """Reads until all the replies are there; the first thing that is wrong is raised."""
         __tracebackhide__ = True
         while replies.missing:
-            seconds = self._patience.seconds
-            self._accept(replies, self.receive(replies.missing, seconds), seconds)
+            self.expect_part(replies, replies.missing)
+
+    def expect_part(self, replies: Replies, limit: int) -> None:
+        """Reads 1 to `limit` bytes of the replies, of which some must be missing."""
+        __tracebackhide__ = True
+        seconds = self._patience.seconds
+        self._accept(replies, self.receive(min(limit, replies.missing), seconds), seconds)
 
     def exchange(self, data: bytes, replies: Replies) -> None:
         """Sends and expects at once. A byte in either direction is progress."""

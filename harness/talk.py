@@ -9,11 +9,13 @@ from collections.abc import Iterable, Sequence
 from harness import wire
 from harness.client import Client
 from harness.measure import until_asleep, until_read
+from harness.replies import Replies
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 MIB = 1 << 20
 SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
 GUEST_BYTES = 4 << 10
+PIECE = 64 << 10  # bytes, of a large frame that takes turns with another
 
 
 def words(rng: random.Random, size: int) -> bytes:
@@ -49,11 +51,35 @@ def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
         until_read(client)
 
 
+def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
+    """Each client sends a frame: a piece of one, a piece of the next, and so on."""
+    __tracebackhide__ = True
+    frames = [wire.encode(body) for body in bodies]
+    for start in range(0, max(map(len, frames)), PIECE):
+        for client, frame in zip(clients, frames):
+            if start < len(frame):
+                client.send(frame[start : start + PIECE])
+
+
+def read_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
+    """Each client expects a frame with its body, and reads it in pieces beside the others."""
+    __tracebackhide__ = True
+    due = [Replies([body]) for body in bodies]
+    while any(replies.missing for replies in due):
+        for client, replies in zip(clients, due):
+            if replies.missing:
+                client.expect_part(replies, PIECE)
+
+
 def interrupt(server) -> None:
-    """Interrupts the call that the server waits in, if it can be done without killing it."""
+    """Interrupts the call that the server waits in, if it can be done without killing it.
+
+    Returns when the server waits again: what came earlier would end the wait in place of the signal.
+    """
     until_asleep(server)
     if server.process.calls() is not None:  # the library with a handler for it is in the server
         server.process.signal(signal.SIGUSR1)
+        until_asleep(server)
 
 
 def come_and_go(server, rng: random.Random, count: int) -> None:

@@ -11,15 +11,22 @@ import socket
 
 from harness import wire
 from harness.arrivals import arrive_together
-from harness.failure import Failure
-from harness.measure import until_asleep, until_read, wait_until
+from harness.failure import Failure, printable
+from harness.measure import eventually, until_asleep, until_read, wait_until
 from harness.plugin import claim
 from harness.process import ServerProcess
 from harness.talk import MIB, SMALL_WINDOW, echo, interrupt, ping, send_in_pieces, words
 
+LISTENING = b"listening on "  # begins the one line on stdout
+
 # What a general hint means in a claim, see plugin.claim.
 NO_REUSE = {"died-at-start": "port-still-in-use"}
-LENGTH = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), "length-byte-lost")
+LENGTH = dict.fromkeys(
+    ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early")
+    + ("wrong-header", "wrong-body", "extra-bytes"),
+    "length-byte-lost",
+)
+NOT_TEXT = dict.fromkeys(("stalled-reply", "wrong-body"), "body-is-not-text")
 TOO_LONG = dict.fromkeys(("not-closed", "extra-bytes"), "length-not-refused")
 PIECES = {
     **dict.fromkeys(("silence", "stalled-reply", "not-taken"), "waits-for-more"),
@@ -28,6 +35,7 @@ PIECES = {
         "one-read-one-message",
     ),
 }
+LARGE = {**PIECES, **dict.fromkeys(("closed-early", "reset-early"), "large-frame-refused")}
 PARTIAL = {"extra-bytes": "partial-frame-answered"}
 SHORT_WRITE = dict.fromkeys(
     ("stalled-reply", "closed-early", "closed-in-reply", "wrong-body"), "short-write"
@@ -38,6 +46,8 @@ HALF_CLOSE = dict.fromkeys(
     ("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"
 )
 INTERRUPTED = dict.fromkeys(("ended-early", "closed-early", "reset-early"), "ended-by-a-signal")
+READ_INTERRUPTED = {**PIECES, **INTERRUPTED}
+VERBOSE = dict.fromkeys(("died-at-start", "not-listening"), "not-verbose")
 NEXT = dict.fromkeys(("silence", "connect-stuck", "connect-refused"), "server-stopped-accepting")
 
 
@@ -53,14 +63,26 @@ def free_port() -> int:
 
 @claim("01.1", points=3, cli=True)
 def test_01_listens_where_told(launch):
-    """It listens on the address and port it was given, and says so."""
+    """It listens on the address and port it was given, or on 127.0.0.1, and says so."""
     port = free_port()
-    address = launch(("-a", "127.0.0.1", "-p", str(port))).address
-    if address != ("127.0.0.1", port):
-        raise Failure(
-            f"it was told to listen on 127.0.0.1:{port} and listens on {address[0]}:{address[1]}",
-            hint="wrong-address",
-        )
+    _listens_only_on("127.0.0.1", launch(("-a", "127.0.0.1", "-p", str(port))), port)
+    _listens_only_on("127.0.0.1", launch())
+    _listens_only_on("127.0.0.2", launch(("-a", "127.0.0.2")))
+
+
+def _listens_only_on(address: str, server, port: int | None = None) -> None:
+    said, number = server.address
+    told = f"it was to listen on {address}" + (f":{port}" if port else "")
+    if said != address or port not in (None, number):
+        raise Failure(f"{told} and listens on {said}:{number}", hint="wrong-address")
+    other = "127.0.0.3"  # of this machine too, as is all of 127.0.0.0/8
+    server.conversation.note("a stranger", f"tries to connect to {other}:{number}")
+    try:
+        socket.create_connection((other, number), server.patience.seconds).close()
+    except OSError:
+        return
+    text = f"{told}, and takes connections to {other}:{number} too"
+    raise Failure(text, hint="wrong-address")
 
 
 @claim("01.1", points=3, cli=True, hints=NO_REUSE)
@@ -128,7 +150,7 @@ def test_01_length_uses_all_four_bytes(launch, rng):
         echo(launch().connect(), rng.randbytes(size))
 
 
-@claim("01.2", points=3)
+@claim("01.2", points=3, hints=NOT_TEXT)
 def test_01_every_byte_value(server, rng):
     """A body of all 256 byte values comes back unchanged: 0 and 10 are bytes like any other."""
     echo(server.connect(), all_bytes(rng))
@@ -194,7 +216,7 @@ def test_01_input_ends_inside_a_frame(launch, rng):
         client.expect_eof()
 
 
-@claim("01.3", points=3, hints=PIECES)
+@claim("01.3", points=3, hints=LARGE)
 def test_01_frame_larger_than_a_segment(launch, rng):
     """Frames of 65,535 to 1,048,576 bytes, which no single read returns, come back whole."""
     for size in (65_535, 65_536, 70_000, 131_073, MIB):
@@ -202,14 +224,14 @@ def test_01_frame_larger_than_a_segment(launch, rng):
         launch().connect().exchange(wire.encode(body), [body])
 
 
-@claim("01.3", points=4, hints=PIECES)
+@claim("01.3", points=4, hints=LARGE)
 def test_01_largest_frame(server, rng):
     """A frame of exactly the maximum, 33,554,432 bytes, comes back whole."""
     body = rng.randbytes(MIB) * (wire.MAX_FRAME // MIB)
     server.connect().exchange(wire.encode(body), [body])
 
 
-@claim("01.3", points=3, hints=INTERRUPTED)
+@claim("01.3", points=3, hints=READ_INTERRUPTED)
 def test_01_read_interrupted_by_a_signal(launch, rng):
     """A signal that interrupts a read, in a header or in a body, loses neither byte nor server."""
     body = words(rng, 5)
@@ -279,14 +301,38 @@ def test_01_empty_frames(server, rng):
     ping(client, rng)
 
 
-@claim("01.5", points=4, hints=HALF_CLOSE)
+@claim("01.5", points=3, hints=HALF_CLOSE)
 def test_01_half_close_with_replies_owed(server, rng):
     """A client that sends frames and half-closes at once gets every reply; then it is closed."""
     bodies = [rng.randbytes(size) for size in (1, 500, 0, 30_000, 7)]
     client = server.connect()
+    server.process.pause()  # so that the end of the input is there before the first reply is due
     client.send_frames(bodies)
     client.half_close()
+    server.process.resume()
     client.expect_closed_after(bodies)
+
+
+@claim("01.5", points=1, cli=True, hints=VERBOSE)
+def test_01_tells_of_frames_on_stderr_only(launch, rng):
+    """With -v it says something of each frame on stderr, and nothing more on stdout."""
+    server = launch(("-v",))
+    client = server.connect()
+    ping(client, rng)
+    process = server.process
+    for _ in range(5):
+        before = process.stderr.total
+        ping(client, rng)
+        if not eventually(server, lambda: process.stderr.total > before):
+            raise Failure("with -v it said nothing of a frame on stderr", hint="not-verbose")
+    client.close()
+    server.conversation.note("the grader", "tells the server to stop")
+    process.stop_gently(server.patience.seconds)  # what is in a buffer of stdout comes out now
+    process.settle()
+    others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
+    if others:
+        text = f"beside the line where it listens, it printed on stdout: {printable(others[0][:60])}"
+        raise Failure(text, hint="stdout-is-taken")
 
 
 # 01.6 one client after the other

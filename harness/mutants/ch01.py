@@ -24,6 +24,82 @@ MUTANTS = (
         },
     ),
     mutant(
+        "any-address",
+        START,
+        "It binds INADDR_ANY, whatever -a says, and prints what it was told.",
+        "test_01_listens_where_told",
+        "wrong-address",
+        {
+            "net.c": """
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
++        bind(fd,
++             (const struct sockaddr *)&(struct sockaddr_in){.sin_family = AF_INET,
++                                                            .sin_port = address->sin_port},
++             sizeof *address) < 0 ||
+@@
+     getsockname(listen_fd, (struct sockaddr *)&address, &size);
++    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+"""
+        },
+    ),
+    mutant(
+        "any-address-by-default",
+        START,
+        "Without -a it listens on 0.0.0.0, for the whole network.",
+        "test_01_listens_where_told",
+        "wrong-address",
+        {
+            "options.c": """
+-                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
++                    .sin_addr.s_addr = htonl(INADDR_ANY)},
+"""
+        },
+    ),
+    mutant(
+        "no-option-v",
+        START,
+        "The option -v is not known: it ends with a usage line.",
+        "test_01_tells_of_frames_on_stderr_only",
+        "not-verbose",
+        {
+            "options.c": """
+-    while ((option = getopt(argc, argv, "a:p:v")) != -1) {
++    while ((option = getopt(argc, argv, "a:p:")) != -1) {
+"""
+        },
+    ),
+    mutant(
+        "v-changes-nothing",
+        START,
+        "The option -v is taken and passed over.",
+        "test_01_tells_of_frames_on_stderr_only",
+        "not-verbose",
+        {
+            "options.c": """
+-            options->verbose = true;
+             break;
+         default:
+"""
+        },
+    ),
+    mutant(
+        "frames-told-on-stdout",
+        START,
+        "It prints a line for each frame with printf().",
+        "test_01_tells_of_frames_on_stderr_only",
+        "stdout-is-taken",
+        {
+            "conn.c": """
+ #include <stdint.h>
++#include <stdio.h>
+ #include <stdlib.h>
+@@
+     log_frame(fd, length);
++    printf("received %u bytes\\n", (unsigned)length);
+"""
+        },
+    ),
+    mutant(
         "announced-in-a-buffer",
         START,
         "The line that says where it listens stays in the buffer of stdout.",
@@ -140,7 +216,7 @@ MUTANTS = (
         NUMBERS,
         "The length is read with the highest byte first.",
         "test_01_length_uses_all_four_bytes",
-        "reset-early",
+        "length-byte-lost",
         {
             "frame.c": """
 -    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
@@ -172,7 +248,7 @@ MUTANTS = (
         NUMBERS,
         "Only the first byte of the length is used.",
         "test_01_length_uses_all_four_bytes",
-        "stalled-reply",
+        "length-byte-lost",
         {
             "frame.c": """
 -    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
@@ -186,7 +262,7 @@ MUTANTS = (
         NUMBERS,
         "The bytes of the header are char, which is signed: from 128 on they are negative.",
         "test_01_length_uses_all_four_bytes",
-        "reset-early",
+        "length-byte-lost",
         {
             "frame.c": """
 -    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
@@ -281,7 +357,7 @@ MUTANTS = (
         NUMBERS,
         "The maximum forgets the 4 bytes of the header: the largest frames are refused.",
         "test_01_largest_frame",
-        "one-read-one-message",
+        "large-frame-refused",
         {
             "frame.c": """
 -    return *length <= FRAME_MAX_BYTES;
@@ -294,7 +370,7 @@ MUTANTS = (
         NUMBERS,
         "The comparison with the maximum is `<` where it should be `<=`.",
         "test_01_largest_frame",
-        "one-read-one-message",
+        "large-frame-refused",
         {
             "frame.c": """
 -    return *length <= FRAME_MAX_BYTES;
@@ -307,7 +383,7 @@ MUTANTS = (
         NUMBERS,
         "A frame may have 64 KiB, since the buffer of a first version had so many.",
         "test_01_frame_larger_than_a_segment",
-        "one-read-one-message",
+        "large-frame-refused",
         {
             "frame.h": """
 -#define FRAME_MAX_BYTES    (32u << 20) /* of the body */
@@ -320,7 +396,7 @@ MUTANTS = (
         FRAMING,
         "The length is taken to count the 4 bytes of the header too.",
         "test_01_length_uses_all_four_bytes",
-        "closed-in-reply",
+        "length-byte-lost",
         {
             "conn.c": """
 -    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
@@ -335,7 +411,7 @@ MUTANTS = (
         FRAMING,
         "The body is taken for a string, and the reply ends at its first zero.",
         "test_01_every_byte_value",
-        "stalled-reply",
+        "body-is-not-text",
         {
             "conn.c": """
 -    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
@@ -349,7 +425,7 @@ MUTANTS = (
         FRAMING,
         "A carriage return in the body is replaced, as if the body were lines of text.",
         "test_01_every_byte_value",
-        "wrong-body",
+        "body-is-not-text",
         {
             "conn.c": """
      log_frame(fd, length);
@@ -566,7 +642,7 @@ MUTANTS = (
         CALLS,
         "MSG_WAITALL replaces the loop; it returns early when a signal comes.",
         "test_01_read_interrupted_by_a_signal",
-        "wrong-body",
+        "one-read-one-message",
         {
             "io.c": """
 -    uint8_t *next = data;
@@ -645,6 +721,25 @@ MUTANTS = (
             "io.c": """
 -        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
 +        ssize_t n = send(fd, next, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+"""
+        },
+    ),
+    mutant(
+        "looks-if-anyone-is-there",
+        CALLS,
+        "Before it replies it peeks whether the input has ended, and then drops the reply.",
+        "test_01_half_close_with_replies_owed",
+        "replies-lost-at-eof",
+        {
+            "conn.c": """
++#include <sys/socket.h>
++
+ #include "frame.h"
+@@
+     log_frame(fd, length);
++    uint8_t next;
++    if (recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
++        return "the client is gone";
 """
         },
     ),
@@ -901,6 +996,35 @@ MUTANTS = (
 +            next = data;
              continue;
 +        }
+"""
+        },
+    ),
+    mutant(
+        "asks-for-too-much",
+        FRAMING,
+        "After a short read the whole length is asked for again, and the next frame's bytes come.",
+        "test_01_every_cut_of_several_frames",
+        "one-read-one-message",
+        {
+            "conn.c": """
++#include <unistd.h>
++
+ #include "frame.h"
+@@
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
++    size_t have = 0;
++    while (have < length) {
++        ssize_t n = read(fd, frame + FRAME_HEADER_BYTES + have, length);
++        if (n < 0 && errno == EINTR)
++            continue;
++        if (n <= 0)
++            return "end of input inside a frame";
++        have += (size_t)n;
++    }
++    enum io_result result = IO_OK;
+@@
+-    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length);
++    uint8_t *frame = malloc(FRAME_HEADER_BYTES + 2 * (size_t)length);
 """
         },
     ),

@@ -83,7 +83,7 @@ MUTANTS = (
         GROWTH,
         "A connection has a buffer of 64 KiB, which does not grow.",
         "test_02_frame_of_every_size",
-        "reset-early",
+        "large-frame-refused",
         {
             "buffer.c": """
      if (b->cap - b->len >= room)
@@ -98,7 +98,7 @@ MUTANTS = (
         NUMBERS,
         "The buffer may hold the largest body, and not the 4 bytes of header in front of it.",
         "test_02_largest_frame_twice",
-        "reset-early",
+        "large-frame-refused",
         {
             "buffer.c": """
 +#include "frame.h"
@@ -117,8 +117,8 @@ MUTANTS = (
         "buffer-not-cleared",
         STATE,
         "After a reply the frame stays in the buffer, in front of the next one.",
-        "test_02_largest_frame_twice",
-        "closed-early",
+        "test_01_many_frames_on_one_connection",
+        "one-frame-only",
         {
             "conn.c": """
          if (c->sent == c->frame.len) {
@@ -234,7 +234,7 @@ MUTANTS = (
         STATE,
         "After a reply that took several writes the state stays as it was.",
         "test_02_frame_after_a_short_write",
-        "silence",
+        "one-frame-only",
         {
             "conn.c": """
          c->sent += moved;
@@ -365,7 +365,7 @@ MUTANTS = (
         LOOP,
         "A frame that has begun is read in a loop that goes on at EAGAIN until it is complete.",
         "test_02_stalled_clients_beside_live_ones",
-        "not-taken",
+        "blocked-by-another",
         {
             "conn.c": """
      case CONN_READING:
@@ -383,7 +383,7 @@ MUTANTS = (
         STATE,
         "`sent` is a static variable: all connections share it.",
         "test_02_stalled_reader_stops_nobody",
-        "wrong-body",
+        "state-shared",
         {
             "conn.c": """
 +static size_t sent; /* bytes of the reply that the kernel has taken */
@@ -410,7 +410,7 @@ MUTANTS = (
         STATE,
         "All connections share one buffer: bytes of two clients get into one frame.",
         "test_02_two_large_frames_at_once",
-        "reset-early",
+        "state-shared",
         {
             "conn.h": """
 -    struct buffer frame; /* header and body */
@@ -447,7 +447,7 @@ MUTANTS = (
         GROWTH,
         "The table has 32 places; who comes when it is full is closed.",
         "test_02_fifty_clients_byte_by_byte",
-        "closed-early",
+        "table-too-small",
         {
             "server.c": """
 -    struct conn *c = grow(s) ? conn_new(fd) : NULL;
@@ -476,15 +476,42 @@ MUTANTS = (
         },
     ),
     mutant(
+        "table-one-too-short",
+        GROWTH,
+        "The table grows when a client has been written behind its end.",
+        "test_02_memory",
+        "memory-fault",
+        {
+            "server.c": """
+-    if (s->count < s->cap)
++    if (s->count <= s->cap && s->cap > 0)
+"""
+        },
+    ),
+    mutant(
         "ten-steps-each-sweep",
         LOOP,
         "A sweep gives a step to the first ten connections.",
-        "test_02_stalled_clients_beside_live_ones",
-        "not-taken",
+        "test_02_fifty_clients_byte_by_byte",
+        "table-too-small",
         {
             "server.c": """
 -    while (i < s->count) {
 +    while (i < s->count && i < 10) {
+"""
+        },
+    ),
+    mutant(
+        "served-until-it-is-quiet",
+        LOOP,
+        "A client is served, frame after frame, until it has nothing more to say.",
+        "test_02_flood_starves_nobody",
+        "starved",
+        {
+            "server.c": """
+-        if (conn_step(s->conns[i]))
++        while (conn_step(s->conns[i]))
+             moved = true;
 """
         },
     ),
@@ -599,6 +626,31 @@ MUTANTS = (
         },
     ),
     mutant(
+        "state-by-descriptor",
+        STATE,
+        "State is kept by descriptor number and not made anew when the number comes again.",
+        "test_02_descriptor_used_again_has_a_clean_state",
+        "state-left-behind",
+        {
+            "conn.c": """
+ struct conn *conn_new(int fd)
+ {
+-    struct conn *c = calloc(1, sizeof *c);
++    static struct conn *by_fd[65536];
++    if (by_fd[fd] == NULL)
++        by_fd[fd] = calloc(1, sizeof(struct conn));
++    struct conn *c = by_fd[fd];
+     if (c == NULL)
+         return NULL;
+@@
+     close(c->fd);
+-    buffer_free(&c->frame);
+-    free(c);
+ }
+"""
+        },
+    ),
+    mutant(
         "bad-client-ends-it",
         CALLS,
         "An error of read() on one connection ends the server.",
@@ -687,6 +739,20 @@ MUTANTS = (
 -    }
 +    if (c == NULL)
 +        die("client");
+"""
+        },
+    ),
+    mutant(
+        "calloc-not-checked",
+        GROWTH,
+        "What calloc() returns is not looked at.",
+        "test_02_single_faults",
+        "out-of-memory",
+        {
+            "conn.c": """
+-    if (c == NULL)
+-        return NULL;
+     c->fd = fd;
 """
         },
     ),

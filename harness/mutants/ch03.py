@@ -188,7 +188,7 @@ MUTANTS = (
         GROWTH,
         "The table has 1,024 places, as many as select() could have; the rest is closed.",
         "test_03_more_than_a_thousand_connections",
-        "closed-early",
+        "table-too-small",
         {
             "server.c": """
 -    if (s->count < s->cap || resize(s, 2 * s->cap))
@@ -225,6 +225,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "polls-two-too-short",
+        GROWTH,
+        "The pollfd array has no room for the two entries that come before the connections.",
+        "test_02_memory",
+        "memory-fault",
+        {
+            "server.c": """
+-    struct pollfd *polls = realloc(s->polls, (POLL_CONNS + cap) * sizeof *polls);
++    struct pollfd *polls = realloc(s->polls, cap * sizeof *polls);
+"""
+        },
+    ),
+    mutant(
         "last-one-not-polled",
         LOOP,
         "poll() is told one entry too few: the newest client is not heard.",
@@ -250,6 +263,23 @@ MUTANTS = (
 -        log_line("poll: %s", strerror(errno));
 +    if (ready < 0)
 +        die("poll");
+"""
+        },
+    ),
+    mutant(
+        "eintr-ends-everyone",
+        CALLS,
+        "When poll() fails with EINTR all connections are closed, to begin anew.",
+        "test_03_storm_of_signals",
+        "ended-by-a-signal",
+        {
+            "server.c": """
+-    if (ready < 0 && errno != EINTR)
+-        log_line("poll: %s", strerror(errno));
++    for (size_t i = 0; ready < 0 && i < s->count; i++)
++        conn_close(s->conns[i], strerror(errno));
++    if (ready < 0)
++        return true;
 """
         },
     ),
@@ -289,6 +319,26 @@ MUTANTS = (
 +            one.events = c->state == CONN_READING ? POLLIN : POLLOUT;
 +            ready = poll(&one, 1, 20) > 0;
 +        }
+"""
+        },
+    ),
+    mutant(
+        "accepts-when-it-is-quiet",
+        LOOP,
+        "New clients are accepted in turns in which no connection is ready.",
+        "test_03_flood_starves_nobody",
+        "starved",
+        {
+            "server.c": """
+         if (wait_ready(&s, entries)) {
++            bool quiet = true;
++            for (size_t i = 0; i < s.count; i++)
++                quiet = quiet && s.polls[POLL_CONNS + i].revents == 0;
+             dispatch(&s);
+             remove_closed(&s);
++            if (!quiet)
++                continue;
+         }
 """
         },
     ),
@@ -413,7 +463,7 @@ MUTANTS = (
         STATE,
         "A descriptor is closed at once, and again at the end of the turn, when it is another's.",
         "test_03_leaving_and_arriving_in_one_turn",
-        "reset-early",
+        "closed-in-the-turn",
         {
             "conn.c": """
      log_line("fd %d: closed: %s", c->fd, reason);
@@ -542,7 +592,7 @@ MUTANTS = (
         RESOURCES,
         "After accept() has failed once the listener is never watched again.",
         "test_03_out_of_descriptors_and_back",
-        "silence",
+        "server-stopped-accepting",
         {
             "server.c": """
 -        if (s.full || s.polls[POLL_LISTENER].revents != 0)

@@ -35,6 +35,33 @@ MUTANTS = (
         },
     ),
     mutant(
+        "begins-anew-when-empty",
+        GROWTH,
+        "What was consumed is only dropped when the buffer is empty, which it need never be.",
+        "test_04_long_stream_costs_no_memory",
+        "memory-grows",
+        {
+            "buffer.c": """
+-    if (b->start >= buffer_len(b))
+-        slide(b);
+-    if (b->cap - b->end >= room)
+-        return true;
+     size_t cap = 2 * b->cap;
+@@
+     if (len == 0) {
+         buffer_free(b);
+-    } else if (b->cap > TRIM_BYTES && len <= b->cap / 4) {
+-        slide(b);
+-        uint8_t *data = realloc(b->data, len);
+-        if (data != NULL) {
+-            b->data = data;
+-            b->cap = len;
+-        }
+     }
+"""
+        },
+    ),
+    mutant(
         "newest-in-front",
         GROWTH,
         "The length of each frame is put at the front of a list, and all the others move.",
@@ -315,6 +342,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "pollin-while-draining",
+        LOOP,
+        "POLLIN stays in the events after the end of the input, until all that is owed is sent.",
+        "test_04_draining_uses_no_cpu",
+        "spins-half-closed",
+        {
+            "conn.c": """
+-    if (c->state == CONN_OPEN && !output_full(c))
++    if (c->state != CONN_CLOSED && !output_full(c))
+"""
+        },
+    ),
+    mutant(
         "pollout-forgotten",
         WRITES,
         "It writes at once, and does not ask for POLLOUT for what the kernel did not take.",
@@ -388,7 +428,7 @@ MUTANTS = (
         WRITES,
         "A connection that has seen the end of the input is not written to any more.",
         "test_04_half_close_with_a_late_reader",
-        "stalled-reply",
+        "replies-lost-at-eof",
         {
             "conn.c": """
 -    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)

@@ -37,7 +37,9 @@ A new test needs a wrong server that it fails: add one there, with `make mutants
 
 Not every mistake can be seen from outside. `memcpy` of the header into a `uint32_t` is right on
 every little-endian machine; `POLLHUP` and `POLLERR` come together with `POLLIN` or `POLLOUT` on
-Linux, so that who does not look at them loses nothing.
+Linux, so that who does not look at them loses nothing. And not every one is asked for: a server of
+01 that gives up on a client after a second of silence (`SO_RCVTIMEO`) passes, as no test is silent
+for so long.
 """
 
 

@@ -7,24 +7,31 @@ import random
 
 import pytest
 
-from harness.cuts import Cut, every_cut, random_plan
+from harness.cuts import Cut, every_cut, of_several, random_plan
 from harness.shim import Group, fail, piece
 
 FRAME, FRAMES = (b"ab",), (b"", b"a")
 
 
 def test_every_way_is_there_once():
-    """6 bytes can be cut in 2^5 - 1 ways, and each is tried twice."""
+    """6 bytes can be cut in 2^5 - 1 ways, and all with up to 3 cuts are tried twice."""
     cuts = list(every_cut(FRAME, Group.INPUT))
-    assert len(cuts) == len({(cut.at, cut.disturbed) for cut in cuts}) == 2 * 31
+    assert len(cuts) == len({(cut.at, cut.disturbed) for cut in cuts}) == 31 + 25
     assert {offset for cut in cuts for offset in cut.at} == set(range(1, 6))
 
 
 def test_fewest_cuts_come_first():
     cuts = list(every_cut(FRAME, Group.INPUT))
     assert [len(cut.at) for cut in cuts] == sorted(len(cut.at) for cut in cuts)
-    assert [cut.disturbed for cut in cuts] == [False, True] * 31
+    assert [cut.disturbed for cut in cuts] == [False, True] * 25 + [False] * 6
     assert (cuts[0].at, cuts[-1].at) == ((1,), (1, 2, 3, 4, 5))
+
+
+def test_of_several_streams_too():
+    """A frame of 6 bytes and two of 9 together have 5 and 8 places for a single cut."""
+    cuts = of_several([FRAME, FRAMES])
+    assert [len(cut.at) for cut in cuts] == sorted(len(cut.at) for cut in cuts)
+    assert [len(cut.at) for cut in cuts].count(1) == 2 * 2 * (5 + 8)
 
 
 def test_a_stream_that_is_too_long_is_refused():

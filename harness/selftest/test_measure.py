@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
+import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +15,7 @@ from harness import measure, sockdiag
 from harness.arrivals import arrive_together
 from harness.conversation import Conversation
 from harness.failure import Failure
+from harness.flood import flooding
 from harness.patience import Patience
 
 
@@ -68,6 +73,61 @@ def test_nothing_is_unread_when_the_other_end_is_gone(pair):
     server.close()
     assert not measure.unread_bytes(client)
     assert sockdiag.queues(("127.0.0.1", 1), client.getsockname()) is None
+
+
+def test_bytes_that_are_in_the_server_itself(pair):
+    client, server = pair
+    for sent, read, written, within in ((b"hello", 5, b"", 5), (b"", 0, b"hel", 2), (b"", 0, b"lo", 0)):
+        client.sendall(sent)
+        server.recv(read)
+        server.sendall(written)
+        assert measure.bytes_within(client, 5) == within
+
+
+def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
+    def unavailable(here, there):
+        raise sockdiag.Unavailable("not here")
+
+    monkeypatch.setattr(sockdiag, "queues", unavailable)
+    assert measure.bytes_within(pair[0], 5) is None
+
+
+@pytest.mark.parametrize(
+    "program, asleep", [("import time; time.sleep(60)", True), ("while True: pass", False), ("", False)]
+)
+def test_whether_a_server_sleeps(program, asleep):
+    """One that spins, or has ended, is not waited for to the end."""
+    server = SimpleNamespace(process=subprocess.Popen([sys.executable, "-c", program]))
+    try:
+        assert measure.until_asleep(server, 30) is asleep
+    finally:
+        server.process.kill()
+        server.process.wait()
+
+
+def test_a_flood_has_begun_and_ends():
+    server = Server(5)
+    came = [0, 0]  # bytes, of each client
+
+    def echo(number: int) -> None:
+        with server.socket.accept()[0] as stream:
+            try:
+                while data := stream.recv(1 << 16):
+                    came[number] += len(data)
+                    stream.sendall(data)
+            except OSError:  # the client has closed with replies unread
+                pass
+
+    with server.socket:
+        threads = [threading.Thread(target=echo, args=(number,), daemon=True) for number in (0, 1)]
+        for thread in threads:
+            thread.start()
+        with flooding(server, b"hello", clients=2):
+            assert any(came)
+            assert measure.wait_until(lambda: min(came) > 1 << 20, 10)
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive()
 
 
 def test_a_long_backlog_takes_everybody():

@@ -87,6 +87,20 @@ def test_loading_keeps_the_order(tmp_path):
     assert names[3:] == ["test_02_random_bytes", "test_02_only_here"]
 
 
+def test_claims_of_two_files_come_in_the_order_of_their_todos(tmp_path):
+    text = """
+from harness.plugin import claim
+
+@claim("01.{}", points=1)
+def test_01_{}(server):
+    "Text."
+"""
+    third, first = text.format(3, "third"), text.format(1, "first")
+    directory = submissions.claims(tmp_path, test_01_a=third, test_01_b=first)
+    names = [claim.name for claim in scoring.load(directory)]
+    assert names == ["test_01_first", "test_01_third"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
