@@ -18,6 +18,7 @@ from pathlib import Path
 from harness import proc, sockdiag
 
 LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
+READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
@@ -96,7 +97,7 @@ def _unread_in_tables(local: int, remote: int) -> int | None:
     return None
 
 
-def until_read(client, seconds: float = 0.3) -> bool:
+def until_read(client, seconds: float = READ_SECONDS) -> bool:
     """Waits until the server has read everything this client has sent, or has closed. Whether so.
 
     For a claim about pieces that arrive one after the other: without it the kernel may join them,

@@ -119,6 +119,12 @@ def resident_bytes(pid: int) -> int:
     return int(found[1]) * 1024 if found else quick_resident_bytes(pid)
 
 
+def reserved_bytes(pid: int) -> int:
+    """Memory it has asked for that would be its own, used or not: data and stacks, see statm."""
+    fields = read(f"/proc/{pid}/statm").split()
+    return int(fields[5]) * PAGE if fields else 0
+
+
 def quick_resident_bytes(pid: int) -> int:
     """Resident memory, shared pages counted in full; rounded, but costs next to nothing."""
     fields = read(f"/proc/{pid}/statm").split()

@@ -231,6 +231,10 @@ class ServerProcess:
         """Resident memory of all its processes; what they share counts once."""
         return sum(map(proc.resident_bytes, self.pids()))
 
+    def reserved_bytes(self) -> int:
+        """Memory that its processes have asked for, whether they use it or not."""
+        return sum(map(proc.reserved_bytes, self.pids()))
+
     def descriptors(self) -> proc.Descriptors:
         """Open descriptors of all its processes together."""
         targets = [target for pid in self.pids() for target in proc.descriptor_targets(pid)]

@@ -25,6 +25,7 @@ CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to cli
 LOCALHOST = "127.0.0.1"
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 _prctl = ctypes.CDLL(None).prctl
 
@@ -135,6 +136,8 @@ def _limits(nofile: int, confinement: Optional[int]) -> Callable[[], None]:
 
     def apply() -> None:
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # should the grader be killed
+        for number in _ENDING:  # which a shell's background jobs ignore, and their children with them
+            signal.signal(number, signal.SIG_DFL)
         for which, soft, hard in limits:
             resource.setrlimit(which, (soft, hard))
         if confinement is not None and not confine.enter(confinement):

@@ -15,6 +15,7 @@ LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 MIB = 1 << 20
 SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
 GUEST_BYTES = 4 << 10
+TABLE = 20  # guests at a time
 PIECE = 64 << 10  # bytes, of a large frame that takes turns with another
 
 
@@ -83,16 +84,26 @@ def interrupt(server) -> None:
 
 
 def come_and_go(server, rng: random.Random, count: int) -> None:
-    """Guests, one after the other; each gets a reply, and the ways in which they leave take turns.
+    """Guests, a few at a time; each gets a reply, and the ways in which they leave take turns.
 
     Their frames are large enough that whoever keeps one of each guest is soon seen to grow.
     """
     __tracebackhide__ = True
     body = rng.randbytes(GUEST_BYTES)
     frame = wire.encode(body)
-    for number in range(count):
-        guest = server.connect("guest")
-        guest.echo_all(frame)
+    for first in range(0, count, TABLE):
+        guests = [server.connect("guest") for _ in range(min(TABLE, count - first))]
+        for guest in guests:
+            guest.send(frame)
+        for guest in guests:
+            guest.expect_frame(body)
+        _leave(guests, frame)
+
+
+def _leave(guests: Sequence[Client], frame: bytes) -> None:
+    """Each in another way."""
+    __tracebackhide__ = True
+    for number, guest in enumerate(guests):
         if number % 4 == 1:
             guest.send(frame[:-1])
             guest.close()

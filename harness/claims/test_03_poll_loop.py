@@ -28,6 +28,7 @@ IDLE_MANY = 0.004
 FULL = 0.25
 FULL_CALLS = 500  # of accept, or of a wait, in a second
 
+READ_SECONDS = 5  # that a server may take to read 12 MiB
 LATE_MS = 150  # of a reply; a right server may take some tens of milliseconds over it
 CROWD = 1_150
 
@@ -83,7 +84,7 @@ def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     body = rng.randbytes(12 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
-    until_read(client)
+    until_read(client, READ_SECONDS)
     no_cpu(server, "while a client does not take its reply", IDLE_FEW, "spins-writing")
     client.expect_frame(body)
 
@@ -94,7 +95,7 @@ def test_03_half_closed_peer_uses_no_cpu(server, rng):
     body = rng.randbytes(12 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
-    until_read(client)
+    until_read(client, READ_SECONDS)
     client.half_close()
     no_cpu(server, "while a half-closed client takes no reply", IDLE_FEW, "spins-half-closed")
     client.expect_closed_after([body])

@@ -569,4 +569,51 @@ MUTANTS = (
 """
         },
     ),
+    mutant(
+        "grows-by-a-copy",
+        GROWTH,
+        "The buffer grows by as much as is needed now, into a new block with everything copied.",
+        "test_04_cost_grows_with_the_bytes",
+        "quadratic",
+        {
+            "buffer.c": """
+-    size_t cap = 2 * b->cap;
+-    if (cap < b->end + room)
+-        cap = b->end + room;
+-    uint8_t *data = realloc(b->data, cap);
++    size_t cap = b->end + room;
++    uint8_t *data = malloc(cap);
+     if (data == NULL)
+         return false;
++    if (b->end > 0)
++        memcpy(data, b->data, b->end);
++    free(b->data);
+"""
+        },
+    ),
+    mutant(
+        "asks-for-the-length",
+        RESOURCES,
+        "Room for the whole frame is asked for as soon as its header is there.",
+        "test_04_declared_length_costs_no_memory",
+        "memory-grows",
+        {
+            "conn.c": """
+-    if (buffer_len(&c->in) < size)
++    if (buffer_len(&c->in) < size) {
++        buffer_reserve(&c->in, size);
+         return false;
++    }
+""",
+            "buffer.c": """
+-    } else if (b->cap > TRIM_BYTES && len <= b->cap / 4) {
+-        slide(b);
+-        uint8_t *data = realloc(b->data, len);
+-        if (data != NULL) {
+-            b->data = data;
+-            b->cap = len;
+-        }
+"""
+        },
+    ),
 )
