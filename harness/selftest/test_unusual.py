@@ -18,8 +18,8 @@ FLAGS = (*build.FLAGS, "-Werror")
 # Each is graded in the last chapter that says something new of it: a grade contains the earlier
 # ones. Where that is not 04, the reason stands beside it.
 GRADED = {
-    "threads.c": "03",  # 04: malloc keeps freed memory for each of many arenas, so 04.5 finds it
-    "processes.c": "03",  # 04: 200 processes cost more than 200 idle clients may cost there
+    "threads.c": "04",
+    "processes.c": "04",
     "select.c": "03",  # 03.2 is what there is to say of select(): over 1,024 descriptors
     "epoll_level.c": "03",  # what 04 adds is the same in epoll_edge.c
     "epoll_edge.c": "04",
@@ -27,7 +27,7 @@ GRADED = {
     "thousand.c": "04",
     "chatty.c": "04",
     "pool.c": "03",  # what 04 adds is about one connection, and that is one process
-    "late.py": "02",  # 03: 2,000 clients one after the other, 20 ms each, take most of the minute
+    "late.py": "03",  # 04 takes a minute, for the same
     "resets.py": "04",
     "perl.pl": "04",
 }
