@@ -37,7 +37,7 @@ class Claim:
     last: str
     cli: bool
     native: bool
-    valgrind: bool
+    valgrind: bool = False
 
     @property
     def todo(self) -> int:
