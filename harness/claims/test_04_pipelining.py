@@ -43,8 +43,8 @@ PROMPT_RATIO = 20
 PROMPT_TRIES = 3
 NOW_AND_THEN = 0.005  # seconds between two frames of a polite client
 
-# Asked for, if not used, for 200 announcements of 32 MiB, 6,400 MiB together. A runtime with a heap of
-# its own may take some for another reason.
+# Asked for, if not used, for 200 announcements of 32 MiB, 6,400 MiB together. A runtime with a heap
+# of its own may take some for another reason.
 RESERVED_BYTES = 2048 * MIB
 
 OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
