@@ -17,7 +17,7 @@ from harness import wire
 from harness.client import Client
 from harness.failure import Failure
 from harness.shim import Group, Plan, Step, fail, piece
-from harness.talk import SMALL_WINDOW
+from harness.talk import SMALL_WINDOW, expect_stop
 
 # Every call is tried up to this one; of those behind it, fewer and fewer.
 EVERY = 12
@@ -273,17 +273,9 @@ def _next_is_served(server) -> None:
 
 
 def _ends(server) -> None:
-    """It stops when it is told to, with status 0."""
+    """It stops when it is told to; then nothing of it is left."""
     __tracebackhide__ = True
-    server.conversation.note("the grader", "sends SIGTERM to the server")
-    server.process.signal(signal.SIGTERM)
-    seconds = server.patience.seconds
-    status = server.process.wait(seconds)
-    if status is None:
-        server.patience.expired()
-        raise Failure(f"{seconds:g} s after SIGTERM the server still runs", hint="not-ended")
-    if status.code != 0:
-        raise Failure("after SIGTERM the server did not exit with status 0", hint="wrong-exit")
+    expect_stop(server, signal.SIGTERM)
     server.process.destroy()
 
 

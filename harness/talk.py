@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from harness import wire
 from harness.client import Client
+from harness.failure import Failure
 from harness.measure import until_asleep, until_read
 from harness.replies import Replies
 
@@ -115,3 +116,18 @@ def _leave(guests: Sequence[Client], frame: bytes) -> None:
             guest.close()
         else:
             guest.close()
+
+
+def expect_stop(server, number: signal.Signals) -> None:
+    """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
+    __tracebackhide__ = True
+    server.conversation.note("the grader", f"sends {number.name} to the server")
+    server.process.signal(number)
+    seconds = server.patience.seconds
+    if server.process.wait(seconds) is None:
+        server.patience.expired()
+        text = f"{seconds:g} s after {number.name} the server still runs"
+        raise Failure(text, hint="not-ended")
+    if not server.process.describe().startswith("exited with status 0"):
+        text = f"after {number.name} the server did not exit with status 0"
+        raise Failure(text, hint="wrong-exit")

@@ -15,7 +15,16 @@ from harness.failure import Failure, printable
 from harness.measure import eventually, until_asleep, until_read, wait_until
 from harness.plugin import claim
 from harness.process import ServerProcess
-from harness.talk import MIB, SMALL_WINDOW, echo, interrupt, ping, send_in_pieces, words
+from harness.talk import (
+    MIB,
+    SMALL_WINDOW,
+    echo,
+    expect_stop,
+    interrupt,
+    ping,
+    send_in_pieces,
+    words,
+)
 
 LISTENING = b"listening on "  # begins the one line on stdout
 
@@ -426,21 +435,7 @@ def test_01_stops_when_told(launch, rng):
         client.send(sent)
         until_read(client)
         until_asleep(server)
-        _stops(server, number)
-
-
-def _stops(server, number: signal.Signals) -> None:
-    """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
-    server.conversation.note("the grader", f"sends {number.name} to the server")
-    server.process.signal(number)
-    seconds = server.patience.seconds
-    if server.process.wait(seconds) is None:
-        server.patience.expired()
-        text = f"{seconds:g} s after {number.name} the server still runs"
-        raise Failure(text, hint="not-ended")
-    if not server.process.describe().startswith("exited with status 0"):
-        text = f"after {number.name} the server did not exit with status 0"
-        raise Failure(text, hint="wrong-exit")
+        expect_stop(server, number)
 
 
 @claim("01.6", points=2, chapters="01", valgrind=True, hints=NEXT)
