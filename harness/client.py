@@ -123,12 +123,15 @@ class Client:
         with self._step(text):
             self._open().exchange(data, replies)
 
-    def echo_all(self, data: bytes) -> None:
-        """Sends `data`, which is whole frames, and expects the same bytes back, both at once."""
+    def echo_all(self, data: bytes, sent: int = 0) -> None:
+        """Sends `data`, which is whole frames, and expects the same bytes back, both at once.
+
+        Its first `sent` bytes have been sent before.
+        """
         __tracebackhide__ = True
-        replies = Replies.echo_of(data)
-        with self._step(f"sends {len(data):,} bytes while it waits for {_frames(replies.count)}"):
-            self._open().exchange(data, replies)
+        replies, rest = Replies.echo_of(data), data[sent:]
+        with self._step(f"sends {len(rest):,} bytes while it waits for {_frames(replies.count)}"):
+            self._open().exchange(rest, replies)
 
     def read_frame(self) -> bytes:
         """The body of the next frame, whatever it is."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from harness import report
@@ -17,14 +18,16 @@ def as_json(grade: Grade) -> dict:
     The score of a grade that was restricted to some tests (T=) is out of less than 100. A test
     that was not judged has no status, since the format knows only "passed" and "failed".
     """
+    worths = _hundredths([outcome.worth for outcome in grade.outcomes])
+    tests = [_test(grade, *pair) for pair in zip(grade.outcomes, worths)]
     return {
-        "score": _number(grade.score),
+        "score": _number(sum(w for o, w in zip(grade.outcomes, worths) if o.verdict == PASSED)),
         "output": _output(grade),
         "execution_time": round(grade.seconds, 1),
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "extra_data": {"verdict": grade.verdict, "chapter": grade.chapter.slug, "seed": grade.seed},
-        "tests": [_test(grade, o) for o in grade.outcomes] or _no_tests(grade),
+        "tests": tests or _no_tests(grade),
     }
 
 
@@ -36,12 +39,18 @@ def write(grade: Grade, path: Path) -> None:
     os.replace(scratch, path)
 
 
-def _test(grade: Grade, outcome: Outcome) -> dict:
+def _hundredths(worths: list[Fraction]) -> list[int]:
+    """The worths in hundredths of a point, rounded so that their sum is not: it is 100 points."""
+    sums = [int(total * 100) for total in accumulate(worths, initial=Fraction(0))]
+    return [after - before for before, after in pairwise(sums)]
+
+
+def _test(grade: Grade, outcome: Outcome, worth: int) -> dict:
     test = {
         "name": outcome.claim.text,
         "number": outcome.claim.number,
-        "score": _number(outcome.score),
-        "max_score": _number(outcome.worth),
+        "score": _number(worth if outcome.verdict == PASSED else 0),
+        "max_score": _number(worth),
         "status": outcome.verdict,
         "output": _test_output(grade, outcome),
         "visibility": "visible",
@@ -87,7 +96,6 @@ def _output(grade: Grade) -> str:
     return "\n\n".join(parts)
 
 
-def _number(value: Fraction) -> float | int:
-    """At most two decimals; the total is rounded down, so that only full marks are 100."""
-    hundredths = int(value * 100)
+def _number(hundredths: int) -> float | int:
+    """Points, without decimals where there are none."""
     return hundredths // 100 if hundredths % 100 == 0 else hundredths / 100

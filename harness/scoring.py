@@ -179,7 +179,18 @@ def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
 
 
 def select(claims: list[Claim], text: str) -> list[Claim]:
-    """The claims that `text` means: a TODO ("03.2"), a test's name, or a part of names."""
+    """The claims that `text` means: TODOs ("03.2"), tests' names or parts of names, with commas.
+
+    Empty if a part of `text` means none.
+    """
+    found = [_select(claims, part.strip()) for part in text.split(",")]
+    if not all(found):
+        return []
+    names = {claim.name for part in found for claim in part}
+    return [claim for claim in claims if claim.name in names]
+
+
+def _select(claims: list[Claim], text: str) -> list[Claim]:
     todo = re.fullmatch(r"(\d{1,2})\.(\d{1,2})", text)
     if todo:
         number = f"{todo[1].zfill(2)}.{int(todo[2])}"

@@ -44,6 +44,18 @@ def burst(client: Client, bodies: Sequence[bytes]) -> None:
     client.echo_all(b"".join(map(wire.encode, bodies)))
 
 
+def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
+    """The same; the server runs when all that the kernel takes is there, however busy we are."""
+    __tracebackhide__ = True
+    data = b"".join(map(wire.encode, bodies))
+    server.process.pause()
+    try:
+        sent = client.send_some(data)
+    finally:
+        server.process.resume()
+    client.echo_all(data, sent)
+
+
 def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
     """Sends `data`, cut at these offsets, each piece after the server has read the one before."""
     __tracebackhide__ = True

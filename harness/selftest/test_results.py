@@ -73,6 +73,12 @@ def test_selection():
     assert scoring.select(claims, "01.3") == []
 
 
+def test_selection_of_several():
+    claims = [claim("01.1", 1, "test_a"), claim("01.2", 1, "test_b"), claim("01.3", 1, "test_c")]
+    assert scoring.select(claims, "test_c, 1.1") == [claims[0], claims[2]]
+    assert scoring.select(claims, "test_a,01.9") == []
+
+
 def test_points_are_rounded_down():
     texts = [scoring.number_text(Fraction(*f)) for f in ((100, 1), (9999, 100), (1, 3), (25, 2))]
     assert texts == ["100", "99.9", "0.3", "12.5"]
@@ -145,6 +151,12 @@ def test_only_keys_of_the_format(tmp_path):
     assert read["score"] == 33.33
     assert read["extra_data"]["verdict"] == "failed"
     assert list(tmp_path.iterdir()) == [tmp_path / "01.json"]
+
+
+def test_the_worths_add_up_to_all_points():
+    read = results.as_json(grade(PASSED, PASSED, PASSED))
+    assert [test["max_score"] for test in read["tests"]] == [33.33, 33.33, 33.34]
+    assert read["score"] == 100
 
 
 def test_not_judged(tmp_path):
