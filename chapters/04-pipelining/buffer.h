@@ -27,7 +27,7 @@ size_t buffer_len(const struct buffer *b);
 bool buffer_reserve(struct buffer *b, size_t room);
 
 /* The first byte held, and where the next byte goes. Valid until the next buffer_reserve,
- * buffer_append or buffer_trim. */
+ * buffer_append, buffer_move or buffer_trim. */
 uint8_t *buffer_head(const struct buffer *b);
 uint8_t *buffer_tail(const struct buffer *b);
 
@@ -40,10 +40,18 @@ bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size);
 /* Drops `size` bytes, at most buffer_len, from the head: at the same cost however many are held. */
 void buffer_consume(struct buffer *b, size_t size);
 
+/* Moves `size` bytes, at most buffer_len(from), from the head of one buffer to the tail of another;
+ * into an empty one without copying them, unless they are few. False: no memory; nothing has
+ * changed. */
+bool buffer_move(struct buffer *to, struct buffer *from, size_t size);
+
 /* Gives back memory that a larger use has left behind: all of it when no byte is held. */
 void buffer_trim(struct buffer *b);
 
 /* Gives all the memory back. The buffer is empty and can be used again. */
 void buffer_free(struct buffer *b);
+
+/* What buffer_trim gives back is kept for the next buffer that grows. Frees that. */
+void buffer_free_spare(void);
 
 #endif

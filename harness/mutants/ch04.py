@@ -23,15 +23,27 @@ MUTANTS = (
     mutant(
         "erases-from-the-front",
         GROWTH,
-        "Consuming a frame moves all the bytes behind it to the front.",
+        "Frames are answered one by one, and each moves all the bytes behind it to the front.",
         "test_04_burst_costs_no_more_than_small_batches",
         "consume-moves",
         {
+            "conn.c": """
+-        while (!output_full(c, end) && pass_frame(c, &end))
+-            continue;
+-        if (end == 0)
++        bool any = false;
++        for (; !output_full(c, 0) && pass_frame(c, &end); end = 0, any = true)
++            answer(c, end);
++        if (!any)
+             return;
+-        answer(c, end);
+         flush(c);
+""",
             "buffer.c": """
 -    b->start += size;
 +    b->start += size;
 +    slide(b);
-"""
+""",
         },
     ),
     mutant(
@@ -48,15 +60,14 @@ MUTANTS = (
 -        return true;
      size_t cap = 2 * b->cap;
 @@
-     if (len == 0) {
-         buffer_free(b);
--    } else if (b->cap > TRIM_BYTES && len <= b->cap / 4) {
--        slide(b);
--        uint8_t *data = realloc(b->data, len);
--        if (data != NULL) {
--            b->data = data;
--            b->cap = len;
--        }
+-    if (buffer_len(to) > 0 || size < rest) {
++    if (rest <= buffer_len(from)) {
+@@
+         *b = (struct buffer){0};
+-    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+-        uint8_t *data = malloc(len);
+-        if (data != NULL)
+-            move_to(b, data, len);
      }
 """
         },
@@ -74,7 +85,7 @@ MUTANTS = (
 +    size_t frames, room;
 """,
             "conn.c": """
-     buffer_consume(&c->in, size);
+     *end += FRAME_HEADER_BYTES + (size_t)length;
 +    if (c->frames == c->room) {
 +        c->room = 2 * c->room + 64;
 +        c->lengths = realloc(c->lengths, c->room * sizeof *c->lengths);
@@ -127,10 +138,17 @@ MUTANTS = (
         "replies-missing",
         {
             "conn.c": """
--        while (!output_full(c) && answer_frame(c))
+-    for (;;) {
+         size_t end = 0;
+-        while (!output_full(c, end) && pass_frame(c, &end))
 -            continue;
-+        if (!output_full(c))
-+            answer_frame(c);
++        if (!output_full(c, end))
++            pass_frame(c, &end);
+         if (end == 0)
+             return;
+         answer(c, end);
+         flush(c);
+-    }
 """
         },
     ),
@@ -142,9 +160,10 @@ MUTANTS = (
         "write-per-frame",
         {
             "conn.c": """
-         while (!output_full(c) && answer_frame(c))
+-        while (!output_full(c, end) && pass_frame(c, &end))
 -            continue;
-+            flush(c);
++        if (!output_full(c, end))
++            pass_frame(c, &end);
 """
         },
     ),
@@ -162,21 +181,15 @@ MUTANTS = (
         },
     ),
     mutant(
-        "large-replies-overtake",
+        "swaps-what-is-not-empty",
         FRAMING,
-        "A large reply is sent at once, past the small ones that wait in the output.",
-        "test_01_half_close_with_replies_owed",
-        "wrong-header",
+        "Input and output change places although replies still wait in the output.",
+        "test_04_reading_goes_on_when_the_peer_reads",
+        "wrong-body",
         {
-            "conn.c": """
-     size_t size = FRAME_HEADER_BYTES + (size_t)length;
-     if (buffer_len(&c->in) < size)
-         return false;
--    if (!buffer_append(&c->out, frame, size)) {
-+    size_t moved = 0;
-+    if (size > 16384 && io_write(c->fd, frame, size, &moved) != IO_OK)
-+        moved = 0;
-+    if (!buffer_append(&c->out, frame + moved, size - moved)) {
+            "buffer.c": """
+-    if (buffer_len(to) > 0 || size < rest) {
++    if (size < rest) {
 """
         },
     ),
@@ -189,7 +202,7 @@ MUTANTS = (
         {
             "conn.c": """
      advance(c);
-+    if (!output_full(c))
++    if (!output_full(c, 0))
 +        buffer_free(&c->in);
      settle(c);
  }
@@ -206,9 +219,10 @@ MUTANTS = (
         "starved",
         {
             "conn.c": """
-         while (!output_full(c) && answer_frame(c))
+-        while (!output_full(c, end) && pass_frame(c, &end))
 -            continue;
-+            flush(c);
++        if (!output_full(c, end))
++            pass_frame(c, &end);
 @@
      case IO_OK:
          buffer_fill(&c->in, moved);
@@ -231,11 +245,12 @@ MUTANTS = (
 +
  struct conn *conn_new(int fd)
 @@
--    return buffer_len(&c->out) >= HIGH_WATER_BYTES;
+-    return buffer_len(&c->out) + more >= HIGH_WATER_BYTES;
 +    (void)c;
-+    return held >= HIGH_WATER_BYTES;
++    return held + more >= HIGH_WATER_BYTES;
 @@
-     buffer_consume(&c->in, size);
+     if (!buffer_move(&c->out, &c->in, size))
+         conn_close(c, "out of memory");
 +    held += size;
 @@
 -        else
@@ -260,8 +275,8 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    return buffer_len(&c->out) >= HIGH_WATER_BYTES;
-+    return buffer_len(&c->out) >= FRAME_MAX_BYTES;
+-    return buffer_len(&c->out) + more >= HIGH_WATER_BYTES;
++    return buffer_len(&c->out) + more >= FRAME_MAX_BYTES;
 """
         },
     ),
@@ -273,7 +288,7 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    if (c->state == CONN_OPEN && !output_full(c))
+-    if (c->state == CONN_OPEN && !output_full(c, 0))
 +    if (c->state == CONN_OPEN)
 """
         },
@@ -300,9 +315,9 @@ MUTANTS = (
         "stuck-after-pause",
         {
             "conn.c": """
--    } while (stopped && !output_full(c));
-+    } while (false);
-+    (void)stopped;
+         answer(c, end);
+         flush(c);
++        return;
 """
         },
     ),
@@ -318,12 +333,13 @@ MUTANTS = (
 +    bool paused;
 """,
             "conn.c": """
--    if (c->state == CONN_OPEN && !output_full(c))
+-    if (c->state == CONN_OPEN && !output_full(c, 0))
 +    if (c->state == CONN_OPEN && !c->paused)
 @@
-     } while (stopped && !output_full(c));
-+    if (output_full(c))
-+        c->paused = true;
+         flush(c);
++        if (output_full(c, 0))
++            c->paused = true;
+     }
 """,
         },
     ),
@@ -349,8 +365,8 @@ MUTANTS = (
         "spins-half-closed",
         {
             "conn.c": """
--    if (c->state == CONN_OPEN && !output_full(c))
-+    if (c->state != CONN_CLOSED && !output_full(c))
+-    if (c->state == CONN_OPEN && !output_full(c, 0))
++    if (c->state != CONN_CLOSED && !output_full(c, 0))
 """
         },
     ),
@@ -458,7 +474,8 @@ MUTANTS = (
         "replies-lost-at-eof",
         {
             "conn.c": """
--        drain(c, "frame too long");
+-        if (*end == 0) /* those in front of it are answered first */
+-            drain(c, "frame too long");
 +        conn_close(c, "frame too long");
 """
         },
@@ -478,14 +495,21 @@ MUTANTS = (
         },
     ),
     mutant(
-        "only-input-trimmed",
+        "trims-when-writable",
         RESOURCES,
-        "The input buffer gives its memory back, the output buffer does not.",
+        "Memory is given back when the socket has become writable again, and not after a read.",
         "test_04_memory_is_given_back",
         "memory-grows",
         {
             "conn.c": """
+-    buffer_trim(&c->in);
 -    buffer_trim(&c->out);
+@@
+     flush(c);
+     advance(c);
+     settle(c);
++    buffer_trim(&c->in);
++    buffer_trim(&c->out);
 """
         },
     ),
@@ -497,9 +521,9 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    if (buffer_len(&c->in) < size)
-+    if (buffer_len(&c->in) < size) {
-+        size_t rest = size - buffer_len(&c->in);
+-    if (left - FRAME_HEADER_BYTES < length)
++    if (left - FRAME_HEADER_BYTES < length) {
++        size_t rest = FRAME_HEADER_BYTES + length - left;
 +        rest = rest < (1u << 20) ? rest : 1u << 20;
 +        if (c->in.cap - c->in.end < rest && buffer_reserve(&c->in, rest))
 +            memset(buffer_tail(&c->in), 0, rest);
@@ -507,15 +531,11 @@ MUTANTS = (
 +    }
 """,
             "buffer.c": """
-     if (len == 0) {
-         buffer_free(b);
--    } else if (b->cap > TRIM_BYTES && len <= b->cap / 4) {
--        slide(b);
--        uint8_t *data = realloc(b->data, len);
--        if (data != NULL) {
--            b->data = data;
--            b->cap = len;
--        }
+         *b = (struct buffer){0};
+-    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+-        uint8_t *data = malloc(len);
+-        if (data != NULL)
+-            move_to(b, data, len);
      }
 """,
         },
@@ -577,17 +597,29 @@ MUTANTS = (
         "quadratic",
         {
             "buffer.c": """
--    size_t cap = 2 * b->cap;
--    if (cap < b->end + room)
--        cap = b->end + room;
+-    if (spare.cap >= cap) {
+-        uint8_t *data = spare.data;
+-        cap = spare.cap;
+-        spare.data = NULL;
+-        spare.cap = 0;
+-        move_to(b, data, cap);
+-        return true;
+-    }
 -    uint8_t *data = realloc(b->data, cap);
-+    size_t cap = b->end + room;
 +    uint8_t *data = malloc(cap);
      if (data == NULL)
          return false;
-+    if (b->end > 0)
-+        memcpy(data, b->data, b->end);
-+    free(b->data);
+-    b->data = data;
+-    b->cap = cap;
++    move_to(b, data, cap);
+     return true;
+ }
+@@
+-    size_t cap = 2 * b->cap;
+-    if (cap < b->end + room)
+-        cap = b->end + room;
+-    return grow(b, cap);
++    return grow(b, b->end + room);
 """
         },
     ),
@@ -599,20 +631,17 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    if (buffer_len(&c->in) < size)
-+    if (buffer_len(&c->in) < size) {
-+        buffer_reserve(&c->in, size);
+-    if (left - FRAME_HEADER_BYTES < length)
++    if (left - FRAME_HEADER_BYTES < length) {
++        buffer_reserve(&c->in, length);
          return false;
 +    }
 """,
             "buffer.c": """
--    } else if (b->cap > TRIM_BYTES && len <= b->cap / 4) {
--        slide(b);
--        uint8_t *data = realloc(b->data, len);
--        if (data != NULL) {
--            b->data = data;
--            b->cap = len;
--        }
+-    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+-        uint8_t *data = malloc(len);
+-        if (data != NULL)
+-            move_to(b, data, len);
 """
         },
     ),
