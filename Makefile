@@ -22,6 +22,10 @@ export LAB_SEED   = $(call given,SEED)
 export LAB_ARGS   = $(call given,ARGS)
 export LAB_FULL   = $(call given,FULL)
 export LAB_N      = $(call given,N)
+export LAB_ROWS   = $(call given,ROWS)
+export LAB_CORES  = $(call given,CORES)
+export LAB_BENCH  = $(call given,BENCH)
+export LAB_PLOT   = $(call given,PLOT)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -49,6 +53,12 @@ help:
 ##    make diff CH=03          the chapter against its solution
 ##    make lesson CH=03        the solution of 02 against that of 03
 ##
+##  How fast is it
+##    make bench               every solution beside servers on libuv, libevent and libev;
+##      CH=04                  your server of a chapter instead, or SERVER='cmd {port}';
+##      ROWS=abc CORES=1 N=3   some rows, one core, so many rounds; PLOT=1 draws curves
+##    make setup BENCH=1       installs these libraries, and what PLOT=1 draws with
+##
 ##  Working on the lab
 ##    make test                the lab's own tests; TESTARGS='-k name' selects
 ##    make steady CH=04 N=10   grades the solution (or DIR=, SERVER=) N times with all cores
@@ -69,6 +79,9 @@ memcheck:
 
 steady:
 	@$(python) -m harness.steady
+
+bench:
+	@$(python) -m harness.bench
 
 run:
 	@$(python) -m harness.build
@@ -114,4 +127,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$server || exit 1; done
 
-.PHONY: help setup grade memcheck steady run demo diff lesson skeletons test mutants clean format lint
+.PHONY: help setup grade memcheck steady bench run demo diff lesson skeletons test mutants clean format lint

@@ -24,12 +24,26 @@ finds_python() {
     sh "$(dirname "$0")/find-python.sh" >/dev/null 2>&1
 }
 
+includes() {
+    echo "#include <$1>" | gcc -E -x c - >/dev/null 2>&1
+}
+
+imports() {
+    python=$(sh "$(dirname "$0")/find-python.sh" 2>/dev/null) && "$python" -c "import $1" 2>/dev/null
+}
+
 pytest="python3-pytest python3-pytest-timeout python3-pytest-xdist"
 compiles gcc || need "gcc libc6-dev" "compiles the servers"
 finds_python || need "python3 $pytest" "grades them"
 has valgrind || need "valgrind" "make memcheck"
 has clang || need "clang" "make lint, make test"
 has clang-format || need "clang-format" "make format, make lint"
+if [ -n "$LAB_BENCH" ]; then
+    includes uv.h || need "libuv1-dev" "make bench"
+    includes event2/event.h || need "libevent-dev" "make bench"
+    includes ev.h || need "libev-dev" "make bench"
+    imports matplotlib || need "python3-matplotlib" "make bench PLOT=1"
+fi
 
 if [ -z "$missing" ]; then
     echo "setup: everything is here"

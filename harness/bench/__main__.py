@@ -1,0 +1,169 @@
+"""make bench: the servers of the lab beside those on libuv, libevent and libev, and the limit.
+
+Exit status: 0 measured, 1 a server did not answer as it should, 2 wrong usage or not built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import signal
+import sys
+import time
+from pathlib import Path
+
+from harness import build, course, target
+from harness.bench import curves, plot, rounds, subjects, table
+from harness.bench.measure import Bench, Place
+from harness.bench.rows import ROWS, Row
+from harness.bench.subjects import Subject
+from harness.target import WrongUsage, setting
+
+RESULTS = subjects.BUILT / "bench.json"
+ROUNDS = 5
+MOST_ROUNDS = 100
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options; what is not given comes from the Makefile's variables."""
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--chapter", metavar="NN", default=setting("CH"), help="your server, and this solution")
+    add("--from", dest="origin", metavar="TREE", default=setting("FROM"), help="or solutions")
+    add("--dir", metavar="PATH", default=setting("DIR"), help="a directory of C instead")
+    add("--server", metavar="CMD", default=setting("SERVER"), help="a command with {port} instead")
+    add("--rows", metavar="ROWS", default=setting("ROWS"), help="for instance abc; default: all")
+    add("--cores", metavar="N", default=setting("CORES"), help="1 or 2; default: one, then two")
+    add("--rounds", metavar="N", default=setting("N") or str(ROUNDS), help=f"1 to {MOST_ROUNDS}")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return run(options)
+    except (WrongUsage, course.UnknownChapter, build.NoCompiler, build.BuildFailed) as error:
+        print(f"bench: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nbench: stopped; nothing is left running", file=sys.stderr)
+    return 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures what the options name, prints it and saves it."""
+    rows, places = _rows(options.rows), _places(options.cores)
+    if not options.rounds.isdigit() or not 1 <= int(options.rounds) <= MOST_ROUNDS:
+        raise WrongUsage(f"N={options.rounds}: a number from 1 to {MOST_ROUNDS}")
+    chosen, missing = _subjects(options)
+    generator = subjects.load_generator()
+    print(f"{_machine()}\nmedians of {options.rounds} rounds; below: the least and the most")
+    for name in missing:
+        print(f"without {name}: make setup BENCH=1 installs it")
+    saved, failed = [], False
+    for place in places:
+        title = f"\nrequests a second, server and load on {place.name}"
+        here = [*chosen, *([subjects.spin()] if place.load != place.server else [])]
+        bench = Bench(generator, place)
+        cells = rounds.rounds(bench, here, rows, int(options.rounds), _progress)
+        _progress("")
+        parts = [table.table(title, here, rows, cells), table.ratios(here, rows, cells)]
+        print("\n\n".join(filter(None, parts)), flush=True)
+        print(f"\n{table.notes(here, rows, cells)}", flush=True)
+        saved.append(_as_json(place, cells))
+        failed |= any(cell.why for cell in cells.values())
+        if setting("PLOT"):
+            _draw(bench, chosen, int(options.rounds))
+    RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+def _draw(bench: Bench, chosen: list[Subject], count: int) -> None:
+    """Measures the curves and draws them, and prints how cost grows."""
+    where = subjects.BUILT / bench.place.name.replace(" ", "-")
+    for curve in curves.CURVES:
+        lines = curves.draw(bench, curve, chosen, count, _progress)
+        path = where.with_name(f"{where.name}-{curve.key}.svg")
+        plot.curve(curve, lines, path)
+        _progress("")
+        if curve.twice:
+            print(f"\n{table.growth(curve, lines)}")
+        print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
+    path = where.with_name(f"{where.name}-polite.svg")
+    plot.latencies("a polite client beside a greedy one, and alone", _polite(bench, chosen), path)
+    print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
+
+
+def _polite(bench: Bench, chosen: list[Subject]) -> list[curves.Line]:
+    lines = curves.polite(bench, chosen, _progress)
+    _progress("")
+    return lines
+
+
+def _rows(text: str | None) -> list[Row]:
+    wanted = [key for key in (text or "").lower() if key not in ", "]
+    known = {row.key: row for row in ROWS}
+    for key in wanted:
+        if key not in known:
+            raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {''.join(known)}")
+    return [row for row in ROWS if not wanted or row.key in wanted]
+
+
+def _places(text: str | None) -> list[Place]:
+    if text not in (None, "1", "2"):
+        raise WrongUsage(f"CORES={text}: 1 for server and load on the same core, or 2")
+    ours = sorted(os.sched_getaffinity(0))
+    if text == "2" and len(ours) < 2:
+        raise WrongUsage("CORES=2: this process may use one core only")
+    one, two = Place(ours[0], ours[0]), Place(ours[0], ours[-1])
+    if text:
+        return [one if text == "1" else two]
+    return [one, two] if len(ours) > 1 else [one]
+
+
+def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
+    """Who is measured, and the names of the libraries that are not installed."""
+    chosen: list[Subject] = []
+    chapters = [course.find(options.chapter)] if options.chapter else course.CHAPTERS
+    if options.server or options.dir or (options.chapter and options.origin != "solutions"):
+        wanted = target.resolve(
+            chapters[-1], options.origin, options.dir, options.server, setting("PORT")
+        )
+        chosen.append(subjects.yours(wanted))
+    chosen += [subjects.solution(c) for c in chapters if c.solution_dir.is_dir()]
+    peers, missing = subjects.peers()
+    return [*chosen, *peers, subjects.limit()], missing
+
+
+def _machine() -> str:
+    """What it was measured on, and when."""
+    model = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
+    cores = len(os.sched_getaffinity(0))
+    return f"{model}, {cores} cores; Linux {platform.release()}; {time.strftime('%Y-%m-%d')}"
+
+
+def _progress(text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def _as_json(place: Place, cells: rounds.Cells) -> dict:
+    found = [
+        {"server": name, "row": key, **dataclasses.asdict(cell)}
+        for (name, key), cell in cells.items()
+    ]
+    return {"place": place.name, "cells": found}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

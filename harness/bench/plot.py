@@ -1,0 +1,98 @@
+"""Curves as SVG, with matplotlib: readable on a light page and on a dark one."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.bench.curves import Curve, Line
+from harness.target import WrongUsage
+
+# What matplotlib writes for text, axes and grid, and what stands there in the end: a variable that
+# the page's colour scheme decides.
+INK, GRID = "#010203", "#040506"
+STYLE = """<style>
+:root { --ink: #24292f; --grid: #d0d7de; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --grid: #3d444d; } }
+text { font-family: system-ui, sans-serif; }
+</style>"""
+
+# The colours of Okabe and Ito, which nearly everybody can tell apart, but for black; and dashes.
+# https://jfly.uni-koeln.de/color/
+COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9".split()
+DASHES = ("-", "--", ":", "-.")
+INKED = "text.color axes.edgecolor axes.labelcolor axes.titlecolor xtick.color ytick.color".split()
+PART_MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999)
+
+
+def curve(drawn: Curve, lines: Sequence[Line], path: Path) -> None:
+    """Draws a curve into the file. Raises WrongUsage without matplotlib."""
+    figure, axes = _figure(drawn.title, drawn.unit, drawn.figure)
+    if 0 not in drawn.numbers:
+        axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    for number, line in enumerate(lines):
+        if line.points:
+            axes.plot(*zip(*line.points), label=line.name, marker="o", **_look(number))
+    _save(figure, axes, path)
+
+
+def latencies(title: str, lines: Sequence[Line], path: Path) -> None:
+    """Draws how many of the requests took how long: the slower, the more room."""
+    figure, axes = _figure(title, "of its requests were faster", "µs")
+    axes.set_xscale("function", functions=(_nines, _parts))
+    axes.set_yscale("log")
+    for number, line in enumerate(lines):
+        points = [(part, us) for part, us in line.points if part <= PART_MARKS[-1]]
+        axes.plot(*zip(*points), label=line.name, **_look(number // 2, number % 2))
+    axes.set_xlim(0, PART_MARKS[-1])
+    axes.set_xticks(PART_MARKS, [f"{100 * part:g} %" for part in PART_MARKS])
+    axes.minorticks_off()
+    _save(figure, axes, path)
+
+
+def _nines(part):
+    """Where a part of all stands: 90 %, 99 % and 99.9 % at the same distance."""
+    import numpy
+
+    return -numpy.log10(1 - numpy.minimum(part, 0.99999))
+
+
+def _parts(place):
+    return 1 - 10.0**-place
+
+
+def _look(number: int, other: int | None = None) -> dict:
+    dash = number // len(COLOURS) if other is None else other
+    colour = COLOURS[number % len(COLOURS)]
+    return {"color": colour, "linestyle": DASHES[dash % len(DASHES)], "markersize": 3.5}
+
+
+def _figure(title: str, below: str, beside: str):
+    try:
+        import matplotlib
+    except ImportError:
+        raise WrongUsage("PLOT=1 needs matplotlib: make setup BENCH=1 installs it") from None
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    matplotlib.rcParams.update({name: INK for name in INKED})
+    matplotlib.rcParams.update({"grid.color": GRID, "font.size": 10})
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "lab"})
+    figure, axes = pyplot.subplots(figsize=(7.2, 4.2), layout="constrained")
+    axes.set_title(title, fontsize=11)
+    axes.set_xlabel(below)
+    axes.set_ylabel(beside)
+    axes.grid(True, linewidth=0.6)
+    return figure, axes
+
+
+def _save(figure, axes, path: Path) -> None:
+    axes.legend(frameon=False, fontsize=9, ncols=2)
+    text = io.StringIO()
+    figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    svg = text.getvalue().replace(INK, "var(--ink)").replace(GRID, "var(--grid)")
+    head, _, rest = svg.partition("<defs>")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{head}{STYLE}\n<defs>{rest}")

@@ -1,0 +1,106 @@
+"""Who is measured: servers that are built here, each with the command that starts it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import build, course
+from harness.course import ROOT
+from harness.target import Target, WrongUsage
+
+HERE = Path(__file__).parent
+BUILT = ROOT / "build" / "bench"
+FLAGS = "-std=gnu11 -O2 -g -Wall -Wextra".split()
+YOURS, SOLUTION, PEER, LIMIT, SPIN = "yours", "solution", "peer", "limit", "spin"
+
+# Name in the table, source, what it is linked with, a header by which one sees that this is here.
+PEERS = (
+    ("libuv", "echo_uv.c", ["-luv"], "uv.h"),
+    ("libevent", "echo_event.c", ["-levent_core"], "event2/event.h"),
+    ("libev", "echo_ev.c", ["-lev"], "ev.h"),
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A server. `kind`: YOURS, SOLUTION, PEER, LIMIT or SPIN, which only makes sense on a core of its
+    own. In `command`, {port} is where it listens.
+
+    `one_client`: it serves one client after the other, so rows with several make no sense.
+    """
+
+    name: str
+    kind: str
+    command: tuple[str, ...]
+    one_client: bool = False
+
+
+def solution(chapter: course.Chapter) -> Subject:
+    """A chapter's solution. Raises BuildFailed, NoCompiler."""
+    return _of_sources(chapter.number, SOLUTION, chapter, chapter.solution_dir)
+
+
+def yours(target: Target) -> Subject:
+    """The server that CH, DIR or SERVER name. Raises BuildFailed, NoCompiler, WrongUsage."""
+    if target.port:
+        raise WrongUsage("PORT: give the benchmark a server that is told its port, with {port}")
+    if target.command:
+        return Subject("yours", YOURS, target.command)
+    return _of_sources("yours", YOURS, target.chapter, target.source)
+
+
+def _of_sources(name: str, kind: str, chapter: course.Chapter, source: Path) -> Subject:
+    binary = build.cached_server(source).binary
+    return Subject(name, kind, (str(binary), "-p", "{port}"), one_client=chapter.number == "01")
+
+
+def peers() -> tuple[list[Subject], list[str]]:
+    """The servers on libraries that are installed, and the names of those that are not."""
+    here, missing = [], []
+    for name, source, libraries, header in PEERS:
+        if not _has(header):
+            missing.append(name)
+            continue
+        binary = _compiled(Path(source).stem, [HERE / "peers" / source], libraries)
+        here.append(Subject(name, PEER, (str(binary), "-p", "{port}")))
+    return here, missing
+
+
+def limit() -> Subject:
+    """An epoll loop that sends back what it reads, and never looks at it."""
+    binary = _compiled("limit", [HERE / "peers" / "limit.c"], [])
+    return Subject("limit", LIMIT, (str(binary), "-p", "{port}"))
+
+
+def spin() -> Subject:
+    """The same, and it never sleeps; nor does the load generator that asks it."""
+    binary = _compiled("spin", [HERE / "peers" / "limit.c"], ["-DWAIT_MS=0"])
+    return Subject("spin", SPIN, (str(binary), "-p", "{port}"))
+
+
+def load_generator() -> Path:
+    """The program that asks them."""
+    return _compiled("load", sorted((HERE / "load").glob("*.c")), ["-lm"])
+
+
+def _has(header: str) -> bool:
+    command = [*build.find_compiler(), "-E", "-include", header, "-x", "c", "/dev/null"]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+def _compiled(name: str, sources: list[Path], libraries: list[str]) -> Path:
+    """The program, built if it is missing or older than a source. Raises BuildFailed, NoCompiler."""
+    binary = BUILT / name
+    files = [path for source in sources for path in source.parent.glob("*.[ch]")]
+    if binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in files):
+        return binary
+    BUILT.mkdir(parents=True, exist_ok=True)
+    command = [*build.find_compiler(), *FLAGS, "-o", f"{binary}.new", *map(str, sources)]
+    result = subprocess.run([*command, *libraries], capture_output=True, text=True)
+    if result.returncode:
+        raise build.BuildFailed(f"{name} does not compile:\n{build.shorten(result.stderr)}")
+    shutil.move(f"{binary}.new", binary)
+    return binary

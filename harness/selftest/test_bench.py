@@ -1,0 +1,283 @@
+"""The benchmark: what the load generator says is true, and what is printed of it."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from harness import course, wire
+from harness.bench import __main__ as bench
+from harness.bench import curves, measure, plot, rounds, subjects, table
+from harness.bench.curves import CURVES, Line
+from harness.bench.measure import Bench, Failed, Figures, Place, Timing
+from harness.bench.rounds import Cell
+from harness.bench.rows import ROWS, Load
+from harness.bench.subjects import LIMIT, PEER, SOLUTION, Subject
+from harness.course import ROOT
+
+SHORT = Timing(warm=20, measured=100)
+HERE = Place(0, 0)
+ECHO = Subject("echo", PEER, (sys.executable, "-m", "harness.selftest.echo", "{port}"))
+BODY = 8  # of the frames in the tests with a server of their own
+
+
+@pytest.fixture(scope="module")
+def generator():
+    return subjects.load_generator()
+
+
+@pytest.fixture(scope="module")
+def solution():
+    return subjects.solution(course.find("04"))
+
+
+@pytest.fixture(autouse=True)
+def from_the_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def ask(generator, port, *options):
+    """Exit status and JSON of the load generator."""
+    words = ["-p", port, "-w", 10, "-t", 50, "-s", BODY, *options]
+    done = subprocess.run([generator, *map(str, words)], capture_output=True, text=True, timeout=60)
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.fixture
+def server_that():
+    """Starts a server whose one client is handled by a function of its socket. Its port."""
+    listeners = []
+
+    def start(handle):
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def serve():
+            with listener.accept()[0] as connection:
+                handle(connection)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return listener.getsockname()[1]
+
+    yield start
+    for listener in listeners:
+        listener.close()
+
+
+# The load generator
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        Load(),
+        Load(3, 5, 0),
+        Load(2, 2, 300_000),
+        Load(4, 1000, 16),
+        Load(1, 1, 64, idle=50, spoke=True),
+        Load(1, 2, 33_554_432),
+    ],
+)
+def test_a_right_server_is_measured(generator, solution, load):
+    found = measure.run(Bench(generator, HERE, SHORT), solution, load).found
+    assert found["errors"] == 0
+    assert found["requests_per_s"] > 0 < found["server_cpu_s"]
+    times = [us for _, us in found["quantiles"]]
+    assert times == sorted(times) and times[0] > 0
+    assert found["resident_after"] > 0
+
+
+def test_a_wrong_byte_is_found(generator, server_that):
+    def handle(connection):
+        frame = bytearray(connection.recv(wire.HEADER + BODY, socket.MSG_WAITALL))
+        frame[-1] ^= 1
+        connection.sendall(frame)
+        connection.recv(1)
+
+    status, found = ask(generator, server_that(handle))
+    assert (status, found["errors"]) == (1, 1)
+    assert found["error"] == f"client 0: byte {wire.HEADER + BODY - 1} of what came back is wrong"
+
+
+def test_a_reply_to_somebody_else_is_found(generator, server_that):
+    def handle(connection):
+        first, second = (connection.recv(wire.HEADER + BODY, socket.MSG_WAITALL) for _ in "12")
+        connection.sendall(second + first)
+        connection.recv(1)
+
+    status, found = ask(generator, server_that(handle), "-d", 2)
+    assert status == 1
+    assert "what came back is wrong" in found["error"]
+
+
+def test_too_much_is_found(generator, server_that):
+    def handle(connection):
+        frame = connection.recv(wire.HEADER + BODY, socket.MSG_WAITALL)
+        connection.sendall(frame + frame)
+        connection.recv(1)
+
+    assert ask(generator, server_that(handle))[1]["error"] == "client 0: more came back than was sent"
+
+
+def test_an_end_is_found(generator, server_that):
+    status, found = ask(generator, server_that(lambda connection: connection.recv(1)))
+    assert status == 1
+    assert "client 0: " in found["error"]
+
+
+def test_nobody_listens(generator):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    assert ask(generator, port)[1]["error"].startswith("client 0: connect: ")
+
+
+@pytest.mark.parametrize("words", [[], ["-p", "0"], ["-p", "1", "-c", "x"], ["-p", "1", "more"]])
+def test_wrong_options(generator, words):
+    done = subprocess.run([generator, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert "usage: load -p PORT" in done.stderr
+
+
+def test_quantiles_are_those_of_the_values(tmp_path):
+    source = ROOT / "harness/bench/load/histogram.c"
+    library = tmp_path / "histogram.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-lm"], check=True)
+    code = ctypes.CDLL(str(library))
+    code.histogram_quantile.restype = ctypes.c_uint64
+    histogram = ctypes.create_string_buffer(64 * 42 * 8 + 16)
+    for value in range(1, 100_001):
+        code.histogram_add(histogram, ctypes.c_uint64(value), ctypes.c_uint64(1))
+    for part in (0.0001, 0.01, 0.5, 0.9, 0.999, 1):
+        found = code.histogram_quantile(histogram, ctypes.c_double(part))
+        assert 1 <= found / (part * 100_000) <= 1 + 1 / 64
+
+
+# One server, one load
+
+
+def test_a_server_that_does_not_start(generator):
+    broken = Subject("broken", PEER, ("false",))
+    with pytest.raises(Failed, match="ended before it listened"):
+        measure.run(Bench(generator, HERE, SHORT), broken, Load())
+
+
+def test_a_server_in_another_language(generator):
+    assert measure.run(Bench(generator, HERE, SHORT), ECHO, Load()).requests > 0
+
+
+def test_greedy_clients_are_beside_it(generator, solution):
+    beside = Bench(generator, HERE, SHORT, greedy=curves.GREEDY)
+    assert measure.run(beside, solution, curves.POLITE).requests > 0
+
+
+def test_a_disturbed_run_is_repeated(monkeypatch):
+    foreign = iter([0.5, 0.2, 0.01, 0.3])
+    monkeypatch.setattr(measure, "run", lambda *_: Figures({}, next(foreign)))
+    figures, disturbed = rounds.quiet_run(None, ECHO, Load())
+    assert (figures.foreign, disturbed) == (0.01, False)
+
+
+def test_the_least_disturbed_run_stands(monkeypatch):
+    foreign = iter([0.5, 0.2, 0.4, 0.3])
+    monkeypatch.setattr(measure, "run", lambda *_: Figures({}, next(foreign)))
+    figures, disturbed = rounds.quiet_run(None, ECHO, Load())
+    assert (figures.foreign, disturbed) == (0.2, True)
+
+
+def test_one_client_at_a_time(monkeypatch):
+    monkeypatch.setattr(rounds, "quiet_run", lambda *_: (Figures({"requests_per_s": 7}, 0), False))
+    one = Subject("01", SOLUTION, (), one_client=True)
+    cells = rounds.rounds(Bench(None, HERE), [one], ROWS[:2], 2, print)
+    assert cells["01", "a"].values == [7, 7]
+    assert cells["01", "b"] == Cell(skipped=True)
+
+
+# What is printed
+
+SERVERS = [Subject("04", SOLUTION, ()), Subject("ev", PEER, ()), Subject("limit", LIMIT, ())]
+CELLS = {
+    ("04", "a"): Cell([90, 100, 120], disturbed=1),
+    ("ev", "a"): Cell([80, 80, 80]),
+    ("limit", "a"): Cell([200, 200, 200]),
+    ("04", "b"): Cell(why="no reply"),
+    ("ev", "b"): Cell([4_361_000]),
+    ("limit", "b"): Cell([4_361_000]),
+}
+
+
+def test_the_table():
+    lines = table.table("title", SERVERS, ROWS[:2], CELLS).splitlines()
+    assert lines[2].split() == ["a", "b"]
+    assert lines[3].split() == ["04", "100", "-"]
+    assert lines[4].split() == ["-10", "+20%"]
+    assert lines[5].split() == ["ev", "80", "4.36M"]
+
+
+def test_the_ratios():
+    lines = table.ratios(SERVERS, ROWS[:2], CELLS).splitlines()
+    assert [line.split() for line in lines if line.startswith("04")] == [
+        ["04", "1.25", "-"],
+        ["04", "0.50", "-"],
+    ]
+
+
+def test_the_notes():
+    text = table.notes(SERVERS, ROWS[:2], CELLS)
+    assert "04, b: no reply" in text
+    assert "rounds of 04 that other load disturbed: a 1" in text
+
+
+def test_all_rows_fit():
+    cells = {("04", row.key): Cell([4.4e6, 3e6, 5e6]) for row in ROWS}
+    assert max(map(len, table.table("", SERVERS[:1], ROWS, cells).splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(0.046, "0.046"), (20.52, "20.5"), (937.4, "937"), (1021, "1.02k"), (999_999, "1000k")],
+)
+def test_numbers(value, text):
+    assert table.number(value) == text
+
+
+def test_growth():
+    line = Line("04", [(1, 1.0), (2, 1.0), (4, 1.5), (16, 1)])
+    assert line.growth() == [(1, 2.0), (2, 3.0)]
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["--rows", "ax"], "there is no row 'x'; they are abcdefghij"),
+        (["--cores", "3"], "CORES=3"),
+        (["--rounds", "0"], "N=0: a number from 1 to 100"),
+        (["--chapter", "77"], "there is no chapter '77'"),
+    ],
+)
+def test_wrong_usage(words, says, capsys):
+    assert bench.main(words) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_your_server_is_in_the_table(monkeypatch, capsys):
+    monkeypatch.setattr(bench, "RESULTS", subjects.BUILT / "test.json")
+    words = ["--chapter", "01", "--rows", "a", "--cores", "1", "--rounds", "1"]
+    assert bench.main([*words, "--dir", "solutions/01-blocking"]) == 0
+    names = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line]
+    assert {"yours", "01", "limit"} <= set(names)
+
+
+def test_curves_are_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    plot.curve(CURVES[0], [Line("04", [(0, 2.0), (250, 3.0)])], tmp_path / "a.svg")
+    plot.latencies("t", [Line("04", [(0, 2.0), (0.5, 3.0), (1, 4)])], tmp_path / "b.svg")
+    for name in ("a.svg", "b.svg"):
+        text = (tmp_path / name).read_text()
+        assert "prefers-color-scheme: dark" in text
+        assert "var(--ink)" in text and plot.INK not in text
