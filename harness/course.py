@@ -58,7 +58,10 @@ MAY_CHANGE = {
         *("server.c", "server.h", "stop.c", "stop.h"),
     },
     "03": {"conn.c", "conn.h", "main.c", "server.c", "server.h", "stop.c", "stop.h"},
-    "04": {"buffer.c", "buffer.h", "conn.c", "conn.h"},
+    "04": {
+        *("buffer.c", "buffer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
+        *("log.c", "log.h"),
+    },
 }
 MAY_ADD = {
     "02": {"buffer.c", "buffer.h"},

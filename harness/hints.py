@@ -399,8 +399,8 @@ HINTS = {
     ),
     # Many frames in flight
     "consume-moves": Hint(
-        "The more bytes are in the buffer, the more a frame costs: dropping bytes at the front "
-        "moves all the others. Move an index instead.",
+        "The more bytes are in the buffer, the more each frame costs, or each write: dropping "
+        "bytes at the front moves all the others. Move an index instead.",
         _COST,
     ),
     "write-per-frame": Hint(

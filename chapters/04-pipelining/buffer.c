@@ -112,7 +112,7 @@ bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
 void buffer_consume(struct buffer *b, size_t size)
 {
     /* TODO 1: Drop `size` bytes from the head, at the same cost however many are held. Graded by
-     * test_04_burst_costs_no_more_than_small_batches.
+     * test_04_reply_taken_in_small_parts.
      * buffer_reserve() and buffer_move() take care of the space in front of `start`. */
     size_t rest = buffer_len(b) - size;
     memmove(b->data, b->data + b->start + size, rest);

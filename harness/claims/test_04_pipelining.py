@@ -6,10 +6,12 @@ import statistics
 import time
 
 from harness import wire
+from harness.cuts import random_plan
 from harness.failure import Failure
 from harness.flood import flooding
 from harness.measure import bytes_within, cpu_of, cpu_share, eventually, until_asleep, until_read
 from harness.plugin import claim
+from harness.shim import Group
 from harness.talk import (
     MIB,
     SMALL_WINDOW,
@@ -27,6 +29,9 @@ IDLE = 0.01  # of a processor, as in chapter 03
 # stays below 1, one that moves its buffer for every frame is above 5.
 BURST_RATIO = 1.5
 BATCH = 64
+
+# Of a write, so that a large reply takes some thousand of them.
+PART_BYTES = 8192
 
 # Of server CPU, for twice the frames. Linear is 2.
 GROWTH = 2.5
@@ -74,7 +79,22 @@ HALF_CLOSE = dict.fromkeys(
 # 04.1 consuming
 
 
-@claim("04.1", points=13, native=True)
+@claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"})
+def test_04_reply_taken_in_small_parts(server, rng):
+    """A reply of 8 MiB that is taken in small parts costs about twice the CPU of one of 4 MiB."""
+    if server.shim is None:  # then nobody sees to it that the parts are small
+        return
+    parts = random_plan(Group.OUTPUT, rng, server.shim.connections(), PART_BYTES)
+    server.shim.schedule(parts)
+    server.conversation.note("the grader", f"lets a write take {PART_BYTES:,} bytes at most")
+    client = server.connect()
+    small, large = (wire.encode(rng.randbytes(MIB) * count) for count in (4, 8))
+    client.echo_all(small)
+    what = "a reply of 4 MiB costs {one:.2f} s of CPU, and one of 8 MiB {two:.2f} s"
+    _linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
+
+
+@claim("04.1", points=5, native=True)
 def test_04_burst_costs_no_more_than_small_batches(server, rng):
     """A frame costs no more CPU when 60,000 are in flight than when 64 are."""
     bodies = [rng.randbytes(12)] * 60_000

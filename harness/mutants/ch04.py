@@ -28,15 +28,11 @@ MUTANTS = (
         "consume-moves",
         {
             "conn.c": """
--        while (!output_full(c, end) && pass_frame(c, &end))
--            continue;
--        if (end == 0)
-+        bool any = false;
-+        for (; !output_full(c, 0) && pass_frame(c, &end); end = 0, any = true)
-+            answer(c, end);
-+        if (!any)
-             return;
--        answer(c, end);
+-        answer(c, size);
++        for (size_t first; size > 0 && c->state == CONN_OPEN; size -= first) {
++            first = frame_run(buffer_head(&c->in), buffer_len(&c->in), 1, &too_long);
++            answer(c, first);
++        }
          flush(c);
 """,
             "buffer.c": """
@@ -44,6 +40,20 @@ MUTANTS = (
 +    b->start += size;
 +    slide(b);
 """,
+        },
+    ),
+    mutant(
+        "moves-what-is-not-sent",
+        GROWTH,
+        "After every write() that took a part of the output, the rest is moved to the front.",
+        "test_04_reply_taken_in_small_parts",
+        "consume-moves",
+        {
+            "buffer.c": """
+-    b->start += size;
++    b->start += size;
++    slide(b);
+"""
         },
     ),
     mutant(
@@ -85,13 +95,20 @@ MUTANTS = (
 +    size_t frames, room;
 """,
             "conn.c": """
-     *end += FRAME_HEADER_BYTES + (size_t)length;
-+    if (c->frames == c->room) {
-+        c->room = 2 * c->room + 64;
-+        c->lengths = realloc(c->lengths, c->room * sizeof *c->lengths);
-+    }
-+    memmove(c->lengths + 1, c->lengths, c->frames++ * sizeof *c->lengths);
-+    c->lengths[0] = (uint16_t)length;
+-static void log_frames(const struct conn *c, size_t size)
++static void log_frames(struct conn *c, size_t size)
+@@
+         log_frame(c->fd, length);
++        if (c->frames == c->room) {
++            c->room = 2 * c->room + 64;
++            c->lengths = realloc(c->lengths, c->room * sizeof *c->lengths);
++        }
++        memmove(c->lengths + 1, c->lengths, c->frames++ * sizeof *c->lengths);
++        c->lengths[0] = (uint16_t)length;
+@@
+-    if (log_is_verbose())
+-        log_frames(c, size);
++    log_frames(c, size);
 @@
      buffer_free(&c->out);
 +    free(c->lengths);
@@ -138,17 +155,15 @@ MUTANTS = (
         "replies-missing",
         {
             "conn.c": """
--    for (;;) {
-         size_t end = 0;
--        while (!output_full(c, end) && pass_frame(c, &end))
--            continue;
-+        if (!output_full(c, end))
-+            pass_frame(c, &end);
-         if (end == 0)
-             return;
-         answer(c, end);
+         answer(c, size);
          flush(c);
--    }
++        return;
+""",
+            "frame.c": """
+-    while (end < enough && pass_frame(bytes, size, &end, too_long))
+-        continue;
++    if (end < enough)
++        pass_frame(bytes, size, &end, too_long);
 """
         },
     ),
@@ -159,11 +174,11 @@ MUTANTS = (
         "test_04_replies_are_batched",
         "write-per-frame",
         {
-            "conn.c": """
--        while (!output_full(c, end) && pass_frame(c, &end))
--            continue;
-+        if (!output_full(c, end))
-+            pass_frame(c, &end);
+            "frame.c": """
+-    while (end < enough && pass_frame(bytes, size, &end, too_long))
+-        continue;
++    if (end < enough)
++        pass_frame(bytes, size, &end, too_long);
 """
         },
     ),
@@ -181,14 +196,16 @@ MUTANTS = (
         },
     ),
     mutant(
-        "swaps-what-is-not-empty",
+        "forgets-what-waits",
         FRAMING,
-        "Input and output change places although replies still wait in the output.",
+        "The buffers change places although replies still wait in the output: these are dropped.",
         "test_04_reading_goes_on_when_the_peer_reads",
         "wrong-body",
         {
             "buffer.c": """
 -    if (buffer_len(to) > 0 || size < rest) {
++    if (size >= rest)
++        buffer_consume(to, buffer_len(to));
 +    if (size < rest) {
 """
         },
@@ -202,7 +219,7 @@ MUTANTS = (
         {
             "conn.c": """
      advance(c);
-+    if (!output_full(c, 0))
++    if (room(c) > 0)
 +        buffer_free(&c->in);
      settle(c);
  }
@@ -219,18 +236,19 @@ MUTANTS = (
         "starved",
         {
             "conn.c": """
--        while (!output_full(c, end) && pass_frame(c, &end))
--            continue;
-+        if (!output_full(c, end))
-+            pass_frame(c, &end);
-@@
      case IO_OK:
          buffer_fill(&c->in, moved);
 -        break;
 +        advance(c);
 +        conn_read(c);
 +        return;
-"""
+""",
+            "frame.c": """
+-    while (end < enough && pass_frame(bytes, size, &end, too_long))
+-        continue;
++    if (end < enough)
++        pass_frame(bytes, size, &end, too_long);
+""",
         },
     ),
     mutant(
@@ -245,9 +263,9 @@ MUTANTS = (
 +
  struct conn *conn_new(int fd)
 @@
--    return buffer_len(&c->out) + more >= HIGH_WATER_BYTES;
+-    size_t waiting = buffer_len(&c->out);
 +    (void)c;
-+    return held + more >= HIGH_WATER_BYTES;
++    size_t waiting = held;
 @@
      if (!buffer_move(&c->out, &c->in, size))
          conn_close(c, "out of memory");
@@ -275,8 +293,8 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    return buffer_len(&c->out) + more >= HIGH_WATER_BYTES;
-+    return buffer_len(&c->out) + more >= FRAME_MAX_BYTES;
+-    return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
++    return waiting < FRAME_MAX_BYTES ? FRAME_MAX_BYTES - waiting : 0;
 """
         },
     ),
@@ -288,7 +306,7 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    if (c->state == CONN_OPEN && !output_full(c, 0))
+-    if (c->state == CONN_OPEN && room(c) > 0)
 +    if (c->state == CONN_OPEN)
 """
         },
@@ -315,7 +333,7 @@ MUTANTS = (
         "stuck-after-pause",
         {
             "conn.c": """
-         answer(c, end);
+         answer(c, size);
          flush(c);
 +        return;
 """
@@ -333,11 +351,11 @@ MUTANTS = (
 +    bool paused;
 """,
             "conn.c": """
--    if (c->state == CONN_OPEN && !output_full(c, 0))
+-    if (c->state == CONN_OPEN && room(c) > 0)
 +    if (c->state == CONN_OPEN && !c->paused)
 @@
          flush(c);
-+        if (output_full(c, 0))
++        if (room(c) == 0)
 +            c->paused = true;
      }
 """,
@@ -365,8 +383,8 @@ MUTANTS = (
         "spins-half-closed",
         {
             "conn.c": """
--    if (c->state == CONN_OPEN && !output_full(c, 0))
-+    if (c->state != CONN_CLOSED && !output_full(c, 0))
+-    if (c->state == CONN_OPEN && room(c) > 0)
++    if (c->state != CONN_CLOSED && room(c) > 0)
 """
         },
     ),
@@ -474,9 +492,10 @@ MUTANTS = (
         "replies-lost-at-eof",
         {
             "conn.c": """
--        if (*end == 0) /* those in front of it are answered first */
+-        if (size == 0 && too_long)
 -            drain(c, "frame too long");
-+        conn_close(c, "frame too long");
++        if (too_long)
++            conn_close(c, "frame too long");
 """
         },
     ),
@@ -521,14 +540,16 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    if (left - FRAME_HEADER_BYTES < length)
-+    if (left - FRAME_HEADER_BYTES < length) {
-+        size_t rest = FRAME_HEADER_BYTES + length - left;
-+        rest = rest < (1u << 20) ? rest : 1u << 20;
-+        if (c->in.cap - c->in.end < rest && buffer_reserve(&c->in, rest))
-+            memset(buffer_tail(&c->in), 0, rest);
-         return false;
-+    }
+             drain(c, "frame too long");
++        size_t held = buffer_len(&c->in);
++        uint32_t length;
++        if (size == 0 && held >= FRAME_HEADER_BYTES) {
++            frame_length(buffer_head(&c->in), &length);
++            size_t rest = FRAME_HEADER_BYTES + length - held;
++            rest = rest < (1u << 20) ? rest : 1u << 20;
++            if (c->in.cap - c->in.end < rest && buffer_reserve(&c->in, rest))
++                memset(buffer_tail(&c->in), 0, rest);
++        }
 """,
             "buffer.c": """
          *b = (struct buffer){0};
@@ -631,11 +652,12 @@ MUTANTS = (
         "memory-grows",
         {
             "conn.c": """
--    if (left - FRAME_HEADER_BYTES < length)
-+    if (left - FRAME_HEADER_BYTES < length) {
-+        buffer_reserve(&c->in, length);
-         return false;
-+    }
+             drain(c, "frame too long");
++        uint32_t length;
++        if (size == 0 && buffer_len(&c->in) >= FRAME_HEADER_BYTES) {
++            frame_length(buffer_head(&c->in), &length);
++            buffer_reserve(&c->in, length);
++        }
 """,
             "buffer.c": """
 -    } else if (len <= REST_BYTES && len <= b->cap / 4) {

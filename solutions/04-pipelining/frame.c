@@ -10,3 +10,27 @@ bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
     return *length <= FRAME_MAX_BYTES;
     // END length
 }
+
+/* Moves *end, where a frame begins, to where it ends. False: it is not complete, or too long. */
+static bool pass_frame(const uint8_t *bytes, size_t size, size_t *end, bool *too_long)
+{
+    uint32_t length;
+    if (size - *end < FRAME_HEADER_BYTES)
+        return false;
+    *too_long = !frame_length(bytes + *end, &length);
+    if (*too_long || size - *end - FRAME_HEADER_BYTES < length)
+        return false;
+    *end += FRAME_HEADER_BYTES + (size_t)length;
+    return true;
+}
+
+size_t frame_run(const uint8_t *bytes, size_t size, size_t enough, bool *too_long)
+{
+    size_t end = 0;
+    *too_long = false;
+    // BEGIN run
+    while (end < enough && pass_frame(bytes, size, &end, too_long))
+        continue;
+    // END run
+    return end;
+}

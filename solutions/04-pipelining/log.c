@@ -13,6 +13,11 @@ void log_open(bool verbose)
     log_verbose = verbose;
 }
 
+bool log_is_verbose(void)
+{
+    return log_verbose;
+}
+
 void log_line(const char *format, ...)
 {
     int saved_errno = errno;

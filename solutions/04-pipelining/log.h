@@ -7,6 +7,7 @@
 
 /* Whether log_frame prints anything. */
 void log_open(bool verbose);
+bool log_is_verbose(void);
 
 /* One line, printf-like, without the newline. */
 __attribute__((format(printf, 1, 2))) void log_line(const char *format, ...);
