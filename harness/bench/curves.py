@@ -116,10 +116,10 @@ CURVES = (
     Curve(
         "bytes",
         "1 connection, 1 frame in flight",
-        "KiB in a frame",
+        "bytes in a frame",
         "µs of server CPU for a MiB",
-        tuple(2**power for power in range(0, 16)),
-        lambda n: Load(1, 1, n * KIB),
+        tuple(KIB << power for power in range(0, 16)),
+        lambda n: Load(1, 1, n),
         _cpu_of_a_mebibyte,
         twice="bytes",
     ),

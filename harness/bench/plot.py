@@ -23,6 +23,7 @@ text { font-family: system-ui, sans-serif; }
 COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9".split()
 DASHES = ("-", "--", ":", "-.")
 INKED = "text.color axes.edgecolor axes.labelcolor axes.titlecolor xtick.color ytick.color".split()
+MOST_MARKS = 9  # on an axis
 PART_MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
@@ -31,11 +32,23 @@ def curve(drawn: Curve, lines: Sequence[Line], path: Path) -> None:
     figure, axes = _figure(drawn.title, drawn.unit, drawn.figure)
     if 0 not in drawn.numbers:
         axes.set_xscale("log", base=2)
+        marks = drawn.numbers[:: -(-len(drawn.numbers) // MOST_MARKS)]
+        axes.set_xticks(marks, [short(n) for n in marks])
+        axes.minorticks_off()
     axes.set_yscale("log")
     for number, line in enumerate(lines):
         if line.points:
             axes.plot(*zip(*line.points), label=line.name, marker="o", **_look(number))
     _save(figure, axes, path)
+
+
+def short(number: int) -> str:
+    """A power of two as one reads it: 64, 16 Ki, 32 Mi."""
+    for unit in ("", " Ki", " Mi"):
+        if number < 1024:
+            break
+        number /= 1024
+    return f"{number:g}{unit}"
 
 
 def latencies(title: str, lines: Sequence[Line], path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.bench.curves import Curve, Line
+from harness.bench.plot import short
 from harness.bench.rounds import Cell, Cells
 from harness.bench.rows import BYTES, Row
 from harness.bench.subjects import LIMIT, PEER, SOLUTION, YOURS, Subject
@@ -65,7 +66,7 @@ def growth(curve: Curve, lines: Sequence[Line]) -> str:
     """The work for 2n over that for n, beginning where it is measured best: at the large end."""
     shown = [n for n in curve.numbers if 2 * n in curve.numbers][-SHOWN:]
     title = f"the work for 2n {curve.twice} over that for n; n ="
-    rows = [title, _line("", [str(n) for n in shown])]
+    rows = [title, _line("", [short(n) for n in shown])]
     for line in lines:
         found = dict(line.growth())
         rows.append(_line(line.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))

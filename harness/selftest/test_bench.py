@@ -246,6 +246,10 @@ def test_numbers(value, text):
     assert table.number(value) == text
 
 
+def test_powers_of_two():
+    assert [plot.short(2**power) for power in (0, 6, 10, 14, 25)] == "1,64,1 Ki,16 Ki,32 Mi".split(",")
+
+
 def test_growth():
     line = Line("04", [(1, 1.0), (2, 1.0), (4, 1.5), (16, 1)])
     assert line.growth() == [(1, 2.0), (2, 3.0)]
