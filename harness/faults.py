@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from harness import wire
 from harness.client import Client
 from harness.failure import Failure
+from harness.measure import until_asleep
 from harness.shim import Group, Plan, Step, fail, piece
 from harness.talk import SMALL_WINDOW, expect_stop
 
@@ -205,7 +206,7 @@ def single_faults(
             continue
         server = None
         for number in _numbers(alone):
-            server = server or launch(allocations=allocations)
+            server = server or _started(launch, allocations)
             if server.shim is None:
                 return 0
             if not _play(server, fault, number, scenario):
@@ -217,6 +218,15 @@ def single_faults(
         if server:
             _ends(server)
     return points
+
+
+def _started(launch: Callable, allocations: bool):
+    """A server that waits for clients. Before, while it starts, no memory may well be its end."""
+    __tracebackhide__ = True
+    server = launch(allocations=allocations)
+    if server.shim is not None:
+        until_asleep(server)
+    return server
 
 
 def _numbers(every: bool) -> Iterator[int]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+import shutil
+from pathlib import Path
 
 import pytest
 
-from harness import build, faults
+from harness import build, course, faults
 from harness.course import CHAPTERS
 from harness.faults import FAULTS, Party, single_faults
 from harness.fixtures import Run, Stage
@@ -45,3 +47,22 @@ def test_every_fault_happens(chapter, stage, monkeypatch):
     again = {(group, "fails with EAGAIN") for group in (Group.INPUT, Group.OUTPUT, Group.ACCEPT)}
     waits = {(Group.WAIT, "fails with EINTR")}
     assert impossible == (again | waits if chapter.number == "01" else set())
+
+
+def test_no_memory_while_it_starts_is_its_own_affair(tmp_path, monkeypatch):
+    """It says where it listens, and is held up before it makes its tables."""
+    solution = course.find("03").solution_dir
+    source = Path(shutil.copytree(solution, tmp_path / "server"))
+    text = (source / "server.c").read_text()
+    busy = "for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;)\n        continue;\n"
+    changed = text.replace("    if (!resize(&s, 16))", f"    {busy}    if (!resize(&s, 16))")
+    assert changed != text
+    (source / "server.c").write_text(f"#include <time.h>\n{changed}")
+    binary = build.compile_server(source, tmp_path / "built").binary
+    stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
+    allocation = [fault for fault in FAULTS if fault.group == Group.ALLOCATION]
+    monkeypatch.setattr(faults, "FAULTS", allocation)
+    try:
+        assert single_faults(stage.launch, Party(random.Random(1)).together, allocations=True)
+    finally:
+        stage.clear()
