@@ -182,8 +182,8 @@ def _run(
     claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
     progress = Progress(len(claims))
 
-    def found(name: str, verdict: str, detail: dict) -> None:
-        by_name[name].verdict = verdict
+    def found(name: str, verdict: str, seconds: float, detail: dict) -> None:
+        by_name[name].verdict, by_name[name].seconds = verdict, seconds
         by_name[name].detail = {
             key: harmless(part) if isinstance(part, str) else part for key, part in detail.items()
         }

@@ -11,7 +11,7 @@ A test of harness/claims is
 It is run by harness/grade.py only, which passes --run (how to start the server) and --outcomes (a
 descriptor to write to). One JSON object a line goes there for every test that is over:
 
-    {"name": "test_...", "verdict": "failed", "detail": {"message": "...", ...}}
+    {"name": "test_...", "verdict": "failed", "seconds": 0.5, "detail": {"message": "...", ...}}
 
 A Failure, or a test that takes too long, is a failure. Every other exception is a fault of ours:
 the test was not judged. The detail of a failure has: message, hint (a key of hints.HINTS), steps,
@@ -134,10 +134,11 @@ class Outcomes:
 
     def pytest_runtest_logreport(self, report):
         phases = self._phases.setdefault(report.nodeid, [])
-        phases.append(_result(report))
+        phases.append({**_result(report), "seconds": report.duration})
         if report.when in ("teardown", GONE):
             name = report.nodeid.split("::")[-1]
-            result = _worst(self._phases.pop(report.nodeid))
+            seconds = sum(phase["seconds"] for phase in phases)
+            result = {**_worst(self._phases.pop(report.nodeid)), "seconds": round(seconds, 2)}
             print(json.dumps({"name": name, **result}), file=self._file, flush=True)
 
     def pytest_testnodedown(self, node, error):

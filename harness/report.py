@@ -22,6 +22,7 @@ SHOWN_IN_FULL = 3  # failures, unless V=1
 SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless V=1
 STDERR_LINES = 8
 WARNING_LINES = 10
+SLOWEST = 5  # tests that V=1 lists
 BAR = 20
 WIDEST = 100  # columns, whatever the terminal has
 LABEL = 11  # columns of "server", "hint", ... within a failure
@@ -50,6 +51,7 @@ def chapter(grade: Grade, look: Look = PLAIN) -> str:
         blocks += [["the server does not compile"], marked(grade.problem)]
     else:
         blocks += [table(grade, look), *failures(grade, look), not_judged(grade, look)]
+        blocks += [slowest(grade)] if look.verbose else []
     blocks.append(summary(grade, look))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -228,6 +230,12 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
             reasons[reason] = reasons.get(reason, 0) + 1
     lines = [f"not judged ({count}): {reason}" for reason, count in reasons.items()]
     return [row for line in lines for row in _wrapped(line, 2, look.width)]
+
+
+def slowest(grade: Grade) -> list[str]:
+    """The tests that took longest. Two run at a time, so together they take longer than the grade."""
+    longest = sorted(grade.outcomes, key=lambda outcome: -outcome.seconds)[:SLOWEST]
+    return ["slowest", *(f"  {o.seconds:5.1f} s  {o.claim.name}" for o in longest)]
 
 
 def summary(grade: Grade, look: Look = PLAIN) -> list[str]:

@@ -54,7 +54,11 @@ def _test(grade: Grade, outcome: Outcome, worth: int) -> dict:
         "status": outcome.verdict,
         "output": _test_output(grade, outcome),
         "visibility": "visible",
-        "extra_data": {"test": outcome.claim.name, "hint": outcome.detail.get("hint") or ""},
+        "extra_data": {
+            "test": outcome.claim.name,
+            "hint": outcome.detail.get("hint") or "",
+            "seconds": outcome.seconds,
+        },
     }
     if outcome.verdict == NOT_JUDGED:
         del test["status"]

@@ -25,8 +25,8 @@ LAST_SECONDS = 10  # pytest may take to end, when all is said
 WAKE_SECONDS = 5  # between two looks whether a server has stopped the grader
 PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans below us become our children
 
-# (name of the claim, verdict, detail), as it comes
-Found = Callable[[str, str, dict], None]
+# (name of the claim, verdict, seconds it took, detail), as it comes
+Found = Callable[[str, str, float, dict], None]
 
 
 def run_claims(
@@ -109,7 +109,7 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             result = json.loads(line)
-            found(result["name"], result["verdict"], result["detail"])
+            found(result["name"], result["verdict"], result["seconds"], result["detail"])
     try:
         status = process.wait(LAST_SECONDS)
     except subprocess.TimeoutExpired:

@@ -52,6 +52,7 @@ class Outcome:
     worth: Fraction
     verdict: str = NOT_JUDGED
     detail: dict = field(default_factory=dict)
+    seconds: float = 0.0
 
     @property
     def score(self) -> Fraction:

@@ -147,6 +147,12 @@ def test_one_todo(grade):
     assert outcome.status == 0
 
 
+def test_verbose_says_what_took_long(grade):
+    outcome = grade(submissions.right(), "--verbose")
+    assert "slowest" in outcome.text
+    assert all(test["extra_data"]["seconds"] > 0 for test in outcome.results["tests"])
+
+
 def test_the_seed_decides_what_is_random(grade):
     def steps(*options):
         claims = grade(submissions.right("head[0] ^= 255;"), *options, "--verbose", chapter="02")
