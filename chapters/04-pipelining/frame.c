@@ -1,5 +1,7 @@
 #include "frame.h"
 
+#include <string.h>
+
 bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
 {
     /* Shifts say what the bytes mean on every machine; a cast to uint32_t * says what they happen

@@ -160,8 +160,15 @@ MUTANTS = (
 +        return;
 """,
             "frame.c": """
--    while (end < enough && pass_frame(bytes, size, &end, too_long))
--        continue;
+-    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
+-        /* Frames of one length often stand in a row. As long as the headers are equal the processor
+-         * goes on with the next frame; where a length has to be worked out first, it waits. */
+-        size_t whole = end - start;
+-        while (end < enough && size - end >= whole &&
+-               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
+-            end += whole;
+-        start = end;
+-    }
 +    if (end < enough)
 +        pass_frame(bytes, size, &end, too_long);
 """
@@ -175,8 +182,15 @@ MUTANTS = (
         "write-per-frame",
         {
             "frame.c": """
--    while (end < enough && pass_frame(bytes, size, &end, too_long))
--        continue;
+-    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
+-        /* Frames of one length often stand in a row. As long as the headers are equal the processor
+-         * goes on with the next frame; where a length has to be worked out first, it waits. */
+-        size_t whole = end - start;
+-        while (end < enough && size - end >= whole &&
+-               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
+-            end += whole;
+-        start = end;
+-    }
 +    if (end < enough)
 +        pass_frame(bytes, size, &end, too_long);
 """
@@ -244,8 +258,15 @@ MUTANTS = (
 +        return;
 """,
             "frame.c": """
--    while (end < enough && pass_frame(bytes, size, &end, too_long))
--        continue;
+-    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
+-        /* Frames of one length often stand in a row. As long as the headers are equal the processor
+-         * goes on with the next frame; where a length has to be worked out first, it waits. */
+-        size_t whole = end - start;
+-        while (end < enough && size - end >= whole &&
+-               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
+-            end += whole;
+-        start = end;
+-    }
 +    if (end < enough)
 +        pass_frame(bytes, size, &end, too_long);
 """,

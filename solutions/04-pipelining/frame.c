@@ -1,5 +1,7 @@
 #include "frame.h"
 
+#include <string.h>
+
 bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
 {
     // BEGIN length
@@ -29,8 +31,16 @@ size_t frame_run(const uint8_t *bytes, size_t size, size_t enough, bool *too_lon
     size_t end = 0;
     *too_long = false;
     // BEGIN run
-    while (end < enough && pass_frame(bytes, size, &end, too_long))
-        continue;
+    size_t start = 0;
+    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
+        /* Frames of one length often stand in a row. As long as the headers are equal the processor
+         * goes on with the next frame; where a length has to be worked out first, it waits. */
+        size_t whole = end - start;
+        while (end < enough && size - end >= whole &&
+               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
+            end += whole;
+        start = end;
+    }
     // END run
     return end;
 }
