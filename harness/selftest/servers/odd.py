@@ -79,28 +79,29 @@ def forks():
 
 def leaves_a_daemon():
     """A double fork with a new session between; the process in the middle is gone."""
-    daemonize(sleep_for_ever)
+    daemonize(lambda done: (os.close(done), sleep_for_ever()))
 
 
 def leaves_a_bare_daemon():
     """And then a program is executed without the environment that was given."""
     sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
-    daemonize(lambda: os.execve(sleep[0], sleep, {}))
+    daemonize(lambda _: os.execve(sleep[0], sleep, {}))  # which closes what is given
 
 
 def daemonize(then):
+    """The daemon is ready, and the server announced, when then() has closed what it is given."""
     listen()
     ready, done = os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            os.write(done, b".")
             for descriptor in (0, 1, 2):
                 os.close(descriptor)
-            then()
+            then(done)
         os._exit(0)
+    os.close(done)
     os.wait()
-    os.read(ready, 1)
+    os.read(ready, 1)  # the end of the pipe
     announce()
     serve()
 
