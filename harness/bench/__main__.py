@@ -83,24 +83,23 @@ def run(options: argparse.Namespace) -> int:
 
 def _draw(bench: Bench, chosen: list[Subject], count: int) -> None:
     """Measures the curves and draws them, and prints how cost grows."""
-    where = subjects.BUILT / bench.place.name.replace(" ", "-")
-    for curve in curves.CURVES:
-        lines = curves.draw(bench, curve, chosen, count, _progress)
-        path = where.with_name(f"{where.name}-{curve.key}.svg")
-        plot.curve(curve, lines, path)
+    for sweep in curves.SWEEPS:
+        found = curves.measure(bench, sweep, chosen, count, _progress)
         _progress("")
-        if curve.twice:
-            print(f"\n{table.growth(curve, lines)}")
-        print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
-    path = where.with_name(f"{where.name}-polite.svg")
-    plot.latencies("a polite client beside a greedy one, and alone", _polite(bench, chosen), path)
+        for curve in sweep.curves:
+            lines, path = curves.lines(sweep, curve, chosen, found), _picture(bench, curve.key)
+            if curve.twice:
+                print(f"\n{table.growth(sweep, curve, lines)}\n")
+            plot.curve(sweep, curve, lines, path)
+            print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
+    latencies, path = curves.polite(bench, chosen, _progress), _picture(bench, "polite")
+    _progress("")
+    plot.latencies("a polite client beside a greedy one, and alone", latencies, path)
     print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
 
 
-def _polite(bench: Bench, chosen: list[Subject]) -> list[curves.Line]:
-    lines = curves.polite(bench, chosen, _progress)
-    _progress("")
-    return lines
+def _picture(bench: Bench, key: str) -> Path:
+    return subjects.BUILT / f"{bench.place.name.replace(' ', '-')}-{key}.svg"
 
 
 def _rows(text: str | None) -> list[Row]:

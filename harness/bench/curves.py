@@ -12,25 +12,30 @@ from harness.bench.rounds import Progress, quiet_run
 from harness.bench.rows import KIB, MIB, Load
 from harness.bench.subjects import Subject
 
-MOST_BYTES = 32 * MIB  # in flight on one connection
-
 
 @dataclass(frozen=True)
 class Curve:
-    """A load for each of `numbers`, and the figure that is drawn over them.
+    """A figure that is drawn over the numbers of a sweep.
 
     `twice`: what there is more of when the number doubles, so that the work for 2n can be held
     against that for n; None where it makes no work.
     """
 
     key: str
-    title: str
-    unit: str  # of the numbers
     figure: str  # its name and unit
-    numbers: Sequence[int]
-    load: Callable[[int], Load]
     value: Callable[[Figures, Load], float]
     twice: str | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A load for each of `numbers`, and the curves that come from it."""
+
+    title: str
+    unit: str  # of the numbers
+    numbers: Sequence[int]
+    load: Callable[[int], Load]
+    curves: Sequence[Curve]
 
 
 @dataclass(frozen=True)
@@ -62,82 +67,58 @@ def _requests(figures: Figures, _load: Load) -> float:
     return figures.requests
 
 
-IDLE = (0, 250, 500, 1000, 2000, 4000, 8000)
-SIZES = tuple(64 * 4**power for power in range(10)) + (MOST_BYTES,)
-
-CURVES = (
-    Curve(
-        "idle-requests",
+SWEEPS = (
+    Sweep(
         "50 busy connections beside idle ones",
         "idle connections",
-        "requests a second",
-        IDLE,
+        (0, 250, 500, 1000, 2000, 4000, 8000),
         lambda n: Load(50, 1, 64, idle=n),
-        _requests,
+        (
+            Curve("idle-requests", "requests a second", _requests),
+            Curve("idle-cpu", "µs of server CPU for a request", _cpu),
+        ),
     ),
-    Curve(
-        "idle-cpu",
-        "50 busy connections beside idle ones",
-        "idle connections",
-        "µs of server CPU for a request",
-        IDLE,
-        lambda n: Load(50, 1, 64, idle=n),
-        _cpu,
-    ),
-    Curve(
-        "size",
+    Sweep(
         "1 connection, 1 frame in flight",
         "bytes in a frame",
-        "MB a second",
-        SIZES,
+        tuple(64 << power for power in range(20)),
         lambda n: Load(1, 1, n),
-        _megabytes,
+        (
+            Curve("size", "MB a second", _megabytes),
+            Curve("bytes", "µs of server CPU for a MiB", _cpu_of_a_mebibyte, twice="bytes"),
+        ),
     ),
-    Curve(
-        "frames",
+    Sweep(
         "1 connection, frames of 16 bytes",
         "frames in flight",
-        "µs of server CPU for a frame",
-        tuple(2**power for power in range(0, 18)),
+        tuple(1 << power for power in range(18)),
         lambda n: Load(1, n, 16),
-        _cpu,
-        twice="frames",
+        (Curve("frames", "µs of server CPU for a frame", _cpu, twice="frames"),),
     ),
-    Curve(
-        "connections",
+    Sweep(
         "1 frame of 64 bytes in flight on each connection",
         "connections",
-        "µs of server CPU for a request",
-        tuple(2**power for power in range(0, 14)),
+        tuple(1 << power for power in range(14)),
         lambda n: Load(n, 1, 64),
-        _cpu,
-        twice="connections",
-    ),
-    Curve(
-        "bytes",
-        "1 connection, 1 frame in flight",
-        "bytes in a frame",
-        "µs of server CPU for a MiB",
-        tuple(KIB << power for power in range(0, 16)),
-        lambda n: Load(1, 1, n),
-        _cpu_of_a_mebibyte,
-        twice="bytes",
+        (Curve("connections", "µs of server CPU for a request", _cpu, twice="connections"),),
     ),
 )
 
+Found = dict[tuple[str, int], list[Figures]]  # by the name of the server and the number
 
-def draw(
-    bench: Bench, curve: Curve, subjects: Sequence[Subject], count: int, told: Progress
-) -> list[Line]:
-    """Measures each point `count` times, in turn; the median stands. A server that does not answer
-    ends its line there."""
-    found: dict[tuple[str, int], list[float]] = {}
+
+def measure(
+    bench: Bench, sweep: Sweep, subjects: Sequence[Subject], count: int, told: Progress
+) -> Found:
+    """Asks for each number `count` times, the servers in turn. One that does not answer is not
+    asked for more than that."""
+    found: Found = {}
     given_up: dict[str, int] = {}
     for number in range(1, count + 1):
-        for n in curve.numbers:
-            load = curve.load(n)
+        for n in sweep.numbers:
+            load = sweep.load(n)
             for subject in subjects:
-                told(f"{curve.key}: round {number} of {count}, {n} {curve.unit}, {subject.name}")
+                told(f"round {number} of {count}, {n} {sweep.unit}, {subject.name}")
                 if subject.one_client and not load.one_client:
                     continue
                 if n >= given_up.get(subject.name, n + 1):
@@ -147,14 +128,23 @@ def draw(
                 except Failed:
                     given_up[subject.name] = n
                 else:
-                    value = curve.value(figures, load)
-                    found.setdefault((subject.name, n), []).append(value)
-    return [_line(subject.name, curve, found) for subject in subjects]
+                    found.setdefault((subject.name, n), []).append(figures)
+    return found
 
 
-def _line(name: str, curve: Curve, found: dict[tuple[str, int], list[float]]) -> Line:
-    points = [(n, found[name, n]) for n in curve.numbers if (name, n) in found]
-    return Line(name, [(n, statistics.median(values)) for n, values in points])
+def lines(sweep: Sweep, curve: Curve, subjects: Sequence[Subject], found: Found) -> list[Line]:
+    """A line for each server; the median of what was found stands."""
+    return [
+        Line(
+            subject.name,
+            [
+                (n, statistics.median(curve.value(one, sweep.load(n)) for one in figures))
+                for n in sweep.numbers
+                if (figures := found.get((subject.name, n)))
+            ],
+        )
+        for subject in subjects
+    ]
 
 
 # The polite client

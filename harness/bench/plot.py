@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.bench.curves import Curve, Line
+from harness.bench.curves import Curve, Line, Sweep
 from harness.target import WrongUsage
 
 # What matplotlib writes for text, axes and grid, and what stands there in the end: a variable that
@@ -27,12 +27,12 @@ MOST_MARKS = 9  # on an axis
 PART_MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
-def curve(drawn: Curve, lines: Sequence[Line], path: Path) -> None:
+def curve(sweep: Sweep, drawn: Curve, lines: Sequence[Line], path: Path) -> None:
     """Draws a curve into the file. Raises WrongUsage without matplotlib."""
-    figure, axes = _figure(drawn.title, drawn.unit, drawn.figure)
-    if 0 not in drawn.numbers:
+    figure, axes = _figure(sweep.title, sweep.unit, drawn.figure)
+    if 0 not in sweep.numbers:
         axes.set_xscale("log", base=2)
-        marks = drawn.numbers[:: -(-len(drawn.numbers) // MOST_MARKS)]
+        marks = sweep.numbers[:: -(-len(sweep.numbers) // MOST_MARKS)]
         axes.set_xticks(marks, [short(n) for n in marks])
         axes.minorticks_off()
     axes.set_yscale("log")

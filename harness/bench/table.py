@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.bench.curves import Curve, Line
+from harness.bench.curves import Curve, Line, Sweep
 from harness.bench.plot import short
 from harness.bench.rounds import Cell, Cells
 from harness.bench.rows import BYTES, Row
@@ -62,9 +62,9 @@ def notes(subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str
     return "\n".join(lines)
 
 
-def growth(curve: Curve, lines: Sequence[Line]) -> str:
+def growth(sweep: Sweep, curve: Curve, lines: Sequence[Line]) -> str:
     """The work for 2n over that for n, beginning where it is measured best: at the large end."""
-    shown = [n for n in curve.numbers if 2 * n in curve.numbers][-SHOWN:]
+    shown = [n for n in sweep.numbers if 2 * n in sweep.numbers][-SHOWN:]
     title = f"the work for 2n {curve.twice} over that for n; n ="
     rows = [title, _line("", [short(n) for n in shown])]
     for line in lines:

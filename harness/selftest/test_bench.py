@@ -14,7 +14,7 @@ import pytest
 from harness import course, wire
 from harness.bench import __main__ as bench
 from harness.bench import curves, measure, plot, rounds, subjects, table
-from harness.bench.curves import CURVES, Line
+from harness.bench.curves import SWEEPS, Line
 from harness.bench.measure import Bench, Failed, Figures, Place, Timing
 from harness.bench.rounds import Cell
 from harness.bench.rows import ROWS, Load
@@ -255,6 +255,26 @@ def test_growth():
     assert line.growth() == [(1, 2.0), (2, 3.0)]
 
 
+def test_a_server_that_gives_up_ends_its_line_there(monkeypatch):
+    asked = []
+
+    def run(_bench, subject, load):
+        asked.append((subject.name, load.connections))
+        if subject.name == "04" and load.connections >= 2:
+            raise Failed("no reply")
+        return Figures({"server_us_per_request": 10.0 * len(asked)}, 0.0)
+
+    monkeypatch.setattr(measure, "run", run)
+    cost = curves.Curve("key", "µs", lambda figures, _: figures.cpu_us)
+    sweep = curves.Sweep("title", "connections", (1, 2, 4), Load, (cost,))
+    found = curves.measure(None, sweep, SERVERS[:2], 2, lambda _: None)
+    here, other = (subject.name for subject in SERVERS[:2])
+    first = [(here, 1), (other, 1), (here, 2), (other, 2), (other, 4)]
+    assert asked == first + [pair for pair in first if pair != (here, 2)]
+    lines = curves.lines(sweep, cost, SERVERS[:2], found)
+    assert lines == [Line(here, [(1, 35.0)]), Line(other, [(1, 45.0), (2, 60.0), (4, 70.0)])]
+
+
 @pytest.mark.parametrize(
     "words, says",
     [
@@ -279,7 +299,7 @@ def test_your_server_is_in_the_table(monkeypatch, capsys):
 
 def test_curves_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    plot.curve(CURVES[0], [Line("04", [(0, 2.0), (250, 3.0)])], tmp_path / "a.svg")
+    plot.curve(SWEEPS[0], SWEEPS[0].curves[0], [Line("04", [(0, 2.0), (250, 3.0)])], tmp_path / "a.svg")
     plot.latencies("t", [Line("04", [(0, 2.0), (0.5, 3.0), (1, 4)])], tmp_path / "b.svg")
     for name in ("a.svg", "b.svg"):
         text = (tmp_path / name).read_text()
