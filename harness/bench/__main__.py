@@ -83,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _draw(bench: Bench, chosen: list[Subject], count: int) -> None:
     """Measures the curves and draws them, and prints how cost grows."""
+    bench = dataclasses.replace(bench, timing=curves.TIMING)
     for sweep in curves.SWEEPS:
         found = curves.measure(bench, sweep, chosen, count, _progress)
         _progress("")
@@ -92,9 +93,9 @@ def _draw(bench: Bench, chosen: list[Subject], count: int) -> None:
                 print(f"\n{table.growth(sweep, curve, lines)}\n")
             plot.curve(sweep, curve, lines, path)
             print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
-    latencies, path = curves.polite(bench, chosen, _progress), _picture(bench, "polite")
+    latencies, path = curves.polite(bench, chosen, count, _progress), _picture(bench, "polite")
     _progress("")
-    plot.latencies("a polite client beside a greedy one, and alone", latencies, path)
+    plot.latencies("a polite client beside four greedy ones (solid), and alone", latencies, path)
     print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
 
 

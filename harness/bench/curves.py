@@ -7,10 +7,12 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.bench.measure import Bench, Failed, Figures
+from harness.bench.measure import Bench, Failed, Figures, Timing
 from harness.bench.rounds import Progress, quiet_run
 from harness.bench.rows import KIB, MIB, Load
 from harness.bench.subjects import Subject
+
+TIMING = Timing(warm=100, measured=300)  # half that of the table: there are many points
 
 
 @dataclass(frozen=True)
@@ -153,18 +155,29 @@ POLITE = Load(1, 1, 64)
 GREEDY = Load(4, 64, 64 * KIB)
 
 
-def polite(bench: Bench, subjects: Sequence[Subject], told: Progress) -> list[Line]:
-    """The latencies of a polite client beside a greedy one: (part of its requests, µs)."""
+def polite(
+    bench: Bench, subjects: Sequence[Subject], count: int, told: Progress
+) -> list[Line]:
+    """The latencies of a polite client beside greedy ones, and alone: (part of its requests, µs).
+
+    The medians of `count` rounds.
+    """
     beside = dataclasses.replace(bench, greedy=GREEDY)
-    lines = []
-    for subject in subjects:
-        if subject.one_client:
-            continue
-        for name, how in ((f"{subject.name} alone", bench), (subject.name, beside)):
-            told(f"polite: {name}")
-            try:
-                figures, _ = quiet_run(how, subject, POLITE)
-            except Failed:
+    found: dict[str, list[list[tuple[float, float]]]] = {}
+    for number in range(1, count + 1):
+        for subject in subjects:
+            if subject.one_client:
                 continue
-            lines.append(Line(name, [tuple(pair) for pair in figures.found["quantiles"]]))
-    return lines
+            for name, how in ((f"{subject.name} alone", bench), (subject.name, beside)):
+                told(f"round {number} of {count}, a polite client, {name}")
+                try:
+                    figures, _ = quiet_run(how, subject, POLITE)
+                except Failed:
+                    continue
+                found.setdefault(name, []).append(figures.found["quantiles"])
+    return [Line(name, _medians(runs)) for name, runs in found.items()]
+
+
+def _medians(runs: list[list[tuple[float, float]]]) -> list[tuple[float, float]]:
+    """Of distributions that name the same parts."""
+    return [(same[0][0], statistics.median(us for _, us in same)) for same in zip(*runs)]

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,27 +85,28 @@ class Bench:
 def run(bench: Bench, subject: Subject, load: Load) -> Figures:
     """Measures once. Raises Failed."""
     with _server(subject, bench.place.server) as (process, port):
-        with _greedy(bench, port):
-            before, used = _busy_seconds(bench.place), _used(process.pid)
+        with _greedy(bench, port) as greedy:
+            ours = [process.pid, *greedy]
+            before, used = _busy_seconds(bench.place), _used(ours)
             start = time.monotonic()
             found = _ask(bench, subject, process.pid, port, load)
             elapsed = time.monotonic() - start
-            used = _used(process.pid) - used
+            used = _used(ours) - used
             foreign = _busy_seconds(bench.place) - before - used
     return Figures(found, max(0.0, foreign / elapsed))
 
 
-def _used(server: int) -> float:
-    """CPU seconds of the server, and of the load generators that have ended."""
+def _used(running: Sequence[int]) -> float:
+    """CPU seconds of these processes, and of the load generators that have ended."""
     times = os.times()
-    return proc.cpu_seconds(server) + times.children_user + times.children_system
+    return sum(map(proc.cpu_seconds, running)) + times.children_user + times.children_system
 
 
 @contextmanager
-def _greedy(bench: Bench, port: int) -> Iterator[None]:
-    """Keeps the greedy clients busy while the block runs."""
+def _greedy(bench: Bench, port: int) -> Iterator[list[int]]:
+    """Keeps the greedy clients busy while the block runs: the processes they are in."""
     if bench.greedy is None:
-        yield
+        yield []
         return
     words = [bench.generator, "-p", port, "-w", 0, "-t", 1000 * EXTRA_SECONDS]
     process = subprocess.Popen(
@@ -115,7 +116,7 @@ def _greedy(bench: Bench, port: int) -> Iterator[None]:
         preexec_fn=lambda: os.sched_setaffinity(0, {bench.place.load}),
     )
     try:
-        yield
+        yield [process.pid]
     finally:
         process.kill()
         process.wait()

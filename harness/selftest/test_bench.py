@@ -176,6 +176,14 @@ def test_greedy_clients_are_beside_it(generator, solution):
     assert measure.run(beside, solution, curves.POLITE).requests > 0
 
 
+def test_latencies_are_medians_of_the_rounds(monkeypatch):
+    us = iter([[1, 9], [5, 50], [2, 7], [7, 30], [4, 8], [6, 40]])
+    run = lambda *_: (Figures({"quantiles": list(zip((0.5, 1), next(us)))}, 0), False)
+    monkeypatch.setattr(curves, "quiet_run", run)
+    lines = curves.polite(Bench(None, HERE), [ECHO], 3, lambda _: None)
+    assert lines == [Line("echo alone", [(0.5, 2), (1, 8)]), Line("echo", [(0.5, 6), (1, 40)])]
+
+
 def test_a_disturbed_run_is_repeated(monkeypatch):
     foreign = iter([0.5, 0.2, 0.01, 0.3])
     monkeypatch.setattr(measure, "run", lambda *_: Figures({}, next(foreign)))
