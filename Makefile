@@ -48,6 +48,8 @@ help:
 ##    make run CH=03 ARGS=-v   builds the server and runs it
 ##    make demo CH=03          shows the problem that the chapter is about
 ##    make memcheck CH=03      grades it under valgrind: memory and descriptors
+##    make trace CH=03 T=name  one test, call by call: clients, server, and where the bytes
+##                             were; in the terminal and as a picture
 ##
 ##  With the solutions
 ##    make diff CH=03          the chapter against its solution
@@ -76,6 +78,9 @@ grade:
 
 memcheck:
 	@$(python) -m harness.grade --memcheck
+
+trace:
+	@$(python) -m harness.trace
 
 steady:
 	@$(python) -m harness.steady
@@ -127,4 +132,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$server || exit 1; done
 
-.PHONY: help setup grade memcheck steady bench run demo diff lesson skeletons test mutants clean format lint
+.PHONY: help setup grade memcheck trace steady bench run demo diff lesson skeletons test mutants clean format lint

@@ -9,8 +9,9 @@ from __future__ import annotations
 import resource
 import socket
 import struct
+import time
 from contextlib import contextmanager
-from typing import Iterable, Iterator, Optional, Sequence
+from typing import Iterable, Iterator, Optional, Sequence, Union
 
 from harness import wire
 from harness.conversation import Conversation, Step, describe_bytes
@@ -58,8 +59,10 @@ class Client:
         self.conversation = conversation
         self.patience = patience
         self._stream: Optional[Stream] = None
+        began = time.monotonic_ns()
         with self._step("connects"):
-            self._stream = Stream(address, patience, rcvbuf)
+            self._stream = Stream(address, patience, rcvbuf, self._moved)
+        conversation.connected(name, self._stream.port, began)
 
     # Sending
 
@@ -188,6 +191,7 @@ class Client:
     def half_close(self) -> None:
         """Says that nothing more will be sent (FIN), and can still read."""
         with self._step("half-closes: it will send no more"):
+            self._moved("half-close")
             try:
                 self._open().socket.shutdown(socket.SHUT_WR)
             except OSError:  # the server was faster; the next step will find out
@@ -197,12 +201,14 @@ class Client:
         """Closes. What has not been read makes the kernel send a RST instead of a FIN."""
         if self._stream is not None:
             self.conversation.note(self.name, "closes the connection")
+            self._moved("close")
             self.abandon()
 
     def reset(self) -> None:
         """Closes by RST: nothing that is on its way arrives."""
         if self._stream is not None:
             self.conversation.note(self.name, "resets the connection")
+            self._moved("abort")
             linger_zero = struct.pack("ii", 1, 0)
             self._stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
             self.abandon()
@@ -224,6 +230,11 @@ class Client:
         self.abandon()
 
     # Inside: none of these notes a step
+
+    def _moved(
+        self, what: str, data: Union[bytes, memoryview] = b"", at_ns: int = 0
+    ) -> None:
+        self.conversation.moved(self.name, what, data, at_ns)
 
     @contextmanager
     def _step(self, text: str) -> Iterator[Step]:

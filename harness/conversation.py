@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any, List, Optional, Union
 
 from harness.failure import printable
 
 SHOWN_BYTES = 16  # longer data is told by its size
+KEPT_BYTES = 1024 * 1024  # of a test, for a trace
 LINES = 16  # of a conversation, unless asked otherwise
 
 
@@ -21,11 +24,56 @@ class Step:
     failed: bool = False
 
 
+@dataclass
+class Move:
+    """Something that a client's socket did, during a step (its number): one line of a trace.
+
+    `what`: "connect", "send", "recv", "fin", "reset" or "silence" (of the server), "refused",
+    "half-close", "close" or "abort". `size`: bytes that moved, of which `data` are the first.
+    """
+
+    at_ns: int
+    who: str
+    step: int
+    what: str
+    size: int
+    data: bytes
+    port: int = 0  # of the client, at "connect"
+
+
 class Conversation:
-    """The steps of all clients of one test, in the order in which they began."""
+    """The steps of all clients of one test, in the order in which they began.
+
+    `moves` is None unless somebody has put a list there, for a trace.
+    """
 
     def __init__(self) -> None:
         self.steps: "list[Step]" = []
+        self.moves: "Optional[List[Move]]" = None
+        self._kept = 0
+
+    def restart(self) -> None:
+        """Forgets what was said: what comes now is told by itself."""
+        self.steps.clear()
+        if self.moves is not None:
+            self.moves.clear()
+
+    def moved(
+        self, who: str, what: str, data: Union[bytes, memoryview] = b"", at_ns: int = 0
+    ) -> None:
+        """Takes note of what a socket did, now or at `at_ns`. The bytes are copied."""
+        if self.moves is not None:
+            kept = bytes(data[: max(0, KEPT_BYTES - self._kept)])
+            self._kept += len(kept)
+            self._move(at_ns or time.monotonic_ns(), who, what, len(data), kept)
+
+    def connected(self, who: str, port: int, began_ns: int) -> None:
+        """Takes note of a new connection, that was asked for at `began_ns`."""
+        if self.moves is not None:
+            self._move(began_ns, who, "connect", 0, b"", port)
+
+    def _move(self, at_ns: int, who: str, *rest: Any) -> None:
+        self.moves.append(Move(at_ns, who, len(self.steps), *rest))
 
     def note(self, who: str, text: str) -> Step:
         step = Step(len(self.steps) + 1, who, text)

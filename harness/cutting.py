@@ -139,7 +139,7 @@ def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -
         number = server.shim.connections()
         ways = (Group.INPUT, Group.OUTPUT)
         server.shim.schedule(*(random_plan(way, rng, number, most) for way in ways))
-        server.conversation.steps.clear()
+        server.conversation.restart()
         server.conversation.note("the grader", f"sees to it that a call moves {_at_most(most)}")
         client = server.connect()
         try:
@@ -158,7 +158,7 @@ def _at_most(size: int) -> str:
 def _retell(server, cut: Cut, half_close: bool) -> None:
     """The cut on a fresh server, so that its steps can be shown. Raises what goes wrong."""
     __tracebackhide__ = True
-    server.conversation.steps.clear()
+    server.conversation.restart()
     server.conversation.note("the grader", f"sees to it that {str(cut)[len('when '):]}")
     server.shim.schedule(cut.plan(server.shim.connections()))
     client = server.connect()

@@ -241,7 +241,7 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     """The scenario, with the fault at this call. False: the server makes no such call."""
     __tracebackhide__ = True
     which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
-    server.conversation.steps.clear()
+    server.conversation.restart()
     server.conversation.note("the grader", f"sees to it that {which}")
     first = server.shim.connections()
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))

@@ -20,6 +20,7 @@ from harness.failure import Failure, NotJudged
 from harness.patience import PATIENCE, Patience, Stretched
 from harness.process import ServerProcess
 from harness.shim import Shim, alloc_library
+from harness.trace import capture
 
 DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
 SLOWED = 3.0  # times the patience, under valgrind
@@ -32,6 +33,7 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files.
+    `trace`: the file that is to say all that was seen of the test.
     """
 
     argv: list[str]
@@ -41,6 +43,7 @@ class Run:
     seed: int = 1
     valgrind: bool = False
     sources: list[str] = field(default_factory=list)
+    trace: str | None = None
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))
@@ -109,6 +112,9 @@ class Stage:
         self.body_passed = False
         self._ending: tuple[str, str] | None = None
         self._surprised = False  # when it was cleared
+        self._recorders: list[capture.Recorder] = []
+        if run.trace:
+            capture.begin(self.conversation)
 
     def launch(
         self,
@@ -146,6 +152,8 @@ class Stage:
             if problem:
                 raise NotJudged(problem) from None
             raise
+        if self.run.trace:
+            self._recorders.append(capture.Recorder(process))
         return server
 
     def _new_logs(self) -> Path:
@@ -205,6 +213,8 @@ class Stage:
         """Ends everything, whatever happened."""
         self._surprised = self.surprised()
         self._ending = self.ending()
+        if self.run.trace:
+            capture.save(Path(self.run.trace), self.conversation, self._recorders)
         for server in self.servers:
             for client in server.clients:
                 client.abandon()

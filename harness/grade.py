@@ -43,6 +43,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
     add("--limit", metavar="S", default=None, help="seconds for all tests of a chapter together")
+    add("--trace", type=Path, help=argparse.SUPPRESS)
     add("--claims", type=Path, default=scoring.CLAIMS, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -63,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         log = RESULTS / "harness-fault.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(traceback.format_exc())
-        print(f"grade: not judged, the lab itself failed; details: {_short(log)}", file=sys.stderr)
+        print(f"grade: not judged, the lab itself failed; details: {as_typed(log)}", file=sys.stderr)
     return 2
 
 
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
             raise WrongUsage(f"{name.upper()}={text}: that is not a whole number")
     if options.memcheck and memcheck.missing():
         raise WrongUsage(memcheck.MISSING)
-    look = _look(options)
+    look = terminal_look(options)
     if options.chapter is None:
         return board(options, look)
     target = resolve(
@@ -190,8 +191,8 @@ def _run(
         progress.tell(verdict)
 
     alone = target.port is not None or len(claims) == 1
-    grade.log = Path(_short(log))
-    how = _how(grade, command, target)
+    grade.log = Path(as_typed(log))
+    how = _how(grade, command, target, options.trace)
     files = [options.claims, *LIBRARIES.glob("*.so")]
     files += [Path(command[0])] if target.source else []
     before = {} if confine.works() else guard.digests(files)
@@ -218,7 +219,7 @@ def _spoilt(grade: Grade, problem: str) -> None:
         outcome.verdict, outcome.detail = scoring.NOT_JUDGED, {"message": problem}
 
 
-def _how(grade: Grade, command: list[str], target: Target) -> Run:
+def _how(grade: Grade, command: list[str], target: Target, trace: Path | None) -> Run:
     return Run(
         argv=command,
         mode="port" if target.command else "stdout",
@@ -227,6 +228,7 @@ def _how(grade: Grade, command: list[str], target: Target) -> Run:
         seed=grade.seed,
         valgrind=grade.memcheck,
         sources=[path.name for path in target.source.glob("*.[ch]")] if target.source else [],
+        trace=str(trace) if trace else None,
     )
 
 
@@ -261,14 +263,14 @@ class Progress:
             print("\r\033[K", end="", flush=True)
 
 
-def _look(options: argparse.Namespace) -> report.Look:
+def terminal_look(options: argparse.Namespace) -> report.Look:
     terminal = sys.stdout.isatty()
     columns = shutil.get_terminal_size().columns if terminal else 80
     colour = terminal and not os.environ.get("NO_COLOR")
     return report.Look(max(60, min(columns, report.WIDEST)), colour, options.verbose)
 
 
-def _short(path: Path) -> str:
+def as_typed(path: Path) -> str:
     """The path as one would type it from the lab's directory."""
     path = path.resolve()
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

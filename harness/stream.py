@@ -10,7 +10,8 @@ import errno
 import os
 import select
 import socket
-from typing import Optional, Union
+import time
+from typing import Callable, Optional, Union
 
 from harness.conversation import describe_bytes
 from harness.failure import Failure, NotJudged
@@ -23,16 +24,29 @@ REST_BYTES = 4096  # and how much of it is enough
 
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
 
+# Is told what the socket did, the bytes that moved, which it must copy to keep, and when: sending
+# before it began, receiving when it was over. So nothing seems to arrive before it was sent.
+Tap = Callable[[str, Union[bytes, memoryview], int], None]
+
+
+def _nobody(_what: str, _data: Union[bytes, memoryview], _at_ns: int) -> None:
+    """Nobody wants to know."""
+
 
 class Stream:
-    """A connected socket."""
+    """A connected socket. `tap` is told "send" and "recv", and why nothing was received."""
 
     def __init__(
-        self, address: "tuple[str, int]", patience: Patience, rcvbuf: Optional[int] = None
+        self,
+        address: "tuple[str, int]",
+        patience: Patience,
+        rcvbuf: Optional[int] = None,
+        tap: Tap = _nobody,
     ) -> None:
         """Connects. Segments are not delayed, so that every send is seen as it was made."""
         __tracebackhide__ = True
         self._patience = patience
+        self._tap = tap
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -41,6 +55,7 @@ class Stream:
             if rcvbuf is not None:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
             self._connect(address)
+            self.port = self.socket.getsockname()[1]
         except BaseException:
             self.socket.close()
             raise
@@ -66,7 +81,7 @@ class Stream:
 
     def send_all(self, data: bytes) -> None:
         __tracebackhide__ = True
-        out = _Outgoing(self.socket, data)
+        out = _Outgoing(self.socket, data, self._tap)
         deadline = Deadline(self._patience.seconds)
         self._send_while_taken(out, deadline)
         if out.left:
@@ -75,7 +90,7 @@ class Stream:
     def send_some(self, data: bytes, quiet: float) -> int:
         """Sends until the peer took nothing for `quiet` seconds; how many bytes were sent."""
         __tracebackhide__ = True
-        out = _Outgoing(self.socket, data)
+        out = _Outgoing(self.socket, data, self._tap)
         self._send_while_taken(out, Deadline(quiet))
         return out.sent
 
@@ -93,7 +108,15 @@ class Stream:
 
     def receive(self, limit: int, seconds: Optional[float] = None) -> Union[bytes, End]:
         """At least 1 and at most `limit` bytes, or why none came (by default: with patience)."""
-        deadline = Deadline(self._patience.seconds if seconds is None else seconds)
+        came = self._receive(limit, self._patience.seconds if seconds is None else seconds)
+        if isinstance(came, bytes):
+            self._tap("recv", came, time.monotonic_ns())
+        elif came is not End.SILENCE or seconds != 0:
+            self._tap(came.name.lower(), b"", time.monotonic_ns())
+        return came
+
+    def _receive(self, limit: int, seconds: float) -> Union[bytes, End]:
+        deadline = Deadline(seconds)
         while True:
             try:
                 return self.socket.recv(min(limit, CHUNK)) or End.FIN
@@ -118,7 +141,7 @@ class Stream:
     def exchange(self, data: bytes, replies: Replies) -> None:
         """Sends and expects at once. A byte in either direction is progress."""
         __tracebackhide__ = True
-        out = _Outgoing(self.socket, data)
+        out = _Outgoing(self.socket, data, self._tap)
         deadline = Deadline(self._patience.seconds)
         while out.left or replies.missing:
             if out.refused and not replies.missing:
@@ -208,8 +231,9 @@ class Stream:
 class _Outgoing:
     """Data on its way out: how much the kernel took, and whether the peer is gone."""
 
-    def __init__(self, sock: socket.socket, data: bytes) -> None:
+    def __init__(self, sock: socket.socket, data: bytes, tap: Tap) -> None:
         self._socket = sock
+        self._tap = tap
         self._view = memoryview(data)
         self.sent = 0
         self.refused: Optional[OSError] = None
@@ -222,13 +246,17 @@ class _Outgoing:
         """Offers the next bytes to the kernel; whether it took any."""
         if not self.left or self.refused:
             return False
+        began = time.monotonic_ns()
         try:
-            self.sent += self._socket.send(self._view[self.sent : self.sent + CHUNK])
+            taken = self._socket.send(self._view[self.sent : self.sent + CHUNK])
         except BlockingIOError:
             return False
         except (ConnectionResetError, BrokenPipeError) as error:
             self.refused = error
+            self._tap("refused", b"", began)
             return False
+        self._tap("send", self._view[self.sent : self.sent + taken], began)
+        self.sent += taken
         return True
 
     def progress(self) -> str:

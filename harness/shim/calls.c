@@ -4,6 +4,7 @@
 #include "shim.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -226,47 +227,56 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
 }
 
 /* A wait. Where the schedule says SPURIOUS it is made without waiting (`now`), and `pretend` is what
- * is added to its result; when that is nothing, the wait is made as it was asked for. */
-#define WAIT_FOR(name, fd, size, now, pretend, ...)                                                \
+ * is added to its result; when that is nothing, the wait is made as it was asked for. `asked` and
+ * `found` tell what it was for, and what was ready. */
+#define WAIT_FOR(name, fd, size, now, pretend, asked, found, ...)                                  \
     do {                                                                                           \
         struct turn turn = turn_begin(CALL_##name, fd, size, 0);                                   \
+        int ready = 0;                                                                             \
+        asked;                                                                                     \
         if (turn.error == SPURIOUS) {                                                              \
-            int ready = now;                                                                       \
+            ready = now;                                                                           \
             ready += ready >= 0 ? pretend : 0;                                                     \
-            if (ready != 0)                                                                        \
-                return (int)turn_end(&turn, ready);                                                \
-            turn.error = 0;                                                                        \
-        }                                                                                          \
-        if (turn.error != 0)                                                                       \
+            turn.error = ready != 0 ? SPURIOUS : 0;                                                \
+        } else if (turn.error != 0) {                                                              \
             return (int)turn_fail(&turn);                                                          \
-        return (int)turn_end(&turn, CALL(name, __VA_ARGS__));                                      \
+        }                                                                                          \
+        if (ready == 0)                                                                            \
+            ready = CALL(name, __VA_ARGS__);                                                       \
+        if (ready > 0)                                                                             \
+            found;                                                                                 \
+        return (int)turn_end(&turn, ready);                                                        \
     } while (0)
+
+#define POLL_FOR(name, now, ...)                                                                   \
+    WAIT_FOR(name, -1, count, now, pretend_poll(&turn, fds, count),                                \
+             watched_poll(&turn, fds, count), watched_poll_ready(&turn, fds, count), __VA_ARGS__)
+
+#define EPOLL_FOR(name, now, ...)                                                                  \
+    WAIT_FOR(name, epfd, 0, now, pretend_epoll(&turn, events, ready, room), (void)0,               \
+             watched_epoll_ready(&turn, events, ready), __VA_ARGS__)
 
 static const struct timespec NO_TIME;
 
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    WAIT_FOR(poll, -1, count, REAL(poll)(fds, count, 0), pretend_poll(&turn, fds, count), fds,
-             count, timeout);
+    POLL_FOR(poll, REAL(poll)(fds, count, 0), fds, count, timeout);
 }
 
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
 {
-    WAIT_FOR(__poll_chk, -1, count, REAL(poll)(fds, count, 0), pretend_poll(&turn, fds, count), fds,
-             count, timeout, room);
+    POLL_FOR(__poll_chk, REAL(poll)(fds, count, 0), fds, count, timeout, room);
 }
 
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
 {
-    WAIT_FOR(ppoll, -1, count, REAL(ppoll)(fds, count, &NO_TIME, mask),
-             pretend_poll(&turn, fds, count), fds, count, timeout, mask);
+    POLL_FOR(ppoll, REAL(ppoll)(fds, count, &NO_TIME, mask), fds, count, timeout, mask);
 }
 
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                 const sigset_t *mask, size_t room)
 {
-    WAIT_FOR(__ppoll_chk, -1, count, REAL(ppoll)(fds, count, &NO_TIME, mask),
-             pretend_poll(&turn, fds, count), fds, count, timeout, mask, room);
+    POLL_FOR(__ppoll_chk, REAL(ppoll)(fds, count, &NO_TIME, mask), fds, count, timeout, mask, room);
 }
 
 /* The bit of a descriptor in a set that may be larger than FD_SETSIZE. */
@@ -297,6 +307,7 @@ static int meant_in(const struct turn *turn, const fd_set *in, int count)
 int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
 {
     struct turn turn = turn_begin(CALL_select, -1, (size_t)count, 0);
+    watched_select(&turn, count, in, out);
     int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
     if (meant >= 0) {
         struct timeval none = {0};
@@ -306,13 +317,17 @@ int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *t
     if (turn.error > 0)
         return (int)turn_fail(&turn);
     turn.error = 0;
-    return (int)turn_end(&turn, CALL(select, count, in, out, urgent, timeout));
+    int ready = CALL(select, count, in, out, urgent, timeout);
+    if (ready > 0)
+        watched_select_ready(&turn, count, in, out);
+    return (int)turn_end(&turn, ready);
 }
 
 int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct timespec *timeout,
             const sigset_t *mask)
 {
     struct turn turn = turn_begin(CALL_pselect, -1, (size_t)count, 0);
+    watched_select(&turn, count, in, out);
     int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
     if (meant >= 0) {
         int ready = CALL(pselect, count, in, out, urgent, &NO_TIME, mask);
@@ -321,7 +336,10 @@ int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct tim
     if (turn.error > 0)
         return (int)turn_fail(&turn);
     turn.error = 0;
-    return (int)turn_end(&turn, CALL(pselect, count, in, out, urgent, timeout, mask));
+    int ready = CALL(pselect, count, in, out, urgent, timeout, mask);
+    if (ready > 0)
+        watched_select_ready(&turn, count, in, out);
+    return (int)turn_end(&turn, ready);
 }
 
 /* One event more, for the first connection meant that waits for input and is not reported yet. */
@@ -348,38 +366,54 @@ static int pretend_epoll(const struct turn *turn, struct epoll_event *events, in
 
 int epoll_wait(int epfd, struct epoll_event *events, int room, int timeout)
 {
-    WAIT_FOR(epoll_wait, epfd, 0, REAL(epoll_wait)(epfd, events, room, 0),
-             pretend_epoll(&turn, events, ready, room), epfd, events, room, timeout);
+    EPOLL_FOR(epoll_wait, REAL(epoll_wait)(epfd, events, room, 0), epfd, events, room, timeout);
 }
 
 int epoll_pwait(int epfd, struct epoll_event *events, int room, int timeout, const sigset_t *mask)
 {
-    WAIT_FOR(epoll_pwait, epfd, 0, REAL(epoll_pwait)(epfd, events, room, 0, mask),
-             pretend_epoll(&turn, events, ready, room), epfd, events, room, timeout, mask);
+    EPOLL_FOR(epoll_pwait, REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
+              timeout, mask);
 }
 
 int epoll_pwait2(int epfd, struct epoll_event *events, int room, const struct timespec *timeout,
                  const sigset_t *mask)
 {
-    WAIT_FOR(epoll_pwait2, epfd, 0, REAL(epoll_pwait)(epfd, events, room, 0, mask),
-             pretend_epoll(&turn, events, ready, room), epfd, events, room, timeout, mask);
+    EPOLL_FOR(epoll_pwait2, REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
+              timeout, mask);
 }
 
 /* Not scheduled, but remembered. */
 int epoll_ctl(int epfd, int operation, int fd, struct epoll_event *event)
 {
     int result = CALL(epoll_ctl, epfd, operation, fd, event);
-    if (result == 0 && shared != NULL)
+    if (result == 0 && shared != NULL) {
         sockets_watched(epfd, operation, fd, event);
+        watched_epoll(fd, operation != EPOLL_CTL_DEL ? event : NULL);
+    }
     return result;
 }
 
 /* Connections begin and end */
 
+/* The port of the peer, in host order; 0 when that is no internet address. */
+static size_t peer_port(int fd)
+{
+    int saved = errno;
+    struct sockaddr_storage peer = {0};
+    socklen_t length = sizeof peer;
+    getpeername(fd, (struct sockaddr *)&peer, &length);
+    errno = saved;
+    if (peer.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&peer)->sin6_port);
+    return peer.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&peer)->sin_port) : 0;
+}
+
 static int accepted(struct turn *turn, int fd)
 {
-    if (fd >= 0 && shared != NULL)
+    if (fd >= 0 && shared != NULL) {
         turn->connection = sockets_accepted(fd);
+        turn->asked = turn->size = peer_port(fd);
+    }
     return (int)turn_end(turn, fd);
 }
 

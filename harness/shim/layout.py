@@ -12,7 +12,7 @@ from typing import NamedTuple, Optional, Sequence
 from harness.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 3
+VERSION = 4
 PLANS_MAX = 64
 STEPS_MAX = 64
 RECORD_ENTRIES = 8192  # then the oldest are overwritten
@@ -26,18 +26,20 @@ FUNCTIONS = """
     pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 close malloc epoll_ctl
 """.split()
 
-# magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans
-_HEAD = struct.Struct("=IIQQQQIIII")
+# magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans, detail,
+# unused, under_way
+_HEAD = struct.Struct("=IIQQQQIIIIIIQ")
 _PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
 _STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
-_GENERATION_AT = _HEAD.size - 8
-_RECORDED_AT = _HEAD.size - 12
+_DETAIL_AT = _HEAD.size - 16
+_GENERATION_AT = _HEAD.size - 24
 _PLANS_AT = _HEAD.size
 _RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
 SIZE = _RECORD_AT + RECORD_ENTRIES * _ENTRY.size
 
-FAULT, CLOSED_TWICE = 1, 2  # flags of an entry
+FAULT, CLOSED_TWICE, WATCHED = 1, 2, 4  # flags of an entry
+IN, OUT, ERROR = 1, 2, 4  # interest and readiness, in an entry that is watched
 
 
 class Group(IntFlag):
@@ -110,11 +112,15 @@ class Plan:
 
 
 class Entry(NamedTuple):
-    """One call of the server, after it has returned."""
+    """One call of the server, after it has returned.
+
+    Or, with `watched`, what the wait behind it was for: `fd` was watched with the interest in
+    `size`, and was ready as `result` says: IN, OUT and ERROR. It is told when either is new.
+    """
 
     start_ns: int  # on the clock of time.monotonic_ns()
     took_ns: int
-    size: int  # bytes that were asked for; of poll and select, descriptors
+    size: int  # bytes that were asked for; of poll and select, descriptors; of accept, peer's port
     result: int
     fd: int
     connection: int  # by order of acceptance; -1 none
@@ -122,6 +128,7 @@ class Entry(NamedTuple):
     function: str
     fault: bool  # the schedule has changed it
     closed_twice: bool  # close() of a connection that had been closed before
+    watched: bool
     thread: int
 
 
@@ -138,7 +145,7 @@ class Shim:
         with path.open("w+b") as file:
             file.truncate(SIZE)
             self._map = mmap.mmap(file.fileno(), SIZE)
-        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 8)
+        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11)
 
     def _head(self) -> "tuple[int, ...]":
         """Raises NotJudged when the server has spoilt the file."""
@@ -167,6 +174,22 @@ class Shim:
         new = (generation | 1) + 1 & 0xFFFFFFFF
         struct.pack_into("=II", self._map, _GENERATION_AT, new, len(plans))
 
+    def record_what_is_watched(self) -> None:
+        """From now on the record has entries that are `watched`, for a trace."""
+        struct.pack_into("=I", self._map, _DETAIL_AT, 1)
+
+    def under_way(self) -> "Optional[tuple[str, int]]":
+        """The last call that has begun and not returned, and its descriptor (-1: none)."""
+        found = self._head()[-1]
+        if not found:
+            return None
+        fd = found & 0xFFFFFFFF
+        return _name((found >> 32) - 1), fd if fd < 2**31 else -1
+
+    def recorded(self) -> int:
+        """Entries so far; record() has the last of them."""
+        return self._head()[5]
+
     def fired(self, place: int = 0) -> int:
         """How many calls the plan at this place of the schedule has changed."""
         return self._state(place)[1]
@@ -181,15 +204,27 @@ class Shim:
 
     def record(self) -> "list[Entry]":
         """The last calls that have returned, at most RECORD_ENTRIES, in the order they did."""
+        return self.record_after(0)[0]
+
+    def record_after(self, last: int) -> "tuple[list[Entry], int]":
+        """The entries behind number `last` that are still there, and the number of the last one.
+
+        Any thread may ask for it.
+        """
         recorded = self._head()[5]
         table = self._map[_RECORD_AT:SIZE]
-        kept = [fields for fields in _ENTRY.iter_unpack(table) if fields[-1]]
-        kept = [fields for fields in kept if fields[-1] + RECORD_ENTRIES > recorded]
-        return [_entry(*fields) for fields in sorted(kept, key=lambda fields: fields[-1])]
+        oldest = max(last, recorded - RECORD_ENTRIES)
+        kept = [fields for fields in _ENTRY.iter_unpack(table) if fields[-1] > oldest]
+        kept.sort(key=lambda fields: fields[-1])
+        return [_entry(*fields) for fields in kept], kept[-1][-1] if kept else last
+
+
+def _name(call: int) -> str:
+    named = FUNCTIONS[call] if call < len(FUNCTIONS) else "?"
+    return named.replace("__", "").replace("_chk", "")
 
 
 def _entry(start, took, size, result, fd, connection, error, call, flags, thread, _) -> Entry:
-    named: Optional[str] = FUNCTIONS[call] if call < len(FUNCTIONS) else None
     return Entry(
         start_ns=start,
         took_ns=took,
@@ -198,8 +233,9 @@ def _entry(start, took, size, result, fd, connection, error, call, flags, thread
         fd=fd,
         connection=connection,
         error=error,
-        function=(named or "?").replace("__", "").replace("_chk", ""),
+        function=_name(call),
         fault=bool(flags & FAULT),
         closed_twice=bool(flags & CLOSED_TWICE),
+        watched=bool(flags & WATCHED),
         thread=thread,
     )

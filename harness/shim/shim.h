@@ -10,6 +10,7 @@
  *   turn.c       one call from its beginning to its end: counted, scheduled, recorded
  *   schedule.c   what the schedule has for a call
  *   sockets.c    which descriptor is which connection; readiness
+ *   watched.c    what a wait was for, and what it found; only where a trace is wanted
  *   shared.c     the file, and the handler of SIGUSR1
  *   alloc.c      a library of its own: malloc() and its relatives, which fail when told to
  *
@@ -28,7 +29,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        3u
+#define VERSION        4u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* then the oldest are overwritten */
@@ -111,7 +112,7 @@ struct plan {
 struct entry {
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     uint64_t took_ns;
-    int64_t size;   /* bytes that were asked for; of a wait: descriptors */
+    int64_t size; /* bytes that were asked for; of a wait: descriptors; of accept(): peer's port */
     int64_t result; /* what was returned */
     int32_t fd;     /* -1: none */
     int32_t connection;
@@ -122,7 +123,11 @@ struct entry {
     _Atomic uint32_t stamp; /* number of the entry, from 1; 0 while it is written */
 };
 
-enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2 };
+/* FLAG_WATCHED: not a call of its own, but what the wait behind it was for: `fd` was waited for with
+ * the interest in `size`, and was ready as `result` says. Both are of enum watched. */
+enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4 };
+
+enum watched { WATCHED_IN = 1, WATCHED_OUT = 2, WATCHED_ERROR = 4 };
 
 struct shared {
     uint32_t magic;
@@ -135,6 +140,10 @@ struct shared {
     _Atomic uint32_t recorded;    /* entries so far */
     _Atomic uint32_t generation;  /* odd while the harness writes the plans */
     uint32_t plans;               /* in use: the first so many */
+    uint32_t detail;              /* not 0: what is watched is recorded, too, and under_way */
+    uint32_t unused;
+    _Atomic uint64_t under_way; /* the last call that began and has not returned: its enum call + 1
+                                   in the upper half, its descriptor in the lower; or 0 */
     struct plan plan[PLANS_MAX];
     struct entry entry[RECORD_ENTRIES];
 };
@@ -168,11 +177,16 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags);
 ssize_t turn_fail(struct turn *turn);
 ssize_t turn_end(struct turn *turn, ssize_t result);
 
+/* Records that a wait was for this descriptor. */
+void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready);
+
 /* schedule.c. Looks for a step for this call: sets error, or size and plan, of the turn. */
 void schedule_apply(struct turn *turn);
 
 /* Takes note of how many bytes the call has moved. */
 void schedule_moved(struct turn *turn, ssize_t result);
+
+#define FDS_MAX 65536 /* descriptors above are not looked after */
 
 /* sockets.c. Connections are numbered as they are accepted, by all processes together. */
 enum { NO_CONNECTION = -1 };
@@ -200,5 +214,18 @@ void sockets_rearm(int fd);
 
 /* What epfd watches `fd` for. False: nothing. */
 bool sockets_event(int epfd, int fd, struct epoll_event *event);
+
+/* watched.c. What a wait is for, before it is made; and after it, what is ready. Each leaves errno
+ * alone, and does nothing unless a trace is wanted. */
+struct pollfd;
+void watched_poll(const struct turn *turn, const struct pollfd *fds, size_t count);
+void watched_poll_ready(const struct turn *turn, const struct pollfd *fds, size_t count);
+void watched_select(const struct turn *turn, int count, const void *in, const void *out);
+void watched_select_ready(const struct turn *turn, int count, const void *in, const void *out);
+void watched_epoll(int fd, const struct epoll_event *event);
+void watched_epoll_ready(const struct turn *turn, const struct epoll_event *events, int count);
+
+/* A new connection: nothing is known of what its descriptor was watched for. */
+void watched_forget(int fd);
 
 #endif

@@ -8,8 +8,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#define FDS_MAX 65536 /* descriptors above are not looked after */
-
 /* By descriptor: 0 nothing known; n > 0: connection n - 1; n < 0: it was, and has been closed. */
 static _Atomic int owner[FDS_MAX];
 static _Atomic int highest = -1; /* descriptor of a connection */
@@ -46,6 +44,7 @@ int sockets_accepted(int fd)
         return NO_CONNECTION;
     owner[fd] = number + 1;
     watches[fd].event.events = 0;
+    watched_forget(fd);
     int high = highest;
     while (fd > high && !atomic_compare_exchange_weak(&highest, &high, fd))
         continue;

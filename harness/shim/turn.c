@@ -49,24 +49,41 @@ void turn_start(void)
     pthread_atfork(NULL, NULL, forget_thread);
 }
 
-static void record(const struct turn *turn, int64_t result, int error, int flags)
+/* Puts an entry into the record; `entry` says all of it but time, thread and stamp. */
+static void record_entry(uint64_t start_ns, struct entry entry)
 {
     if (thread == 0)
         thread = (uint32_t)gettid();
     uint32_t number = atomic_fetch_add(&shared->recorded, 1);
-    struct entry *entry = &shared->entry[number % RECORD_ENTRIES];
-    atomic_store(&entry->stamp, 0);
-    entry->start_ns = turn->start_ns;
-    entry->took_ns = now_ns() - turn->start_ns;
-    entry->size = (int64_t)turn->asked;
-    entry->result = result;
-    entry->fd = turn->fd;
-    entry->connection = turn->connection;
-    entry->error = result < 0 ? error : 0;
-    entry->call = (uint16_t)turn->call;
-    entry->flags = (uint16_t)flags;
-    entry->thread = thread;
-    atomic_store(&entry->stamp, number + 1);
+    struct entry *place = &shared->entry[number % RECORD_ENTRIES];
+    atomic_store(&place->stamp, 0);
+    entry.start_ns = start_ns;
+    entry.took_ns = now_ns() - start_ns;
+    entry.thread = thread;
+    *place = entry; /* its stamp is 0 */
+    atomic_store(&place->stamp, number + 1);
+}
+
+static void record(const struct turn *turn, int64_t result, int error, int flags)
+{
+    shared->under_way = 0;
+    record_entry(turn->start_ns, (struct entry){.size = (int64_t)turn->asked,
+                                                .result = result,
+                                                .fd = turn->fd,
+                                                .connection = turn->connection,
+                                                .error = result < 0 ? error : 0,
+                                                .call = (uint16_t)turn->call,
+                                                .flags = (uint16_t)flags});
+}
+
+void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready)
+{
+    record_entry(now_ns(), (struct entry){.size = interest,
+                                          .result = ready,
+                                          .fd = fd,
+                                          .connection = sockets_connection(fd),
+                                          .call = (uint16_t)turn->call,
+                                          .flags = FLAG_WATCHED});
 }
 
 struct turn turn_begin(enum call call, int fd, size_t size, int flags)
@@ -81,6 +98,8 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
     count(turn.group, fd);
     schedule_apply(&turn);
     turn.start_ns = now_ns();
+    if (shared->detail != 0)
+        shared->under_way = (uint64_t)(call + 1) << 32 | (uint32_t)fd;
     errno = saved;
     return turn;
 }

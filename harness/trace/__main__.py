@@ -1,0 +1,94 @@
+"""make trace: runs one test and shows what the clients and the server did, call by call.
+
+Exit status: that of a grade; 0 the test passed, 1 it failed, 2 not judged or wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import build, course, grade, report, scoring
+from harness.course import ROOT
+from harness.scoring import FAILED, Claim, Grade
+from harness.target import WrongUsage, resolve
+from harness.trace import page, screen, timeline
+
+PAGES = ROOT / "build" / "trace"
+MOST_NAMES = 12  # of tests that T could have meant
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = grade.parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return run(options)
+    except (WrongUsage, course.UnknownChapter, build.NoCompiler) as error:
+        print(f"trace: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\ntrace: stopped; nothing is left running", file=sys.stderr)
+    return 2
+
+
+def run(options) -> int:
+    """Runs the test that the options name, prints its timeline and writes its page."""
+    if options.chapter is None or not options.only:
+        raise WrongUsage("which test? For instance CH=03 T=03_idle_crowd_uses_no_cpu")
+    target = resolve(
+        course.find(options.chapter), options.origin, options.dir, options.server, options.port
+    )
+    options.only = _the_one(options, target.chapter.number).name
+    look = grade.terminal_look(options)
+    with tempfile.TemporaryDirectory(prefix="lab-trace-") as scratch:
+        options.trace = Path(scratch) / "seen.json"
+        found = grade.grade_target(target, options)
+        seen = timeline.load(options.trace) if options.trace.exists() else None
+    if seen is None:  # it does not compile, or no server was started
+        print(report.chapter(found, look))
+        return found.status
+    lines = sys.maxsize if options.verbose else screen.MOST_LINES
+    width = look.width if sys.stdout.isatty() else screen.WIDTH
+    said = _said(found, look)
+    print("\n".join([*said, "", screen.render(seen, width, lines), ""]))
+    print(f"picture: {_save(found, seen)}")
+    return found.status
+
+
+def _the_one(options, chapter: str) -> Claim:
+    """The test that T names: by its whole name, or as the only one. Raises WrongUsage."""
+    claims = scoring.holding(scoring.load(options.claims), chapter)
+    selected = scoring.select(claims, options.only)
+    exact = [claim for claim in selected if claim.name in (options.only, f"test_{options.only}")]
+    if len(exact or selected) == 1:
+        return (exact or selected)[0]
+    if not selected:
+        raise WrongUsage(f"T={options.only}: chapter {chapter} has no such test")
+    names = [claim.name for claim in selected[:MOST_NAMES]]
+    more = [f"and {len(selected) - MOST_NAMES} more"] if len(selected) > MOST_NAMES else []
+    listed = "\n  ".join([*names, *more])
+    raise WrongUsage(f"T={options.only} are {len(selected)} tests; name one of them:\n  {listed}")
+
+
+def _said(found: Grade, look: report.Look) -> list[str]:
+    """What the grader says of the test."""
+    outcome = found.outcomes[0]
+    if outcome.verdict == FAILED:
+        return report.failure(found, outcome, look)
+    line = f"{outcome.claim.number}  {outcome.claim.text}"
+    lines = [f"{look.paint(outcome.verdict, outcome.verdict)}  {line}"]
+    return [*lines, *report.not_judged(found, look)]
+
+
+def _save(found: Grade, seen: timeline.Timeline) -> str:
+    """Writes the page; its path as one would type it."""
+    outcome = found.outcomes[0]
+    name = outcome.claim.name.removeprefix("test_")
+    path = PAGES / f"{found.chapter.number}-{name}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = "\n".join(_said(found, report.PLAIN))
+    path.write_text(page.render(f"{found.subject}: {name}", outcome.verdict, said, seen))
+    return grade.as_typed(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
