@@ -26,6 +26,8 @@ export LAB_ROWS   = $(call given,ROWS)
 export LAB_CORES  = $(call given,CORES)
 export LAB_BENCH  = $(call given,BENCH)
 export LAB_PLOT   = $(call given,PLOT)
+export LAB_ID     = $(call given,ID)
+export LAB_GDB    = $(call given,GDB)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -49,7 +51,9 @@ help:
 ##    make demo CH=03          shows the problem that the chapter is about
 ##    make memcheck CH=03      grades it under valgrind: memory and descriptors
 ##    make trace CH=03 T=name  one test, call by call: clients, server, and where the bytes
-##                             were; in the terminal and as a picture
+##                             were; in the terminal and as a picture (or ID=)
+##    make replay ID=...       the failure that printed ID, on the server as it is now;
+##      GDB=1                  stops in gdb before the first byte is sent
 ##
 ##  With the solutions
 ##    make diff CH=03          the chapter against its solution
@@ -78,6 +82,9 @@ grade:
 
 memcheck:
 	@$(python) -m harness.grade --memcheck
+
+replay:
+	@$(python) -m harness.replay
 
 trace:
 	@$(python) -m harness.trace
@@ -132,4 +139,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$server || exit 1; done
 
-.PHONY: help setup grade memcheck trace steady bench run demo diff lesson skeletons test mutants clean format lint
+.PHONY: help setup grade memcheck replay trace steady bench run demo diff lesson skeletons test mutants clean format lint

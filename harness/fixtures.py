@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import memcheck
+from harness import debugger, memcheck
 from harness.client import Client
 from harness.conversation import Conversation
 from harness.failure import Failure, NotJudged
@@ -33,7 +33,8 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files.
-    `trace`: the file that is to say all that was seen of the test.
+    `trace`: the file that is to say all that was seen of the test. `debugger`: the file that is to
+    say which server a debugger shall attach to, before the test begins.
     """
 
     argv: list[str]
@@ -44,6 +45,7 @@ class Run:
     valgrind: bool = False
     sources: list[str] = field(default_factory=list)
     trace: str | None = None
+    debugger: str | None = None
 
     def save(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))
@@ -107,6 +109,8 @@ class Stage:
         self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
         self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS) if self.valgrind else PATIENCE
+        if run.debugger:
+            self.patience = debugger.PATIENCE
         self.names = _letters()
         self.servers: list[Server] = []
         self.body_passed = False
@@ -132,6 +136,7 @@ class Stage:
         __tracebackhide__ = True
         if self.run.port is not None:
             self._free_the_port()
+        debugged = debugger.ENVIRONMENT if self.run.debugger else {}
         process = ServerProcess()
         server = Server(self, process, self._new_logs() if self.valgrind else None)
         self.servers.append(server)
@@ -144,7 +149,7 @@ class Stage:
                 preload=self._libraries(allocations) if shim else (),
                 wrapper=memcheck.wrapper(server.logs) if server.logs else [],
                 writable=[server.logs] if server.logs else [],
-                environment=environment,
+                environment={**(environment or {}), **debugged},
                 patience=self.patience,
             )
         except Failure:
@@ -154,6 +159,8 @@ class Stage:
             raise
         if self.run.trace:
             self._recorders.append(capture.Recorder(process))
+        if self.run.debugger and len(self.servers) == 1:
+            debugger.hold(process.pid, Path(self.run.debugger))
         return server
 
     def _new_logs(self) -> Path:

@@ -15,7 +15,8 @@ import time
 import traceback
 from pathlib import Path
 
-from harness import build, confine, course, guard, memcheck, report, results, runner, scoring, seed
+from harness import build, confine, course, debugger, guard, memcheck, report, results, runner
+from harness import scoring, seed
 from harness.course import ROOT, Chapter, UnknownChapter
 from harness.failure import harmless
 from harness.fixtures import Run
@@ -24,6 +25,7 @@ from harness.shim import LIBRARIES, shim_library
 from harness.target import Target, WrongUsage, resolve, setting
 
 RESULTS = ROOT / "build" / "results"
+MOST_NAMES = 12  # of tests that T could have meant
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
 
 
@@ -43,7 +45,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
     add("--limit", metavar="S", default=None, help="seconds for all tests of a chapter together")
+    add("--id", metavar="ID", default=setting("ID"), help="of a failure, for replay and trace")
     add("--trace", type=Path, help=argparse.SUPPRESS)
+    add("--debugger", type=Path, help=argparse.SUPPRESS)
     add("--claims", type=Path, default=scoring.CLAIMS, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
@@ -126,6 +130,7 @@ def grade_target(target: Target, options: argparse.Namespace) -> Grade:
         selected=options.only,
         memcheck=options.memcheck,
         again=f"make {kind} {target.words}",
+        elsewhere=target.words.replace(f"CH={target.chapter.number}", "", 1),
     )
     grade.outcomes = _outcomes(target, options)
     command = _build(target, grade)
@@ -162,6 +167,20 @@ def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
     return [Outcome(claim, worth[claim.name]) for claim in selected]
 
 
+def one_test(options: argparse.Namespace, chapter: str) -> Claim:
+    """The test that T names: by its whole name, or as the only one. Raises WrongUsage."""
+    selected = scoring.select(scoring.holding(scoring.load(options.claims), chapter), options.only)
+    exact = [claim for claim in selected if claim.name in (options.only, f"test_{options.only}")]
+    if len(exact or selected) == 1:
+        return (exact or selected)[0]
+    if not selected:
+        raise WrongUsage(f"T={options.only}: chapter {chapter} has no such test")
+    names = [claim.name for claim in selected[:MOST_NAMES]]
+    more = [f"and {len(selected) - MOST_NAMES} more"] if len(selected) > MOST_NAMES else []
+    listed = "\n  ".join([*names, *more])
+    raise WrongUsage(f"T={options.only} are {len(selected)} tests; name one of them:\n  {listed}")
+
+
 def _build(target: Target, grade: Grade) -> list[str]:
     """The command that starts the server, [] if it does not compile. Raises NoCompiler."""
     if target.source is None:
@@ -192,7 +211,7 @@ def _run(
 
     alone = target.port is not None or len(claims) == 1
     grade.log = Path(as_typed(log))
-    how = _how(grade, command, target, options.trace)
+    how = _how(grade, command, target, options)
     files = [options.claims, *LIBRARIES.glob("*.so")]
     files += [Path(command[0])] if target.source else []
     before = {} if confine.works() else guard.digests(files)
@@ -219,7 +238,7 @@ def _spoilt(grade: Grade, problem: str) -> None:
         outcome.verdict, outcome.detail = scoring.NOT_JUDGED, {"message": problem}
 
 
-def _how(grade: Grade, command: list[str], target: Target, trace: Path | None) -> Run:
+def _how(grade: Grade, command: list[str], target: Target, options: argparse.Namespace) -> Run:
     return Run(
         argv=command,
         mode="port" if target.command else "stdout",
@@ -228,13 +247,16 @@ def _how(grade: Grade, command: list[str], target: Target, trace: Path | None) -
         seed=grade.seed,
         valgrind=grade.memcheck,
         sources=[path.name for path in target.source.glob("*.[ch]")] if target.source else [],
-        trace=str(trace) if trace else None,
+        trace=str(options.trace) if options.trace else None,
+        debugger=str(options.debugger) if options.debugger else None,
     )
 
 
 def _limit(options: argparse.Namespace) -> int:
     if options.limit is not None:
         return int(options.limit)
+    if options.debugger:
+        return 2 * debugger.SECONDS
     return runner.TOTAL_SECONDS * (runner.SLOWER if options.memcheck else 1)
 
 

@@ -92,6 +92,12 @@ def environment(pid: int, name: str) -> Optional[str]:
     return None
 
 
+def status(pid: int) -> Dict[str, str]:
+    """The lines of /proc/PID/status by their names; empty when the process is gone."""
+    lines = read(f"/proc/{pid}/status").decode(errors="replace").splitlines()
+    return {name: text.strip() for name, _, text in (line.partition(":") for line in lines)}
+
+
 def cpu_seconds(pid: int) -> float:
     """CPU time of all threads, ended ones too, to the nanosecond; zombies still tell theirs.
 

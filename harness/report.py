@@ -51,7 +51,7 @@ def chapter(grade: Grade, look: Look = PLAIN) -> str:
         blocks += [["the server does not compile"], marked(grade.problem)]
     else:
         blocks += [table(grade, look), *failures(grade, look), not_judged(grade, look)]
-        blocks += [slowest(grade)] if look.verbose else []
+        blocks += [slowest(grade)] if look.verbose and len(grade.outcomes) > 1 else []
     blocks.append(summary(grade, look))
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
@@ -109,7 +109,7 @@ def _own_first(grade: Grade, verdict: str) -> list[Outcome]:
 
 
 def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
-    """One failure in its six parts: claim, conversation, bytes, server, hint, command."""
+    """One failure in its six parts: claim, conversation, bytes, server, hint, commands."""
     detail = outcome.detail
     lines = _headline(grade, outcome, look)
     lines += ["", "  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
@@ -124,8 +124,18 @@ def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
     if hint:
         lines += _labelled("hint", hint.text, look)
         lines += _indented([hint.place], LABEL + 2)
-    lines.append(f"  {'again':{LABEL}}{again(grade, outcome.claim.name)}")
+    for label, command in commands(grade, outcome.claim.name):
+        lines.append(f"  {label:{LABEL}}{command}")
     return lines
+
+
+def commands(grade: Grade, test: str) -> list[tuple[str, str]]:
+    """What runs exactly this test again, and what shows it call by call; each with its label."""
+    if grade.memcheck:
+        return [("again", again(grade, test))]
+    words = f"ID={grade.chapter.number}-{test.replace('test_', '', 1)}-{grade.seed}"
+    return [(label, f"make {what} {words}{grade.elsewhere}")
+            for label, what in (("again", "replay"), ("see", "trace"))]
 
 
 def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
@@ -165,7 +175,7 @@ def todo_file(number: int, directories: Iterable[Path]) -> str | None:
 
 
 def again(grade: Grade, selection: str) -> str:
-    """The command that runs exactly this again."""
+    """The command that grades this again."""
     return f"{grade.again} T={shlex.quote(selection)} SEED={grade.seed}"
 
 

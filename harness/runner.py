@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import confine, guard, proc, sweep, tidy
+from harness import confine, debugger, guard, proc, sweep, tidy
 from harness.course import ROOT
 from harness.fixtures import Run
 from harness.scoring import Claim
@@ -71,7 +71,8 @@ def run_claims(
 def _command(claims: list[Claim], run: Run, scratch: Path, jobs: int, writer: int) -> list[str]:
     """pytest with our plugins and no others, and without anybody's configuration."""
     run.save(scratch / "run.json")
-    seconds = TEST_SECONDS * (SLOWER if run.valgrind else 1)
+    seconds = debugger.SECONDS if run.debugger else TEST_SECONDS
+    seconds *= SLOWER if run.valgrind else 1
     options = f"-q --tb=short -p no:cacheprovider -p xdist.plugin -p pytest_timeout -n {jobs}"
     options += f" --timeout={seconds} --timeout-method=signal --max-worker-restart={len(claims)}"
     root = str(claims[0].file.parent)

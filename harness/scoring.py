@@ -79,6 +79,7 @@ class Grade:
     problem: str = ""
     built: bool = True
     again: str = ""  # the words of `make grade ...` that name this subject
+    elsewhere: str = ""  # those of them that say where it is: " DIR=..."
     log: Path | None = None
 
     @property

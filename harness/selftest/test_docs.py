@@ -101,12 +101,12 @@ def test_selections_select_something(document):
 @pytest.mark.parametrize("document", ["README.md", PAGE])
 def test_failures_are_shown_as_they_are_printed(document):
     text = re.sub(r" +\(\d\)$", "", (ROOT / document).read_text(), flags=re.M)
-    shown = re.findall(r"^    FAILED.*? SEED=\d+$", text, re.M | re.S)
+    shown = re.findall(r"^    FAILED.*? make trace ID=\S+$", text, re.M | re.S)
     assert shown
     for failure in shown:
         words = " ".join(failure.split())
-        chapter, name = re.search(r"make grade CH=(\d\d) T=(\w+)", words).groups()
-        claim = next(claim for claim in CLAIMS if claim.name == name)
-        worth = scoring.worths(scoring.holding(CLAIMS, chapter), chapter)[name]
+        chapter, name = re.search(r"make replay ID=(\d\d)-(\w+)-\d+", words).groups()
+        claim = next(claim for claim in CLAIMS if claim.name == f"test_{name}")
+        worth = scoring.worths(scoring.holding(CLAIMS, chapter), chapter)[claim.name]
         assert f"{claim.number} {claim.text} {scoring.number_text(worth)} points" in words
         assert any(f"hint {hint.text} {hint.place} again" in words for hint in HINTS.values())

@@ -83,7 +83,8 @@ def test_a_wrong_byte_is_shown_with_its_todo(grade):
     assert outcome.verdicts()["test_01_echoes"] == "failed"
     assert "(TODO 2, main.c)" in outcome.text
     assert "^^ first difference at byte 8" in outcome.text
-    assert f"T=test_01_echoes SEED={outcome.results['extra_data']['seed']}\n" in outcome.text
+    seed = outcome.results["extra_data"]["seed"]
+    assert f"make replay ID=01-01_echoes-{seed} " in outcome.text
     assert "next: TODO 2 (main.c): make grade CH=01 DIR=" in outcome.text
 
 

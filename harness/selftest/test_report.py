@@ -54,7 +54,8 @@ FAILED  01.3  A header cut at every byte is put together again.
              the body was taken from the wrong place; later, it is where one
              read() or write() ended and the next began.
              docs/reading-failures.md#wrong-bytes
-  again      make grade CH=01 T=test_01_header_cut SEED=7"""
+  again      make replay ID=01-01_header_cut-7
+  see        make trace ID=01-01_header_cut-7"""
 
 CHAPTER = """\
 02-nonblocking   one slow client must not stop everyone
@@ -69,7 +70,8 @@ FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, io.c)
 
   what happened
      nothing came back for 8 s
-  again      make grade CH=02 T=test_02_side SEED=7
+  again      make replay ID=02-02_side-7
+  see        make trace ID=02-02_side-7
 
 1 more failed; V=1 shows everything in full
 

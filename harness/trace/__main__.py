@@ -9,14 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import build, course, grade, report, scoring
+from harness import build, course, grade, replay, report
 from harness.course import ROOT
-from harness.scoring import FAILED, Claim, Grade
+from harness.scoring import FAILED, Grade
 from harness.target import WrongUsage, resolve
 from harness.trace import page, screen, timeline
 
 PAGES = ROOT / "build" / "trace"
-MOST_NAMES = 12  # of tests that T could have meant
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,12 +31,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(options) -> int:
     """Runs the test that the options name, prints its timeline and writes its page."""
+    if options.id:
+        replay.take_id(options)
     if options.chapter is None or not options.only:
         raise WrongUsage("which test? For instance CH=03 T=03_idle_crowd_uses_no_cpu")
     target = resolve(
         course.find(options.chapter), options.origin, options.dir, options.server, options.port
     )
-    options.only = _the_one(options, target.chapter.number).name
+    options.only = grade.one_test(options, target.chapter.number).name
     look = grade.terminal_look(options)
     with tempfile.TemporaryDirectory(prefix="lab-trace-") as scratch:
         options.trace = Path(scratch) / "seen.json"
@@ -52,21 +53,6 @@ def run(options) -> int:
     print("\n".join([*said, "", screen.render(seen, width, lines), ""]))
     print(f"picture: {_save(found, seen)}")
     return found.status
-
-
-def _the_one(options, chapter: str) -> Claim:
-    """The test that T names: by its whole name, or as the only one. Raises WrongUsage."""
-    claims = scoring.holding(scoring.load(options.claims), chapter)
-    selected = scoring.select(claims, options.only)
-    exact = [claim for claim in selected if claim.name in (options.only, f"test_{options.only}")]
-    if len(exact or selected) == 1:
-        return (exact or selected)[0]
-    if not selected:
-        raise WrongUsage(f"T={options.only}: chapter {chapter} has no such test")
-    names = [claim.name for claim in selected[:MOST_NAMES]]
-    more = [f"and {len(selected) - MOST_NAMES} more"] if len(selected) > MOST_NAMES else []
-    listed = "\n  ".join([*names, *more])
-    raise WrongUsage(f"T={options.only} are {len(selected)} tests; name one of them:\n  {listed}")
 
 
 def _said(found: Grade, look: report.Look) -> list[str]:

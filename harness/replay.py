@@ -1,0 +1,61 @@
+"""make replay: one test again, with the same seed, on the server as it is now; GDB=1: in gdb.
+
+A failure prints its ID, which says all there is to know: chapter, test and seed. Nothing is kept.
+Exit status: that of a grade.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+
+from harness import build, course, debugger, grade, report
+from harness.target import WrongUsage, resolve, setting
+
+ID = re.compile(r"(?P<chapter>\d\d)-(?P<test>\w+)-(?P<seed>\d+)")
+EXAMPLE = "ID=02-02_short_write_is_resumed-693144"
+
+
+def take_id(options: argparse.Namespace) -> None:
+    """Chapter, test and seed as the option ID says. Raises WrongUsage."""
+    found = ID.fullmatch(options.id)
+    if not found:
+        raise WrongUsage(f"ID={options.id}: a failure prints one, for instance {EXAMPLE}")
+    others = {"CH": options.chapter, "T": options.only, "SEED": options.seed}
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise WrongUsage(f"ID says what {' and '.join(given)} would: leave {given[0]} out")
+    options.chapter, options.seed = found["chapter"], found["seed"]
+    options.only = f"test_{found['test']}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = grade.parse(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return run(options)
+    except (WrongUsage, course.UnknownChapter, build.NoCompiler) as error:
+        print(f"replay: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nreplay: stopped; nothing is left running", file=sys.stderr)
+    return 2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the test again and prints what became of it."""
+    if not options.id:
+        raise WrongUsage(f"which failure? Each prints its own, for instance {EXAMPLE}")
+    take_id(options)
+    options.verbose = True
+    target = resolve(
+        course.find(options.chapter), options.origin, options.dir, options.server, options.port
+    )
+    options.only = grade.one_test(options, target.chapter.number).name
+    with debugger.session(setting("GDB")) as options.debugger:
+        found = grade.grade_target(target, options)
+    print(report.chapter(found, grade.terminal_look(options)))
+    return found.status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
