@@ -54,6 +54,7 @@ help:
 ##                             were; in the terminal and as a picture (or ID=)
 ##    make replay ID=...       the failure that printed ID, on the server as it is now;
 ##      GDB=1                  stops in gdb before the first byte is sent
+##    make watch CH=03         grades again whenever a file is saved
 ##
 ##  With the solutions
 ##    make diff CH=03          the chapter against its solution
@@ -63,7 +64,7 @@ help:
 ##    make bench               every solution beside servers on libuv, libevent and libev;
 ##      CH=04                  your server of a chapter instead, or SERVER='cmd {port}';
 ##      ROWS=abc CORES=1 N=3   some rows, one core, so many rounds; PLOT=1 draws curves
-##    make setup BENCH=1       installs these libraries, and what PLOT=1 draws with
+##    make setup BENCH=1       installs these libraries, matplotlib and Graphviz
 ##
 ##  Working on the lab
 ##    make test                the lab's own tests; TESTARGS='-k name' selects
@@ -71,6 +72,7 @@ help:
 ##                             busy, and reports every point that is lost
 ##    make mutants             wrong servers, and the tests that catch them (CH=, T=)
 ##    make skeletons           writes chapters/ anew from solutions/
+##    make pictures            draws docs/pictures/ anew from the .dot files there
 ##    make format, make lint   clang-format; warnings of gcc and clang, cppcheck
 ##    make clean               removes build/
 
@@ -88,6 +90,9 @@ replay:
 
 trace:
 	@$(python) -m harness.trace
+
+watch:
+	@$(python) -m harness.watch
 
 steady:
 	@$(python) -m harness.steady
@@ -112,6 +117,9 @@ skeletons:
 
 test:
 	@$(python) -m pytest harness/selftest -n 2 $(call given,TESTARGS)
+
+pictures:
+	@$(python) -m harness.pictures
 
 mutants:
 	@$(python) -m harness.mutants
@@ -139,4 +147,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$server || exit 1; done
 
-.PHONY: help setup grade memcheck replay trace steady bench run demo diff lesson skeletons test mutants clean format lint
+.PHONY: help setup grade memcheck replay trace watch steady bench run demo diff lesson skeletons test mutants pictures clean format lint

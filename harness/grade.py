@@ -29,6 +29,10 @@ MOST_NAMES = 12  # of tests that T could have meant
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
 
 
+class Interrupted(Exception):
+    """The option `stop`, which is asked whenever a test is over, said so."""
+
+
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; what is not given comes from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="grade", description=__doc__.splitlines()[0])
@@ -49,6 +53,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--trace", type=Path, help=argparse.SUPPRESS)
     add("--debugger", type=Path, help=argparse.SUPPRESS)
     add("--claims", type=Path, default=scoring.CLAIMS, help=argparse.SUPPRESS)
+    parser.set_defaults(first=(), stop=lambda: False)  # see Interrupted, and _run
     return parser.parse_args(arguments)
 
 
@@ -197,9 +202,11 @@ def _build(target: Target, grade: Grade) -> list[str]:
 def _run(
     grade: Grade, command: list[str], target: Target, options: argparse.Namespace, log: Path
 ) -> None:
-    """Runs the claims of `grade.outcomes` and notes what became of each."""
+    """Runs the claims of `grade.outcomes`, those named in the option `first` before the others, and
+    notes what became of each. Raises Interrupted."""
     by_name = {outcome.claim.name: outcome for outcome in grade.outcomes}
     claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
+    claims.sort(key=lambda claim: claim.name not in options.first)
     progress = Progress(len(claims))
 
     def found(name: str, verdict: str, seconds: float, detail: dict) -> None:
@@ -208,6 +215,8 @@ def _run(
             key: harmless(part) if isinstance(part, str) else part for key, part in detail.items()
         }
         progress.tell(verdict)
+        if options.stop():
+            raise Interrupted
 
     alone = target.port is not None or len(claims) == 1
     grade.log = Path(as_typed(log))

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Dict, Optional, Sequence, Union
 
-from harness import proc, readiness, shim, spawn, tidy, watch
+from harness import limits, proc, readiness, shim, spawn, tidy
 from harness.failure import Failure
 from harness.family import MARK, ExitStatus, Family, destroy_all, new_mark
 from harness.outputs import Drain, Output
@@ -145,7 +145,7 @@ class ServerProcess:
         self._child = spawn.start(command, port, scratch, environment, writable)
         self.pid = self._child.pid
         self._family = Family(self.pid, mark)
-        self._limits = watch.Watch(self._family, [self.stdout, self.stderr], home)
+        self._limits = limits.Watch(self._family, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
         self._drain = Drain(pipes, self.news, self._watch)
         self._drain.start()

@@ -84,7 +84,7 @@ def marked(text: str) -> list[str]:
 
 def failures(grade: Grade, look: Look) -> list[list[str]]:
     """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all."""
-    failed = _own_first(grade, FAILED)
+    failed = own_first(grade, FAILED)
     shown = failed if look.verbose else _different(failed)[:SHOWN_IN_FULL]
     blocks = [failure(grade, outcome, look) for outcome in shown]
     if len(failed) > len(shown):
@@ -103,7 +103,8 @@ def _different(failed: list[Outcome]) -> list[Outcome]:
     return list(kept.values())
 
 
-def _own_first(grade: Grade, verdict: str) -> list[Outcome]:
+def own_first(grade: Grade, verdict: str) -> list[Outcome]:
+    """The outcomes with this verdict, those of the chapter itself before the inherited ones."""
     found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
     return sorted(found, key=lambda outcome: outcome.claim.chapter != grade.chapter.number)
 
@@ -260,7 +261,7 @@ def next_step(grade: Grade) -> list[str]:
     """What to do now, in one or two lines."""
     if not grade.built:
         return [f"next: mend the first error, then {grade.again}"]
-    failed = _own_first(grade, FAILED)
+    failed = own_first(grade, FAILED)
     unjudged = [outcome for outcome in grade.outcomes if outcome.verdict == NOT_JUDGED]
     if failed:
         return [f"next: {_task(grade, failed[0])}"]
@@ -279,7 +280,7 @@ def next_step(grade: Grade) -> list[str]:
 def _task(grade: Grade, outcome: Outcome) -> str:
     """The TODO to do next; or, of an inherited claim, the test to look at."""
     claim = outcome.claim
-    own = [o for o in _own_first(grade, FAILED) if o.claim.chapter == grade.chapter.number]
+    own = [o for o in own_first(grade, FAILED) if o.claim.chapter == grade.chapter.number]
     if not own:
         return f"what chapter {claim.chapter} could do: {again(grade, claim.name)}"
     first = min(own, key=lambda o: o.claim.todo)
@@ -302,7 +303,7 @@ def board_line(grade: Grade, look: Look = PLAIN) -> str:
     line = f"  {grade.chapter.slug:<15} [{bar}] {number_text(grade.score):>5}"
     if not grade.built:
         return f"{line}   does not compile"
-    failed = _own_first(grade, FAILED)
+    failed = own_first(grade, FAILED)
     if failed:
         return f"{line}   next: {_task(grade, failed[0]).split(': ')[0]}"
     return line if grade.verdict == PASSED else f"{line}   not judged: {_log(grade)}"

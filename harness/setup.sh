@@ -43,6 +43,7 @@ if [ -n "$LAB_BENCH" ]; then
     includes event2/event.h || need "libevent-dev" "make bench"
     includes ev.h || need "libev-dev" "make bench"
     imports matplotlib || need "python3-matplotlib" "make bench PLOT=1"
+    has dot || need "graphviz" "make pictures"
 fi
 
 if [ -z "$missing" ]; then

@@ -1,168 +1,149 @@
-"""What a server may take of the machine, and the looks that find out when it takes more.
+"""make watch: grades a chapter again whenever a file of it is saved; what failed comes first.
 
-RLIMIT_AS will not do for memory: threads and some languages reserve far more than they use. And
-RLIMIT_NPROC counts everything that a user runs, and nothing for root.
+In a terminal it keeps one screen, which says what the last save has fixed or broken. Ctrl-C ends
+it, with exit status 0.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import re
+import argparse
+import shutil
+import sys
+import textwrap
+import time
 from pathlib import Path
-from typing import NamedTuple, Sequence
 
-from harness import proc
-from harness.family import Family
-from harness.outputs import Output
+from harness import build, course, grade, report
+from harness.scoring import FAILED, PASSED, Grade, Outcome, number_text
+from harness.target import WrongUsage, resolve
 
-MB = 1024 * 1024
-MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
-OUTPUT_LIMIT = 256 * MB  # bytes printed; ten times what a line a frame comes to
-PROCESS_LIMIT = 2048  # a process for each of 1,150 clients, and then some
-THREAD_LIMIT = 8192  # of all processes together
-DISK_LIMIT = 256 * MB  # bytes of all files together, deleted ones that are open too
-FILE_LIMIT = 10_000
+LOOK_SECONDS = 0.2  # between two looks at the files
+CALM_SECONDS = 0.1  # an editor may save several files, or one in several steps
+BAR = 20
+MOST = 6  # claims that are listed as fixed or as broken
+HOME, REST, CLEAR = "\033[H", "\033[K", "\033[J"
 
-LOOK = 5  # every so many calls there is a look
-FULL_LOOK = 50  # and all processes are searched for
-# And at once when the machine has so much more to carry since the last time.
-MORE_THREADS = 256
-SUDDENLY_MORE = 2 * MORE_THREADS  # since a look that is 20 ms old: nobody serves clients like that
-MORE_BYTES = 256 * MB
+Stamp = dict[str, tuple[int, int]]  # of a directory's C files: when each was changed, and its size
 
 
-class Machine(NamedTuple):
-    """What all programs use together: cheap to ask for, and a sign that one of them uses more."""
-
-    threads: int
-    memory: int  # bytes not available
-    shared: int  # bytes in files that are in memory only
-    disk: int  # bytes used where the server's directory is
-
-    def grew_since(self, before: "Machine") -> bool:
-        """Whether a look at the server is due."""
-        more = [now - then for now, then in zip(self, before)]
-        return more[0] > MORE_THREADS or max(more[1:]) > MORE_BYTES
-
-
-class Watch:
-    """Looks at one server. `directory` is the one it writes to."""
-
-    def __init__(self, family: Family, outputs: Sequence[Output], directory: Path) -> None:
-        self._family = family
-        self._outputs = outputs
-        self._directory = directory
-        self._calls = 0
-        self._members = family.members()
-        self._at_start = self._at_full_look = machine(directory)
-
-    def excess(self) -> str:
-        """What it took too much of, "" if nothing. To be called often: mostly it costs little.
-
-        A process that forks without end can have ten thousand after a tenth of a second.
-        """
-        self._calls += 1
-        more_threads = threads() - self._at_full_look.threads > MORE_THREADS
-        if self._calls % LOOK and not more_threads:
-            return ""
-        now = machine(self._directory)
-        if self._calls % FULL_LOOK == 0 or now.grew_since(self._at_full_look):
-            self._look_at_all(now)
-        return self._crowd() or self._memory() or self._printed() or self._files(now)
-
-    def _look_at_all(self, now: Machine) -> None:
-        """Finds all its processes; holds them meanwhile if they may be many and are getting more,
-        since a look takes long then."""
-        suspect = now.threads - self._at_full_look.threads > SUDDENLY_MORE
-        if suspect:
-            self._family.hold()
-        try:
-            self._members = self._family.members()
-            self._at_full_look = now
-        finally:
-            if suspect and not self._crowd():
-                self._family.let_go()
-
-    def _crowd(self) -> str:
-        orphans = len(proc.children(os.getpid()))  # ended ones too, which have no mark any more
-        if max(len(self._members), orphans) > PROCESS_LIMIT:
-            return f"started more than {PROCESS_LIMIT:,} processes"
-        if sum(member.threads for member in self._members) > THREAD_LIMIT:
-            return f"started more than {THREAD_LIMIT:,} threads"
-        return ""
-
-    def _memory(self) -> str:
-        """Quickly, and exactly only when that is too much: what is shared counts once."""
-        for measure in (proc.quick_resident_bytes, proc.resident_bytes):
-            if sum(measure(member.pid) for member in self._members) <= MEMORY_LIMIT:
-                return ""
-        return f"used more than {MEMORY_LIMIT // MB:,} MB of memory"
-
-    def _printed(self) -> str:
-        if sum(output.total for output in self._outputs) > OUTPUT_LIMIT:
-            return f"printed more than {OUTPUT_LIMIT // MB:,} MB"
-        return ""
-
-    def _files(self, now: Machine) -> str:
-        count, size = written(self._directory)
-        if count > FILE_LIMIT:
-            return f"made more than {FILE_LIMIT:,} files"
-        grown = max(now.disk - self._at_start.disk, now.shared - self._at_start.shared)
-        if size <= DISK_LIMIT < grown:
-            size += sum(map(nameless_bytes, [member.pid for member in self._members]))
-        return f"wrote more than {DISK_LIMIT // MB:,} MB to files" if size > DISK_LIMIT else ""
-
-
-def machine(directory: Path) -> Machine:
-    """Of this moment; zeros where the kernel does not tell."""
-    memory = dict(re.findall(rb"^(\w+): +(\d+) kB", proc.read("/proc/meminfo"), re.M))
-    names = (b"MemTotal", b"MemAvailable", b"Shmem")
-    total, available, shared = (1024 * int(memory.get(name, 0)) for name in names)
+def main(arguments: list[str] | None = None) -> int:
+    options = grade.parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        disk = os.statvfs(directory)
-        used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
-    except OSError:  # it was removed
-        used = 0
-    return Machine(
-        threads=threads(),
-        memory=total - available,
-        shared=shared,
-        disk=used,
-    )
+        run(options)
+    except (WrongUsage, course.UnknownChapter, build.NoCompiler) as error:
+        print(f"watch: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nwatch: stopped; nothing is left running")
+    return 0
 
 
-def threads() -> int:
-    """Of all programs: the second number in the fourth field, see proc_loadavg(5)."""
-    fields = proc.read("/proc/loadavg").split()
-    return int(fields[3].split(b"/")[1]) if len(fields) > 3 else 0
-
-
-def written(directory: Path) -> "tuple[int, int]":
-    """Number and bytes of what is below the directory; the count ends above FILE_LIMIT."""
-    count = size = 0
-    directories = [str(directory)]
-    while directories and count <= FILE_LIMIT:
+def run(options: argparse.Namespace) -> None:
+    """Grades and waits for the next save, until somebody interrupts it."""
+    if options.chapter is None:
+        raise WrongUsage("which chapter? For instance CH=02")
+    target = resolve(course.find(options.chapter), options.origin, options.dir, options.server)
+    if target.source is None:
+        raise WrongUsage("SERVER= has no files that could be watched; DIR= has")
+    before: Grade | None = None
+    while True:
+        graded = stamp(target.source)
+        options.first = _failed(before) if before else ()
+        options.stop = lambda: stamp(target.source) != graded  # noqa: B023: called in this round
         try:
-            entries = list(os.scandir(directories.pop()))
-            for entry in entries:
-                count += 1
-                size += 512 * entry.stat(follow_symlinks=False).st_blocks
-                if entry.is_dir(follow_symlinks=False):
-                    directories.append(entry.path)
-        except OSError as error:  # removed meanwhile, or closed to us: it grows no more
-            if error.errno == errno.ENAMETOOLONG:  # a thousand directories in each other
-                return FILE_LIMIT + 1, size
-    return count, size
+            found = grade.grade_target(target, options)
+        except grade.Interrupted:
+            continue
+        show(screen(found, before, grade.terminal_look(options)))
+        before = found if found.built else before
+        wait_for_a_save(target.source, graded)
 
 
-def nameless_bytes(pid: int) -> int:
-    """Bytes in files that this process has open and that no directory names."""
-    size = 0
-    for name, target in proc.descriptors(pid):
-        if target.endswith(" (deleted)"):  # memory files (memfd_create) are called so too
-            try:
-                size += 512 * os.stat(f"/proc/{pid}/fd/{name}").st_blocks
-            except OSError:
-                pass
-    return size
+def stamp(directory: Path) -> Stamp:
+    """Changes when a C file is saved, made or removed."""
+    found = {}
+    for path in sorted(directory.glob("*.[ch]")):
+        try:
+            about = path.stat()
+        except OSError:  # removed a moment ago
+            continue
+        found[path.name] = (about.st_mtime_ns, about.st_size)
+    return found
+
+
+def wait_for_a_save(directory: Path, before: Stamp) -> None:
+    """Returns when the files are others than they were, and no more are being written."""
+    while (now := stamp(directory)) == before or not now:
+        time.sleep(LOOK_SECONDS)
+    while True:
+        time.sleep(CALM_SECONDS)
+        if (later := stamp(directory)) == now:
+            return
+        now = later
+
+
+def screen(found: Grade, before: Grade | None, look: report.Look) -> list[str]:
+    """What is shown after a grade: the points, what has changed, and one failure in full."""
+    lines = [_headline(found, look), ""]
+    if not found.built:
+        return [*lines, "the last save does not compile", "", *report.marked(found.problem)]
+    fixed, broken = _changes(found, before)
+    for verdict, word, outcomes in ((FAILED, "broken", broken), (PASSED, "fixed", fixed)):
+        lines += [look.paint(f"  {word:8}", verdict) + _short(o, look) for o in outcomes[:MOST]]
+        more = len(outcomes) - MOST
+        lines += [f"  {word:8}and {more} more"] if more > 0 else []
+    if before and not fixed and not broken:
+        lines.append("  the last save fixed nothing and broke nothing")
+    failed = broken + [o for o in report.own_first(found, FAILED) if o not in broken]
+    lines += [""] if lines[-1] else []
+    if not failed:
+        return [*lines, *report.not_judged(found, look), *report.next_step(found)]
+    lines += report.failure(found, failed[0], look)
+    rest = [f"  {_short(outcome, look)}" for outcome in failed[1:]]
+    return [*lines, "", f"{len(rest)} more fail:", *rest] if rest else lines
+
+
+def _headline(found: Grade, look: report.Look) -> str:
+    filled = int(BAR * found.score / found.out_of)
+    bar = look.paint("#" * filled, PASSED) + "." * (BAR - filled)
+    points = f"{number_text(found.score)} of {number_text(found.out_of)}"
+    clock = time.strftime("%H:%M:%S")
+    return f"{found.chapter.slug}   [{bar}] {points}   {clock}, {found.seconds:.1f} s"
+
+
+def _changes(found: Grade, before: Grade | None) -> tuple[list[Outcome], list[Outcome]]:
+    """The outcomes that failed before and pass now, and the other way round."""
+    if before is None:
+        return [], []
+    was = {outcome.claim.name: outcome.verdict for outcome in before.outcomes}
+    fixed, broken = [], []
+    for outcome in found.outcomes:
+        change = (was.get(outcome.claim.name), outcome.verdict)
+        fixed += [outcome] if change == (FAILED, PASSED) else []
+        broken += [outcome] if change == (PASSED, FAILED) else []
+    return fixed, broken
+
+
+def _short(outcome: Outcome, look: report.Look) -> str:
+    """The claim in one line behind the word that says what became of it."""
+    return textwrap.shorten(f"{outcome.claim.number} {outcome.claim.text}", look.width - 12)
+
+
+def _failed(found: Grade) -> set[str]:
+    return {outcome.claim.name for outcome in found.outcomes if outcome.verdict == FAILED}
+
+
+def show(lines: list[str]) -> None:
+    """Prints them: in a terminal over what stood there, and no more than fit."""
+    last = "watching; Ctrl-C ends"
+    if not sys.stdout.isatty():
+        print("\n".join([*lines, "", last, ""]), flush=True)
+        return
+    columns, rows = shutil.get_terminal_size()
+    fit = lines if len(lines) <= rows - 2 else [*lines[: rows - 3], "..."]
+    text = "".join(f"{line}{REST}\n" for line in fit)
+    print(f"{HOME}{text}{CLEAR}\n{last[:columns]}", end="", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import family, proc, process, watch
+from harness import family, limits, proc, process
 from harness.client import Client, Conversation
 from harness.failure import NotJudged
 from harness.selftest.odd_servers import MB, below, echoes, eventually, short
@@ -148,7 +148,7 @@ def test_it_is_never_held_up_by_a_full_pipe(start):
 
 
 def test_it_prints_without_end(start, monkeypatch):
-    monkeypatch.setattr(watch, "OUTPUT_LIMIT", 20 * MB)
+    monkeypatch.setattr(limits, "OUTPUT_LIMIT", 20 * MB)
     server = start("prints_for_ever_later")
     assert server.wait(30)
     assert server.describe() == "killed by the grader: printed more than 20 MB"
@@ -190,15 +190,15 @@ def test_descriptors(start):
 
 
 def test_memory_over_the_limit(start, monkeypatch):
-    monkeypatch.setattr(watch, "MEMORY_LIMIT", 300 * MB)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 300 * MB)
     server = start("eats_memory")
     assert server.wait(30)
     assert server.describe() == "killed by the grader: used more than 300 MB of memory"
 
 
 def test_memory_of_children_over_the_limit(start, monkeypatch):
-    assert watch.MEMORY_LIMIT == 1536 * MB
-    monkeypatch.setattr(watch, "MEMORY_LIMIT", 150 * MB)
+    assert limits.MEMORY_LIMIT == 1536 * MB
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 150 * MB)
     server = start("eats_memory_in_children")
     assert server.wait(30)
     assert server.describe() == "killed by the grader: used more than 150 MB of memory"

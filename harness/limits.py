@@ -1,0 +1,168 @@
+"""What a server may take of the machine, and the looks that find out when it takes more.
+
+RLIMIT_AS will not do for memory: threads and some languages reserve far more than they use. And
+RLIMIT_NPROC counts everything that a user runs, and nothing for root.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple, Sequence
+
+from harness import proc
+from harness.family import Family
+from harness.outputs import Output
+
+MB = 1024 * 1024
+MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
+OUTPUT_LIMIT = 256 * MB  # bytes printed; ten times what a line a frame comes to
+PROCESS_LIMIT = 2048  # a process for each of 1,150 clients, and then some
+THREAD_LIMIT = 8192  # of all processes together
+DISK_LIMIT = 256 * MB  # bytes of all files together, deleted ones that are open too
+FILE_LIMIT = 10_000
+
+LOOK = 5  # every so many calls there is a look
+FULL_LOOK = 50  # and all processes are searched for
+# And at once when the machine has so much more to carry since the last time.
+MORE_THREADS = 256
+SUDDENLY_MORE = 2 * MORE_THREADS  # since a look that is 20 ms old: nobody serves clients like that
+MORE_BYTES = 256 * MB
+
+
+class Machine(NamedTuple):
+    """What all programs use together: cheap to ask for, and a sign that one of them uses more."""
+
+    threads: int
+    memory: int  # bytes not available
+    shared: int  # bytes in files that are in memory only
+    disk: int  # bytes used where the server's directory is
+
+    def grew_since(self, before: "Machine") -> bool:
+        """Whether a look at the server is due."""
+        more = [now - then for now, then in zip(self, before)]
+        return more[0] > MORE_THREADS or max(more[1:]) > MORE_BYTES
+
+
+class Watch:
+    """Looks at one server. `directory` is the one it writes to."""
+
+    def __init__(self, family: Family, outputs: Sequence[Output], directory: Path) -> None:
+        self._family = family
+        self._outputs = outputs
+        self._directory = directory
+        self._calls = 0
+        self._members = family.members()
+        self._at_start = self._at_full_look = machine(directory)
+
+    def excess(self) -> str:
+        """What it took too much of, "" if nothing. To be called often: mostly it costs little.
+
+        A process that forks without end can have ten thousand after a tenth of a second.
+        """
+        self._calls += 1
+        more_threads = threads() - self._at_full_look.threads > MORE_THREADS
+        if self._calls % LOOK and not more_threads:
+            return ""
+        now = machine(self._directory)
+        if self._calls % FULL_LOOK == 0 or now.grew_since(self._at_full_look):
+            self._look_at_all(now)
+        return self._crowd() or self._memory() or self._printed() or self._files(now)
+
+    def _look_at_all(self, now: Machine) -> None:
+        """Finds all its processes; holds them meanwhile if they may be many and are getting more,
+        since a look takes long then."""
+        suspect = now.threads - self._at_full_look.threads > SUDDENLY_MORE
+        if suspect:
+            self._family.hold()
+        try:
+            self._members = self._family.members()
+            self._at_full_look = now
+        finally:
+            if suspect and not self._crowd():
+                self._family.let_go()
+
+    def _crowd(self) -> str:
+        orphans = len(proc.children(os.getpid()))  # ended ones too, which have no mark any more
+        if max(len(self._members), orphans) > PROCESS_LIMIT:
+            return f"started more than {PROCESS_LIMIT:,} processes"
+        if sum(member.threads for member in self._members) > THREAD_LIMIT:
+            return f"started more than {THREAD_LIMIT:,} threads"
+        return ""
+
+    def _memory(self) -> str:
+        """Quickly, and exactly only when that is too much: what is shared counts once."""
+        for measure in (proc.quick_resident_bytes, proc.resident_bytes):
+            if sum(measure(member.pid) for member in self._members) <= MEMORY_LIMIT:
+                return ""
+        return f"used more than {MEMORY_LIMIT // MB:,} MB of memory"
+
+    def _printed(self) -> str:
+        if sum(output.total for output in self._outputs) > OUTPUT_LIMIT:
+            return f"printed more than {OUTPUT_LIMIT // MB:,} MB"
+        return ""
+
+    def _files(self, now: Machine) -> str:
+        count, size = written(self._directory)
+        if count > FILE_LIMIT:
+            return f"made more than {FILE_LIMIT:,} files"
+        grown = max(now.disk - self._at_start.disk, now.shared - self._at_start.shared)
+        if size <= DISK_LIMIT < grown:
+            size += sum(map(nameless_bytes, [member.pid for member in self._members]))
+        return f"wrote more than {DISK_LIMIT // MB:,} MB to files" if size > DISK_LIMIT else ""
+
+
+def machine(directory: Path) -> Machine:
+    """Of this moment; zeros where the kernel does not tell."""
+    memory = dict(re.findall(rb"^(\w+): +(\d+) kB", proc.read("/proc/meminfo"), re.M))
+    names = (b"MemTotal", b"MemAvailable", b"Shmem")
+    total, available, shared = (1024 * int(memory.get(name, 0)) for name in names)
+    try:
+        disk = os.statvfs(directory)
+        used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+    except OSError:  # it was removed
+        used = 0
+    return Machine(
+        threads=threads(),
+        memory=total - available,
+        shared=shared,
+        disk=used,
+    )
+
+
+def threads() -> int:
+    """Of all programs: the second number in the fourth field, see proc_loadavg(5)."""
+    fields = proc.read("/proc/loadavg").split()
+    return int(fields[3].split(b"/")[1]) if len(fields) > 3 else 0
+
+
+def written(directory: Path) -> "tuple[int, int]":
+    """Number and bytes of what is below the directory; the count ends above FILE_LIMIT."""
+    count = size = 0
+    directories = [str(directory)]
+    while directories and count <= FILE_LIMIT:
+        try:
+            entries = list(os.scandir(directories.pop()))
+            for entry in entries:
+                count += 1
+                size += 512 * entry.stat(follow_symlinks=False).st_blocks
+                if entry.is_dir(follow_symlinks=False):
+                    directories.append(entry.path)
+        except OSError as error:  # removed meanwhile, or closed to us: it grows no more
+            if error.errno == errno.ENAMETOOLONG:  # a thousand directories in each other
+                return FILE_LIMIT + 1, size
+    return count, size
+
+
+def nameless_bytes(pid: int) -> int:
+    """Bytes in files that this process has open and that no directory names."""
+    size = 0
+    for name, target in proc.descriptors(pid):
+        if target.endswith(" (deleted)"):  # memory files (memfd_create) are called so too
+            try:
+                size += 512 * os.stat(f"/proc/{pid}/fd/{name}").st_blocks
+            except OSError:
+                pass
+    return size
