@@ -192,3 +192,13 @@ def test_limits_of_a_schedule(tmp_path):
     with pytest.raises(ValueError, match="plans"):
         shared.schedule(*[Plan(Group.INPUT, [PASS])] * (PLANS_MAX + 1))
     shared.schedule(*[Plan(Group.INPUT, [PASS] * STEPS_MAX)] * PLANS_MAX)
+
+
+def test_a_step_is_for_one_call_of_all_processes(tmp_path):
+    """Four processes make calls at the same time: as many fail as the plan has steps."""
+    program = tmp_path / "several"
+    source = SOURCE.with_name("several.c")
+    subprocess.run(["cc", "-O2", "-o", program, source], check=True)
+    for _ in range(20):
+        plan = Plan(Group.OUTPUT, [fail(errno.EPIPE)] * STEPS_MAX)
+        assert Disturbed(tmp_path, program, "4 60", plan).lines == [str(STEPS_MAX)]

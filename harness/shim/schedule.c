@@ -79,19 +79,20 @@ static void apply_drawn(struct turn *turn, struct plan *plan, uint64_t n)
 /* The step that is next in line. */
 static void apply_next(struct turn *turn, struct plan *plan)
 {
-    uint32_t at = plan->at;
-    while (at < plan->steps && impossible(&plan->step[at], turn))
-        at++;
-    plan->at = at;
-    if (at == plan->steps)
-        return;
-    const struct step *step = &plan->step[at];
+    uint32_t at = plan->at, next;
+    do { /* several processes of the server may be here at once: each step is for one of them */
+        next = at;
+        while (next < plan->steps && impossible(&plan->step[next], turn))
+            next++;
+        if (next >= plan->steps)
+            return;
+    } while (!atomic_compare_exchange_weak(&plan->at, &at, next + (plan->step[next].limit == 0)));
+    const struct step *step = &plan->step[next];
     if (step->limit != 0) {
         limit(turn, plan, step->limit - plan->moved);
         turn->plan = turn->flags & MSG_PEEK ? NULL : plan;
         return;
     }
-    plan->at = at + 1;
     if (step->error == 0)
         return;
     turn->error = step->error;
