@@ -63,7 +63,8 @@ help:
 ##  How fast is it
 ##    make bench               every solution beside servers on libuv, libevent and libev;
 ##      CH=04                  your server of a chapter instead, or SERVER='cmd {port}';
-##      ROWS=abc CORES=1 N=3   some rows, one core, so many rounds; PLOT=1 draws curves
+##      ROWS=abc CORES=1 N=3   some rows, one core, so many rounds
+##      PLOT=1                 draws curves, too; or PLOT=frames,polite some of them
 ##    make setup BENCH=1       installs these libraries, matplotlib and Graphviz
 ##
 ##  Working on the lab

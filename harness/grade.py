@@ -102,8 +102,8 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
     if given or options.memcheck:
         what = "memcheck" if options.memcheck else {"only": "T"}.get(given[0], given[0].upper())
         raise WrongUsage(f"{what} needs a chapter too, for instance CH=01")
-    print("Event Loop Lab")
-    verdicts = set()
+    print(f"Event Loop Lab\n\n{report.board_head()}")
+    grades, verdicts = [], set()
     for chapter in course.CHAPTERS:
         try:
             grade = grade_target(resolve(chapter, options.origin), options)
@@ -111,9 +111,10 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
             verdicts.add(scoring.NOT_JUDGED)
             print(f"  {error}", flush=True)
         else:
+            grades.append(grade)
             verdicts.add(grade.verdict)
             print(report.board_line(grade, look), flush=True)
-    print("\n  make grade CH=NN shows one of them in full")
+    print("", *report.board_end(grades), sep="\n")
     if scoring.FAILED in verdicts:
         return 1
     return 2 if scoring.NOT_JUDGED in verdicts else 0

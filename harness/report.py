@@ -23,7 +23,7 @@ SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless 
 STDERR_LINES = 8
 WARNING_LINES = 10
 SLOWEST = 5  # tests that V=1 lists
-BAR = 20
+BAR = 16
 WIDEST = 100  # columns, whatever the terminal has
 LABEL = 11  # columns of "server", "hint", ... within a failure
 
@@ -296,17 +296,40 @@ def _log(grade: Grade) -> str:
 # The board
 
 
+def board_head() -> str:
+    """What the columns of the board are."""
+    return f"  {'chapter':<15} {'':{BAR + 2}} {'points':>6} {'tests':>7} {'time':>6}"
+
+
 def board_line(grade: Grade, look: Look = PLAIN) -> str:
-    """One chapter of the board: its name, a bar, its points, what is next."""
-    filled = int(grade.score * BAR / 100)
-    bar = look.paint("#" * filled, PASSED) + "." * (BAR - filled)
-    line = f"  {grade.chapter.slug:<15} [{bar}] {number_text(grade.score):>5}"
+    """One chapter of the board: its name, a bar, points, tests that passed, time, what is next."""
+    bar = progress_bar(grade.score / 100, look)
+    passed = sum(outcome.verdict == PASSED for outcome in grade.outcomes)
+    tests = f"{passed}/{len(grade.outcomes)}" if grade.built else ""
+    points = number_text(grade.score)
+    line = f"  {grade.chapter.slug:<15} {bar} {points:>6} {tests:>7} {grade.seconds:>4.0f} s"
     if not grade.built:
         return f"{line}   does not compile"
     failed = own_first(grade, FAILED)
     if failed:
         return f"{line}   next: {_task(grade, failed[0]).split(': ')[0]}"
     return line if grade.verdict == PASSED else f"{line}   not judged: {_log(grade)}"
+
+
+def board_end(grades: list[Grade]) -> list[str]:
+    """All points, and the command to go on with: that of the first chapter that is not full."""
+    score, out_of = sum(grade.score for grade in grades), 100 * len(grades)
+    lines = [f"  {number_text(Fraction(score))} of {out_of} points"]
+    unfinished = [grade for grade in grades if grade.verdict != PASSED]
+    if unfinished:
+        return [*lines, f"  next: {unfinished[0].again}"]
+    return [*lines, "  make grade CH=NN shows one of them in full"]
+
+
+def progress_bar(part: Fraction, look: Look) -> str:
+    """A bar of which `part`, from 0 to 1, is filled."""
+    filled = int(BAR * part)
+    return f"[{look.paint('#' * filled, PASSED)}{'.' * (BAR - filled)}]"
 
 
 # Text

@@ -19,7 +19,6 @@ from harness.target import WrongUsage, resolve
 
 LOOK_SECONDS = 0.2  # between two looks at the files
 CALM_SECONDS = 0.1  # an editor may save several files, or one in several steps
-BAR = 20
 MOST = 6  # claims that are listed as fixed or as broken
 HOME, REST, CLEAR = "\033[H", "\033[K", "\033[J"
 
@@ -104,11 +103,10 @@ def screen(found: Grade, before: Grade | None, look: report.Look) -> list[str]:
 
 
 def _headline(found: Grade, look: report.Look) -> str:
-    filled = int(BAR * found.score / found.out_of)
-    bar = look.paint("#" * filled, PASSED) + "." * (BAR - filled)
+    bar = report.progress_bar(found.score / found.out_of, look)
     points = f"{number_text(found.score)} of {number_text(found.out_of)}"
     clock = time.strftime("%H:%M:%S")
-    return f"{found.chapter.slug}   [{bar}] {points}   {clock}, {found.seconds:.1f} s"
+    return f"{found.chapter.slug}   {bar} {points}   {clock}, {found.seconds:.1f} s"
 
 
 def _changes(found: Grade, before: Grade | None) -> tuple[list[Outcome], list[Outcome]]:

@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     rows, places = _rows(options.rows), _places(options.cores)
     if not options.rounds.isdigit() or not 1 <= int(options.rounds) <= MOST_ROUNDS:
         raise WrongUsage(f"N={options.rounds}: a number from 1 to {MOST_ROUNDS}")
+    wanted = _curves(setting("PLOT"))
     chosen, missing = _subjects(options)
     generator = subjects.load_generator()
     print(f"{_machine()}\nmedians of {options.rounds} rounds; below: the least and the most")
@@ -75,28 +76,31 @@ def run(options: argparse.Namespace) -> int:
         print(f"\n{table.notes(here, rows, cells)}", flush=True)
         saved.append(_as_json(place, cells))
         failed |= any(cell.why for cell in cells.values())
-        if setting("PLOT"):
-            _draw(bench, chosen, int(options.rounds))
+        if wanted:
+            _draw(bench, chosen, int(options.rounds), wanted)
     RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
     return 1 if failed else 0
 
 
-def _draw(bench: Bench, chosen: list[Subject], count: int) -> None:
+def _draw(bench: Bench, chosen: list[Subject], count: int, wanted: set[str]) -> None:
     """Measures the curves and draws them, and prints how cost grows."""
     bench = dataclasses.replace(bench, timing=curves.TIMING)
     for sweep in curves.SWEEPS:
-        found = curves.measure(bench, sweep, chosen, count, _progress)
+        drawn = [curve for curve in sweep.curves if curve.key in wanted]
+        found = curves.measure(bench, sweep, chosen, count, _progress) if drawn else {}
         _progress("")
-        for curve in sweep.curves:
+        for curve in drawn:
             lines, path = curves.lines(sweep, curve, chosen, found), _picture(bench, curve.key)
             if curve.twice:
                 print(f"\n{table.growth(sweep, curve, lines)}\n")
             plot.curve(sweep, curve, lines, path)
             print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
-    latencies, path = curves.polite(bench, chosen, count, _progress), _picture(bench, "polite")
-    _progress("")
-    plot.latencies("a polite client beside four greedy ones (solid), and alone", latencies, path)
-    print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
+    if curves.POLITE_KEY in wanted:
+        latencies = curves.polite(bench, chosen, count, _progress)
+        path = _picture(bench, curves.POLITE_KEY)
+        _progress("")
+        plot.latencies("a polite client beside four greedy ones; dotted: alone", latencies, path)
+        print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
 
 
 def _picture(bench: Bench, key: str) -> Path:
@@ -110,6 +114,15 @@ def _rows(text: str | None) -> list[Row]:
         if key not in known:
             raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {''.join(known)}")
     return [row for row in ROWS if not wanted or row.key in wanted]
+
+
+def _curves(text: str | None) -> set[str]:
+    """What PLOT names: "1" every curve, else some of them."""
+    known = [curve.key for sweep in curves.SWEEPS for curve in sweep.curves] + [curves.POLITE_KEY]
+    wanted = set(known) if text == "1" else {key for key in (text or "").split(",") if key}
+    for key in sorted(wanted - set(known)):
+        raise WrongUsage(f"PLOT={text}: there is no curve {key!r}; they are {', '.join(known)}")
+    return wanted
 
 
 def _places(text: str | None) -> list[Place]:

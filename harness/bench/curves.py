@@ -151,6 +151,7 @@ def lines(sweep: Sweep, curve: Curve, subjects: Sequence[Subject], found: Found)
 
 # The polite client
 
+POLITE_KEY = "polite"
 POLITE = Load(1, 1, 64)
 GREEDY = Load(4, 64, 64 * KIB)
 

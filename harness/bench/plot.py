@@ -24,6 +24,7 @@ COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9".split()
 DASHES = ("-", "--", ":", "-.")
 INKED = "text.color axes.edgecolor axes.labelcolor axes.titlecolor xtick.color ytick.color".split()
 MOST_MARKS = 9  # on an axis
+FEW_DECADES = 100  # the most over the least, up to which there is room for more marks
 PART_MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
@@ -35,7 +36,7 @@ def curve(sweep: Sweep, drawn: Curve, lines: Sequence[Line], path: Path) -> None
         marks = sweep.numbers[:: -(-len(sweep.numbers) // MOST_MARKS)]
         axes.set_xticks(marks, [short(n) for n in marks])
         axes.minorticks_off()
-    axes.set_yscale("log")
+    _logarithmic(axes, [value for line in lines for _, value in line.points])
     for number, line in enumerate(lines):
         if line.points:
             axes.plot(*zip(*line.points), label=line.name, marker="o", **_look(number))
@@ -52,13 +53,18 @@ def short(number: int) -> str:
 
 
 def latencies(title: str, lines: Sequence[Line], path: Path) -> None:
-    """Draws how many of the requests took how long: the slower, the more room."""
+    """Draws how many of the requests took how long: the slower, the more room. Lines come in pairs,
+    the second of which is what it is about; the first, to compare it with, is thin."""
     figure, axes = _figure(title, "of its requests were faster", "µs")
     axes.set_xscale("function", functions=(_nines, _parts))
-    axes.set_yscale("log")
-    for number, line in enumerate(lines):
-        points = [(part, us) for part, us in line.points if part <= PART_MARKS[-1]]
-        axes.plot(*zip(*points), label=line.name, **_look(number // 2, number % 2))
+    shown = [[point for point in line.points if point[0] <= PART_MARKS[-1]] for line in lines]
+    _logarithmic(axes, [us for points in shown for _, us in points])
+    for number, (line, points) in enumerate(zip(lines, shown)):
+        look = _look(number // 2)
+        if number % 2 == 0:
+            axes.plot(*zip(*points), **{**look, "linestyle": ":", "linewidth": 0.9})
+        else:
+            axes.plot(*zip(*points), label=line.name, **look)
     axes.set_xlim(0, PART_MARKS[-1])
     axes.set_xticks(PART_MARKS, [f"{100 * part:g} %" for part in PART_MARKS])
     axes.minorticks_off()
@@ -76,8 +82,19 @@ def _parts(place):
     return 1 - 10.0**-place
 
 
-def _look(number: int, other: int | None = None) -> dict:
-    dash = number // len(COLOURS) if other is None else other
+def _logarithmic(axes, values: Sequence[float]) -> None:
+    """A y axis with plain numbers: 1, 10, 100; and 2 and 5 between them where there is room."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    axes.set_yscale("log")
+    few = max(values) < FEW_DECADES * min(values)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.minorticks_off()
+
+
+def _look(number: int) -> dict:
+    dash = number // len(COLOURS)
     colour = COLOURS[number % len(COLOURS)]
     return {"color": colour, "linestyle": DASHES[dash % len(DASHES)], "markersize": 3.5}
 

@@ -297,6 +297,15 @@ def test_wrong_usage(words, says, capsys):
     assert says in capsys.readouterr().err
 
 
+def test_some_curves(monkeypatch, capsys):
+    assert bench._curves(None) == set()
+    assert bench._curves("frames,polite") == {"frames", "polite"}
+    assert {"size", "bytes", "polite"} < bench._curves("1")
+    monkeypatch.setenv("LAB_PLOT", "size,what")
+    assert bench.main(["--rows", "a"]) == 2
+    assert "there is no curve 'what'; they are idle-requests" in capsys.readouterr().err
+
+
 def test_your_server_is_in_the_table(monkeypatch, capsys):
     monkeypatch.setattr(bench, "RESULTS", subjects.BUILT / "test.json")
     words = ["--chapter", "01", "--rows", "a", "--cores", "1", "--rounds", "1"]
@@ -308,7 +317,8 @@ def test_your_server_is_in_the_table(monkeypatch, capsys):
 def test_curves_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     plot.curve(SWEEPS[0], SWEEPS[0].curves[0], [Line("04", [(0, 2.0), (250, 3.0)])], tmp_path / "a.svg")
-    plot.latencies("t", [Line("04", [(0, 2.0), (0.5, 3.0), (1, 4)])], tmp_path / "b.svg")
+    pair = [Line(name, [(0, 2.0), (0.5, 3.0), (1, 4)]) for name in ("04 alone", "04")]
+    plot.latencies("t", pair, tmp_path / "b.svg")
     for name in ("a.svg", "b.svg"):
         text = (tmp_path / name).read_text()
         assert "prefers-color-scheme: dark" in text

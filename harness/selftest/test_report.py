@@ -137,7 +137,20 @@ def test_verbose_shows_every_failure(source, monkeypatch):
 
 def test_a_board_line(source):
     line = report.board_line(chapter_two(source))
-    assert line == "  02-nonblocking  [#########...........]  46.6   next: TODO 1 (io.c)"
+    assert line == "  02-nonblocking  [#######.........]   46.6     2/5    3 s   next: TODO 1 (io.c)"
+    assert len(report.board_head()) == len(line.split("   next")[0])
+
+
+def test_the_end_of_the_board(source):
+    full = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
+    assert report.board_end([full]) == [
+        "  100 of 100 points",
+        "  make grade CH=NN shows one of them in full",
+    ]
+    assert report.board_end([full, chapter_two(source)]) == [
+        "  146.6 of 200 points",
+        "  next: make grade CH=02",
+    ]
 
 
 def test_only_inherited_claims_failed(source):
