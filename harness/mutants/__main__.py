@@ -2,6 +2,8 @@
 
     python3 -m harness.mutants           status 0: every one is killed as it is meant to be
     python3 -m harness.mutants write     writes docs/mutants.md
+    python3 -m harness.mutants golden    writes what their failures say, of all that CH and T name
+                                         and whose failure is kept (FULL=1: of every one)
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import course, scoring
-from harness.mutants import catalogue, matrix, page
+from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.judge import KILLED, Judgement, judge
 from harness.mutants.mutant import Mutant
 from harness.skeleton import NoSolutions
@@ -25,10 +27,12 @@ def main(arguments: list[str]) -> int:
     if arguments == ["write"]:
         page.PAGE.write_text(page.text())
         return 0
-    if arguments:
-        print("usage: python3 -m harness.mutants [write]", file=sys.stderr)
+    if arguments not in ([], ["golden"]):
+        print("usage: python3 -m harness.mutants [write | golden]", file=sys.stderr)
         return 2
     try:
+        if arguments:
+            return keep()
         return run()
     except (course.UnknownChapter, NoSolutions) as error:
         print(f"mutants: {error}", file=sys.stderr)
@@ -50,6 +54,21 @@ def run() -> int:
     if not chapter and not setting("T"):
         print(matrix.idle_claims(judgements, claims))
     return 0 if all(one.verdict == KILLED for one in judgements) else 1
+
+
+def keep() -> int:
+    """Writes the failures of the mutants that CH and T name. Returns the exit status."""
+    chapter = course.find(setting("CH")).number if setting("CH") else None
+    every = setting("FULL") not in (None, "0")
+    chosen = [
+        mutant
+        for mutant in catalogue.select(chapter, setting("T"))
+        if every or golden.path(mutant).exists()
+    ]
+    golden.DIRECTORY.mkdir(exist_ok=True)
+    for one in judge_all(chosen, full=False):
+        golden.path(one.mutant).write_text(golden.plain(one.text))
+    return 0
 
 
 def judge_all(mutants: list[Mutant], full: bool) -> list[Judgement]:

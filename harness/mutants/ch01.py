@@ -56,6 +56,67 @@ MUTANTS = (
         },
     ),
     mutant(
+        "size-of-the-pointer",
+        START,
+        "bind() is told the size of a pointer to the address: EINVAL, and the server ends.",
+        "test_01_frames_in_one_segment",
+        "died-at-start",
+        {
+            "net.c": """
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
++        bind(fd, (const struct sockaddr *)address, sizeof address) < 0 ||
+"""
+        },
+    ),
+    mutant(
+        "binds-until-it-works",
+        START,
+        "What can never succeed is tried again and again, and nobody is told.",
+        "test_01_frames_in_one_segment",
+        "not-listening",
+        {
+            "net.c": """
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
++        bind(fd, (const struct sockaddr *)address, sizeof address) < 0 ||
+""",
+            "main.c": """
+-    int listen_fd = net_listen(&options.address);
+-    if (listen_fd < 0)
+-        die("cannot listen");
++    int listen_fd;
++    while ((listen_fd = net_listen(&options.address)) < 0)
++        continue;
+""",
+        },
+    ),
+    mutant(
+        "announced-otherwise",
+        START,
+        "It says where it listens in words of its own.",
+        "test_01_frames_in_one_segment",
+        "wrong-first-line",
+        {
+            "net.c": """
+-    printf("listening on %s:%u\\n", text, (unsigned)ntohs(address.sin_port));
++    printf("Server started at %s, port %u\\n", text, (unsigned)ntohs(address.sin_port));
+"""
+        },
+    ),
+    mutant(
+        "listen-forgotten",
+        START,
+        "The socket is bound and announced, and listen() is never called.",
+        "test_01_frames_in_one_segment",
+        "connect-refused",
+        {
+            "net.c": """
+-        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
+-        listen(fd, SOMAXCONN) < 0) {
++        bind(fd, (const struct sockaddr *)address, sizeof *address) < 0) {
+"""
+        },
+    ),
+    mutant(
         "no-option-v",
         START,
         "The option -v is not known: it ends with a usage line.",
@@ -406,6 +467,104 @@ MUTANTS = (
         },
     ),
     # Bodies
+    mutant(
+        "reply-counts-header",
+        FRAMING,
+        "The length in front of a reply counts its own four bytes, too.",
+        "test_01_frames_in_one_segment",
+        "wrong-header",
+        {
+            "conn.c": """
+     log_frame(fd, length);
++    frame[0] += FRAME_HEADER_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "header-not-counted",
+        FRAMING,
+        "The size of a reply forgets its header: the last four bytes stay behind.",
+        "test_01_twenty_clients_one_after_another",
+        "stalled-reply",
+        {
+            "conn.c": """
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    result = io_write_all(fd, frame, length);
+"""
+        },
+    ),
+    mutant(
+        "cut-and-closed",
+        FRAMING,
+        "The size of a reply forgets its header, and the connection is closed behind it.",
+        "test_01_twenty_clients_one_after_another",
+        "closed-in-reply",
+        {
+            "conn.c": """
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
+-    return result == IO_OK ? NULL : reason_for(result);
++    result = io_write_all(fd, frame, length);
++    return result == IO_OK ? "served" : reason_for(result);
+"""
+        },
+    ),
+    mutant(
+        "closed-before-the-body",
+        FRAMING,
+        "The maximum is compared with the wrong sign: every frame is too long, and its body unread.",
+        "test_01_twenty_clients_one_after_another",
+        "reset-early",
+        {
+            "conn.c": """
+-    if (!frame_length(header, &length))
++    if (frame_length(header, &length))
+"""
+        },
+    ),
+    mutant(
+        "one-byte-too-many",
+        FRAMING,
+        "The end of a string is sent along: a byte behind every reply that nobody asked for.",
+        "test_01_twenty_clients_one_after_another",
+        "extra-bytes",
+        {
+            "conn.c": """
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length + 1);
+@@
+-    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length);
++    uint8_t *frame = calloc(1, FRAME_HEADER_BYTES + (size_t)length + 1);
+"""
+        },
+    ),
+    mutant(
+        "echoes-as-it-reads",
+        WRITES,
+        "Each piece of a body is sent back before the next is read: against a client that sends first "
+        "and reads later, both wait for each other.",
+        "test_01_slow_reader",
+        "not-taken",
+        {
+            "conn.c": """
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
+-    if (result != IO_OK)
+-        return result == IO_EOF ? "end of input inside a frame" : reason_for(result);
+-    log_frame(fd, length);
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
+-    return result == IO_OK ? NULL : reason_for(result);
++    log_frame(fd, length);
++    enum io_result result = io_write_all(fd, frame, FRAME_HEADER_BYTES);
++    for (size_t at = 0; at < length && result == IO_OK; at += 4096) {
++        uint8_t *piece = frame + FRAME_HEADER_BYTES + at;
++        size_t size = length - at < 4096 ? length - at : 4096;
++        result = io_read_full(fd, piece, size);
++        if (result == IO_OK)
++            result = io_write_all(fd, piece, size);
++    }
++    return result == IO_OK ? NULL : reason_for(result);
+"""
+        },
+    ),
     mutant(
         "body-is-a-string",
         FRAMING,

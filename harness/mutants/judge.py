@@ -32,6 +32,7 @@ class Judgement:
     verdict: str
     hint: str = ""
     killers: tuple[str, ...] = ()
+    text: str = ""  # what a student is told of the failure
 
 
 def judge(mutant: Mutant, directory: Path, *, full: bool = False, jobs: int = 1) -> Judgement:
@@ -52,7 +53,8 @@ def judge(mutant: Mutant, directory: Path, *, full: bool = False, jobs: int = 1)
     if meant.get("status") != FAILED:
         return Judgement(mutant, BROKEN, meant["output"], failed)
     hint = meant["extra_data"]["hint"]
-    return Judgement(mutant, KILLED if hint == mutant.hint else OTHER_HINT, hint, failed)
+    verdict = KILLED if hint == mutant.hint else OTHER_HINT
+    return Judgement(mutant, verdict, hint, failed, meant["output"])
 
 
 def _grade(mutant: Mutant, source: Path, file: Path, full: bool, jobs: int) -> dict:

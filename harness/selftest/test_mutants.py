@@ -10,12 +10,13 @@ import dataclasses
 import pytest
 
 from harness import scoring
-from harness.mutants import catalogue, matrix, page
+from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.judge import BROKEN, KILLED, OTHER_HINT, PROPERTY, SURVIVED, Judgement, judge
 from harness.mutants.mutant import Unsound
 
 AT_LEAST = 80
+GOLDEN_AT_LEAST = 30
 CLAIMS = scoring.load()
 SAMPLE = next(mutant for mutant in CATALOGUE if mutant.id == "01-big-endian-reply")
 
@@ -31,11 +32,49 @@ def test_wrong_server_is_caught(mutant, tmp_path, record_property):
     found = (judgement.verdict, judgement.hint, judgement.killers)
     record_property(PROPERTY, {mutant.id: found})
     assert judgement.verdict == KILLED, f"{mutant.test}: {judgement.verdict}: {judgement.hint}"
+    complaint = golden.complaint(mutant, judgement.text)
+    assert not complaint, f"{complaint}\nif that is better: python3 -m harness.mutants golden"
 
 
 def test_every_test_catches_something():
     """A claim that no wrong server is meant for may be one that cannot fail."""
     assert catalogue.unused(CATALOGUE, CLAIMS) == []
+
+
+def test_many_failures_are_kept():
+    kept = {path.stem for path in golden.DIRECTORY.glob("*.txt")}
+    assert kept <= {mutant.id for mutant in CATALOGUE}
+    assert len(kept) >= GOLDEN_AT_LEAST
+
+
+FAILURE = """FAILED  01.3  A frame comes back.
+               6.6 points   (TODO 3, io.c)
+
+  what happened
+     byte 4,096 of the body of the reply is 00 instead of
+     74
+  conversation
+  -> 2  A sends 2 bytes: 05 00 "x"
+  expected   06 00 00 00 74   |....t|
+             ^^ first difference at byte 4, counting from 0
+  again      make replay ID=01-01_echoes-776760 DIR=/tmp/x"""
+
+
+def test_a_failure_without_what_changes():
+    """Another run, with other bytes and numbers of other lengths, says the same."""
+    other = FAILURE.replace("4,096", "7").replace("of\n     74", "of 1a").replace("776760", "1")
+    other = other.replace("05 00", "6f 70").replace("74   |....t|", "75 |.|").replace("/tmp/x", "/y")
+    other = other.replace("             ^^", "    ^^")
+    assert golden.plain(other) == golden.plain(FAILURE)
+    assert golden.plain(FAILURE.replace("instead", "in place")) != golden.plain(FAILURE)
+
+
+def test_another_wording_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(golden, "DIRECTORY", tmp_path)
+    assert golden.complaint(SAMPLE, FAILURE) == ""  # none is kept
+    golden.path(SAMPLE).write_text(golden.plain(FAILURE))
+    assert golden.complaint(SAMPLE, FAILURE) == ""
+    assert "+  again" in golden.complaint(SAMPLE, FAILURE.replace("replay", "rerun"))
 
 
 def test_the_catalogue_is_sound():
