@@ -29,11 +29,13 @@ HINTS = {
             "one-read-one-message",
         ),
     },
-    Group.OUTPUT: dict.fromkeys(
-        ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early")
-        + ("wrong-header", "wrong-body", "extra-bytes"),
-        "short-write",
-    ),
+    Group.OUTPUT: {
+        **dict.fromkeys(
+            ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early"),
+            "short-write",
+        ),
+        **dict.fromkeys(("wrong-header", "wrong-body", "extra-bytes"), "rest-from-elsewhere"),
+    },
 }
 DISTURBED = "call-disturbed"
 

@@ -17,6 +17,7 @@ from harness import debugger, memcheck
 from harness.client import Client
 from harness.conversation import Conversation
 from harness.failure import Failure, NotJudged
+from harness.measure import never_waits
 from harness.patience import PATIENCE, Patience, Stretched
 from harness.process import ServerProcess
 from harness.shim import Shim, alloc_library
@@ -25,6 +26,7 @@ from harness.trace import capture
 DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
 SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: it takes a second to start
+BUSY_LOOKS = 5  # at a server whose test has failed
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,15 @@ class Stage:
             process = self.servers[-1].process
             return process.describe(), process.stderr.end()
         return self._ending or ("", "")
+
+    def busy(self) -> str:
+        """", and ..." when the last server spins: a wait that it should be in it is not in."""
+        if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
+            return ""
+        pid = self.servers[-1].process.pid
+        if not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
+            return ""
+        return ", and busy: it never waits"
 
     def surprised(self) -> bool:
         """The last server has ended, and no test had told it to: before it was destroyed."""

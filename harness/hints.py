@@ -43,9 +43,9 @@ HINTS = {
         _SILENCE,
     ),
     "silence": Hint(
-        "The server has all the bytes of the frame, and sends nothing. Does it wait in a read() "
-        "for more than header and body, or was a wait for readiness never armed again? "
-        "gdb -p PID shows where it is.",
+        "The server has all the bytes of the frame, and sends nothing. If it is busy, a loop in it "
+        "never ends; if not, does it wait in a read() for more than header and body, or was a wait "
+        "for readiness never armed again?",
         _SILENCE,
     ),
     "replies-missing": Hint(
@@ -230,9 +230,9 @@ HINTS = {
         _WRONG,
     ),
     "large-frame-refused": Hint(
-        "Does the log say that a frame is too long? N counts the body alone, N = 33,554,432 is "
-        "allowed, and a buffer for it has 4 bytes more. If it does not: a read() that returned less "
-        "than asked for is not the end.",
+        "Does the log say why? Out of memory: the buffer does not grow to what the frame needs; too "
+        "long: N counts the body alone, N = 33,554,432 is allowed, and its buffer has 4 bytes more. "
+        "Neither: a read() that returned less than asked for is not the end.",
         _CLOSED,
     ),
     "body-is-not-text": Hint(
@@ -249,6 +249,11 @@ HINTS = {
         "The input ended inside a frame, and the server answered all the same. A read() of 0 in "
         "the middle of a header or a body: drop what there is and close.",
         _WRONG,
+    ),
+    "rest-from-elsewhere": Hint(
+        "After a short write the rest was sent from the wrong place. Keep how many bytes are sent, "
+        "add what each write() took, and go on from there; the next reply begins at 0 again.",
+        _SILENCE,
     ),
     "short-write": Hint(
         "The rest of a short write was dropped. write() returns how many bytes it took, which can "
@@ -357,7 +362,7 @@ HINTS = {
     # CPU with nothing to do
     "busy-sweep": Hint(
         "The sweep goes round without a pause. When a whole turn has moved nothing, sleep for a "
-        "millisecond.",
+        "millisecond; a step that has met EAGAIN has moved nothing, and has to say so.",
         _CPU,
     ),
     "spins-idle": Hint(

@@ -20,6 +20,7 @@ from harness import proc, sockdiag
 LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
+BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
@@ -121,6 +122,15 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
 
     wait_until(lambda: state() in "SZX" or proc.cpu_seconds(pid) > spun, seconds)
     return state() == "S"
+
+
+def never_waits(pid: int) -> bool:
+    """Whether the process wants the processor now, and BUSY_SECONDS later. On a busy machine it may
+    not have it: so it is no question of CPU time."""
+    before = proc.read_process(pid)
+    time.sleep(BUSY_SECONDS)
+    after = proc.read_process(pid)
+    return before is not None and after is not None and before.state == after.state == "R"
 
 
 def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 4) -> float:

@@ -108,7 +108,8 @@ def _judge(error, stage, hints):
     if error.expected is not None and error.received is not None:
         detail["compare"] = compare(error.expected, error.received, COMPARE_WIDTH)
     detail["steps"] = stage.conversation.render()
-    detail["server"], detail["stderr"] = stage.ending()
+    fate, detail["stderr"] = stage.ending()
+    detail["server"] = f"{fate}{stage.busy()}"
     return FAILED, detail
 
 

@@ -46,9 +46,10 @@ PIECES = {
 }
 LARGE = {**PIECES, **dict.fromkeys(("closed-early", "reset-early"), "large-frame-refused")}
 PARTIAL = {"extra-bytes": "partial-frame-answered"}
-SHORT_WRITE = dict.fromkeys(
-    ("stalled-reply", "closed-early", "closed-in-reply", "wrong-body"), "short-write"
-)
+SHORT_WRITE = {
+    **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),
+    "wrong-body": "rest-from-elsewhere",
+}
 ONE_FRAME = dict.fromkeys(("silence", "closed-early", "reset-early"), "one-frame-only")
 EMPTY = dict.fromkeys(("silence", "closed-early", "reset-early"), "empty-body")
 HALF_CLOSE = dict.fromkeys(

@@ -862,7 +862,7 @@ MUTANTS = (
         WRITES,
         "After a short write the rest is sent from the start of the reply.",
         "test_01_write_interrupted_by_a_signal",
-        "short-write",
+        "rest-from-elsewhere",
         {
             "io.c": """
 -        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);

@@ -167,7 +167,7 @@ MUTANTS = (
         WRITES,
         "`sent` is set to what the last write took, where it should be added to.",
         "test_02_short_write_is_resumed",
-        "short-write",
+        "rest-from-elsewhere",
         {
             "conn.c": """
 -        c->sent += moved;
@@ -180,7 +180,7 @@ MUTANTS = (
         NUMBERS,
         "What send() returns is kept in a size_t and compared with 0, which it is never below.",
         "test_02_short_write_is_resumed",
-        "short-write",
+        "rest-from-elsewhere",
         {
             "io.c": """
 -    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
@@ -193,7 +193,7 @@ MUTANTS = (
         WRITES,
         "A write begins at the start of the reply, however much of it is sent.",
         "test_02_short_write_is_resumed",
-        "short-write",
+        "rest-from-elsewhere",
         {
             "conn.c": """
 -    switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
@@ -221,7 +221,7 @@ MUTANTS = (
         STATE,
         "`sent` is not set back to 0 for the next reply.",
         "test_02_frame_after_a_short_write",
-        "short-write",
+        "rest-from-elsewhere",
         {
             "conn.c": """
          c->state = CONN_WRITING;

@@ -157,3 +157,17 @@ def test_a_short_wait_ends_in_time():
     start = time.monotonic()
     assert not measure.wait_until(lambda: False, 0.05)
     assert 0.05 <= time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("code, waits", [("while True: pass", False), ("time.sleep(60)", True)])
+def test_a_process_that_never_waits(code, waits):
+    program = f"import time\nprint(flush=True)\n{code}"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        try:
+            process.stdout.readline()
+            reached = lambda: measure.never_waits(process.pid) != waits
+            assert measure.wait_until(reached, 10)
+            assert all(reached() for _ in range(5))
+        finally:
+            process.kill()
+    assert not measure.never_waits(process.pid)
