@@ -23,7 +23,7 @@ SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless 
 STDERR_LINES = 8
 WARNING_LINES = 10
 SLOWEST = 5  # tests that V=1 lists
-BAR = 16
+BAR = 12  # columns; a line of the board has at most 80
 WIDEST = 100  # columns, whatever the terminal has
 LABEL = 11  # columns of "server", "hint", ... within a failure
 
@@ -309,11 +309,11 @@ def board_line(grade: Grade, look: Look = PLAIN) -> str:
     points = number_text(grade.score)
     line = f"  {grade.chapter.slug:<15} {bar} {points:>6} {tests:>7} {grade.seconds:>4.0f} s"
     if not grade.built:
-        return f"{line}   does not compile"
+        return f"{line}  does not compile"
     failed = own_first(grade, FAILED)
     if failed:
-        return f"{line}   next: {_task(grade, failed[0]).split(': ')[0]}"
-    return line if grade.verdict == PASSED else f"{line}   not judged: {_log(grade)}"
+        return f"{line}  next: {_task(grade, failed[0]).split(': ')[0]}"
+    return line if grade.verdict == PASSED else f"{line}  not judged: {_log(grade)}"
 
 
 def board_end(grades: list[Grade]) -> list[str]:

@@ -137,8 +137,9 @@ def test_verbose_shows_every_failure(source, monkeypatch):
 
 def test_a_board_line(source):
     line = report.board_line(chapter_two(source))
-    assert line == "  02-nonblocking  [#######.........]   46.6     2/5    3 s   next: TODO 1 (io.c)"
-    assert len(report.board_head()) == len(line.split("   next")[0])
+    assert line == "  02-nonblocking  [#####.......]   46.6     2/5    3 s  next: TODO 1 (io.c)"
+    assert len(report.board_head()) == len(line.split("  next")[0])
+    assert len(line.replace("io.c", "options.c")) <= 80
 
 
 def test_the_end_of_the_board(source):
