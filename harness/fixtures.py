@@ -216,7 +216,7 @@ class Stage:
             server.process.settle()
             if not server.process.alive() and not server.process.ended_by_test:
                 text = f"after the last step the server was gone: {server.describe()}"
-                raise self.explained(Failure(text, hint="server-died"))
+                raise self.explained(Failure(text, hint="ended-early"))
         if self.valgrind:
             for server in self.servers:
                 memcheck.check(server.process, server.logs, self.run.sources, self.patience)

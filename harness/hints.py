@@ -122,11 +122,6 @@ HINTS = {
         "be told goes to stderr.",
         _STARTING,
     ),
-    "server-died": Hint(
-        "The answers were right, and then the server was gone. A client that leaves ends its "
-        "connection, never the server.",
-        _ENDING,
-    ),
     "sigpipe": Hint(
         "Writing to a connection that the other side has closed raises SIGPIPE, which ends the "
         "process. Send with MSG_NOSIGNAL, or ignore SIGPIPE: then the call fails with EPIPE, and "

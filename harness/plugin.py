@@ -34,7 +34,7 @@ __all__ = ["claim", "launch", "rng", "run", "server"]
 
 # Hints of failures that the end of the server explains better.
 PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
-PEER_IS_GONE |= {"connect-refused", "server-died", "not-taken"}
+PEER_IS_GONE |= {"connect-refused", "ended-early", "not-taken"}
 GONE = "???"  # the phase that xdist reports when a worker process has died
 COMPARE_WIDTH = 78  # columns; the report indents it by two
 SWEEP_SECONDS = 10  # to end what a dead worker has left

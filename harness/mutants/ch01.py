@@ -522,6 +522,22 @@ MUTANTS = (
         },
     ),
     mutant(
+        "waits-for-one-more",
+        FRAMING,
+        "It reads one byte more than the body has, and waits for the next frame to send it.",
+        "test_01_frame_byte_by_byte",
+        "waits-for-more",
+        {
+            "conn.c": """
+-    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
++    enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, (size_t)length + 1);
+@@
+-    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length);
++    uint8_t *frame = malloc(FRAME_HEADER_BYTES + (size_t)length + 1);
+"""
+        },
+    ),
+    mutant(
         "one-byte-too-many",
         FRAMING,
         "The end of a string is sent along: a byte behind every reply that nobody asked for.",

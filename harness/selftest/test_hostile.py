@@ -19,6 +19,7 @@ import pytest
 
 from harness import confine, family, guard, proc, sweep, tidy
 from harness.course import ROOT
+from harness.hints import HINTS
 from harness.selftest import submissions
 
 HOSTILE = Path(__file__).parent / "hostile"
@@ -150,7 +151,9 @@ def test_every_program_is_graded():
 def test_it_takes_too_much(grade, name, reason):
     found = grade(name, CONFINED, "--only", "test_01_echoes", patience=40)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
-    assert f"killed by the grader: {reason}" in " ".join(found.text.split())
+    text = " ".join(found.text.split())
+    assert f"killed by the grader: {reason}" in text
+    assert HINTS["over-limit"].text in text
 
 
 def test_it_takes_too_much_and_is_not_confined(grade):

@@ -10,6 +10,7 @@ import dataclasses
 import pytest
 
 from harness import scoring
+from harness.hints import HINTS
 from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.judge import BROKEN, KILLED, OTHER_HINT, PROPERTY, SURVIVED, Judgement, judge
@@ -75,6 +76,19 @@ def test_another_wording_is_told(monkeypatch, tmp_path):
     golden.path(SAMPLE).write_text(golden.plain(FAILURE))
     assert golden.complaint(SAMPLE, FAILURE) == ""
     assert "+  again" in golden.complaint(SAMPLE, FAILURE.replace("replay", "rerun"))
+
+
+# No wrong server of the catalogue can print these; the tests that prove them:
+PROVED_ELSEWHERE = {
+    "cannot-start": "test_start.py",
+    "connect-stuck": "test_client.py",
+    "over-limit": "test_hostile.py",
+    "too-long": "test_grade.py",
+}
+
+
+def test_every_hint_is_proved():
+    assert set(HINTS) - {mutant.hint for mutant in CATALOGUE} == set(PROVED_ELSEWHERE)
 
 
 def test_the_catalogue_is_sound():
