@@ -138,7 +138,9 @@ def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 4) -> flo
 
     Measured over `seconds`, and again up to `tries` times as long as it is over `limit`: what the
     server still had to do, or a neighbour's noise, is over by then.
+    This is a step of the conversation.
     """
+    server.conversation.note("the grader", "watches what the server costs while nothing happens")
     share = 0.0
     for _ in range(tries):
         before, start = server.process.cpu_seconds(), time.monotonic()

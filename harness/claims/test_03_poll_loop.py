@@ -62,7 +62,6 @@ BACK = dict.fromkeys(("silence", "connect-stuck"), "server-stopped-accepting")
 
 def no_cpu(server, what: str, limit: float, hint: str) -> None:
     share = cpu_share(server, limit)
-    server.conversation.note("the grader", "watches what the server costs while nothing happens")
     if share > limit:
         raise Failure(f"{what} the server uses {share:.1%} of a processor", hint=hint)
 
