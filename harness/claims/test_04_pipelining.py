@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 
@@ -172,12 +171,15 @@ def test_04_cost_grows_with_the_bytes(launch, rng):
 
 def _linear(server, half, whole, what: str) -> None:
     """`whole` is twice the work of `half`, and costs about twice the CPU."""
-    one = two = math.inf
-    for _ in range(GROWTH_TRIES):  # noise makes things dearer, never cheaper
-        one, two = min(one, cpu_of(server, half)), min(two, cpu_of(server, whole))
-        if two <= GROWTH * max(one, TOO_CHEAP):
-            return
-        if two > 2 * GROWTH * max(one, TOO_CHEAP):
+    halves, wholes = [], []
+    for _ in range(GROWTH_TRIES):
+        halves.append(cpu_of(server, half))
+        wholes.append(cpu_of(server, whole))
+        # Noise makes things dearer, never cheaper: it may spoil a pair, or one of the least.
+        for one, two in ((halves[-1], wholes[-1]), (min(halves), min(wholes))):
+            if two <= GROWTH * max(one, TOO_CHEAP):
+                return
+        if wholes[-1] > 2 * GROWTH * max(halves[-1], TOO_CHEAP):
             break
     text = f"{what.format(one=one, two=two)}: {two / one:.1f} times as much"
     raise Failure(text, hint="quadratic")
