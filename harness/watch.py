@@ -7,6 +7,8 @@ it, with exit status 0.
 from __future__ import annotations
 
 import argparse
+import os
+import select
 import shutil
 import sys
 import textwrap
@@ -34,6 +36,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         print("\nwatch: stopped; nothing is left running")
+    except BrokenPipeError:  # nobody looks any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -71,14 +75,26 @@ def stamp(directory: Path) -> Stamp:
 
 
 def wait_for_a_save(directory: Path, before: Stamp) -> None:
-    """Returns when the files are others than they were, and no more are being written."""
+    """Returns when the files are others than they were, and no more are being written.
+
+    Raises BrokenPipeError when there is nobody to tell.
+    """
     while (now := stamp(directory)) == before or not now:
+        if nobody_looks():
+            raise BrokenPipeError
         time.sleep(LOOK_SECONDS)
     while True:
         time.sleep(CALM_SECONDS)
         if (later := stamp(directory)) == now:
             return
         now = later
+
+
+def nobody_looks() -> bool:
+    """The terminal was closed, or whoever reads our output has ended. Not always comes a SIGHUP."""
+    poller = select.poll()
+    poller.register(sys.stdout.fileno(), 0)  # errors and hang-ups come unasked
+    return bool(poller.poll(0))
 
 
 def screen(found: Grade, before: Grade | None, look: report.Look) -> list[str]:

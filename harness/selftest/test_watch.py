@@ -55,7 +55,7 @@ def test_it_does_not_compile():
     assert "| conn.c:3: error: no" in text
 
 
-def test_a_save_is_noticed(tmp_path):
+def test_a_save_is_noticed(tmp_path, monkeypatch):
     """Also one that leaves the size as it is; and no other file counts."""
     file = tmp_path / "a.c"
     file.write_text("1")
@@ -63,6 +63,7 @@ def test_a_save_is_noticed(tmp_path):
     before = watch.stamp(tmp_path)
     (tmp_path / "notes.txt").write_text("x")
     assert watch.stamp(tmp_path) == before
+    monkeypatch.setattr(watch, "nobody_looks", lambda: False)  # stdout is pytest's
     thread = threading.Thread(target=watch.wait_for_a_save, args=(tmp_path, before), daemon=True)
     thread.start()
     file.write_text("2")
@@ -114,6 +115,18 @@ def test_a_chapter_is_watched(tmp_path):
         rest, _ = watched.process.communicate(timeout=SECONDS)
         assert "nothing is left running" in rest
         assert watched.process.returncode == 0
+    finally:
+        watched.process.kill()
+        watched.process.wait()
+
+
+def test_it_ends_when_nobody_looks(tmp_path):
+    shutil.copytree(find("02").solution_dir, tmp_path, dirs_exist_ok=True)
+    watched = Watched(tmp_path)
+    try:
+        assert "watching" in watched.next_screen()
+        watched.process.stdout.close()
+        assert watched.process.wait(SECONDS) == 0
     finally:
         watched.process.kill()
         watched.process.wait()
