@@ -132,6 +132,7 @@ class Outcomes:
         os.set_inheritable(descriptor, False)
         self._file = open(descriptor, "w", encoding="utf-8")
         self._phases = {}
+        self._a_worker_died = False
 
     def pytest_runtest_logreport(self, report):
         phases = self._phases.setdefault(report.nodeid, [])
@@ -144,7 +145,13 @@ class Outcomes:
 
     def pytest_testnodedown(self, node, error):
         """A worker has ended: what its servers leave is ours now, and nobody else would end it."""
+        self._a_worker_died = True
         sweep.end(_orphans, SWEEP_SECONDS)
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        """Some of that may have become ours only now: a server dies a moment after its worker."""
+        if self._a_worker_died:
+            sweep.end(_orphans, SWEEP_SECONDS)
 
 
 def _orphans():
