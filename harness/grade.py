@@ -17,7 +17,7 @@ from pathlib import Path
 
 from harness import build, confine, course, debugger, guard, memcheck, report, results, runner
 from harness import scoring, seed
-from harness.course import ROOT, Chapter, UnknownChapter
+from harness.course import ROOT, UnknownChapter
 from harness.failure import harmless
 from harness.fixtures import Run
 from harness.scoring import Claim, Grade, Outcome
