@@ -16,6 +16,7 @@ from typing import Iterable, Iterator, Optional, Sequence, Union
 from harness import wire
 from harness.conversation import Conversation, Step, describe_bytes
 from harness.failure import Failure, NotJudged
+from harness.framing import LENGTH, Framing
 from harness.patience import PATIENCE, Patience
 from harness.replies import End, Replies
 from harness.stream import REST_BYTES, REST_SECONDS, Stream
@@ -52,12 +53,17 @@ class Client:
         *,
         rcvbuf: Optional[int] = None,
         patience: Patience = PATIENCE,
+        framing: Framing = LENGTH,
     ) -> None:
-        """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that soon is full."""
+        """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that soon is full.
+
+        `framing`: what makes a frame of a body, wherever a method has bodies.
+        """
         __tracebackhide__ = True
         self.name = name
         self.conversation = conversation
         self.patience = patience
+        self.framing = framing
         self._stream: Optional[Stream] = None
         began = time.monotonic_ns()
         with self._step("connects"):
@@ -79,14 +85,15 @@ class Client:
     def send_frame(self, body: bytes) -> None:
         """Sends one frame, in one call."""
         __tracebackhide__ = True
-        with self._step(f"sends a frame of {describe_bytes(body)}"):
-            self._open().send_all(wire.encode(body))
+        with self._step(f"sends {self.framing.told_sent(body)}"):
+            self._open().send_all(self.framing.encode(body))
 
     def send_frames(self, bodies: Sequence[bytes]) -> None:
         """Sends frames back to back, in as few calls as the kernel allows."""
         __tracebackhide__ = True
-        data = b"".join(map(wire.encode, bodies))
-        with self._step(f"sends {_frames(len(bodies))} at once, {len(data):,} bytes"):
+        data = b"".join(map(self.framing.encode, bodies))
+        count = self.framing.counted(len(bodies))
+        with self._step(f"sends {count} at once, {len(data):,} bytes"):
             self._open().send_all(data)
 
     def send_some(self, data: bytes, quiet: float = QUIET) -> int:
@@ -102,14 +109,14 @@ class Client:
     def expect_frame(self, body: bytes) -> None:
         """The next frame carries exactly `body`."""
         __tracebackhide__ = True
-        with self._step(f"waits for a frame of {describe_bytes(body)}"):
-            self._open().expect(Replies([body]))
+        with self._step(f"waits for {self.framing.told_due(body)}"):
+            self._open().expect(Replies([body], self.framing))
 
     def expect_frames(self, bodies: Iterable[bytes]) -> None:
         """The next frames carry exactly these bodies, in this order."""
         __tracebackhide__ = True
-        replies = Replies(bodies)
-        with self._step(f"waits for {_frames(replies.count)}"):
+        replies = Replies(bodies, self.framing)
+        with self._step(f"waits for {self.framing.counted(replies.count)}"):
             self._open().expect(replies)
 
     def expect_part(self, replies: Replies, limit: int) -> None:
@@ -121,9 +128,9 @@ class Client:
     def exchange(self, data: bytes, bodies: Iterable[bytes]) -> None:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
         __tracebackhide__ = True
-        replies = Replies(bodies)
-        text = f"sends {len(data):,} bytes while it waits for {_frames(replies.count)}"
-        with self._step(text):
+        replies = Replies(bodies, self.framing)
+        due = self.framing.counted(replies.count)
+        with self._step(f"sends {len(data):,} bytes while it waits for {due}"):
             self._open().exchange(data, replies)
 
     def echo_all(self, data: bytes, sent: int = 0) -> None:
@@ -132,12 +139,13 @@ class Client:
         Its first `sent` bytes have been sent before.
         """
         __tracebackhide__ = True
-        replies, rest = Replies.echo_of(data), data[sent:]
-        with self._step(f"sends {len(rest):,} bytes while it waits for {_frames(replies.count)}"):
+        replies, rest = Replies.echo_of(data, self.framing), data[sent:]
+        due = self.framing.counted(replies.count)
+        with self._step(f"sends {len(rest):,} bytes while it waits for {due}"):
             self._open().exchange(rest, replies)
 
     def read_frame(self) -> bytes:
-        """The body of the next frame, whatever it is."""
+        """The body of the next frame, whatever it is. For length framing."""
         __tracebackhide__ = True
         with self._step("waits for a frame") as step:
             stream = self._open()
@@ -170,8 +178,8 @@ class Client:
     def expect_closed_after(self, bodies: Iterable[bytes]) -> None:
         """Exactly these frames come, then the server closes, by FIN or by RST."""
         __tracebackhide__ = True
-        replies = Replies(bodies)
-        text = f"waits for {_frames(replies.count)} and then for the server to close"
+        replies = Replies(bodies, self.framing)
+        text = f"waits for {self.framing.counted(replies.count)} and then for the server to close"
         with self._step(text):
             self._open().expect(replies)
             self._expect_end()
@@ -180,11 +188,13 @@ class Client:
         """For `seconds` nothing comes and the connection stays open."""
         __tracebackhide__ = True
         with self._step(f"expects nothing for {seconds:g} s"):
-            came = self._open().receive(REST_BYTES, seconds)
-            if isinstance(came, bytes):
-                raise self._extra(came)
-            if came is not End.SILENCE:
-                raise self._open().stopped(came, seconds)
+            self._expect_silence(seconds)
+
+    def expect_nothing_yet(self) -> None:
+        """Nothing has come until now, and the connection is open."""
+        __tracebackhide__ = True
+        with self._step("sees that nothing has come yet"):
+            self._expect_silence(0)
 
     # Ending
 
@@ -263,6 +273,14 @@ class Client:
             self.patience.expired()
             raise Failure(f"the connection is still open after {seconds:g} s", hint="not-closed")
 
+    def _expect_silence(self, seconds: float) -> None:
+        __tracebackhide__ = True
+        came = self._open().receive(REST_BYTES, seconds)
+        if isinstance(came, bytes):
+            raise self._extra(came)
+        if came is not End.SILENCE:
+            raise self._open().stopped(came, seconds)
+
     def _extra(self, came: bytes) -> Failure:
         """Bytes came where none were due; waits a moment so that all of them can be shown."""
         came += self._open().at_hand(REST_BYTES - len(came), REST_SECONDS)
@@ -272,7 +290,3 @@ class Client:
             expected=b"",
             received=came,
         )
-
-
-def _frames(count: int) -> str:
-    return "1 frame" if count == 1 else f"{count:,} frames"

@@ -7,7 +7,6 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from harness import wire
 from harness.cuts import Cut, random_plan
 from harness.failure import Failure
 from harness.patience import Deadline
@@ -86,14 +85,14 @@ def _batches(cuts: Iterable[Cut], size: int) -> Iterator[list[Cut]]:
 
 
 def _failing(server, batch: Sequence[Cut]) -> list[Cut]:
-    """The cuts that did not bring back what was sent, in their order."""
+    """The cuts that did not bring back what is due, in their order."""
     first = server.shim.connections()
     server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
     clients = [_asked(server, cut.stream) for cut in batch]
     wrong = []
     for client, cut in zip(clients, batch):
         with client:
-            if not wrong and _answer(server, client) != cut.stream:
+            if not wrong and _answer(server, client) != cut.due:
                 wrong.append(cut)
     server.shim.schedule()
     return wrong
@@ -137,7 +136,8 @@ def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -
     if server.shim is None:
         return
     for most in pieces:
-        bodies = [rng.randbytes(rng.randrange(most * PIECES_A_FRAME)) for _ in range(FRAMES)]
+        longest = most * PIECES_A_FRAME
+        bodies = [server.framing.sample(rng, rng.randrange(longest)) for _ in range(FRAMES)]
         number = server.shim.connections()
         ways = (Group.INPUT, Group.OUTPUT)
         server.shim.schedule(*(random_plan(way, rng, number, most) for way in ways))
@@ -145,7 +145,7 @@ def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -
         server.conversation.note("the grader", f"sees to it that a call moves {_at_most(most)}")
         client = server.connect()
         try:
-            client.exchange(b"".join(map(wire.encode, bodies)), bodies)
+            client.exchange(b"".join(map(server.framing.encode, bodies)), bodies)
             client.half_close()
             client.expect_eof()
         except Failure as failure:
@@ -168,9 +168,9 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
         client.send(cut.stream)
         if half_close:
             client.half_close()
-            client.expect_closed_after(cut.bodies)
+            client.expect_closed_after(cut.replies)
         else:
-            client.expect_frames(cut.bodies)
+            client.expect_frames(cut.replies)
     except Failure as failure:
         failure.message = f"it fails {cut}: {failure.message}"
         meant = HINTS[cut.way].get(failure.hint, failure.hint)

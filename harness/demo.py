@@ -6,34 +6,28 @@ with the second, it shows what the server of the chapter before cannot do yet.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import select
+import resource
 import socket
 import statistics
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Optional
 
 from harness import build, course, wire
 from harness.client import Client
-from harness.conversation import Conversation
-from harness.course import Chapter
 from harness.failure import Failure, NotJudged
-from harness.patience import PATIENCE, Patience
 from harness.process import ServerProcess
-from harness.shim import shim_library
+from harness.shown import NotReady, Shown, server_of
 
 MIB = 1 << 20
 IDLE_SECONDS = 0.7  # to watch what a server costs
-PROBE = Patience(((0, 1.0),))  # for a server that may not be finished
-
-
-class NotReady(Exception):
-    """The server that is to be shown does not work yet. The message says what to do."""
-
+CROWDS = (0, 1000, 5000)  # idle clients
+SPARE = 200  # descriptors for everything else
 
 # 01
 
@@ -80,7 +74,7 @@ def _sizes_received(sender: socket.socket, receiver: socket.socket, size: int) -
 
 def one_slow_client_stops_everyone() -> None:
     """B gets no reply as long as A is slow, and then not before A has left."""
-    with _server_of("01", together=1) as server:
+    with server_of("01", together=1) as server:
         frame = wire.encode(b"hello")
         a, b = server.connect("A"), server.connect("B")
         clock = Stopwatch()
@@ -119,7 +113,7 @@ class Stopwatch:
 
 def the_sweep_costs_a_processor() -> None:
     """What the server costs while nobody says anything, and how late it answers."""
-    with _server_of("02", together=3) as server:
+    with server_of("02", together=3) as server:
         print("More and more clients connect, and say nothing. The last column is one")
         print("client that sends a small frame now and then.\n")
         print("   clients   processor used   read calls a second   reply after (median)")
@@ -147,8 +141,7 @@ def _while_idle(process: ServerProcess) -> tuple[float, str]:
 def _round_trip_ms(client: Client) -> float:
     time.sleep(0.005)
     start = time.monotonic()
-    client.send_frame(b"ping")
-    client.expect_frame(b"ping")
+    _round_trip(client)
     return 1000 * (time.monotonic() - start)
 
 
@@ -157,7 +150,7 @@ def _round_trip_ms(client: Client) -> float:
 
 def one_frame_an_event() -> None:
     """What small frames cost beside a large one, and what memory is kept for nobody."""
-    with _server_of("03", together=70) as server:
+    with server_of("03", together=70) as server:
         print("The same 400,000 bytes in one go: as one frame, then as 20,000 frames.\n")
         print("    frames   body of each   seconds   system calls")
         client = server.connect("A")
@@ -188,104 +181,144 @@ def _burst(server: Shown, client: Client, bodies: list[bytes]) -> tuple[float, O
     return seconds, None if before is None or after is None else after - before
 
 
-# The servers
+# 05
 
 
-class Shown:
-    """A server that is shown, and its clients."""
+class Padded(ctypes.Structure):
+    """A C struct as this machine lays it out: with holes, so that `value` is aligned."""
 
-    def __init__(self, process: ServerProcess) -> None:
-        self.process = process
-        self._clients: list[Client] = []
-
-    def connect(self, name: str, patience: Patience = PATIENCE) -> Client:
-        client = Client(self.process.address, Conversation(), name, patience=patience)
-        self._clients.append(client)
-        return client
-
-    def calls(self) -> Optional[int]:
-        """How many reads, writes and waits it has made so far; None when nobody counts."""
-        calls = self.process.calls()
-        return calls and calls.inputs + calls.outputs + calls.waits
-
-    def works(self, together: int) -> bool:
-        """Whether two rounds of `together` clients at once are served, each a frame."""
-        try:
-            for _ in range(2):
-                clients = [self.connect("probe", PROBE) for _ in range(together)]
-                for client in clients:
-                    client.send_frame(b"are you there?")
-                    client.expect_frame(b"are you there?")
-                self.leave()
-        except Failure:
-            return False
-        return True
-
-    def leave(self) -> None:
-        """All clients close their connections."""
-        for client in self._clients:
-            client.abandon()
-        self._clients.clear()
-
-    def end(self) -> None:
-        self.leave()
-        self.process.destroy()
+    _fields_ = (("kind", ctypes.c_int16), ("value", ctypes.c_int64), ("n", ctypes.c_int16))
 
 
-@contextmanager
-def _server_of(number: str, together: int) -> Iterator[Shown]:
-    """The student's server of that chapter if it `works`, else the solution's. Raises NotReady.
-
-    `together`: how many clients at once it has to serve; 1, or more than its stubs can.
-    """
-    chapter = course.find(number)
-    shown = _working(chapter.chapter_dir, together)
-    if shown:
-        print(f"Server: chapters/{chapter.slug}\n", flush=True)
-    else:
-        shown = _working(chapter.solution_dir, together)
-        if not shown:
-            raise NotReady(_what_to_do(chapter))
-        print(f"Server: solutions/{chapter.slug}, since chapters/{chapter.slug} is not done\n")
-    try:
-        yield shown
-    finally:
-        shown.end()
+def bytes_have_no_borders() -> None:
+    """What a server makes of bytes that are framed otherwise; and what a struct is on the wire."""
+    with server_of("04", together=2) as server:
+        print("Four clients, and what becomes of what they say:\n")
+        print("    sent                      meant as            the server")
+        for data, meant, look in MISUNDERSTOOD:
+            client = server.connect(meant)
+            client.send(data)
+            print(f"    {data!r:25} {meant:19} {look(client, data)}", flush=True)
+        print("\nNothing in the bytes says how they are framed: both sides have to know.")
+        print("Nor how to read what is in a frame. A struct, sent as it lies in memory:\n")
+        print("    struct { int16_t kind; int64_t value; int16_t n; } s = {1, 300, -2};")
+        memory = _as_it_lies_in_memory()
+        print(f"    {'  '.join(memory[at : at + 8].hex(' ') for at in range(0, len(memory), 8))}")
+        print(f"\n{len(memory)} bytes, for 12 bytes of fields. aa is what was there before, and now the")
+        print("client has it. Another compiler, or another machine, puts the fields elsewhere,")
+        print("or their bytes in another order.")
 
 
-def _working(source: Path, together: int) -> Optional[Shown]:
-    """The server made of these sources, None when they do not become one that works."""
-    shown = _start(source)
-    if shown and not shown.works(together):
-        shown.end()
-        return None
-    return shown
+def _echoed(client: Client, data: bytes) -> str:
+    client.expect_frame(data[wire.HEADER :])
+    return "echoes it"
 
 
-def _start(source: Path) -> Optional[Shown]:
-    """The server made of these sources, None when they do not become one that listens."""
-    process = ServerProcess()
-    try:
-        binary = build.cached_server(source).binary
-        process.start([str(binary), "-p", "0"], preload=_counting(), patience=PROBE)
-    except (build.BuildFailed, Failure):
-        return None
-    return Shown(process)
+def _closed(client: Client, data: bytes) -> str:
+    client.expect_eof()
+    return f"closes: N = {wire.declared_length(data):,}"
 
 
-def _counting() -> "list[Path]":
-    """The library that counts system calls, nothing when it cannot be made here."""
-    try:
-        return [shim_library()]
-    except NotJudged:
-        return []
+def _waiting(client: Client, data: bytes) -> str:
+    client.expect_nothing(0.5)
+    if len(data) < wire.HEADER:
+        return "waits for the rest of N"
+    return f"waits for {wire.declared_length(data):,} bytes"
 
 
-def _what_to_do(chapter: Chapter) -> str:
-    return (
-        f"this shows the server of chapter {chapter.number}, which does not work yet:\n"
-        f"      make grade CH={chapter.number}"
-    )
+MISUNDERSTOOD: tuple[tuple[bytes, str, Callable[[Client, bytes], str]], ...] = (
+    (wire.encode(b"hello"), "a frame", _echoed),
+    (b"hello\n", "a line", _closed),
+    (b"hi\n", "a line", _waiting),
+    (b"\0\0\0\1x", "a big-endian frame", _waiting),
+)
+
+
+def _as_it_lies_in_memory() -> bytes:
+    memory = bytearray(b"\xaa" * ctypes.sizeof(Padded))
+    padded = Padded.from_buffer(memory)
+    padded.kind, padded.value, padded.n = 1, 300, -2
+    return bytes(memory)
+
+
+# 06
+
+
+def idle_connections_are_not_free() -> None:
+    """What one busy client costs the server, and gets, beside clients that say nothing."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    room = CROWDS[-1] + SPARE if allowed == resource.RLIM_INFINITY else allowed
+    with server_of("05", together=2, nofile=min(room, CROWDS[-1] + SPARE)) as server:
+        print("One client sends small frames, one after the other. More and more others")
+        print("are connected, and say nothing at all.\n")
+        print("    idle clients   requests a second   server CPU for a request")
+        busy, idle = server.connect("busy"), 0
+        for crowd in sorted({min(crowd, max(0, room - SPARE)) for crowd in CROWDS}):
+            for _ in range(crowd - idle):
+                server.connect("idle")
+            idle = crowd
+            rate, cost_us = _one_after_the_other(server.process, busy)
+            print(f"    {idle:12,} {rate:19,.0f} {cost_us:23,.0f} µs", flush=True)
+        if idle < CROWDS[-1]:
+            print(f"\nNot more: {allowed:,} descriptors are allowed here (ulimit -Hn).")
+        entries = idle + 3  # its own two, and the busy client
+        print(f"\nFor each request the server writes a list of {entries:,} entries, and poll() goes")
+        print("through it, to say that one of them is ready: always the same one. Nobody else")
+        print("has said anything, and everybody is paid for.")
+
+
+def _one_after_the_other(process: ServerProcess, client: Client) -> tuple[float, float]:
+    """Frames there and back, for a while: how many a second, µs of the server's CPU for each."""
+    _round_trip(client)  # all that have connected are accepted before it is answered
+    count, cpu, start = 0, process.cpu_seconds(), time.monotonic()
+    while time.monotonic() < start + IDLE_SECONDS:
+        _round_trip(client)
+        count += 1
+    seconds = time.monotonic() - start
+    return count / seconds, 1e6 * (process.cpu_seconds() - cpu) / count
+
+
+def _round_trip(client: Client) -> None:
+    client.send_frame(b"ping")
+    client.expect_frame(b"ping")
+
+
+# 07
+
+DEADLINE_SECONDS = 0.995
+
+
+def nobody_tells_when_nothing_happens() -> None:
+    """Clients that do nothing keep others out; and what it costs to look at the clock instead."""
+    with server_of("06", together=3, nofile=50) as server:
+        print("It may have 50 descriptors. All its clients stay, and do nothing.\n")
+        frame, clock = wire.encode(b"hello"), Stopwatch()
+        server.connect("A").send(frame[:6])
+        clock.tell("A sends 6 of the 9 bytes of a frame")
+        for _ in range(60):
+            server.connect("silent")
+        clock.tell("60 others connect, and send nothing")
+        b = server.connect("B")
+        b.send(frame)
+        clock.tell("B connects and sends a frame")
+        b.expect_nothing(3)
+        clock.tell("B has no reply, and the others are still there")
+    print("\nAn event is something that happens. Here nothing did, so nobody woke the server.")
+    print(f"A loop that has something to do in {DEADLINE_SECONDS * 1000:.0f} ms, and how it waits:\n")
+    print("    epoll_wait() for            waits   late by")
+    for told, step in (("10 ms", 0.01), ("1 ms", 0.001), ("as long as is left", None)):
+        waits, late = _until_deadline(step)
+        print(f"    {told:24} {waits:8,} {late * 1000:6.1f} ms", flush=True)
+
+
+def _until_deadline(step: Optional[float]) -> tuple[int, float]:
+    """Waits for DEADLINE_SECONDS, `step` seconds at a time: how often, and how late it ends."""
+    deadline, waits = time.monotonic() + DEADLINE_SECONDS, 0
+    with select.epoll() as events:
+        while (left := deadline - time.monotonic()) > 0:
+            events.poll(left if step is None else step)
+            waits += 1
+    return waits, -left
 
 
 def _count(number: int, noun: str) -> str:
@@ -297,6 +330,9 @@ DEMOS: dict[str, Callable[[], None]] = {
     "02": one_slow_client_stops_everyone,
     "03": the_sweep_costs_a_processor,
     "04": one_frame_an_event,
+    "05": bytes_have_no_borders,
+    "06": idle_connections_are_not_free,
+    "07": nobody_tells_when_nothing_happens,
 }
 
 

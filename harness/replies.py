@@ -8,8 +8,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Iterable
 
-from harness import wire
 from harness.failure import Failure, first_difference
+from harness.framing import LENGTH, Framing
 
 
 class End(Enum):
@@ -23,22 +23,20 @@ class End(Enum):
 class Replies:
     """The frames that are due, as one stream of bytes, and how much of it has come."""
 
-    def __init__(self, bodies: Iterable[bytes]) -> None:
-        frames = [wire.encode(body) for body in bodies]
+    def __init__(self, bodies: Iterable[bytes], framing: Framing = LENGTH) -> None:
+        frames = [framing.encode(body) for body in bodies]
+        self._framing = framing
         self._sizes = [len(frame) for frame in frames]
         self._stream = b"".join(frames)
         self._matched = 0
         self._wrong = b""  # what came instead of the stream from _matched on
 
     @classmethod
-    def echo_of(cls, stream: bytes) -> "Replies":
+    def echo_of(cls, stream: bytes, framing: Framing = LENGTH) -> "Replies":
         """What is due for a stream of whole frames: the same stream. Copies nothing of it."""
-        replies = cls(())
+        replies = cls((), framing)
         replies._stream = stream
-        at = 0
-        while at < len(stream):
-            replies._sizes.append(wire.HEADER + wire.declared_length(stream[at : at + wire.HEADER]))
-            at += replies._sizes[-1]
+        replies._sizes = list(framing.sizes(stream))
         return replies
 
     @property
@@ -64,8 +62,8 @@ class Replies:
 
     def still_wanted(self) -> int:
         """After a wrong byte: how many more bytes the frame with it should have."""
-        start, size, _ = self._frame()
-        return max(0, start + size - self._matched - len(self._wrong))
+        due, came, _ = self._compared()
+        return max(0, self._framing.wanted(due, came) - len(came))
 
     def add_wrong(self, data: bytes) -> None:
         """More of what followed the wrong byte, to be shown with it."""
@@ -73,20 +71,16 @@ class Replies:
 
     def wrong(self) -> Failure:
         """The failure to raise after accept() said False."""
+        due, came, which = self._compared()
+        at = first_difference(due, came) or 0
+        found = self._framing.difference(due, came, at, which)
+        return self._failure(found.text, found.hint, found.came)
+
+    def _compared(self) -> "tuple[bytes, bytes, str]":
+        """The frame with the wrong byte, what came in its place (and behind it), and its name."""
         start, size, which = self._frame()
-        received = self._stream[start : self._matched] + self._wrong
-        at = self._matched - start
-        due, got = self._stream[self._matched], self._wrong[0]
-        if at >= wire.HEADER:
-            place = f"byte {at - wire.HEADER:,} of the body of {which}"
-            text = f"{place} is {got:02x} instead of {due:02x}"
-            return self._failure(text, "wrong-body", received[:size])
-        if len(received) < wire.HEADER:
-            text = f"byte {at} of the length header of {which} is {got:02x} instead of {due:02x}"
-            return self._failure(text, "wrong-header", received)
-        says = wire.declared_length(received)
-        text = f"the length header of {which} says {says:,} instead of {size - wire.HEADER:,}"
-        return self._failure(text, "wrong-header", received[: wire.HEADER + says])
+        came = self._stream[start : self._matched] + self._wrong
+        return self._stream[start : start + size], came, which
 
     def ended(self, end: End, seconds: float, remark: str = "") -> Failure:
         """The failure to raise when the replies stop early; `seconds` is how long was waited."""

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import random
+import shlex
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 
 from harness import wire
 from harness.client import Client
-from harness.failure import Failure
-from harness.measure import until_asleep, until_read
+from harness.failure import Failure, printable
+from harness.measure import eventually, until_asleep, until_read
+from harness.patience import Patience
+from harness.process import ServerProcess
 from harness.replies import Replies
 
+LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 MIB = 1 << 20
 SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
@@ -32,6 +37,13 @@ def echo(client: Client, body: bytes) -> None:
     client.expect_frame(body)
 
 
+def ask(client: Client, body: bytes, answer: bytes) -> None:
+    """One frame there, and another one back."""
+    __tracebackhide__ = True
+    client.send_frame(body)
+    client.expect_frame(answer)
+
+
 def ping(client: Client, rng: random.Random) -> None:
     """A short frame there and back."""
     __tracebackhide__ = True
@@ -41,13 +53,13 @@ def ping(client: Client, rng: random.Random) -> None:
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
     """Any number of frames of any size, sent without waiting for their replies."""
     __tracebackhide__ = True
-    client.echo_all(b"".join(map(wire.encode, bodies)))
+    client.echo_all(b"".join(map(client.framing.encode, bodies)))
 
 
 def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
     """The same; the server runs when all that the kernel takes is there, however busy we are."""
     __tracebackhide__ = True
-    data = b"".join(map(wire.encode, bodies))
+    data = b"".join(map(client.framing.encode, bodies))
     server.process.pause()
     try:
         sent = client.send_some(data)
@@ -63,6 +75,43 @@ def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
     for start, end in zip(edges, edges[1:]):
         client.send(data[start:end])
         until_read(client)
+
+
+def echo_in_pieces(server, client: Client, bodies: Sequence[bytes], cuts: Iterable[int]) -> None:
+    """Sends frames, cut at these offsets. Before the next piece goes, the frames that are complete
+    have come back, and of the one that is not, nothing has."""
+    __tracebackhide__ = True
+    frames = [client.framing.encode(body) for body in bodies]
+    ends = list(accumulate(map(len, frames)))
+    edges = [0, *cuts, ends[-1]]
+    for start, end in zip(edges, edges[1:]):
+        client.send(b"".join(frames)[start:end])
+        complete = [body for body, at in zip(bodies, ends) if start < at <= end]
+        if complete:
+            client.expect_frames(complete)
+        if end not in ends:
+            until_read(client)
+            until_asleep(server)
+            client.expect_nothing_yet()
+
+
+def send_and_owe(
+    client: Client, bodies: Sequence[bytes], answers: Sequence[bytes] | None = None
+) -> Sequence[bytes]:
+    """Sends frames and reads as little as can be. Returns the bodies of the replies not yet read.
+
+    The buffers of most machines take some 4 MB. Where they do not, half of the replies are read.
+    `answers`: the bodies of all replies, if they are not the same.
+    """
+    __tracebackhide__ = True
+    answers = bodies if answers is None else answers
+    data = b"".join(map(client.framing.encode, bodies))
+    sent = client.send_some(data)
+    if sent == len(data):
+        return answers
+    half = len(answers) // 2
+    client.exchange(data[sent:], answers[:half])
+    return answers[half:]
 
 
 def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
@@ -143,3 +192,47 @@ def expect_stop(server, number: signal.Signals) -> None:
     if not server.process.describe().startswith("exited with status 0"):
         text = f"after {number.name} the server did not exit with status 0"
         raise Failure(text, hint="wrong-exit")
+
+
+def expect_failed_start(
+    argv: Sequence[str], status: int, words: str, patience: Patience
+) -> None:
+    """The program ends by itself, with this status, and `words` are in what it says on stderr."""
+    __tracebackhide__ = True
+    process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
+    ended = process.run(argv, patience.seconds)
+    if ended is None:
+        patience.expired()
+        text = f"{named}: it went on running instead of ending with an error"
+        raise Failure(text, hint="bad-start")
+    stderr = process.stderr.head.decode(errors="replace")
+    if ended.code != status or words not in stderr.lower():
+        said = stderr.strip().splitlines() or ["nothing"]
+        raise Failure(
+            f"{named}: it {ended}, and on stderr: {said[0]}; "
+            f"due is status {status} and a line with '{words}'",
+            hint="bad-start",
+        )
+
+
+def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) -> None:
+    """A server with -v says something on stderr in each exchange() of a frame, and nothing more on
+    stdout. Then it is stopped."""
+    __tracebackhide__ = True
+    exchange()
+    process = server.process
+    for _ in range(5):
+        before = process.stderr.total
+        exchange()
+        if not eventually(server, lambda: process.stderr.total > before):
+            text = f"with -v it said nothing of a {client.framing.noun} on stderr"
+            raise Failure(text, hint="not-verbose")
+    client.close()
+    server.conversation.note("the grader", "tells the server to stop")
+    process.stop_gently(server.patience.seconds)  # what is in a buffer of stdout comes out now
+    process.settle()
+    others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
+    if others:
+        said = printable(others[0][:60])
+        text = f"beside the line where it listens, it printed on stdout: {said}"
+        raise Failure(text, hint="stdout-is-taken")

@@ -11,22 +11,21 @@ import socket
 
 from harness import wire
 from harness.arrivals import arrive_together
-from harness.failure import Failure, printable
-from harness.measure import eventually, until_asleep, until_read, wait_until
+from harness.failure import Failure
+from harness.measure import until_asleep, until_read, wait_until
 from harness.plugin import claim
-from harness.process import ServerProcess
 from harness.talk import (
     MIB,
     SMALL_WINDOW,
     echo,
+    expect_failed_start,
     expect_stop,
+    expect_told_on_stderr,
     interrupt,
     ping,
     send_in_pieces,
     words,
 )
-
-LISTENING = b"listening on "  # begins the one line on stdout
 
 # What a general hint means in a claim, see plugin.claim.
 NO_REUSE = {"died-at-start": "port-still-in-use"}
@@ -123,25 +122,7 @@ def test_01_says_what_is_wrong_at_start(run, launch):
         (["-a", "nowhere"], 2, "usage"),
         (["-p", port], 1, "in use"),
     ):
-        ended, stderr = _start_to_fail([program, *arguments], server.patience)
-        if ended.code != status or words not in stderr.lower():
-            said = stderr.strip().splitlines() or ["nothing"]
-            raise Failure(
-                f"server {' '.join(arguments)}: it {ended}, and on stderr: "
-                f"{said[0]}; due is status {status} and a line with '{words}'",
-                hint="bad-start",
-            )
-
-
-def _start_to_fail(argv, patience):
-    """How it ended, and the beginning of its stderr."""
-    process = ServerProcess()
-    ended = process.run(argv, patience.seconds)
-    if ended is None:
-        patience.expired()
-        text = f"server {' '.join(argv[1:])}: it went on running instead of ending with an error"
-        raise Failure(text, hint="bad-start")
-    return ended, process.stderr.head.decode(errors="replace")
+        expect_failed_start([program, *arguments], status, words, server.patience)
 
 
 @claim("01.1", points=2)
@@ -328,21 +309,7 @@ def test_01_tells_of_frames_on_stderr_only(launch, rng):
     """With -v it says something of each frame on stderr, and nothing more on stdout."""
     server = launch(("-v",))
     client = server.connect()
-    ping(client, rng)
-    process = server.process
-    for _ in range(5):
-        before = process.stderr.total
-        ping(client, rng)
-        if not eventually(server, lambda: process.stderr.total > before):
-            raise Failure("with -v it said nothing of a frame on stderr", hint="not-verbose")
-    client.close()
-    server.conversation.note("the grader", "tells the server to stop")
-    process.stop_gently(server.patience.seconds)  # what is in a buffer of stdout comes out now
-    process.settle()
-    others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
-    if others:
-        text = f"beside the line where it listens, it printed on stdout: {printable(others[0][:60])}"
-        raise Failure(text, hint="stdout-is-taken")
+    expect_told_on_stderr(server, client, lambda: ping(client, rng))
 
 
 # 01.6 one client after the other

@@ -9,15 +9,16 @@ from harness import wire
 from harness.cuts import random_plan
 from harness.failure import Failure
 from harness.flood import flooding
-from harness.measure import bytes_within, cpu_of, cpu_share, eventually, until_asleep, until_read
+from harness.growth import HELD_BYTES, bounded, burst_is_cheap, linear
+from harness.measure import bytes_within, cpu_share, until_asleep, until_read
 from harness.plugin import claim
 from harness.shim import Group
 from harness.talk import (
     MIB,
     SMALL_WINDOW,
     burst,
-    burst_that_waits,
     ping,
+    send_and_owe,
     send_in_pieces,
     words,
 )
@@ -25,21 +26,10 @@ from harness.talk import (
 
 IDLE = 0.01  # of a processor, as in chapter 03
 
-# What a burst may cost beside the same frames in small batches. A server that consumes in O(1)
-# stays below 1, one that moves its buffer for every frame is above 5.
-BURST_RATIO = 1.5
-BATCH = 64
-
 # Of a write, so that a large reply takes some thousand of them.
 PART_BYTES = 8192
 
-# Of server CPU, for twice the frames. Linear is 2.
-GROWTH = 2.5
-GROWTH_TRIES = 3
-TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
-
 FRAMES_A_WRITE = 10  # at least, on average, in a burst of small frames
-HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what malloc keeps
 
 # How many clients are idle after one frame each, its size, and what all together may hold then.
 # The first line finds whether middle-sized ones are given back, the second what is kept of a large
@@ -91,32 +81,14 @@ def test_04_reply_taken_in_small_parts(server, rng):
     small, large = (wire.encode(rng.randbytes(MIB) * count) for count in (4, 8))
     client.echo_all(small)
     what = "a reply of 4 MiB costs {one:.2f} s of CPU, and one of 8 MiB {two:.2f} s"
-    _linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
+    linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
 
 
 @claim("04.1", points=5, native=True)
 def test_04_burst_costs_no_more_than_small_batches(server, rng):
     """A frame costs no more CPU when 60,000 are in flight than when 64 are."""
     bodies = [rng.randbytes(12)] * 60_000
-    batch, batches = bodies[:BATCH], 200
-    client = server.connect()
-
-    def in_batches() -> None:
-        for _ in range(batches):
-            burst(client, batch)
-
-    # Noise makes things dearer, never cheaper: of several measurements the least is the truth.
-    small = min(cpu_of(server, in_batches) for _ in range(GROWTH_TRIES)) / (BATCH * batches)
-    for _ in range(GROWTH_TRIES):
-        large = cpu_of(server, lambda: burst_that_waits(server, client, bodies))
-        large /= len(bodies)
-        if large <= BURST_RATIO * small:
-            return
-    raise Failure(
-        f"a frame costs {1e6 * large:.2f} µs of CPU among 60,000, "
-        f"and {1e6 * small:.2f} µs when sent {BATCH} at a time",
-        hint="consume-moves",
-    )
+    burst_is_cheap(server, server.connect(), bodies, "consume-moves")
 
 
 # 04.2 the parse loop
@@ -152,7 +124,7 @@ def test_04_cost_grows_with_the_frames(server, rng):
     bodies = [rng.randbytes(16)] * 200_000
     burst(client, bodies[:1000])
     what = "100,000 frames cost {one:.2f} s of CPU, and 200,000 cost {two:.2f} s"
-    _linear(server, lambda: burst(client, bodies[:100_000]), lambda: burst(client, bodies), what)
+    linear(server, lambda: burst(client, bodies[:100_000]), lambda: burst(client, bodies), what)
 
 
 @claim("04.2", points=2, native=True)
@@ -166,23 +138,7 @@ def test_04_cost_grows_with_the_bytes(launch, rng):
     )
     client.echo_all(small)
     what = "a frame of 16 MiB costs {one:.2f} s of CPU, and one of 32 MiB {two:.2f} s"
-    _linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
-
-
-def _linear(server, half, whole, what: str) -> None:
-    """`whole` is twice the work of `half`, and costs about twice the CPU."""
-    halves, wholes = [], []
-    for _ in range(GROWTH_TRIES):
-        halves.append(cpu_of(server, half))
-        wholes.append(cpu_of(server, whole))
-        # Noise makes things dearer, never cheaper: it may spoil a pair, or one of the least.
-        for one, two in ((halves[-1], wholes[-1]), (min(halves), min(wholes))):
-            if two <= GROWTH * max(one, TOO_CHEAP):
-                return
-        if wholes[-1] > 2 * GROWTH * max(halves[-1], TOO_CHEAP):
-            break
-    text = f"{what.format(one=one, two=two)}: {two / one:.1f} times as much"
-    raise Failure(text, hint="quadratic")
+    linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
 
 
 @claim("04.2", points=5, hints=STARVED)
@@ -251,7 +207,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
     while sent < OFFERED_BYTES:
         taken = client.send_some(data)
         sent += taken
-        _bounded(server, base, HELD_BYTES, f"of {sent / 1e6:.0f} MB sent and nothing read")
+        bounded(server, base, HELD_BYTES, f"of {sent / 1e6:.0f} MB sent and nothing read")
         if taken < len(data):
             break
     ping(server.connect(), rng)  # others are served
@@ -299,7 +255,7 @@ def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
 def test_04_half_close_with_10000_replies_owed(server, rng):
     """A client that sends 10,000 frames and half-closes gets every reply; then it is closed."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
-    owed = _send_all(client, [rng.randbytes(400) for _ in range(10_000)])
+    owed = send_and_owe(client, [rng.randbytes(400) for _ in range(10_000)])
     client.half_close()
     client.expect_closed_after(owed)
 
@@ -308,7 +264,7 @@ def test_04_half_close_with_10000_replies_owed(server, rng):
 def test_04_half_close_with_a_late_reader(server, rng):
     """Replies owed at a half-close, more than the kernel takes at once, wait for a late reader."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
-    owed = _send_all(client, [*(rng.randbytes(200_000) for _ in range(20)), words(rng, 4)])
+    owed = send_and_owe(client, [*(rng.randbytes(200_000) for _ in range(20)), words(rng, 4)])
     client.half_close()
     for _ in range(5):
         ping(server.connect(), rng)
@@ -335,20 +291,6 @@ def test_04_draining_uses_no_cpu(server, rng):
         text = f"{what} the server uses {share:.1%} of a processor"
         raise Failure(text, hint="spins-half-closed")
     client.expect_closed_after(owed)
-
-
-def _send_all(client, bodies):
-    """Sends frames and reads as little as can be. Returns the bodies of the replies not yet read.
-
-    The buffers of most machines take some 4 MB. Where they do not, half of the replies are read.
-    """
-    data = b"".join(map(wire.encode, bodies))
-    sent = client.send_some(data)
-    if sent == len(data):
-        return bodies
-    read = bodies[: len(bodies) // 2]
-    client.exchange(data[sent:], read)
-    return bodies[len(read) :]
 
 
 @claim("04.4", points=5, hints=HALF_CLOSE)
@@ -378,7 +320,7 @@ def test_04_memory_is_given_back(launch, rng):
             ping(client, rng)
             if number % 10 == 0:
                 when = f"with {number} clients idle after a frame of {size // MIB} MiB each"
-                _bounded(server, base, kept, when)
+                bounded(server, base, kept, when)
 
 
 @claim("04.5", points=3, native=True)
@@ -394,7 +336,7 @@ def test_04_long_stream_costs_no_memory(server, rng):
     for number in range(2, LONG_ROUNDS + 1):
         client.exchange(stream[len(begun) :] + begun, bodies)
         when = f"when {number * len(stream) / 1e6:.0f} MB have gone through a connection"
-        _bounded(server, base, HELD_BYTES, when)
+        bounded(server, base, HELD_BYTES, when)
     client.exchange(stream[len(begun) :], bodies)
 
 
@@ -409,7 +351,7 @@ def test_04_declared_length_costs_no_memory(server, rng):
         client.send(wire.header(wire.MAX_FRAME))
     ping(server.connect("last"), rng)  # so all of it is read
     when = "after 200 headers that announce 32 MiB"
-    _bounded(server, base, HELD_BYTES, when)
+    bounded(server, base, HELD_BYTES, when)
     more = server.process.reserved_bytes() - reserved
     if more > RESERVED_BYTES:
         text = f"{when}, the server has asked for {more / MIB:,.0f} MiB, used or not"
@@ -442,11 +384,3 @@ def test_04_memory(server, rng):
     late.send_some(data, quiet=0.1)
     server.connect().send(stream[:-1])
     ping(server.connect("last"), rng)
-
-
-def _bounded(server, base: int, limit: int, when: str) -> None:
-    """The server's resident memory is at most `limit` bytes over `base`, soon."""
-    if not eventually(server, lambda: server.process.resident_bytes() - base <= limit):
-        more = (server.process.resident_bytes() - base) / MIB
-        text = f"{when}, the server holds {more:.1f} MiB more than at its start"
-        raise Failure(text, hint="memory-grows")

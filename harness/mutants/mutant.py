@@ -9,6 +9,7 @@ from harness import course, skeleton
 
 FRAMING = "framing"
 NUMBERS = "signs and widths"
+MESSAGES = "typed messages"
 WRITES = "partial writes"
 CALLS = "EAGAIN, EINTR, SIGPIPE and EOF"
 STATE = "state shared or stale"
@@ -19,7 +20,7 @@ GROWTH = "growth"
 START = "start and end"
 
 GROUPS = (
-    *(START, FRAMING, NUMBERS, WRITES, CALLS, STATE),
+    *(START, FRAMING, NUMBERS, MESSAGES, WRITES, CALLS, STATE),
     *(RESOURCES, LOOP, PRESSURE, GROWTH),
 )
 

@@ -2,25 +2,29 @@
 
 import os
 import re
+import resource
 import subprocess
 import sys
 
 import pytest
 
-from harness import course, demo
+from harness import course, demo, shown
 
 WIDTH = 80
 LINES = 24
 SECONDS = 40  # a demo takes 6 at most; the rest is for a busy machine
 
 
-def run(*arguments):
+def run(*arguments, few=None):
+    """Runs a demo; `few`: no more descriptors than that."""
+    limit = few and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
     return subprocess.run(
         [sys.executable, "-m", "harness.demo", *arguments],
         cwd=course.ROOT,
         capture_output=True,
         text=True,
         timeout=SECONDS,
+        preexec_fn=limit,
     )
 
 
@@ -64,8 +68,42 @@ def test_04_small_frames_cost_more_and_memory_is_kept():
     assert after > before + 50
 
 
+def test_05_bytes_are_misunderstood_and_a_struct_has_holes():
+    lines = show("05")
+    assert any("b'hello\\n'" in line and line.endswith("N = 1,819,043,176") for line in lines)
+    assert any(line.endswith("waits for 16,777,216 bytes") for line in lines)
+    memory = next(bytes.fromhex(line) for line in lines if re.fullmatch(r"[ 0-9a-f]+", line))
+    assert len(memory) - memory.count(0xAA) == 12
+
+
+def rows_of_06(lines):
+    """Idle clients, requests a second, µs for each."""
+    return [numbers(line) for line in lines if line.endswith(" µs")]
+
+
+def test_06_idle_clients_cost_cpu():
+    rows = rows_of_06(show("06"))
+    assert rows[0][0] == 0
+    assert rows[-1][2] > 3 * rows[0][2]
+
+
+def test_06_is_content_with_few_descriptors():
+    result = run("06", few=1024)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [row[0] for row in rows_of_06(result.stdout.splitlines())] == [0, 824]
+    assert "1,024 descriptors" in result.stdout
+
+
+def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
+    lines = show("07")
+    assert any(line.endswith("B has no reply, and the others are still there") for line in lines)
+    often, more_often, until_due = [numbers(line) for line in lines if line.endswith(" ms")]
+    assert more_often[1] > often[1] > 20
+    assert until_due[0] < 5
+
+
 def test_says_which_server_has_to_work_first(monkeypatch, capsys):
-    monkeypatch.setattr(demo.Shown, "works", lambda self, together: False)
+    monkeypatch.setattr(shown.Shown, "works", lambda self, together: False)
     assert demo.main(["02"]) == 2
     assert "make grade CH=01" in capsys.readouterr().err
 
@@ -78,13 +116,13 @@ def test_wrong_usage():
 
 
 def test_a_server_for_one_client_at_a_time_does_not_serve_three_at_once():
-    with demo._server_of("01", together=1) as server:
+    with shown.server_of("01", together=1) as server:
         assert server.works(together=1)
         assert not server.works(together=3)
 
 
 def test_no_process_is_left():
-    with demo._server_of("01", together=1) as server:
+    with shown.server_of("01", together=1) as server:
         assert os.waitpid(server.process.pid, os.WNOHANG) == (0, 0)
     with pytest.raises(ChildProcessError):
         os.waitpid(server.process.pid, os.WNOHANG)

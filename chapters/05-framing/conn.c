@@ -1,0 +1,144 @@
+#include "conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "io.h"
+#include "log.h"
+
+/* Of one read(): many small frames, or a good part of a large one. */
+#define READ_BYTES (256u << 10)
+
+/* Of output that waits to be sent: from here on nothing more is read or answered. */
+#define HIGH_WATER_BYTES (1u << 20)
+
+struct conn *conn_new(int fd, struct service *service)
+{
+    struct conn *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->fd = fd;
+    c->state = CONN_OPEN;
+    c->service = service;
+    service->stats.connections++;
+    return c;
+}
+
+size_t conn_room(const struct conn *c)
+{
+    size_t waiting = buffer_len(&c->out);
+    return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
+}
+
+unsigned conn_interest(const struct conn *c)
+{
+    unsigned interest = 0;
+    if (c->state == CONN_OPEN && conn_room(c) > 0)
+        interest |= CONN_WANT_READ;
+    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
+        interest |= CONN_WANT_WRITE;
+    return interest;
+}
+
+/* Takes no more input; what is owed is still sent. */
+static void drain(struct conn *c, const char *reason)
+{
+    c->state = CONN_DRAINING;
+    c->reason = reason;
+    buffer_free(&c->in);
+}
+
+/* Sends until everything is sent or the kernel takes no more. */
+static void flush(struct conn *c)
+{
+    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
+        size_t moved;
+        enum io_result result = io_write(c->fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
+        if (result == IO_AGAIN)
+            return;
+        if (result != IO_OK)
+            conn_close(c, strerror(errno));
+        else
+            buffer_consume(&c->out, moved);
+    }
+}
+
+/* Answers every complete frame and sends the answers together, without waiting to hear that the
+ * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
+ * again it goes on, since nothing else will tell about frames that are here already. */
+static void advance(struct conn *c)
+{
+    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
+        bool bad;
+        bool echo = c->service->app == APP_ECHO;
+        size_t size = echo ? answer_run(c, &bad) : answer_messages(c, &bad);
+        if (size == 0 && bad)
+            drain(c, "frame too long");
+        if (size == 0)
+            return;
+        flush(c);
+    }
+}
+
+/* The end of a turn: closes a connection that owes nothing more, and owns no more than it needs. */
+static void settle(struct conn *c)
+{
+    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
+        conn_close(c, c->reason);
+    buffer_trim(&c->in);
+    buffer_trim(&c->out);
+}
+
+void conn_read(struct conn *c)
+{
+    if (!(conn_interest(c) & CONN_WANT_READ))
+        return;
+    if (!buffer_reserve(&c->in, READ_BYTES)) {
+        conn_close(c, "out of memory");
+        return;
+    }
+    size_t moved;
+    switch (io_read(c->fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
+    case IO_OK:
+        buffer_fill(&c->in, moved);
+        break;
+    case IO_AGAIN:
+        break;
+    case IO_EOF:
+        drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
+        break;
+    case IO_ERROR:
+        conn_close(c, strerror(errno));
+        break;
+    }
+    advance(c);
+    settle(c);
+}
+
+void conn_write(struct conn *c)
+{
+    if (!(conn_interest(c) & CONN_WANT_WRITE))
+        return;
+    flush(c);
+    advance(c);
+    settle(c);
+}
+
+void conn_close(struct conn *c, const char *reason)
+{
+    log_line("fd %d: closed: %s", c->fd, reason);
+    c->state = CONN_CLOSED;
+}
+
+void conn_free(struct conn *c)
+{
+    if (--c->service->stats.connections == 0)
+        buffer_free_spare();
+    close(c->fd);
+    buffer_free(&c->in);
+    buffer_free(&c->out);
+    free(c);
+}

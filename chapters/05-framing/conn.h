@@ -1,0 +1,59 @@
+/* One client's connection: a state machine that says what it waits for, is told when that is there,
+ * and never waits itself. Frames come in and replies go out at the same time. */
+#ifndef CONN_H
+#define CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "buffer.h"
+#include "service.h"
+
+/*                end of input, or a frame too long
+ *     CONN_OPEN -----------------------------------> CONN_DRAINING
+ *         |                                               |
+ *         |  an error                                     |  every reply sent, or an error
+ *         v                                               |
+ *     CONN_CLOSED <---------------------------------------+
+ */
+enum conn_state { CONN_OPEN, CONN_DRAINING, CONN_CLOSED };
+
+struct conn {
+    int fd; /* nonblocking; owned */
+    enum conn_state state;
+    struct service *service; /* borrowed; shared by all connections */
+    struct buffer in;        /* what is left over: a partial frame, or frames that have to wait */
+    size_t seen;             /* of it, what the parser has looked through; see frame_parse */
+    struct buffer out;       /* replies that the kernel has not taken yet */
+    const char *reason;      /* why it is draining */
+};
+
+/* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
+ * still owns the socket. */
+struct conn *conn_new(int fd, struct service *service);
+
+/* The interest of a connection: what it waits for. */
+enum { CONN_WANT_READ = 1, CONN_WANT_WRITE = 2 };
+
+/* CONN_WANT_READ and CONN_WANT_WRITE as bits; when it is closed, 0. */
+unsigned conn_interest(const struct conn *c);
+
+/* Reads once and answers: to be called when the socket is readable. Does nothing unless the
+ * connection wants to read; an event may be older than the state. */
+void conn_read(struct conn *c);
+
+/* Writes, and answers what had to wait: to be called when the socket is writable. Does nothing
+ * unless the connection wants to write. */
+void conn_write(struct conn *c);
+
+/* How many bytes of replies may be added. Back-pressure: a client that does not take its replies
+ * gets no further ones. */
+size_t conn_room(const struct conn *c);
+
+/* Marks the connection as done and logs why. Whoever holds it frees it with conn_free. */
+void conn_close(struct conn *c, const char *reason);
+
+/* Closes the socket and frees everything. */
+void conn_free(struct conn *c);
+
+#endif

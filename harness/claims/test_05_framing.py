@@ -1,0 +1,228 @@
+"""Chapter 05: the bytes have no borders but those you draw. Lines, and frames of a fixed size.
+
+Length framing is graded by the claims of the earlier chapters; the messages of --app rpc are in
+test_05_rpc.py.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import zip_longest
+
+from harness.cuts import of_several
+from harness.cutting import try_at_random, try_together
+from harness.framing import LINE, MAX_FIXED, MAX_LINE, Fixed
+from harness.growth import burst_is_cheap
+from harness.measure import until_read
+from harness.plugin import claim
+from harness.talk import (
+    burst,
+    echo,
+    echo_in_pieces,
+    expect_failed_start,
+    words,
+)
+
+# What a general hint means in a claim, see plugin.claim.
+CUT = (
+    *("silence", "stalled-reply", "replies-missing", "not-taken", "closed-early", "reset-early"),
+    *("closed-in-reply", "wrong-body", "extra-bytes", "waits-for-more", "one-read-one-message"),
+)
+FIXED = dict.fromkeys(CUT, "fixed-size")
+PIECES_OF_LINES = dict.fromkeys(CUT, "line-in-pieces")
+TERMINATOR = dict.fromkeys(CUT, "line-terminator")
+LIMIT = dict.fromkeys(("not-closed", "closed-early", "closed-in-reply"), "line-limit")
+LIMIT.update(dict.fromkeys(("reset-early", "silence", "stalled-reply"), "line-limit"))
+TOO_LONG = {
+    **dict.fromkeys(("not-closed", "extra-bytes"), "line-limit"),
+    **dict.fromkeys(("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"),
+}
+PARTIAL = {
+    "extra-bytes": "partial-frame-answered",
+    **dict.fromkeys(("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"),
+}
+
+
+def inner(size: int) -> range:
+    """The places where a stream of so many bytes can be cut."""
+    return range(1, size)
+
+
+def text_of(rng, size: int) -> bytes:
+    """A body of a line: any bytes but LF, the last of them no CR."""
+    return rng.randbytes(size - 1).replace(b"\n", b"\r") + b"x"
+
+
+# 05.1 fixed
+
+
+@claim("05.1", points=4, cli=True, hints=FIXED)
+def test_05_fixed_frames_cut_anywhere(launch, rng):
+    """A frame of fixed size is answered when its last byte is there, not before, and at once."""
+    for size, count in ((7, 2), (1, 5), (3, 4)):
+        server = launch(framing=Fixed(size))
+        bodies = [words(rng, size) for _ in range(count)]
+        for cut in inner(size * count):
+            echo_in_pieces(server, server.connect(), bodies, [cut])
+        echo_in_pieces(server, server.connect(), bodies, inner(size * count))
+
+
+@claim("05.1", points=2, cli=True, hints=FIXED)
+def test_05_every_cut_of_fixed_frames(launch, rng):
+    """Frames of 1, 3 and 4 bytes come back in every way to cut them, in and out."""
+    for size, count in ((1, 5), (3, 3), (4, 2)):
+        cuts = of_several([[rng.randbytes(size) for _ in range(count)]], Fixed(size))
+        try_together(partial(launch, framing=Fixed(size)), cuts)
+
+
+@claim("05.1", points=3, cli=True, hints=FIXED)
+def test_05_fixed_frames_of_all_sizes(launch, rng):
+    """Frames of 1, 7, 1,000 and 1,048,576 bytes come back, many in one go, and one by one."""
+    for size, count in ((1, 1000), (7, 1000), (1000, 1000), (MAX_FIXED, 5)):
+        client = launch(framing=Fixed(size)).connect()
+        bodies = [rng.randbytes(size) for _ in range(count)]
+        burst(client, bodies)
+        for body in bodies[:5]:
+            burst(client, [body])
+
+
+@claim("05.1", points=1, cli=True, hints=PARTIAL)
+def test_05_partial_fixed_frame_is_dropped(launch, rng):
+    """At the end of the input, replies owed are sent and a frame that is incomplete is dropped."""
+    server = launch(framing=Fixed(7))
+    for count, more in ((0, 1), (0, 6), (2, 3), (100, 6)):
+        bodies = [words(rng, 7) for _ in range(count)]
+        client = server.connect()
+        client.send(b"".join(bodies) + words(rng, more))
+        until_read(client)
+        client.half_close()
+        client.expect_closed_after(bodies)
+
+
+@claim("05.1", points=1, cli=True)
+def test_05_refuses_wrong_options(run, launch):
+    """A framing or an app that there is not, and rpc without lengths, end it with status 2."""
+    patience = launch().patience
+    sizes = ("0", "1048577", "", "-1", "12x", "99999999999999999999")
+    for options in (
+        *(("--framing", framing) for framing in ("", "lines", "fixed", "length:4")),
+        *(("--framing", f"fixed:{size}") for size in sizes),
+        *(("--app", app) for app in ("", "http")),
+        *(("--app", "rpc", "--framing", framing) for framing in ("line", "fixed:8")),
+        *(("--framing", framing, "--app", "rpc") for framing in ("line", "fixed:8")),
+        ("--framing",),
+    ):
+        expect_failed_start([*run.argv, *options], 2, "usage", patience)
+
+
+# 05.2 line
+
+
+@claim("05.2", points=4, cli=True, hints=PIECES_OF_LINES)
+def test_05_lines_cut_anywhere(launch, rng):
+    """A line is answered when its LF is there, at once and not before, however it was cut."""
+    server = launch(framing=LINE)
+    bodies = [words(rng, 3) + b"\r\n", b"\n", words(rng, 4) + b"\n", b"\r\n"]
+    size = len(b"".join(bodies))
+    for cut in inner(size):
+        echo_in_pieces(server, server.connect(), bodies, [cut])
+    echo_in_pieces(server, server.connect(), bodies, inner(size))
+
+
+@claim("05.2", points=2, cli=True, hints=PIECES_OF_LINES)
+def test_05_lines_of_several_clients(launch, rng):
+    """Three clients send lines of different lengths, one byte in turn; each gets its own back."""
+    server = launch(framing=LINE)
+    bodies = [words(rng, size) + b"\n" for size in (9, 2, 14)]
+    clients = [server.connect() for _ in bodies]
+    for pieces in zip_longest(*bodies):
+        for client, piece in zip(clients, pieces):
+            if piece is not None:
+                client.send(bytes([piece]))
+                until_read(client)
+    for client, body in zip(clients, bodies):
+        client.expect_frame(body)
+
+
+@claim("05.2", points=2, cli=True, hints=PIECES_OF_LINES)
+def test_05_every_cut_of_lines(launch, rng):
+    """Lines, empty ones and some with a CR, come back in every way to cut them, in and out."""
+    streams = (
+        [b"a\r\n", b"\n"],
+        [b"\n", b"\n", b"\r\n", b"\n"],
+        [words(rng, 1) + b"\r" + words(rng, 1) + b"\n", b"\r\n", b"\n"],
+        [b"\r\r\n", words(rng, 2) + b"\r\n"],
+    )
+    try_together(partial(launch, framing=LINE), of_several(streams, LINE))
+
+
+@claim("05.2", points=3, cli=True, hints=TERMINATOR)
+def test_05_lines_of_any_bytes(launch, rng):
+    """Lines of any bytes come back with the terminator they came with: 0 and CR are bytes, too."""
+    client = launch(framing=LINE).connect()
+    values = bytes(value for value in rng.sample(range(256), 256) if value != ord("\n"))
+    texts = (b"", words(rng, 5), b"\0", b"a\0b", b"\r", b"\r\ra\r", values, bytes(300), b"\xff" * 9)
+    bodies = [text + end for text in texts for end in (b"\n", b"\r\n")]
+    for body in bodies:
+        echo(client, body)
+    burst(client, bodies)
+
+
+@claim("05.2", points=2, cli=True, hints=LIMIT)
+def test_05_longest_line(launch, rng):
+    """A body of 65,536 bytes comes back, with LF and with CR LF, and when CR and LF are cut."""
+    server = launch(framing=LINE)
+    client = server.connect()
+    text = text_of(rng, MAX_LINE)
+    for body in (text + b"\n", text + b"\r\n", text[1:] + b"\r\r\n"):
+        burst(client, [body])
+        echo_in_pieces(server, client, [body], range(MAX_LINE, len(body)))
+    burst(client, [text + b"\n", b"\n", text + b"\r\n", words(rng, 5) + b"\n"])
+
+
+@claim("05.2", points=3, cli=True, hints=TOO_LONG)
+def test_05_line_too_long(launch, rng):
+    """When 65,537 bytes of a body are there, it sends the replies it owes and closes."""
+    server = launch(framing=LINE)
+    text = text_of(rng, MAX_LINE)
+    for count in (0, 1, 100):
+        bodies = [words(rng, number) + b"\r\n" for number in range(count)]
+        client = server.connect()
+        client.send(b"".join(bodies) + text + b"x")
+        client.expect_closed_after(bodies)
+    for more in (b"x\n", b"x\r\n", b"\r\r\n", b"\rx"):
+        client = server.connect()
+        client.send(text + more)
+        client.expect_eof()
+
+
+@claim("05.2", points=2, cli=True, hints=PARTIAL)
+def test_05_partial_line_is_dropped(launch, rng):
+    """At the end of the input, replies owed are sent and a line without LF is dropped."""
+    server = launch(framing=LINE)
+    for bodies, rest in (
+        ([], words(rng, 3)),
+        ([], b"ab\rcd\r"),
+        ([words(rng, 2) + b"\n", b"\r\n"], words(rng, 1)),
+        ([words(rng, number) + b"\n" for number in range(100)], b"\r"),
+    ):
+        client = server.connect()
+        client.send(b"".join(bodies) + rest)
+        until_read(client)
+        client.half_close()
+        client.expect_closed_after(bodies)
+
+
+@claim("05.2", points=2, cli=True, native=True)
+def test_05_burst_of_lines(launch, rng):
+    """A line costs no more CPU when 100,000 are in flight than when 64 are."""
+    server = launch(framing=LINE)
+    bodies = [words(rng, number % 16) + b"\r\n"[number % 2 :] for number in range(100_000)]
+    burst_is_cheap(server, server.connect(), bodies, "line-search")
+
+
+@claim("05.2", points=1, cli=True, hints=PIECES_OF_LINES)
+def test_05_random_cuts_of_long_streams(launch, rng):
+    """Long lines, and frames of 1,000 bytes, come back when they move in pieces of random size."""
+    try_at_random(partial(launch, framing=LINE), rng, (1, 20, 1000, 5000))
+    try_at_random(partial(launch, framing=Fixed(1000)), rng, (20, 1000))

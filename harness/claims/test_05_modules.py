@@ -1,0 +1,71 @@
+"""Chapter 05, its modules by themselves: what a server cannot be made to show over TCP.
+
+They are linked with programs of the grader (harness/programs), which call them.
+"""
+
+from __future__ import annotations
+
+from harness.plugin import claim
+
+# What a general hint means in a claim, see plugin.claim.
+BEYOND = dict.fromkeys(("in-the-module", "memory-fault"), "beyond-the-message")
+
+MESSAGES = 10_000  # there and back
+INPUTS = 100_000  # of the fuzzer
+
+SANITIZERS = "address,undefined"
+
+
+# 05.3 put
+
+
+@claim("05.3", points=2, module=True)
+def test_05_writer_puts_every_byte(program):
+    """Integers and strings of all sizes become the right bytes, with the right length in front."""
+    program("05_writer", "fields")
+
+
+@claim("05.3", points=2, module=True)
+def test_05_writer_in_a_buffer_that_moves(program):
+    """Frames are right behind others, in a buffer that moves when it grows or cannot grow."""
+    program("05_writer", "frames")
+    program("05_writer", "no_room")
+
+
+# 05.4 bytes
+
+
+@claim("05.4", points=3, module=True, hints=BEYOND)
+def test_05_reader_stays_within_the_message(program):
+    """Whatever is asked for, the reader gives what is there and touches no byte behind it."""
+    program("05_reader", "within", sanitize=SANITIZERS)
+
+
+# 05.5 bits
+
+
+@claim("05.5", points=3, module=True)
+def test_05_integers_of_all_widths(program):
+    """Integers of 16, 32 and 64 bits are read, at any address, negative ones too."""
+    program("05_reader", "integers")
+
+
+# 05.6 leb128
+
+
+@claim("05.6", points=3, module=True)
+def test_05_lengths_in_leb128(program):
+    """Lengths of one to five bytes are read; longer, larger and unfinished ones are refused."""
+    program("05_reader", "lengths")
+
+
+@claim("05.6", points=1, module=True)
+def test_05_messages_there_and_back(program):
+    """What the writer has written the reader reads: messages by chance, of all kinds of fields."""
+    program("05_messages", "round_trip", messages=MESSAGES)
+
+
+@claim("05.6", points=3, module=True, native=True, hints=BEYOND)
+def test_05_fuzzed_messages(program):
+    """100,000 messages by chance: right answers, no byte too far, no undefined behaviour."""
+    program("05_fuzz", "mutated", sanitize=SANITIZERS, inputs=INPUTS)

@@ -1,0 +1,396 @@
+"""Chapter 05, typed messages: a reader that never reads beyond the end, a writer, three commands.
+
+The claims of a TODO need that TODO and the ones before it. So up to 05.3 every message is too short
+for its cmd, and up to 05.4 all numbers are 0.
+"""
+
+from __future__ import annotations
+
+import struct
+from functools import partial
+
+from harness import wire
+from harness.cuts import every_cut
+from harness.cutting import try_together
+from harness.failure import Failure
+from harness.framing import LINE, MAX_LINE, Fixed
+from harness.growth import HELD_BYTES, bounded
+from harness.measure import eventually, until_asleep, until_read
+from harness.messages import (
+    BAD_ARGUMENT,
+    ECHO,
+    LONGEST_ECHO,
+    MALFORMED,
+    MESSAGES,
+    NONE,
+    OK,
+    OVERFLOW,
+    STATS,
+    SUM,
+    UNKNOWN,
+    Reply,
+    i32,
+    i64,
+    numbers,
+    reply,
+    request,
+    string,
+    sum_of,
+)
+from harness.plugin import claim
+from harness.shim import Group
+from harness.talk import (
+    MIB,
+    SMALL_WINDOW,
+    ask,
+    burst,
+    expect_told_on_stderr,
+    send_and_owe,
+    send_in_pieces,
+    words,
+)
+
+# Replies to a message without cmd and seq, to one without seq, and to one with both, all of them 0.
+TOO_SHORT = reply(NONE, NONE, MALFORMED)
+NO_SEQ = reply(0, NONE, MALFORMED)
+NO_COMMAND = reply(0, 0, UNKNOWN)
+
+# Numbers in which each byte counts, and each of their highest bits.
+PATTERNS = (0x01020304, 0x7FFFFFFF, -0x80000000, -2, 0x80, 0x8000, 0x800000, -0x7F7F7F80, 0xFF00)
+
+# Lengths of strings: LEB128 takes a byte more from the second of each pair on.
+LENGTHS = (0, 1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152)
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+UNREAD_STATS = 1_000_000  # requests of 12 bytes, each with a reply of 40
+
+# What a general hint means in a claim, see plugin.claim.
+WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
+LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
+GONE = ("closed-early", "closed-in-reply", "reset-early")
+STAYS = dict.fromkeys(GONE, "malformed-stays")
+HEAD = {**STAYS, **dict.fromkeys(("wrong-header", "stalled-reply"), "reply-head")}
+WIDTHS = {**HEAD, **dict.fromkeys(("wrong-seq", "wrong-fields"), "number-bytes")}
+STRINGS = {**STAYS, **dict.fromkeys(("wrong-header", "wrong-status", *LOST), "leb128-groups")}
+BEYOND = {**STAYS, **dict.fromkeys(WRONG, "beyond-the-message")}
+COUNTS = {**HEAD, "wrong-fields": "wrong-counts"}
+SUMS = {**STAYS, **dict.fromkeys(WRONG, "sum-of-i64")}
+RESUME = dict.fromkeys(LOST, "stuck-after-pause")
+HALF_CLOSE = dict.fromkeys((*GONE, "replies-missing"), "replies-lost-at-eof")
+
+
+def echo_reply(seq: int, text: bytes) -> bytes:
+    return reply(ECHO, seq, OK, string(text))
+
+
+# 05.3 put
+
+
+@claim("05.3", points=4, cli=True, hints=HEAD)
+def test_05_short_message_is_malformed(launch, rng):
+    """A message of 0 to 3 bytes gets cmd -1, seq -1 and status 2, and the connection stays."""
+    client = launch(framing=MESSAGES).connect()
+    for size in (0, 1, 2, 3, 0):
+        ask(client, rng.randbytes(size), TOO_SHORT)
+
+
+@claim("05.3", points=1, cli=True, hints=HEAD)
+def test_05_every_cut_of_messages(launch, rng):
+    """Two messages are answered one by one in every way to cut them on their way in."""
+    bodies, answers = (rng.randbytes(2), b""), (TOO_SHORT, TOO_SHORT)
+    client = launch(framing=MESSAGES).connect()
+    client.send_frames(bodies)
+    client.expect_frames(answers)
+    cuts = every_cut(bodies, Group.INPUT, MESSAGES, answers)
+    try_together(partial(launch, framing=MESSAGES), cuts)
+
+
+@claim("05.3", points=1, cli=True)
+def test_05_tells_of_frames_on_stderr_only(launch, rng):
+    """With -v it says something of each line, fixed frame and message, and nothing on stdout."""
+    for framing, body, answer in (
+        (LINE, words(rng, 5) + b"\r\n", None),
+        (Fixed(8), words(rng, 8), None),
+        (MESSAGES, b"", TOO_SHORT),
+    ):
+        server = launch(("-v",), framing=framing)
+        client = server.connect()
+        expect_told_on_stderr(server, client, lambda: ask(client, body, answer or body))
+
+
+# 05.4 bytes
+
+
+@claim("05.4", points=4, cli=True, hints=HEAD)
+def test_05_unknown_command(launch, rng):
+    """An unknown command gets status 1, whatever its fields are: nobody looks at them."""
+    client = launch(framing=MESSAGES).connect()
+    for size in (0, 1, 9, 1000, 0):
+        ask(client, bytes(8) + rng.randbytes(size), NO_COMMAND)
+
+
+@claim("05.4", points=3, cli=True, hints=HEAD)
+def test_05_message_without_seq(launch):
+    """A message of 4 to 7 bytes gets a reply with the cmd it has, seq -1 and status 2."""
+    client = launch(framing=MESSAGES).connect()
+    for size in (4, 5, 6, 7, 4):
+        ask(client, bytes(size), NO_SEQ)
+
+
+@claim("05.4", points=2, cli=True, hints=HEAD)
+def test_05_messages_in_flight(launch, rng):
+    """10,000 messages, good and malformed, that arrive together are answered in their order."""
+    answers = {0: TOO_SHORT, 3: TOO_SHORT, 4: NO_SEQ, 7: NO_SEQ, 8: NO_COMMAND, 30: NO_COMMAND}
+    sizes = rng.choices(list(answers), k=10_000)
+    client = launch(framing=MESSAGES).connect()
+    data = b"".join(wire.encode(bytes(size)) for size in sizes)
+    client.exchange(data, [answers[size] for size in sizes])
+
+
+@claim("05.4", points=1, cli=True)
+def test_05_message_too_long(launch):
+    """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it owes."""
+    client = launch(framing=MESSAGES).connect()
+    client.exchange(wire.encode(bytes(wire.MAX_FRAME)), [NO_COMMAND])
+    client.send(wire.encode(bytes(8)) * 100 + wire.header(wire.MAX_FRAME + 1))
+    client.expect_closed_after([NO_COMMAND] * 100)
+
+
+# 05.5 bits
+
+
+@claim("05.5", points=3, cli=True, hints=WIDTHS)
+def test_05_cmd_and_seq_come_back(launch):
+    """All bytes of cmd and seq come back, also of negative numbers and in a malformed message."""
+    client = launch(framing=MESSAGES).connect()
+    for cmd, seq in zip(PATTERNS, (*PATTERNS[1:], 7)):
+        ask(client, request(cmd, seq), reply(cmd, seq, UNKNOWN))
+        ask(client, i32(cmd), reply(cmd, NONE, MALFORMED))
+        ask(client, i32(cmd) + i32(seq)[:3], reply(cmd, NONE, MALFORMED))
+    ask(client, request(NONE, NONE), reply(NONE, NONE, UNKNOWN))
+
+
+@claim("05.5", points=3, cli=True, hints=COUNTS)
+def test_05_stats(launch):
+    """STATS counts open connections, frames with this one, and replies without this one."""
+    server = launch(framing=MESSAGES)
+    frames = 0
+
+    def ask_stats(client, connections: int) -> None:
+        nonlocal frames
+        frames += 1
+        fields = (i64(connections), i64(frames), i64(frames - 1))
+        ask(client, request(STATS, frames), reply(STATS, frames, OK, *fields))
+
+    first = server.connect()
+    ask_stats(first, 1)
+    ask(first, b"", TOO_SHORT)
+    ask(first, request(STATS, 5, b"\0"), reply(STATS, 5, MALFORMED))
+    frames += 2
+    ask_stats(first, 1)
+    others = []
+    for connections in (2, 3, 4):
+        others.append(server.connect())
+        ask_stats(others[-1], connections)
+    for other in others:
+        other.half_close()
+        other.expect_eof()
+    if not eventually(server, lambda: _open_connections(first) == 1):
+        text = f"1 connection is open, and STATS says {_open_connections(first):,}"
+        raise Failure(text, hint="wrong-counts")
+
+
+def _open_connections(client) -> int:
+    client.send_frame(request(STATS, 1))
+    answer = Reply.of(client.read_frame())
+    return (answer and numbers(answer.fields) or (0,))[0]
+
+
+@claim("05.5", points=3, cli=True, native=True)
+def test_05_messages_that_nobody_reads_the_replies_of(launch):
+    """A client that asks a million times and never reads costs below 8 MiB of memory."""
+    server = launch(framing=MESSAGES)
+    ask(server.connect(), b"", TOO_SHORT)
+    base = server.process.resident_bytes()
+    sent = server.connect().send_some(wire.encode(request(STATS, 1)) * UNREAD_STATS)
+    bounded(server, base, HELD_BYTES, f"of {sent / 1e6:.0f} MB of requests sent and no reply read")
+    ask(server.connect(), b"", TOO_SHORT)  # others are served
+
+
+# 05.6 leb128
+
+
+@claim("05.6", points=4, cli=True, hints=STRINGS)
+def test_05_strings_of_all_lengths(launch, rng):
+    """ECHO sends strings of 0 to 2,097,152 bytes back, whose lengths take one to four bytes."""
+    client = launch(framing=MESSAGES).connect()
+    for seq, length in enumerate(LENGTHS):
+        text = rng.randbytes(length)
+        body, answer = request(ECHO, seq, string(text)), echo_reply(seq, text)
+        if length < MIB:
+            ask(client, body, answer)
+        else:
+            client.exchange(wire.encode(body), [answer])
+
+
+@claim("05.6", points=2, cli=True, hints=STRINGS)
+def test_05_lengths_in_more_bytes_than_needed(launch, rng):
+    """A length in up to five bytes is right, though fewer would do: 83 80 00 is 3."""
+    client = launch(framing=MESSAGES).connect()
+    for size in (2, 3, 4, 5):
+        for text in (b"", words(rng, 3), rng.randbytes(200)):
+            ask(client, request(ECHO, size, string(text, size=size)), echo_reply(size, text))
+
+
+@claim("05.6", points=2, cli=True, hints=STRINGS)
+def test_05_lengths_that_do_not_fit(launch, rng):
+    """A length of over five bytes, or of over 32 bits, is malformed, whatever is behind it."""
+    client = launch(framing=MESSAGES).connect()
+    text = words(rng, 3)
+    for length in (
+        *(b"\x83\x80\x80\x80\x80\x00", b"\x83\x80\x80\x80\x80\x80\x00", b"\x80" * 6 + b"\x03"),
+        *(b"\x83\x80\x80\x80" + last for last in (b"\x10", b"\x20", b"\x40", b"\x70")),
+        *(b"\xff" * size for size in (1, 4, 5, 6, 100)),
+    ):
+        ask(client, request(ECHO, 7, length, text), reply(ECHO, 7, MALFORMED))
+    ask(client, request(ECHO, 8, string(text)), echo_reply(8, text))
+
+
+@claim("05.6", points=3, cli=True, hints=BEYOND)
+def test_05_strings_that_lie(launch, rng):
+    """A string that says more than there is, or less, is malformed; so is one cut short anywhere."""
+    client = launch(framing=MESSAGES).connect()
+    text = words(rng, 200)
+    for says in (201, 256, 199, 0, 0x7FFFFFFF, 0x80000000, 0xFFFFFF38, 0xFFFFFFFE, 0xFFFFFFFF):
+        ask(client, request(ECHO, 7, string(text, says)), reply(ECHO, 7, MALFORMED))
+    whole = request(ECHO, 7, string(text))
+    for size in (*range(4, 12), 100, len(whole) - 1):
+        seq = 7 if size >= 8 else NONE
+        ask(client, whole[:size], reply(ECHO, seq, MALFORMED))
+    ask(client, whole, echo_reply(7, text))
+
+
+@claim("05.6", points=1, cli=True, hints=dict.fromkeys(WRONG, "reply-too-long"))
+def test_05_string_that_fills_the_frame(launch, rng):
+    """A string whose reply has 32 MiB comes back; one byte more is a bad argument, status 3."""
+    client = launch(framing=MESSAGES).connect()
+    text = (rng.randbytes(MIB) * (wire.MAX_FRAME // MIB))[:LONGEST_ECHO]
+    client.exchange(wire.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
+    longer = wire.encode(request(ECHO, 2, string(text + b"x")))
+    client.exchange(longer, [reply(ECHO, 2, BAD_ARGUMENT)])
+    ask(client, request(ECHO, 3, string(b"x")), echo_reply(3, b"x"))
+
+
+@claim("05.6", points=2, cli=True, hints=RESUME)
+def test_05_messages_behind_a_large_one(launch, rng):
+    """Messages sent right behind a large one are answered when its reply is read, late."""
+    server = launch(framing=MESSAGES)
+    for size in (MIB, 6 * MIB):
+        texts = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
+        client = server.connect(rcvbuf=SMALL_WINDOW)
+        client.send_frames([request(ECHO, seq, string(text)) for seq, text in enumerate(texts)])
+        until_read(client)
+        until_asleep(server)
+        client.expect_frames([echo_reply(seq, text) for seq, text in enumerate(texts)])
+
+
+@claim("05.6", points=2, cli=True, hints=HALF_CLOSE)
+def test_05_half_close_with_10000_replies_owed(launch, rng):
+    """A client that sends 10,000 messages and half-closes gets every reply; then it is closed."""
+    texts = [rng.randbytes(400) for _ in range(10_000)]
+    requests = [request(ECHO, seq, string(text)) for seq, text in enumerate(texts)]
+    client = launch(framing=MESSAGES).connect(rcvbuf=SMALL_WINDOW)
+    owed = send_and_owe(client, requests, [echo_reply(*each) for each in enumerate(texts)])
+    client.half_close()
+    client.expect_closed_after(owed)
+
+
+# 05.7 sum
+
+
+@claim("05.7", points=4, cli=True, hints=SUMS)
+def test_05_sum(launch, rng):
+    """SUM adds up any number of i64, negative ones too, and none at all."""
+    client = launch(framing=MESSAGES).connect()
+    for seq, terms in enumerate(
+        (
+            *((), (5,), (-1,), (1, 2, 3), (0x0102030405060708,), (-0x0102030405060708,)),
+            *((INT64_MIN,), (INT64_MAX,), (INT64_MAX, INT64_MIN), (INT64_MIN, INT64_MAX, 1)),
+            *((2**31, 2**31), (2**32, -1), (-(2**31), -1), (-(2**63) + 1, -1), (2**63 - 2, 1)),
+            [rng.randrange(-(2**52), 2**52) for _ in range(1000)],
+        )
+    ):
+        ask(client, sum_of(seq, *terms), reply(SUM, seq, OK, i64(sum(terms))))
+
+
+@claim("05.7", points=2, cli=True, hints=SUMS)
+def test_05_sum_that_overflows(launch):
+    """A sum over 2^63 - 1, or under -2^63, gets status 4, and no field."""
+    client = launch(framing=MESSAGES).connect()
+    for seq, terms in enumerate(
+        (
+            *((INT64_MAX, 1), (INT64_MIN, -1), (INT64_MAX, INT64_MAX), (INT64_MIN, INT64_MIN)),
+            *((2**62, 2**62), (-(2**62), -(2**62), -1), (1, 2, INT64_MAX, 3), (-1, INT64_MIN)),
+        )
+    ):
+        ask(client, sum_of(seq, *terms), reply(SUM, seq, OVERFLOW))
+    ask(client, sum_of(9, INT64_MAX, -1), reply(SUM, 9, OK, i64(INT64_MAX - 1)))
+
+
+@claim("05.7", points=3, cli=True, hints=BEYOND)
+def test_05_sum_whose_count_lies(launch):
+    """A count that does not fit the numbers there is malformed; a negative one, a bad argument."""
+    client = launch(framing=MESSAGES).connect()
+    for count in (-1, -2, -0x80000000):
+        ask(client, sum_of(7, count=count), reply(SUM, 7, BAD_ARGUMENT))
+        ask(client, sum_of(7, 1, 2, count=count), reply(SUM, 7, BAD_ARGUMENT))
+    for given in ((), (5,), (5, 6)):
+        for count in (0, 1, 2, 3, 0x20000000, 0x20000001, 0x20000002, 0x10000000, 0x7FFFFFFF):
+            if count != len(given):
+                ask(client, sum_of(7, *given, count=count), reply(SUM, 7, MALFORMED))
+    whole = sum_of(7, 1, 2)
+    for size in range(8, len(whole)):
+        ask(client, whole[:size], reply(SUM, 7, MALFORMED))
+    ask(client, whole + b"\0", reply(SUM, 7, MALFORMED))
+    ask(client, whole, reply(SUM, 7, OK, i64(3)))
+
+
+@claim("05.7", points=1, valgrind=True)
+def test_05_memory(launch, rng):
+    """Under valgrind: lines, fixed frames, messages good and bad; no byte is misused or kept."""
+    _messages_under_valgrind(launch(framing=MESSAGES), rng)
+    for framing, body, more in (
+        (LINE, rng.randbytes(MAX_LINE).replace(b"\n", b"\0") + b"\r\n", b"x" * (MAX_LINE + 1)),
+        (Fixed(70_000), rng.randbytes(70_000), b""),
+    ):
+        server = launch(framing=framing)
+        client = server.connect()
+        send_in_pieces(client, body * 2, (1, 3, 60_000, MAX_LINE, MAX_LINE + 1, 130_000))
+        client.expect_frames([body, body])
+        client.send(more or body[:-1])
+        if more:
+            client.expect_eof()
+        server.connect().send(body[:-1])
+        burst(server.connect("last"), [body])
+
+
+def _messages_under_valgrind(server, rng) -> None:
+    client = server.connect()
+    text = rng.randbytes(300_000)
+    client.exchange(wire.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
+    for body, status in (
+        (request(ECHO, 7, string(b"abc", 0xFFFFFFFF)), MALFORMED),
+        (request(ECHO, 7, b"\xff" * 100), MALFORMED),
+        (sum_of(7, 1, count=0x20000001), MALFORMED),
+        (sum_of(7, INT64_MAX, 1), OVERFLOW),
+    ):
+        ask(client, body, reply(struct.unpack_from("<i", body)[0], 7, status))
+    whole = request(ECHO, 7, string(b"abc"))
+    for size in range(len(whole)):
+        client.send_frame(whole[:size])
+        client.read_frame()
+    data = wire.encode(request(ECHO, 1, string(rng.randbytes(40_000))))
+    server.connect(rcvbuf=SMALL_WINDOW).send_some(data * 100, quiet=0.1)
+    server.connect().send(data[:-1])
+    ask(client, whole, echo_reply(7, b"abc"))

@@ -1,0 +1,72 @@
+"""What a server may cost as its work grows: CPU time by ratios, memory by a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from harness.client import Client
+from harness.failure import Failure
+from harness.measure import cpu_of, eventually
+from harness.talk import MIB, burst, burst_that_waits
+
+# What a burst may cost beside the same frames in small batches. A server that consumes in O(1)
+# stays below 1, one that moves its buffer for every frame is above 5.
+BURST_RATIO = 1.5
+BATCH = 64
+BATCHES = 200
+
+# Of server CPU, for twice the frames. Linear is 2.
+GROWTH = 2.5
+GROWTH_TRIES = 3
+TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
+
+HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what malloc keeps
+
+
+def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
+    """A frame costs no more CPU among all of these, in flight together, than among a few."""
+    __tracebackhide__ = True
+    batch = bodies[:BATCH]
+
+    def in_batches() -> None:
+        for _ in range(BATCHES):
+            burst(client, batch)
+
+    # Noise makes things dearer, never cheaper: of several measurements the least is the truth.
+    small = min(cpu_of(server, in_batches) for _ in range(GROWTH_TRIES)) / (BATCH * BATCHES)
+    for _ in range(GROWTH_TRIES):
+        large = cpu_of(server, lambda: burst_that_waits(server, client, bodies))
+        large /= len(bodies)
+        if large <= BURST_RATIO * small:
+            return
+    raise Failure(
+        f"a {client.framing.noun} costs {1e6 * large:.2f} µs of CPU among {len(bodies):,}, "
+        f"and {1e6 * small:.2f} µs when sent {BATCH} at a time",
+        hint=hint,
+    )
+
+
+def linear(server, half: Callable[[], None], whole: Callable[[], None], what: str) -> None:
+    """`whole` is twice the work of `half`, and costs about twice the CPU."""
+    __tracebackhide__ = True
+    halves, wholes = [], []
+    for _ in range(GROWTH_TRIES):
+        halves.append(cpu_of(server, half))
+        wholes.append(cpu_of(server, whole))
+        # Noise makes things dearer, never cheaper: it may spoil a pair, or one of the least.
+        for one, two in ((halves[-1], wholes[-1]), (min(halves), min(wholes))):
+            if two <= GROWTH * max(one, TOO_CHEAP):
+                return
+        if wholes[-1] > 2 * GROWTH * max(halves[-1], TOO_CHEAP):
+            break
+    text = f"{what.format(one=one, two=two)}: {two / one:.1f} times as much"
+    raise Failure(text, hint="quadratic")
+
+
+def bounded(server, base: int, limit: int, when: str) -> None:
+    """The server's resident memory is at most `limit` bytes over `base`, soon."""
+    __tracebackhide__ = True
+    if not eventually(server, lambda: server.process.resident_bytes() - base <= limit):
+        more = (server.process.resident_bytes() - base) / MIB
+        text = f"{when}, the server holds {more:.1f} MiB more than at its start"
+        raise Failure(text, hint="memory-grows")

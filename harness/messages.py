@@ -1,0 +1,196 @@
+"""Typed messages: fields to bytes and bytes to fields, requests and replies (--app rpc). No I/O.
+
+    request    i32 cmd, i32 seq, fields
+    reply      i32 cmd, i32 seq, i32 status, fields
+
+The functions that make fields can tell lies too: a string that is shorter than it says, a number in
+more bytes than it needs.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple, Optional, Tuple
+
+from harness import wire
+from harness.conversation import SHOWN_BYTES, describe_bytes
+from harness.framing import Difference, Framing
+
+ECHO, SUM, STATS = 1, 2, 3
+AFTER, EVERY, CANCEL, RESET = 10, 11, 12, 13
+OK, UNKNOWN, MALFORMED, BAD_ARGUMENT, OVERFLOW, CANCELLED, NO_TIMER = range(7)
+NONE = -1  # cmd and seq of the reply to a request that was too short to have them
+
+COMMANDS = {
+    **{ECHO: "ECHO", SUM: "SUM", STATS: "STATS"},
+    **{AFTER: "AFTER", EVERY: "EVERY", CANCEL: "CANCEL", RESET: "RESET"},
+}
+STATUSES = (
+    *("ok", "unknown command", "malformed", "bad argument", "overflow"),
+    *("cancelled", "no such timer"),
+)
+
+HEAD = 12  # bytes of a reply: cmd, seq, status
+BEGINNING = 6  # bytes of many, where they are told
+
+# Of the string of an ECHO whose reply is just short enough: in front of it are cmd, seq, status and
+# its own length, of 4 bytes each.
+LONGEST_ECHO = wire.MAX_FRAME - 16
+
+
+def i16(value: int) -> bytes:
+    return struct.pack("<h", value)
+
+
+def i32(value: int) -> bytes:
+    return struct.pack("<i", value)
+
+
+def i64(value: int) -> bytes:
+    return struct.pack("<q", value)
+
+
+def leb128(value: int, size: int = 0) -> bytes:
+    """A number from 0 on, in groups of 7 bits, the lowest first; in `size` bytes at least."""
+    groups = []
+    while value or len(groups) < max(1, size):
+        groups.append(value & 0x7F)
+        value >>= 7
+    return bytes(group | 0x80 for group in groups[:-1]) + bytes(groups[-1:])
+
+
+def string(data: bytes, says: Optional[int] = None, size: int = 0) -> bytes:
+    """The string, whose length `says` so much, in `size` bytes at least."""
+    return leb128(len(data) if says is None else says, size) + data
+
+
+def request(cmd: int, seq: int, *fields: bytes) -> bytes:
+    return i32(cmd) + i32(seq) + b"".join(fields)
+
+
+def reply(cmd: int, seq: int, status: int, *fields: bytes) -> bytes:
+    return i32(cmd) + i32(seq) + i32(status) + b"".join(fields)
+
+
+def sum_of(seq: int, *numbers: int, count: Optional[int] = None) -> bytes:
+    """The request for a sum, that says it has `count` numbers."""
+    count = len(numbers) if count is None else count
+    return request(SUM, seq, i32(count), *map(i64, numbers))
+
+
+def after(seq: int, ms: int, text: bytes) -> bytes:
+    return request(AFTER, seq, i32(ms), string(text))
+
+
+def every(seq: int, ms: int, count: int, text: bytes) -> bytes:
+    return request(EVERY, seq, i32(ms), i32(count), string(text))
+
+
+def cancel(seq: int, which: int) -> bytes:
+    """`which`: the seq of what is cancelled."""
+    return request(CANCEL, seq, i32(which))
+
+
+def reset(seq: int, which: int, ms: int, from_now: int) -> bytes:
+    return request(RESET, seq, i32(which), i32(ms), i32(from_now))
+
+
+def rung(seq: int, text: bytes) -> bytes:
+    """The reply of an AFTER."""
+    return reply(AFTER, seq, OK, string(text))
+
+
+def rung_again(seq: int, index: int, text: bytes) -> bytes:
+    """One of the replies of an EVERY."""
+    return reply(EVERY, seq, OK, i32(index), string(text))
+
+
+class Reply(NamedTuple):
+    """A reply that came. `fields` are the bytes behind the status."""
+
+    cmd: int
+    seq: int
+    status: int
+    fields: bytes
+
+    @classmethod
+    def of(cls, body: bytes) -> Optional["Reply"]:
+        """None: it is too short for one."""
+        return cls(*struct.unpack_from("<iii", body), body[HEAD:]) if len(body) >= HEAD else None
+
+    def __str__(self) -> str:
+        """cmd 2 (SUM), seq 7, status 0 (ok), 5"""
+        parts = [_command(self.cmd), f"seq {self.seq}", _status(self.status)]
+        return ", ".join([*parts, _told(self)] if self.fields else parts)
+
+
+def numbers(fields: bytes) -> Optional[Tuple[int, ...]]:
+    """The i64 of which the fields consist; None: they do not."""
+    count, rest = divmod(len(fields), 8)
+    return None if rest else struct.unpack(f"<{count}q", fields)
+
+
+def _command(cmd: int) -> str:
+    return f"cmd {cmd}" + (f" ({COMMANDS[cmd]})" if cmd in COMMANDS else "")
+
+
+def _status(status: int) -> str:
+    known = 0 <= status < len(STATUSES)
+    return f"status {status}" + (f" ({STATUSES[status]})" if known else "")
+
+
+def _told(reply: Reply) -> str:
+    """The fields: numbers where they should be some, else bytes."""
+    found = numbers(reply.fields) if reply.cmd in (SUM, STATS) and reply.status == OK else None
+    if found is None:
+        return f"then {_beginning(reply.fields)}"
+    return ", ".join(map(str, found))
+
+
+def _beginning(data: bytes) -> str:
+    """Bytes that may be many: the first tell what they say of themselves."""
+    if len(data) <= SHOWN_BYTES:
+        return describe_bytes(data)
+    return f"{len(data):,} bytes: {data[:BEGINNING].hex(' ')} .."
+
+
+class Messages(Framing):
+    """Length framing whose bodies are messages: requests are sent, and replies come back."""
+
+    options = ("--app", "rpc")
+    noun = "message"
+
+    def told_sent(self, body: bytes) -> str:
+        if len(body) < 8:
+            return super().told_sent(body)
+        cmd, seq = struct.unpack_from("<ii", body)
+        fields = f", then {_beginning(body[8:])}" if len(body) > 8 else ""
+        return f"a message: {_command(cmd)}, seq {seq}{fields}"
+
+    def told_due(self, body: bytes) -> str:
+        return f"the reply: {Reply.of(body) or describe_bytes(body)}"
+
+    def wanted(self, due: bytes, came: bytes) -> int:
+        """What it says, too: else a status that is not due would hide the fields behind it."""
+        says = wire.declared_length(came) if len(came) >= self.header else 0
+        return max(len(due), self.header + says)
+
+    def difference(self, due: bytes, came: bytes, at: int, which: str) -> Difference:
+        """Told by fields, where it has a length that can be, and cmd, seq and status behind it."""
+        says = wire.declared_length(came) if len(came) >= self.header else 0
+        if says > wire.MAX_FRAME:
+            return super().difference(due, came, at, which)
+        whole = came[: self.header + says]
+        ours, theirs = Reply.of(due[self.header :]), Reply.of(whole[self.header :])
+        if ours and theirs:
+            text = f"{which} has {theirs}; due is {ours}"
+            if theirs[:2] != ours[:2]:
+                return Difference(text, "wrong-seq", whole)
+            if theirs.status != ours.status:
+                return Difference(text, "wrong-status", whole)
+            if at >= self.header:
+                return Difference(text, "wrong-fields", whole)
+        return super().difference(due, came, at, which)
+
+
+MESSAGES = Messages()

@@ -1,0 +1,32 @@
+/* Reads the options, listens, serves until it is told to stop. */
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "net.h"
+#include "options.h"
+#include "server.h"
+#include "stop.h"
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    if (!options_parse(&options, argc, argv)) {
+        options_usage(argv[0]);
+        return 2;
+    }
+    log_open(options.verbose);
+    stop_install();
+
+    int listen_fd = net_listen(&options.address);
+    if (listen_fd < 0)
+        die("cannot listen");
+    net_announce(listen_fd);
+
+    struct service service = {.framing = options.framing, .app = options.app};
+    server_run(listen_fd, &service);
+    close(listen_fd);
+    stop_uninstall();
+    return EXIT_SUCCESS;
+}

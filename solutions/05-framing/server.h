@@ -1,0 +1,10 @@
+/* The server: who is served, and in what order. Here: whoever is ready, as poll() tells. */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include "service.h"
+
+/* Serves clients until SIGTERM or SIGINT. The caller still owns the listening socket. */
+void server_run(int listen_fd, struct service *service);
+
+#endif
