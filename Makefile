@@ -28,6 +28,8 @@ export LAB_BENCH  = $(call given,BENCH)
 export LAB_PLOT   = $(call given,PLOT)
 export LAB_ID     = $(call given,ID)
 export LAB_GDB    = $(call given,GDB)
+export LAB_INPUT  = $(call given,INPUT)
+export LAB_SECONDS = $(call given,SECONDS)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -55,6 +57,8 @@ help:
 ##    make replay ID=...       the failure that printed ID, on the server as it is now;
 ##      GDB=1                  stops in gdb before the first byte is sent
 ##    make watch CH=03         grades again whenever a file is saved
+##    make fuzz CH=05          messages that nobody would send, for 20 s (SECONDS=);
+##      INPUT=hex              the one again that went wrong
 ##
 ##  With the solutions
 ##    make diff CH=03          the chapter against its solution
@@ -94,6 +98,9 @@ trace:
 
 watch:
 	@$(python) -m harness.watch
+
+fuzz:
+	@$(python) -m harness.fuzz
 
 steady:
 	@$(python) -m harness.steady
@@ -148,4 +155,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$server || exit 1; done
 
-.PHONY: help setup grade memcheck replay trace watch steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade memcheck replay trace watch fuzz steady bench run demo diff lesson skeletons test mutants pictures clean format lint

@@ -2,6 +2,7 @@
 
     compile_server(source, binary)    one compiler command, no cache
     cached_server(source)             the same, kept under build/bin
+    cached_program(source, ...)       some of its files, with a program of the grader's
 
     python3 -m harness.build          builds what CH, FROM, DIR name and becomes it (make run)
 """
@@ -68,12 +69,15 @@ def compile_server(
     *,
     compiler: list[str] | None = None,
     extra_flags: tuple[str, ...] = (),
+    files: tuple[str, ...] = (),
 ) -> Compiled:
-    """Compiles all *.c of `source` with one command. The binary appears at once, or not at all.
+    """Compiles `files`, named as from `source`, or all *.c of it, with one command.
 
+    The binary appears at once, or not at all.
     Raises BuildFailed with the compiler's message, NoCompiler.
     """
-    command = [*(compiler or find_compiler()), *FLAGS, *extra_flags, *_sources(source)]
+    words = files or _sources(source)
+    command = [*(compiler or find_compiler()), *FLAGS, *extra_flags, *words]
     binary.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=binary.parent) as scratch:
         product = Path(scratch).resolve() / "server"
@@ -88,14 +92,30 @@ def compile_server(
 
 def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compiled:
     """compile_server() into CACHE, unless these sources were compiled before. Raises as it does."""
-    compiler = find_compiler()
-    digest = _digest([*compiler, *FLAGS, *extra_flags], source)
+    return _cached(source, "server", find_compiler(), extra_flags, ())
+
+
+def cached_program(
+    source: Path,
+    name: str,
+    files: tuple[str, ...],
+    extra_flags: tuple[str, ...],
+    compiler: list[str] | None = None,
+) -> Path:
+    """The same for `files`, named as from `source`: a program called `name`. Raises as it does."""
+    return _cached(source, name, compiler or find_compiler(), extra_flags, files).binary
+
+
+def _cached(
+    source: Path, name: str, compiler: list[str], flags: tuple[str, ...], files: tuple[str, ...]
+) -> Compiled:
+    digest = _digest([*compiler, *FLAGS, *flags], source, files)
     label = re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
-    binary = CACHE / f"{label}-{digest or 'unread'}" / "server"
+    binary = CACHE / f"{label}-{digest or 'unread'}" / name
     notes = binary.with_name("warnings")
     if digest and binary.exists() and notes.exists():
         return Compiled(binary, notes.read_text())
-    compiled = compile_server(source, binary, compiler=compiler, extra_flags=extra_flags)
+    compiled = compile_server(source, binary, compiler=compiler, extra_flags=flags, files=files)
     notes.write_text(compiled.warnings)
     return compiled
 
@@ -116,13 +136,13 @@ def _sources(source: Path) -> list[str]:
     return [f"./{name}" if name[0] in "-@" else name for name in names]  # "@": a file of options
 
 
-def _digest(command: list[str], source: Path) -> str | None:
+def _digest(command: list[str], source: Path, files: tuple[str, ...]) -> str | None:
     """A hash of the command and all that the sources include; None if they cannot be read.
 
     Preprocessing finds headers wherever they are, and takes a tenth of the time of compiling.
     """
     with tempfile.TemporaryFile() as text:
-        status, _ = _run_compiler([*command, "-E", *_sources(source)], source, text)
+        status, _ = _run_compiler([*command, "-E", *(files or _sources(source))], source, text)
         if status != 0:
             return None
         text.seek(0)

@@ -28,19 +28,26 @@ PATIENCE = Patience(((0, SECONDS),))
 ENVIRONMENT = {"EVENT_LOOP_DEBUG": "1"}  # the shim lets a debugger attach that is no ancestor
 ATTACH_SECONDS = 60  # until gdb has read the symbols
 LOOK_SECONDS = 0.02
-GREETING = """
+OF_A_SERVER = """
 The server has started and stands still; the clients have not sent a byte yet.
   break conn_read     stops there, for instance
   continue            the conversation begins
   quit, then y        lets the server go on without you
 """
+OF_A_PROGRAM = """
+A program of the grader has started and stands still; it has not called the module yet.
+  break check_fail    stops where it finds a mistake: `up` goes to the call that made it
+  continue            the check begins; a crash stops by itself, and Ctrl-C what hangs
+  quit, then y        lets the program go on without you
+"""
 
 
 @contextmanager
-def session(command: str | None) -> Iterator[Path | None]:
+def session(command: str | None, greeting: str = OF_A_SERVER) -> Iterator[Path | None]:
     """While the block runs, gdb is started on the server whose pid is in the file that is given.
 
-    command: None or "" nothing happens; "1" gdb, or a command that takes -p PID. Raises WrongUsage.
+    command: None or "" nothing happens; "1" gdb, or a command that takes -p PID. `greeting` is
+    printed before. Raises WrongUsage.
     """
     if not command:
         yield None
@@ -52,7 +59,7 @@ def session(command: str | None) -> Iterator[Path | None]:
     before = signal.signal(signal.SIGINT, lambda *_: None)
     with tempfile.TemporaryDirectory(prefix="lab-gdb-") as scratch:
         file, over = Path(scratch) / "pid", threading.Event()
-        thread = threading.Thread(target=_debug, args=(words, file, over))
+        thread = threading.Thread(target=_debug, args=(words, file, over, greeting))
         thread.start()
         try:
             yield file
@@ -62,12 +69,12 @@ def session(command: str | None) -> Iterator[Path | None]:
             signal.signal(signal.SIGINT, before)
 
 
-def _debug(words: list[str], file: Path, over: threading.Event) -> None:
+def _debug(words: list[str], file: Path, over: threading.Event, greeting: str) -> None:
     """Waits for the pid and debugs it."""
     while not file.exists():
         if over.wait(LOOK_SECONDS):
             return
-    print(GREETING, flush=True)
+    print(greeting, flush=True)
     subprocess.run([*words, "-p", file.read_text()])
 
 

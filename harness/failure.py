@@ -20,6 +20,9 @@ HINT_KEYS = (
     "reset-early",  # the connection was reset before the reply was complete
     "wrong-header",  # the length in front of the reply is wrong
     "wrong-body",  # the length is right, a byte of the body is not
+    "wrong-seq",  # of a typed message: cmd or seq is not that of the request
+    "wrong-status",  # of a typed message
+    "wrong-fields",  # of a typed message: all that is in front of them is right
     "extra-bytes",  # bytes came that nothing asked for
     "not-closed",  # the server should have closed the connection and did not
     "not-taken",  # the server stopped reading what was sent to it

@@ -17,6 +17,7 @@ from harness import debugger, memcheck
 from harness.client import Client
 from harness.conversation import Conversation
 from harness.failure import Failure, NotJudged
+from harness.framing import LENGTH, Framing
 from harness.measure import never_waits
 from harness.patience import PATIENCE, Patience, Stretched
 from harness.process import ServerProcess
@@ -34,9 +35,9 @@ class Run:
     """How the server under test is started: decided once by grade.py, the same for every claim.
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
-    server runs under it, not only those of claims about memory. `sources` are the student's files.
-    `trace`: the file that is to say all that was seen of the test. `debugger`: the file that is to
-    say which server a debugger shall attach to, before the test begins.
+    server runs under it, not only those of claims about memory. `sources` are the student's files,
+    in `directory`. `trace`: the file that is to say all that was seen of the test. `debugger`: the
+    file that is to say which server a debugger shall attach to, before the test begins.
     """
 
     argv: list[str]
@@ -46,6 +47,7 @@ class Run:
     seed: int = 1
     valgrind: bool = False
     sources: list[str] = field(default_factory=list)
+    directory: str | None = None
     trace: str | None = None
     debugger: str | None = None
 
@@ -60,10 +62,13 @@ class Run:
 class Server:
     """A running server under test. `process` measures it and sends it signals."""
 
-    def __init__(self, stage: Stage, process: ServerProcess, logs: Path | None) -> None:
+    def __init__(
+        self, stage: Stage, process: ServerProcess, logs: Path | None, framing: Framing
+    ) -> None:
         self._stage = stage
         self.process = process
         self.logs = logs
+        self.framing = framing
         self.clients: list[Client] = []
 
     @property
@@ -92,12 +97,17 @@ class Server:
             name or next(self._stage.names),
             rcvbuf=rcvbuf,
             patience=self._stage.patience,
+            framing=self.framing,
         )
         self.clients.append(client)
         return client
 
     def describe(self) -> str:
         return self.process.describe()
+
+    def last_lines(self) -> str:
+        """Of what it has printed on stderr."""
+        return self.process.stderr.end()
 
 
 class Stage:
@@ -129,22 +139,24 @@ class Stage:
         shim: bool = True,
         allocations: bool = False,
         environment: dict[str, str] | None = None,
+        framing: Framing = LENGTH,
     ) -> Server:
         """Starts a server and waits until it listens.
 
         `nofile`: descriptors that it may open. `allocations`: they can be made to fail.
-        `environment`: variables that it gets.
+        `environment`: variables that it gets. `framing`: what it is told to use, and its clients.
         """
         __tracebackhide__ = True
         if self.run.port is not None:
             self._free_the_port()
         debugged = debugger.ENVIRONMENT if self.run.debugger else {}
         process = ServerProcess()
-        server = Server(self, process, self._new_logs() if self.valgrind else None)
+        logs = self.new_logs() if self.valgrind else None
+        server = Server(self, process, logs, framing)
         self.servers.append(server)
         try:
             process.start(
-                [*self.run.argv, *argv_extra],
+                [*self.run.argv, *framing.options, *argv_extra],
                 mode=self.run.mode,
                 port=self.run.port,
                 nofile=nofile,
@@ -165,7 +177,7 @@ class Stage:
             debugger.hold(process.pid, Path(self.run.debugger))
         return server
 
-    def _new_logs(self) -> Path:
+    def new_logs(self) -> Path:
         """An empty directory for what valgrind says of one server."""
         if memcheck.missing():
             raise NotJudged(memcheck.MISSING)
@@ -187,8 +199,8 @@ class Stage:
     def ending(self) -> tuple[str, str]:
         """What became of the last server, and the end of its stderr: before it was destroyed."""
         if self._ending is None and self.servers:
-            process = self.servers[-1].process
-            return process.describe(), process.stderr.end()
+            server = self.servers[-1]
+            return server.describe(), server.last_lines()
         return self._ending or ("", "")
 
     def busy(self) -> str:

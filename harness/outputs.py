@@ -36,6 +36,11 @@ class Output:
         """The last lines as text; what is not UTF-8 is replaced."""
         return "\n".join(self.tail.decode(errors="replace").splitlines()[-lines:])
 
+    def text(self) -> str:
+        """All that was kept, as text."""
+        known = self.head if self.total <= KEPT else self.head + self.tail
+        return known.decode(errors="replace")
+
     def add(self, data: bytes) -> None:
         """Only the draining thread calls this; others see the old bytes or the new ones."""
         if len(self.head) < KEPT:

@@ -28,9 +28,10 @@ import pytest
 from harness import guard, proc, sweep
 from harness.failure import Failure, NotJudged, compare
 from harness.fixtures import Run, Stage, launch, rng, run, server
+from harness.program import program
 from harness.scoring import FAILED, NOT_JUDGED, PASSED
 
-__all__ = ["claim", "launch", "rng", "run", "server"]
+__all__ = ["claim", "launch", "program", "rng", "run", "server"]
 
 # Hints of failures that the end of the server explains better.
 PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
@@ -41,20 +42,31 @@ SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
 
-def claim(todo, *, points, chapters=None, cli=False, native=False, valgrind=False, hints=None):
+def claim(
+    todo,
+    *,
+    points,
+    chapters=None,
+    cli=False,
+    native=False,
+    valgrind=False,
+    module=False,
+    hints=None,
+):
     """Marks a graded test.
 
     todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
     of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
+    module: it has no server; programs of the grader call the student's files, see program.py.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     """
 
     def mark(function):
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
-        function.claim.update(cli=cli or valgrind, native=native, valgrind=valgrind)
-        function.claim.update(hints=hints or {})
+        function.claim.update(cli=cli or valgrind or module, native=native, valgrind=valgrind)
+        function.claim.update(module=module, hints=hints or {})
         return function
 
     return mark
@@ -91,11 +103,11 @@ def pytest_runtest_makereport(item, call):
         if stage is not None and call.when == "call":
             stage.body_passed = True
         return
-    verdict, detail = _judge(call.excinfo.value, stage, item.function.claim["hints"])
+    verdict, detail = judge(call.excinfo.value, stage, item.function.claim["hints"])
     report.user_properties.append((PROPERTY, {"verdict": verdict, "detail": detail}))
 
 
-def _judge(error, stage, hints):
+def judge(error, stage, hints):
     """The verdict on a test that raised `error`, and its detail."""
     if isinstance(error, pytest.fail.Exception) and "Timeout" in str(error):
         error = Failure("the test was not over in the time that a test may take", hint="too-long")

@@ -101,15 +101,26 @@ class ServerProcess:
         Confined, limited and destroyed like a server. What it printed is in `stdout`, `stderr`.
         """
         __tracebackhide__ = True
-        self._reset()
-        home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
         try:
-            self._launch(spawn.Command(argv), None, home)
+            self.begin(spawn.Command(argv))
             self.wait(seconds)
             self.settle()
             return self.status
         finally:
             self.destroy()
+
+    def begin(
+        self, command: spawn.Command, environment: Optional[Dict[str, str]] = None
+    ) -> None:
+        """Starts a program that is no server, with these variables beside ours.
+
+        Confined and limited like one; to be destroyed like one. Raises as start() does.
+        """
+        __tracebackhide__ = True
+        self._reset()
+        self._environment = environment or {}
+        home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
+        self._launch(command, None, home)
 
     def _start(
         self, command: spawn.Command, port: Optional[int], patience: Patience

@@ -50,8 +50,10 @@ def run(options: argparse.Namespace) -> int:
     target = resolve(
         course.find(options.chapter), options.origin, options.dir, options.server, options.port
     )
-    options.only = grade.one_test(options, target.chapter.number).name
-    with debugger.session(setting("GDB")) as options.debugger:
+    claim = grade.one_test(options, target.chapter.number)
+    options.only = claim.name
+    greeting = debugger.OF_A_PROGRAM if claim.module else debugger.OF_A_SERVER
+    with debugger.session(setting("GDB"), greeting) as options.debugger:
         found = grade.grade_target(target, options)
     print(report.chapter(found, grade.terminal_look(options)))
     return found.status

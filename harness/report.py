@@ -110,33 +110,48 @@ def own_first(grade: Grade, verdict: str) -> list[Outcome]:
 
 
 def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
-    """One failure in its six parts: claim, conversation, bytes, server, hint, commands."""
-    detail = outcome.detail
-    lines = _headline(grade, outcome, look)
-    lines += ["", "  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
+    """One failure in its six parts: claim, conversation, bytes, server, hint, commands.
+
+    Where a program of the grader has called a module, it stands in the place of the server.
+    """
+    module = outcome.claim.module
+    lines = [*_headline(grade, outcome, look), "", *account(outcome.detail, module, look)]
+    return [*lines, *labelled(commands(grade, outcome.claim.name, module))]
+
+
+def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
+    """The four parts between: what happened, the bytes, what became of the server, the hint."""
+    lines = ["  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
     if detail.get("steps"):
         steps = [_cut(f"  {line}") for line in detail["steps"].splitlines()]
-        lines += ["  conversation", *steps]
+        lines += ["  steps" if module else "  conversation", *steps]
     lines += _indented(detail.get("compare", "").splitlines(), 2)
-    lines += _labelled("server", detail.get("server", ""), look)
+    lines += _labelled("program" if module else "server", detail.get("server", ""), look)
     stderr = detail.get("stderr", "").splitlines()[-STDERR_LINES:]
     lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
     hint = HINTS.get(detail.get("hint") or "")
     if hint:
         lines += _labelled("hint", hint.text, look)
         lines += _indented([hint.place], LABEL + 2)
-    for label, command in commands(grade, outcome.claim.name):
-        lines.append(f"  {label:{LABEL}}{command}")
     return lines
 
 
-def commands(grade: Grade, test: str) -> list[tuple[str, str]]:
-    """What runs exactly this test again, and what shows it call by call; each with its label."""
+def labelled(commands: Iterable[tuple[str, str]]) -> list[str]:
+    """The last lines of a failure: what can be done with it."""
+    return [f"  {label:{LABEL}}{command}" for label, command in commands]
+
+
+def commands(grade: Grade, test: str, module: bool = False) -> list[tuple[str, str]]:
+    """What runs exactly this test again, and what shows it call by call; each with its label.
+
+    `module`: it has no server, whose calls could be shown; a debugger shows the module's.
+    """
     if grade.memcheck:
         return [("again", again(grade, test))]
     words = f"ID={grade.chapter.number}-{test.replace('test_', '', 1)}-{grade.seed}"
-    return [(label, f"make {what} {words}{grade.elsewhere}")
-            for label, what in (("again", "replay"), ("see", "trace"))]
+    words += grade.elsewhere
+    see = f"make replay {words} GDB=1" if module else f"make trace {words}"
+    return [("again", f"make replay {words}"), ("see", see)]
 
 
 def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:

@@ -25,6 +25,7 @@ class Claim:
 
     `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
     `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
+    `module`: about a module in a program of the grader's, so there is no server in it.
     """
 
     chapter: str
@@ -38,6 +39,7 @@ class Claim:
     cli: bool
     native: bool
     valgrind: bool = False
+    module: bool = False
 
     @property
     def todo(self) -> int:
@@ -150,6 +152,7 @@ def _claim(function, file: Path, chapter: str) -> Claim:
         cli=marked["cli"],
         native=marked["native"],
         valgrind=marked["valgrind"],
+        module=marked["module"],
     )
 
 

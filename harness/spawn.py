@@ -32,13 +32,15 @@ _prctl = ctypes.CDLL(None).prctl
 
 @dataclass(frozen=True)
 class Command:
-    """What to start. The parameters are those of ServerProcess.start."""
+    """What to start. The parameters are those of ServerProcess.start; and `inherited`, descriptors
+    that the program shall have as they are."""
 
     argv: Union[str, Sequence[str]]
     wrapper: "tuple[str, ...]" = ()
     nofile: int = 4096
     preload: "tuple[Path, ...]" = ()
     writable: "tuple[Path, ...]" = ()
+    inherited: "tuple[int, ...]" = ()
 
     def words(self, port: Optional[int]) -> "list[str]":
         """The arguments, programs and files named so that they are found from any directory."""
@@ -75,6 +77,7 @@ def start(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            pass_fds=command.inherited,
             start_new_session=True,
             preexec_fn=_limits(command.nofile, confinement),
         )

@@ -16,6 +16,10 @@ from harness.target import WrongUsage, resolve
 from harness.trace import page, screen, timeline
 
 PAGES = ROOT / "build" / "trace"
+NO_SERVER = (
+    "There is no server in this test, and so no timeline: a program of the grader calls the module",
+    "by itself (harness/programs). A debugger shows what happens in it:",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,12 +42,16 @@ def run(options) -> int:
     target = resolve(
         course.find(options.chapter), options.origin, options.dir, options.server, options.port
     )
-    options.only = grade.one_test(options, target.chapter.number).name
+    claim = grade.one_test(options, target.chapter.number)
+    options.only = claim.name
     look = grade.terminal_look(options)
     with tempfile.TemporaryDirectory(prefix="lab-trace-") as scratch:
         options.trace = Path(scratch) / "seen.json"
         found = grade.grade_target(target, options)
         seen = timeline.load(options.trace) if options.trace.exists() else None
+    if claim.module and found.built:
+        print("\n".join([*_said(found, look), "", *_no_server(found)]))
+        return found.status
     if seen is None:  # it does not compile, or no server was started
         print(report.chapter(found, look))
         return found.status
@@ -53,6 +61,12 @@ def run(options) -> int:
     print("\n".join([*said, "", screen.render(seen, width, lines), ""]))
     print(f"picture: {_save(found, seen)}")
     return found.status
+
+
+def _no_server(found: Grade) -> list[str]:
+    """Why there is nothing to be seen, and what to do instead."""
+    _, (_, command) = report.commands(found, found.outcomes[0].claim.name, module=True)
+    return [*NO_SERVER, f"  {command}"]
 
 
 def _said(found: Grade, look: report.Look) -> list[str]:

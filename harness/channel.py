@@ -1,0 +1,163 @@
+"""What a program of the grader tells, through memory that it shares with us; and how it ended."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import struct
+from dataclasses import dataclass
+
+from harness import sanitizers
+from harness.failure import Failure, NotJudged
+from harness.family import ExitStatus
+from harness.process import ServerProcess
+
+# The layout of the shared memory, as in programs/check.c: token, held, progress, and three texts,
+# each behind its size.
+TOKEN_BYTES, TEXT_BYTES = 16, 64 << 10
+HELD, PROGRESS, FACTS = 16, 24, 32
+STEPS = FACTS + 8 + TEXT_BYTES
+INPUT = STEPS + 8 + TEXT_BYTES
+REPORT_BYTES = INPUT + 8 + TEXT_BYTES
+
+
+class Channel:
+    """Memory that a program shares with us. To be closed."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.memfd_create("report", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        os.ftruncate(self.descriptor, REPORT_BYTES)
+        fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+        self._memory = mmap.mmap(self.descriptor, REPORT_BYTES)
+        self._token = os.urandom(TOKEN_BYTES)
+        self._memory[:TOKEN_BYTES] = self._token
+
+    def close(self) -> None:
+        self._memory.close()
+        os.close(self.descriptor)
+
+    def hold(self, held: bool) -> None:
+        """Whether the program is to wait before the check."""
+        struct.pack_into("=Q", self._memory, HELD, held)
+
+    @property
+    def begun(self) -> bool:
+        """The program has come as far as its check: it has taken the token."""
+        return self._memory[:TOKEN_BYTES] != self._token
+
+    @property
+    def passed(self) -> bool:
+        """The check has returned: the token is back, every bit of it turned."""
+        return self._memory[:TOKEN_BYTES] == bytes(byte ^ 0xFF for byte in self._token)
+
+    @property
+    def progress(self) -> int:
+        """Differs from before when the check has told anything."""
+        return struct.unpack_from("=Q", self._memory, PROGRESS)[0]
+
+    def steps(self) -> list[str]:
+        return self._lines(STEPS)
+
+    def input(self) -> bytes:
+        return self._text(INPUT)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Pairs such as ("failed", "number-bytes it gave 1, not 2"): a hint, then a message."""
+        return [(kind, rest) for kind, _, rest in (s.partition(" ") for s in self._lines(FACTS))]
+
+    def _lines(self, place: int) -> list[str]:
+        return self._text(place).decode(errors="replace").splitlines()
+
+    def _text(self, place: int) -> bytes:
+        size = min(TEXT_BYTES, struct.unpack_from("=Q", self._memory, place)[0])
+        return self._memory[place + 8 : place + 8 + size]
+
+
+@dataclass
+class Ended:
+    """What became of a program, when nothing of it is left.
+
+    The first five are as in Channel. `stuck`: in which way the check did not get on, or "". `fate`,
+    `clean`: how the program ended, and whether with status 0. `fault`: what a sanitizer has against
+    it. `printed`: all else on its stderr.
+    """
+
+    begun: bool
+    passed: bool
+    steps: list[str]
+    facts: list[tuple[str, str]]
+    input: bytes
+    stuck: str
+    fate: str
+    clean: bool
+    fault: Failure | None
+    printed: str
+
+    @classmethod
+    def of(
+        cls, process: ServerProcess, channel: Channel, stuck: str, sources: list[str]
+    ) -> Ended:
+        """Of a program that was destroyed; `sources` are the student's files."""
+        printed = process.stderr.text()
+        return cls(
+            begun=channel.begun,
+            passed=channel.passed,
+            steps=channel.steps(),
+            facts=channel.facts(),
+            input=channel.input(),
+            stuck=stuck,
+            fate=process.describe(),
+            clean=process.status == ExitStatus(code=0),
+            fault=sanitizers.fault(printed, sources),
+            printed=sanitizers.without_reports(printed),
+        )
+
+    @property
+    def failed(self) -> bool:
+        """The check has said so."""
+        return "failed" in dict(self.facts)
+
+    def values(self) -> dict[str, float]:
+        """What the check has told, by name. Raises Failure if it has not passed, and NotJudged."""
+        __tracebackhide__ = True
+        try:
+            return self._values()
+        except ValueError:  # a number that is none: the module has written there
+            text = "the module has overwritten memory that is not its own"
+            raise Failure(text, hint="in-the-module") from None
+
+    def _values(self) -> dict[str, float]:
+        __tracebackhide__ = True
+        facts = dict(self.facts)
+        if "impossible" in facts:
+            raise NotJudged(facts["impossible"])
+        if self.failed:
+            raise _failed(facts)
+        if self.fault:
+            raise self.fault
+        if not self.passed or not self.clean:
+            raise self._broken_off()
+        told = (rest.rpartition(" ") for kind, rest in self.facts if kind == "value")
+        return {name: float(number) for name, _, number in told}
+
+    def _broken_off(self) -> Failure:
+        """The module has ended the program, or never came back."""
+        where = "in the marked step" if self.steps else "before its first step"
+        if self.passed:
+            where = "when the check was over"
+        if self.fate.startswith("killed by the grader"):
+            return Failure(f"{where} the program was {self.fate}", hint="over-limit")
+        if self.stuck:
+            return Failure(f"the program {self.stuck} {where}", hint="in-the-module")
+        verb = "was " if self.fate.startswith("killed") else ""
+        return Failure(f"the program {verb}{self.fate} {where}", hint="in-the-module")
+
+
+def _failed(facts: dict[str, str]) -> Failure:
+    """What the check itself has found."""
+    shown = {
+        name: bytes.fromhex(facts[name]) for name in ("expected", "received") if name in facts
+    }
+    hint, _, message = facts["failed"].partition(" ")
+    return Failure(message, hint=hint, **shown)

@@ -1,0 +1,76 @@
+"""Programs of the grader, harness/programs, linked with a submission's modules."""
+
+from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+
+from harness import build, sanitizers
+from harness.failure import Failure, NotJudged
+
+PROGRAMS = Path(__file__).with_name("programs")
+MESSAGE_LINES = 12  # of the compiler
+HEADERS = ("-iquote", ".")  # the module's, and not -I: it may have a limits.h
+
+# For a module that needs more than the files a program names. What the program brings itself comes
+# first, and what nobody calls may lack what it calls.
+ALL_FILES = ("-ffunction-sections", "-Wl,--gc-sections", "-Wl,--allow-multiple-definition")
+
+_LINKS = re.compile(r"^ \* links: (.*?)(?: \*/)?$", re.M)
+_MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
+
+
+def links(name: str) -> list[str]:
+    """The files of a module that the program NAME is linked with, as it says itself."""
+    return _LINKS.search((PROGRAMS / f"{name}.c").read_text())[1].split()
+
+
+@functools.lru_cache(maxsize=None)
+def built(directory: Path, name: str, sanitize: str) -> Path | None:
+    """The program, linked with the module in `directory`. None: it cannot be built with these
+    sanitizers, and perhaps without. Raises Failure, NotJudged."""
+    __tracebackhide__ = True
+    try:
+        return link(directory, name, sanitizers.flags(sanitize))
+    except build.NoCompiler as error:
+        raise NotJudged(str(error)) from None
+    except build.BuildFailed as error:
+        if sanitize:
+            return None
+        raise Failure(_complaint(str(error), links(name)), hint="module-not-built") from None
+
+
+def link(
+    directory: Path, name: str, flags: tuple[str, ...], compiler: list[str] | None = None
+) -> Path:
+    """Compiles the program with the module's files in `directory`; or with all but main.c, should
+    they not be enough. Raises as build.cached_program does."""
+    module = links(name)
+    missing = [file for file in module if not (directory / file).is_file()]
+    if missing:
+        raise build.BuildFailed(f"there is no {missing[0]}")
+    files = (*(str(PROGRAMS / file) for file in (f"{name}.c", "check.c")), *module)
+    flags = (*flags, *HEADERS)
+    try:
+        return build.cached_program(directory, name, files, flags, compiler)
+    except build.BuildFailed as error:
+        if not _MISSING.search(str(error)):
+            raise
+        others = {path.name for path in directory.glob("*.c")} - {*module, "main.c"}
+        every = (*files, *(f"./{file}" for file in sorted(others)))
+        try:
+            return build.cached_program(directory, name, every, (*flags, *ALL_FILES), compiler)
+        except build.BuildFailed:
+            raise error from None
+
+
+def _complaint(message: str, files: list[str]) -> str:
+    """What the compiler says, as a student can read it."""
+    missing = dict.fromkeys(_MISSING.findall(message))
+    what = " and ".join(files)
+    if missing:
+        names = ", ".join(f"{name}()" for name in missing)
+        return f"{what} cannot be linked with a program of the grader: {names} is nowhere"
+    text = build.shorten(message.replace(f"{PROGRAMS}/", ""), MESSAGE_LINES)
+    return f"{what} cannot be compiled with a program of the grader:\n{text}"

@@ -1,0 +1,155 @@
+"""The grader's own programs in C: linked with modules of a submission, and asked to check them.
+
+A claim about what TCP cannot show is
+
+    @claim("05.5", points=3, module=True)
+    def test_05_integers_of_all_widths(program):
+        '''Integers of 16, 32 and 64 bits are read.'''
+        program("05_reader", "integers")
+
+harness/programs/check.h says what such a program is. It runs like a server: confined, limited, and
+certainly gone in the end. What a check has to say comes through shared memory: so a crash does not
+take it away, and nothing that the module prints is taken for it.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from harness import debugger, memcheck, sanitizers
+from harness.channel import Channel, Ended
+from harness.failure import NotJudged
+from harness.fixtures import DESCRIPTORS, Stage
+from harness.linking import built
+from harness.measure import never_waits
+from harness.patience import Deadline
+from harness.process import ServerProcess
+from harness.spawn import Command
+
+LOOK_SECONDS = 0.02  # between two looks whether a check gets on
+LAST_LINES = 10  # of what it has printed, in a failure
+WHO = "the program"  # makes the steps
+
+
+@dataclass
+class Ran:
+    """A program on a Stage, in the place of a fixtures.Server."""
+
+    process: ServerProcess
+    logs: Path | None
+    clients: list = field(default_factory=list)
+    ended: Ended | None = None
+
+    def describe(self) -> str:
+        if self.ended and self.ended.failed:
+            return "ended by the check, which has failed"
+        if self.ended and self.ended.fault:
+            return "ended by a sanitizer of the compiler"
+        return self.process.describe()
+
+    def last_lines(self) -> str:
+        lines = self.ended.printed.splitlines() if self.ended else []
+        return "\n".join(lines[-LAST_LINES:])
+
+
+class Programs:
+    """Runs programs for one test, one after the other. `seed`: of their chance."""
+
+    def __init__(self, stage: Stage, seed: int) -> None:
+        self._stage = stage
+        self._seed = seed
+        self.input = b""  # of a fuzzer: the last one
+
+    def run(
+        self,
+        name: str,
+        check: str,
+        *,
+        sanitize: str = "",
+        nofile: int = DESCRIPTORS,
+        **options: int | str,
+    ) -> dict[str, float]:
+        """Runs one check of a program. Returns the values that it has told, by name.
+
+        `sanitize`: "address,undefined" or "thread", where this machine has it; not under valgrind.
+        `nofile`: descriptors that it may open. `options`: for the check, see check_option().
+        Raises Failure, when the module does not build or is wrong, and NotJudged.
+        """
+        __tracebackhide__ = True
+        stage = self._stage
+        given = {"seed": self._seed, **options}
+        words = [check, *(f"{option}={value}" for option, value in given.items())]
+        for wanted in (sanitize, "") if sanitize and not stage.valgrind else ("",):
+            binary = built(Path(stage.run.directory), name, wanted)
+            if binary is None:
+                continue
+            stage.conversation.restart()
+            ended = self._once(binary, words, nofile)
+            if ended.begun or not wanted:  # some machines build such a program and cannot start it
+                break
+        if not ended.begun and stage.valgrind and memcheck.unusable(str(binary)):
+            raise NotJudged(memcheck.unusable(str(binary)))
+        self.input = ended.input
+        for step in ended.steps:
+            stage.conversation.note(WHO, step)
+        return ended.values()
+
+    def _once(self, binary: Path, words: list[str], nofile: int) -> Ended:
+        __tracebackhide__ = True
+        stage, process, channel = self._stage, ServerProcess(), Channel()
+        ran = Ran(process, stage.new_logs() if stage.valgrind else None)
+        stage.servers.append(ran)
+        channel.hold(self._debugged())
+        try:
+            process.begin(_command(ran, binary, channel, words, nofile), sanitizers.environment())
+            if self._debugged():
+                debugger.hold(process.pid, Path(stage.run.debugger))
+                channel.hold(False)
+            stuck = self._attend(process, channel)
+            process.settle()
+            process.destroy()
+            ran.ended = Ended.of(process, channel, stuck, stage.run.sources)
+            return ran.ended
+        finally:
+            process.destroy()
+            channel.close()
+
+    def _debugged(self) -> bool:
+        return bool(self._stage.run.debugger) and len(self._stage.servers) == 1
+
+    def _attend(self, process: ServerProcess, channel: Channel) -> str:
+        """Waits for the end of the program. Returns "", or in which way it does not get on."""
+        patience = self._stage.patience
+        deadline, told = Deadline(patience.seconds), channel.progress
+        while process.wait(LOOK_SECONDS) is None:
+            if channel.progress != told:
+                told = channel.progress
+                deadline.restart()
+            elif not deadline.left():
+                patience.expired()
+                state = "is busy" if never_waits(process.pid) else "waits"
+                return f"did not get on for {deadline.seconds:g} s and {state}"
+        return ""
+
+
+def _command(ran: Ran, binary: Path, channel: Channel, words: list[str], nofile: int) -> Command:
+    return Command(
+        [str(binary), str(channel.descriptor), *words],
+        wrapper=tuple(memcheck.wrapper(ran.logs)) if ran.logs else (),
+        nofile=nofile,
+        writable=(ran.logs,) if ran.logs else (),
+        inherited=(channel.descriptor,),
+    )
+
+
+@pytest.fixture
+def program(request, launch):
+    """program(name, check, ...) -> values, see Programs.run. What `launch` does in the end is done
+    for programs, too."""
+    stage = request.node.lab_stage
+    seed = random.Random(f"{stage.run.seed} {request.node.name}").getrandbits(48)
+    return Programs(stage, seed).run

@@ -1,0 +1,211 @@
+/* What a backend reports: errors, hang-ups, and what has come already.
+ * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+
+#include "watching.h"
+
+#define BOTH  "errors-wake-both"
+#define EDGE  "told-once"
+#define ENDED "hangup-untold"
+
+enum { CROWD = 300, RESET_MS = 5000 };
+
+/* Errors */
+
+/* The two ends of a TCP connection. */
+static struct pair new_connection(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), peer = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, (struct sockaddr *)&address, &size) != 0 ||
+        connect(peer, (struct sockaddr *)&address, size) != 0)
+        check_impossible("no TCP connection: %s", strerror(errno));
+    struct pair pair = {.fd = accept(listener, NULL, NULL), .peer = peer};
+    close(listener);
+    set_nonblocking(pair.fd);
+    return pair;
+}
+
+static void reset(struct pair pair)
+{
+    struct linger at_once = {.l_onoff = 1};
+    check_step("resets the connection of descriptor %d", pair.fd);
+    setsockopt(pair.peer, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    close(pair.peer);
+    struct pollfd ready = {.fd = pair.fd};
+    if (poll(&ready, 1, RESET_MS) != 1)
+        check_impossible("a reset does not arrive");
+}
+
+/* A watch that waits for something that will not come, when the connection is reset. */
+static void reset_beside(unsigned interest)
+{
+    struct heard reader = {0}, writer = {0};
+    check_case();
+    struct events *e = new_events();
+    struct pair pair = new_connection();
+    write_all_it_takes(pair.fd);
+    if (interest & EVENT_READ)
+        add(e, pair.fd, EVENT_READ, on_event, &reader);
+    if (interest & EVENT_WRITE)
+        add(e, pair.fd, EVENT_WRITE, on_event, &writer);
+    turns(e);
+    reader = writer = (struct heard){0};
+    reset(pair);
+    turn(e);
+    expect_calls(&reader, (interest & EVENT_READ) != 0, pair.fd, EVENT_READ, BOTH);
+    expect_calls(&writer, (interest & EVENT_WRITE) != 0, pair.fd, EVENT_WRITE, BOTH);
+    events_free(e);
+    close(pair.fd);
+}
+
+static void resets(void)
+{
+    reset_beside(EVENT_READ);
+    reset_beside(EVENT_WRITE);
+    reset_beside(EVENT_READ | EVENT_WRITE);
+}
+
+/* A pipe whose other end is closed: an error for the writer, a hang-up for the reader. */
+static void pipes(void)
+{
+    struct heard reader = {0}, writer = {0};
+    struct events *e = new_events();
+    int in[2], out[2];
+    if (pipe(in) != 0 || pipe(out) != 0)
+        check_impossible("pipe: %s", strerror(errno));
+    set_nonblocking(in[0]);
+    set_nonblocking(out[1]);
+    write_all_it_takes(out[1]);
+    add(e, in[0], EVENT_READ, on_event, &reader);
+    add(e, out[1], EVENT_WRITE, on_event, &writer);
+    turns(e);
+    expect_calls(&writer, 0, out[1], EVENT_WRITE, BOTH);
+    check_step("closes the other end of the pipes, %d and %d", in[0], out[1]);
+    close(in[1]);
+    close(out[0]);
+    turn(e);
+    expect_calls(&reader, 1, in[0], EVENT_READ, BOTH);
+    expect_calls(&writer, 1, out[1], EVENT_WRITE, BOTH);
+    events_free(e);
+}
+
+/* The end of the input */
+
+/* Bytes, and the end right behind them: after this there are no news. `told`: by the backend that
+ * says so. */
+static void half_close(void)
+{
+    bool told = check_number("told");
+    struct heard reader = {0};
+    struct events *e = new_events();
+    for (int bytes = 0; bytes <= 1; bytes++) {
+        struct pair pair = new_pair(3);
+        add(e, pair.fd, EVENT_READ, on_event, &reader);
+        turn(e);
+        expect_calls(&reader, 0, pair.fd, EVENT_READ, ENDED);
+        if (bytes)
+            make_readable(pair);
+        check_step("half-closes the peer of descriptor %d", pair.fd);
+        shutdown(pair.peer, SHUT_WR);
+        turn(e);
+        unsigned what = reader.what;
+        expect_calls(&reader, 1, pair.fd, EVENT_READ, ENDED);
+        CHECK(!told || what & EVENT_HANGUP, ENDED,
+              "the peer will send no more, and the callback was told %s without EVENT_HANGUP",
+              names_of(what));
+        CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback was told %s", names_of(what));
+        del(e, pair.fd, EVENT_READ);
+        close_pair(pair);
+    }
+    events_free(e);
+}
+
+/* A callback that takes nothing. */
+static void on_look(struct events *e, int fd, unsigned what, void *context)
+{
+    (void)e;
+    hear(context, fd, what);
+}
+
+/* What came while nobody was interested, or was not read, is reported to whoever is. */
+static void came_before(void)
+{
+    struct heard reader = {0}, writer = {0};
+    struct events *e = new_events();
+    struct pair pair = new_pair(3);
+    make_readable(pair);
+    add(e, pair.fd, EVENT_READ, on_look, &reader);
+    turn(e);
+    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    del(e, pair.fd, EVENT_READ);
+    turn(e);
+    add(e, pair.fd, EVENT_READ, on_look, &reader);
+    turn(e);
+    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    del(e, pair.fd, EVENT_READ);
+    add(e, pair.fd, EVENT_WRITE, on_look, &writer);
+    turn(e);
+    expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
+    add(e, pair.fd, EVENT_READ, on_event, &reader);
+    turn(e);
+    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    del(e, pair.fd, EVENT_WRITE);
+    make_readable(pair);
+    turn(e);
+    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    events_free(e);
+}
+
+/* Both events of a descriptor, added one after the other, are watched together. */
+static void both_events(void)
+{
+    struct heard reader = {0}, writer = {0};
+    struct events *e = new_events();
+    struct pair pair = new_pair(3);
+    write_all_it_takes(pair.fd);
+    add(e, pair.fd, EVENT_READ, on_event, &reader);
+    add(e, pair.fd, EVENT_WRITE, on_event, &writer);
+    turns(e);
+    expect_calls(&writer, 0, pair.fd, EVENT_WRITE, EDGE);
+    make_readable(pair);
+    turn(e);
+    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    check_step("reads what descriptor %d has written", pair.fd);
+    read_all(pair.peer);
+    turn(e);
+    expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
+    events_free(e);
+}
+
+/* More are ready than a backend may report at once. */
+static void crowd(void)
+{
+    static struct heard heard[CROWD];
+    static struct pair pairs[CROWD];
+    struct events *e = new_events();
+    for (int i = 0; i < CROWD; i++) {
+        pairs[i] = new_pair(3);
+        add(e, pairs[i].fd, EVENT_READ, on_event, &heard[i]);
+    }
+    check_case();
+    check_step("makes %d descriptors readable", CROWD);
+    for (int i = 0; i < CROWD; i++)
+        if (write(pairs[i].peer, "x", 1) != 1)
+            check_impossible("write: %s", strerror(errno));
+    turns(e);
+    for (int i = 0; i < CROWD; i++)
+        expect_calls(&heard[i], 1, pairs[i].fd, EVENT_READ, EDGE);
+    events_free(e);
+}
+
+const struct check checks[] = {
+    {"resets", resets},       {"pipes", pipes},           {"half_close", half_close},
+    {"came_before", came_before}, {"both_events", both_events}, {"crowd", crowd},
+    {0},
+};

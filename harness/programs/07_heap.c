@@ -1,0 +1,98 @@
+/* The heap of timers: whatever is set and cancelled, they are called in their order, at their time.
+ * links: timers.c */
+#include "probes.h"
+
+#define ORDER   "timer-order"
+#define REMOVAL "timer-removal"
+
+enum { SMALL = 10, CASES = 200, SMALL_STEPS = 12, LONGEST_MS = 8, MANY = 1000 };
+
+static struct probe *any(size_t count)
+{
+    return &probes[check_below(count)];
+}
+
+static int32_t any_ms(void)
+{
+    return (int32_t)check_below(LONGEST_MS);
+}
+
+/* Time goes on in small steps, until all timers that were set have been called. */
+static void run_to_the_end(void)
+{
+    int64_t end_us = clock_us + (LONGEST_MS + 1) * MS;
+    while (clock_us < end_us) {
+        clock_goes_on(1 + (int64_t)check_below(MS));
+        run_all();
+    }
+}
+
+static void in_order_of(size_t count)
+{
+    begin_case(ORDER);
+    for (size_t i = 0; i < count; i++) {
+        set(&probes[i], any_ms());
+        if (check_below(3) == 0)
+            clock_us += (int64_t)check_below(MS / count + 2);
+    }
+    run_to_the_end();
+}
+
+/* The smallest case that goes wrong is found first. */
+static void order(void)
+{
+    for (size_t count = 1; count <= SMALL; count++)
+        for (int i = 0; i < CASES / SMALL; i++)
+            in_order_of(count);
+    in_order_of(MANY);
+}
+
+static void equal(void)
+{
+    for (size_t count = 2; count <= MANY; count = 3 * count / 2 + 1) {
+        begin_case(ORDER);
+        for (size_t i = 0; i < count; i++)
+            set(&probes[i], 5);
+        clock_goes_on(5 * MS);
+        run_all();
+    }
+}
+
+/* Timers come and go in any order, as many as `steps`. */
+static void come_and_go(size_t count, size_t steps)
+{
+    begin_case(REMOVAL);
+    for (size_t i = 0; i < count; i++)
+        set(&probes[i], any_ms());
+    for (size_t i = 0; i < steps; i++) {
+        struct probe *probe = any(count);
+        if (check_below(4) == 0)
+            set(probe, any_ms());
+        else
+            cancel(probe);
+        if (check_below(8) == 0) {
+            clock_goes_on((int64_t)check_below(MS));
+            run_all();
+        }
+    }
+    run_to_the_end();
+    for (size_t i = 0; i < count; i++)
+        CHECK(!timer_is_set(&probes[i].timer), REMOVAL, "timer %zu is still set", i);
+}
+
+static void cancelling(void)
+{
+    for (size_t count = 1; count <= SMALL; count++)
+        for (int i = 0; i < CASES / SMALL; i++)
+            come_and_go(count, count / 2 + 1);
+    for (int i = 0; i < CASES; i++)
+        come_and_go(2 * SMALL, SMALL_STEPS);
+    come_and_go(MANY, MANY / 2);
+}
+
+const struct check checks[] = {
+    {"order", order},
+    {"equal", equal},
+    {"cancelling", cancelling},
+    {0},
+};

@@ -1,0 +1,403 @@
+/* Timers, one by one: who is called when all that are due are called, rounds, resets, time-outs.
+ * links: timers.c */
+#include <limits.h>
+
+#include "probes.h"
+
+#define DUE     "timer-due-first"
+#define ROUNDS  "timer-rounds"
+#define START   "timer-start"
+#define TIMEOUT "timer-timeout"
+#define CLOCK   "timer-clock"
+
+#define HOUR_US ((int64_t)3600 * 1000 * MS)
+
+enum { FREED_BYTE = 0xdd, MANY = 200, ROUND_MS = 10, ROUND_COUNT = 20 };
+
+/* Due at the same time */
+
+/* Timers 0 to `count` - 1, all due now. */
+static void begin_due(int count, void (*then)(struct probe *))
+{
+    begin_case(DUE);
+    for (int i = 0; i < count; i++)
+        set(&probes[i], i / 2);
+    probes[0].then = then;
+    clock_goes_on(count * MS);
+}
+
+static void set_itself_again(struct probe *probe)
+{
+    set(probe, 0);
+}
+
+static void sets_itself(void)
+{
+    begin_due(3, set_itself_again);
+    for (int i = 1; i <= 4; i++) {
+        run_all();
+        CHECK(probes[0].calls == i, DUE, "timer 0, set by its own call, was not called");
+    }
+}
+
+static void set_all_others(struct probe *probe)
+{
+    if (probe->calls == 1)
+        for (int i = 3; i < MANY; i++)
+            set(&probes[i], 0);
+}
+
+static void sets_many(void)
+{
+    begin_due(3, set_all_others);
+    run_all();
+    run_all();
+}
+
+static void cancel_others(struct probe *probe)
+{
+    (void)probe;
+    for (int i = 1; i < 7; i += 2)
+        cancel(&probes[i]);
+    for (int i = 1; i < 7; i++)
+        CHECK(timer_is_set(&probes[i].timer) == probes[i].waits, "timer-cancelled",
+              "timer_is_set() of timer %d is %s", i, probes[i].waits ? "false" : "true");
+}
+
+static void cancels_others(void)
+{
+    begin_due(7, cancel_others);
+    run_all();
+}
+
+static void set_others_later(struct probe *probe)
+{
+    (void)probe;
+    set(&probes[2], 5);
+    set(&probes[3], 0);
+    check_step("calls timer_reset() for timer 4, 7 ms from now");
+    CHECK(timer_reset(timers, &probes[4].timer, 7, true), DUE,
+          "timer_reset() returned false, and it was due and not called");
+    expect_due(&probes[4], clock_us + 7 * MS);
+}
+
+static void sets_others_later(void)
+{
+    begin_due(6, set_others_later);
+    run_all();
+    run_all();
+    clock_goes_on(5 * MS);
+    run_all();
+    clock_goes_on(2 * MS);
+    run_all();
+}
+
+/* Memory that was given back: it is filled, and has to stay as it is. */
+
+static void on_freed(struct timer *timer, void *context)
+{
+    (void)timer, (void)context;
+    check_fail(DUE, "a timer was called whose memory was free by then");
+}
+
+static void give_back(struct probe *probe)
+{
+    check_step("frees the memory of timer %d", number_of(probe));
+    memset(&probe->timer, FREED_BYTE, sizeof probe->timer);
+    probe->timer.call = on_freed;
+}
+
+static void expect_untouched(const struct probe *probe)
+{
+    struct timer freed;
+    memset(&freed, FREED_BYTE, sizeof freed);
+    freed.call = on_freed;
+    CHECK(memcmp(&probe->timer, &freed, sizeof freed) == 0, DUE,
+          "the memory of timer %d was written to when it was free", number_of(probe));
+}
+
+static void free_itself_and_others(struct probe *probe)
+{
+    give_back(probe);
+    for (int i = 2; i < 5; i++) {
+        cancel(&probes[i]);
+        give_back(&probes[i]);
+    }
+}
+
+static void frees(void)
+{
+    begin_due(6, free_itself_and_others);
+    run_all();
+    run_all();
+    expect_untouched(&probes[0]);
+    for (int i = 2; i < 5; i++)
+        expect_untouched(&probes[i]);
+}
+
+static void due(void)
+{
+    sets_itself();
+    sets_many();
+    cancels_others();
+    sets_others_later();
+    frees();
+}
+
+/* Rounds */
+
+static void set_recurring(struct probe *probe, int32_t ms)
+{
+    check_step("calls timer_set() for timer %d, every %" PRId32 " ms", number_of(probe), ms);
+    if (!timer_set(timers, &probe->timer, ms, true))
+        check_impossible("no memory for a timer");
+}
+
+/* The only timer that is set is called by this run, or not. */
+static void run_one(bool called)
+{
+    int before = probes[0].calls;
+    probes[0].due_us = clock_us;
+    probes[0].waits = true;
+    run();
+    int calls = probes[0].calls - before;
+    CHECK(!called || calls > 0, ROUNDS, "timer 0 was not called, and its next round is over");
+    CHECK(called || calls == 0, ROUNDS, "timer 0 was called, and its next round is not over");
+}
+
+/* Each run is late, by less than a round; the next round ends when it would have without that. */
+static void late_rounds(void)
+{
+    begin_case(ROUNDS);
+    set_recurring(&probes[0], ROUND_MS);
+    int64_t late_us = 0;
+    for (int i = 0; i < ROUND_COUNT; i++) {
+        clock_goes_on(ROUND_MS * MS - late_us - 1);
+        run_one(false);
+        late_us = i % 3 == 2 ? 0 : (int64_t)check_below(ROUND_MS * MS - 1);
+        clock_goes_on(1 + late_us);
+        run_one(true);
+        run_one(false);
+    }
+    CHECK(timer_is_set(&probes[0].timer), ROUNDS, "timer 0 is not set after its call");
+    cancel(&probes[0]);
+    clock_goes_on(3 * ROUND_MS * MS);
+    run_all();
+}
+
+/* After rounds that were missed there are as many calls as rounds from now on, and no more. */
+static void missed_rounds(void)
+{
+    begin_case(ROUNDS);
+    set_recurring(&probes[0], ROUND_MS);
+    clock_goes_on((5 * ROUND_MS + 2) * MS);
+    run_one(true);
+    int before = probes[0].calls;
+    for (int i = 0; i < 3 * ROUND_MS; i++) {
+        probes[0].waits = true;
+        run();
+        clock_goes_on(MS);
+        probes[0].due_us = clock_us;
+        probes[0].waits = true;
+        run();
+    }
+    int calls = probes[0].calls - before;
+    CHECK(calls == 3, ROUNDS, "in 3 rounds after some that were missed there were %d calls", calls);
+}
+
+static void cancel_itself(struct probe *probe)
+{
+    probe->waits = true; /* it recurs */
+    cancel(probe);
+}
+
+static void cancelled_in_a_round(void)
+{
+    begin_case(ROUNDS);
+    set_recurring(&probes[0], ROUND_MS);
+    probes[0].then = cancel_itself;
+    clock_goes_on(ROUND_MS * MS);
+    run_one(true);
+    probes[0].waits = false;
+    clock_goes_on(5 * ROUND_MS * MS);
+    run_all();
+}
+
+static void rounds(void)
+{
+    late_rounds();
+    missed_rounds();
+    cancelled_in_a_round();
+}
+
+/* Resets */
+
+static void reset(struct probe *probe, int32_t ms, bool from_now, int64_t due_us)
+{
+    check_step("calls timer_reset() for timer %d, %" PRId32 " ms from %s", number_of(probe), ms,
+               from_now ? "now" : "its last start");
+    CHECK(timer_reset(timers, &probe->timer, ms, from_now), START,
+          "timer_reset() returned false, and it is set");
+    expect_due(probe, due_us);
+}
+
+/* It is not called before its time, and then it is. */
+static void expect_call_at(struct probe *probe, int64_t us)
+{
+    if (us > clock_us) {
+        clock_goes_on(us - clock_us - 1);
+        run_all();
+        clock_goes_on(1);
+    }
+    run_all();
+    CHECK(!probe->waits, START, "timer %d was not called", number_of(probe));
+}
+
+static void one_reset(int32_t ms, bool from_now)
+{
+    begin_case(START);
+    set(&probes[1], 90);
+    set(&probes[0], 100);
+    set(&probes[2], 110);
+    clock_goes_on(30 * MS);
+    int64_t due_us = (from_now ? clock_us : begin_us) + ms * MS;
+    reset(&probes[0], ms, from_now, due_us);
+    expect_call_at(&probes[0], due_us);
+    CHECK(!timer_reset(timers, &probes[0].timer, 5, from_now), START,
+          "timer_reset() returned true, and it was not set any more");
+}
+
+/* The second counts from the same start as the first, or from what the first has made the start. */
+static void two_resets(bool from_now)
+{
+    begin_case(START);
+    set(&probes[0], 100);
+    clock_goes_on(30 * MS);
+    int64_t start_us = from_now ? clock_us : begin_us;
+    reset(&probes[0], 200, from_now, start_us + 200 * MS);
+    clock_goes_on(15 * MS);
+    reset(&probes[0], 60, false, start_us + 60 * MS);
+    expect_call_at(&probes[0], start_us + 60 * MS);
+}
+
+/* The start of a round is the end of the one before; and the rounds to come have the new length. */
+static void reset_in_a_round(bool from_now)
+{
+    begin_case(START);
+    set_recurring(&probes[0], 20);
+    expect_due(&probes[0], clock_us + 20 * MS);
+    expect_call_at(&probes[0], clock_us + 20 * MS);
+    expect_due(&probes[0], clock_us + 20 * MS);
+    expect_call_at(&probes[0], clock_us + 20 * MS);
+    int64_t start_us = clock_us;
+    clock_goes_on(5 * MS);
+    start_us = from_now ? clock_us : start_us;
+    reset(&probes[0], 50, from_now, start_us + 50 * MS);
+    for (int i = 1; i <= 3; i++) {
+        expect_call_at(&probes[0], start_us + i * 50 * MS);
+        expect_due(&probes[0], start_us + (i + 1) * 50 * MS);
+    }
+}
+
+static void resets(void)
+{
+    static const int32_t TIMES_MS[] = {50, 150, 95, 10, 30, 0, 100, 115};
+    for (size_t i = 0; i < sizeof TIMES_MS / sizeof *TIMES_MS; i++)
+        for (int from_now = 0; from_now < 2; from_now++)
+            one_reset(TIMES_MS[i], from_now);
+    for (int from_now = 0; from_now < 2; from_now++) {
+        two_resets(from_now);
+        reset_in_a_round(from_now);
+    }
+}
+
+/* How long a wait may be */
+
+static void expect_timeout(int ms)
+{
+    check_step("calls timers_timeout()");
+    int timeout = timers_timeout(timers);
+    CHECK(timeout == ms, TIMEOUT, "timers_timeout() returned %d instead of %d", timeout, ms);
+}
+
+static void timeout_of(int32_t ms, int64_t gone_us, int expected_ms)
+{
+    begin_case(TIMEOUT);
+    expect_timeout(-1);
+    set(&probes[0], ms);
+    clock_goes_on(gone_us);
+    expect_timeout(expected_ms);
+    cancel(&probes[0]);
+    expect_timeout(-1);
+}
+
+static void timeout_of_the_first(void)
+{
+    begin_case(TIMEOUT);
+    set(&probes[0], 30);
+    set(&probes[1], 10);
+    set(&probes[2], 20);
+    expect_timeout(10);
+    cancel(&probes[1]);
+    expect_timeout(20);
+    set(&probes[3], 0);
+    expect_timeout(0);
+}
+
+/* Whoever waits as long as it says finds a timer that is due, each time. */
+static void waits_for_each(void)
+{
+    begin_case(TIMEOUT);
+    for (int i = 0; i < MANY; i++) {
+        set(&probes[i], (int32_t)check_below(50));
+        clock_us += (int64_t)check_below(MS);
+    }
+    for (int ms; (ms = timers_timeout(timers)) >= 0;) {
+        check_step("has %d from timers_timeout()", ms);
+        clock_goes_on(ms * MS);
+        CHECK(first_due() != NULL, TIMEOUT, "a wait as long as that ends before a timer is due");
+        run_all();
+    }
+}
+
+static void timeouts(void)
+{
+    timeout_of(10, 0, 10);
+    timeout_of(10, 1, 10);
+    timeout_of(10, 999, 10);
+    timeout_of(10, 1000, 9);
+    timeout_of(10, 1001, 9);
+    timeout_of(10, 9 * MS + 1, 1);
+    timeout_of(10, 10 * MS - 1, 1);
+    timeout_of(10, 10 * MS, 0);
+    timeout_of(10, 10 * MS + 1, 0);
+    timeout_of(10, HOUR_US, 0);
+    timeout_of(0, 0, 0);
+    timeout_of(TIMER_MAX_MS, 0, INT_MAX);
+    timeout_of(TIMER_MAX_MS, 1, INT_MAX);
+    timeout_of(TIMER_MAX_MS, MS, INT_MAX - 1);
+    timeout_of_the_first();
+    waits_for_each();
+}
+
+/* Somebody sets the clock on the wall, back and forth. */
+static void time_of_day(void)
+{
+    static const int HOURS[] = {-5, 7};
+    for (int i = 0; i < 2; i++) {
+        begin_case(CLOCK);
+        set(&probes[0], 20);
+        clock_goes_on(10 * MS);
+        check_step("sets the time of day %s by some hours", HOURS[i] < 0 ? "back" : "forward");
+        day_us += HOURS[i] * HOUR_US;
+        run();
+        CHECK(probes[0].waits, CLOCK, "timer 0 was called too early");
+        clock_goes_on(10 * MS);
+        run_all();
+    }
+}
+
+const struct check checks[] = {
+    {"due", due},           {"rounds", rounds},           {"resets", resets},
+    {"timeouts", timeouts}, {"time_of_day", time_of_day}, {0},
+};

@@ -1,0 +1,302 @@
+"""The grader's programs that call a module: what they find, whatever the module does to them.
+
+programs/sample.c has a check for every way to end, programs/module.c does what it is told.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import build, confine, course, linking, memcheck, plugin, proc, sanitizers
+from harness.failure import Failure, NotJudged
+from harness.fixtures import Run, Stage
+from harness.linking import PROGRAMS
+from harness.patience import Patience
+from harness.program import Programs
+
+SAMPLE = Path(__file__).parent / "programs"
+MODULE, HEADER = ((SAMPLE / name).read_text() for name in ("module.c", "module.h"))
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """A directory with the sample, in the place of harness/programs."""
+    directory = tmp_path_factory.mktemp("programs")
+    for name in ("check.c", "check.h"):
+        shutil.copy(PROGRAMS / name, directory)
+    shutil.copy(SAMPLE / "sample.c", directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return module(tmp_path_factory.mktemp("module"), MODULE)
+
+
+@pytest.fixture
+def check(programs, directory, monkeypatch):
+    """check(name, ...) -> values: runs a check of the sample with the module above, or another."""
+    monkeypatch.setattr(linking, "PROGRAMS", programs)
+    stages = []
+
+    def run(name, where=directory, valgrind=False, **options):
+        stages.append(stage(where, valgrind))
+        return Programs(stages[-1], 1).run("sample", name, **options)
+
+    run.detail = lambda error: plugin.judge(error, stages[-1], {})[1]
+    run.stage = lambda: stages[-1]
+    yield run
+    for one in stages:
+        one.clear()
+
+
+def module(where: Path, text: str, header: str = HEADER) -> Path:
+    where.mkdir(exist_ok=True)
+    (where / "module.c").write_text(text)
+    (where / "module.h").write_text(header)
+    return where
+
+
+def stage(directory: Path, valgrind: bool = False) -> Stage:
+    made = Stage(Run([], sources=["module.c"], directory=str(directory)), valgrind)
+    if not valgrind:
+        made.patience = Patience(((0, 0.5),))
+    return made
+
+
+def failure(check, name: str, **options) -> tuple[Failure, dict]:
+    with pytest.raises(Failure) as caught:
+        check(name, **options)
+    return caught.value, check.detail(caught.value)
+
+
+# What a check finds
+
+
+def test_a_check_that_passes(check):
+    """Its values come back; it has three descriptors, and chance that can be repeated."""
+    values = check("passes", option=-5)
+    assert values["a third"] == 1 / 3
+    assert values["option"] == -5
+    assert values["first descriptor"] == 3
+    assert check("passes")["chance"] == values["chance"] != check("passes", seed=2)["chance"]
+
+
+def test_a_check_that_fails(check):
+    error, detail = failure(check, "fails")
+    assert (error.message, error.hint) == ("2 is not below 1", "number-bytes")
+    assert detail["steps"].splitlines() == [
+        "   1  the program does this",
+        "-> 2  the program and that, with 2 bytes: 01 ff",
+    ]
+    assert detail["server"] == "ended by the check, which has failed"
+
+
+def test_bytes_that_differ(check):
+    error, detail = failure(check, "differs")
+    assert error.message == "byte 2 of the frame is 58 instead of 63"
+    assert (error.expected, error.received) == (b"abcd", b"abXd")
+    assert "^^ first difference at byte 2" in detail["compare"]
+
+
+def test_the_machine_is_to_blame(check):
+    with pytest.raises(NotJudged, match="no memory for 7 bytes"):
+        check("blames")
+
+
+def test_steps_of_two_threads(check):
+    _, detail = failure(check, "threads")
+    steps = [step.text for step in check.stage().conversation.steps]
+    assert sorted(steps) == sorted(f"{who} {i}" for who in ("main", "other") for i in range(300))
+    assert "left out" in detail["steps"]
+
+
+# What a module does
+
+
+@pytest.mark.parametrize(
+    "what, says",
+    [
+        ("crash", "the program was killed by SIGSEGV in the marked step"),
+        ("exit", "the program exited with status 0 in the marked step"),
+        ("late crash", "the program was killed by SIGSEGV when the check was over"),
+        ("loop", "the program did not get on for 0.5 s and is busy in the marked step"),
+        ("wait", "the program did not get on for 0.5 s and waits in the marked step"),
+    ],
+)
+def test_the_module_ends_it(check, what, says):
+    error, detail = failure(check, "told", what=what)
+    assert (error.message, error.hint) == (says, "in-the-module")
+    assert detail["steps"] == f'-> 1  the program calls module() with "{what}"'
+
+
+def test_the_module_ends_it_before_it_begins(check, tmp_path):
+    text = MODULE + "__attribute__((constructor)) static void first(void) { _exit(0); }\n"
+    error, _ = failure(check, "passes", where=module(tmp_path / "m", text))
+    assert error.message == "the program exited with status 0 before its first step"
+
+
+@pytest.mark.parametrize("what", ["print", "close"])
+def test_whatever_the_module_prints_or_closes(check, what):
+    """What looks like a report is none, and what is one gets through."""
+    assert check("told", what=what) == {"child": 0}
+    assert check.stage().ending()[0] == "exited with status 0"
+
+
+def test_what_the_module_leaves_running_is_ended(check):
+    child = int(check("told", what="child")["child"])
+    assert child > 0 and proc.read_process(child) is None
+
+
+def test_a_byte_behind_the_end(check):
+    assert check("touches", at=0) == check("touches", at=2) == {}
+    error, _ = failure(check, "touches", at=3)
+    assert error.message == "the program was killed by SIGSEGV in the marked step"
+
+
+@pytest.mark.skipif(not confine.works(), reason="this kernel cannot confine")
+def test_the_module_is_confined(check):
+    assert check("told", what="write") == {"child": 0}
+    assert not os.path.exists("/dev/shm/event-loop-lab-test")
+
+
+# Building
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (MODULE.replace("module_touch", "other"), "module_touch() is nowhere"),
+        (MODULE.replace("return 0;\n}", "return 0\n}"), "error: expected ';'"),
+        ("int main(void) { return 0; }\n" + MODULE, "multiple definition of `main'"),
+        (None, "there is no module.c"),
+    ],
+    ids=["lacks a function", "syntax", "has a main", "no file"],
+)
+def test_a_module_that_does_not_build(check, tmp_path, text, says):
+    where = module(tmp_path / "m", text or "")
+    if text is None:
+        (where / "module.c").unlink()
+    error, detail = failure(check, "passes", where=where)
+    assert error.hint == "module-not-built"
+    assert says in error.message and str(PROGRAMS) not in error.message
+    assert detail["steps"] == ""
+
+
+def test_a_module_in_several_files(check, tmp_path):
+    """What it needs beside the files that the program names is found in the others."""
+    where = module(tmp_path / "m", MODULE.replace("return *byte;", "return touch(byte);"),
+                   HEADER + "int touch(const unsigned char *byte);\n")
+    (where / "other.c").write_text("int touch(const unsigned char *b) { return *b; }\n"
+                                   "void missing(void);\nvoid unused(void) { missing(); }\n")
+    (where / "main.c").write_text("int main(void) { return 1; }\n")
+    assert check("touches", where=where, at=0) == {}
+
+
+def test_a_compiler_without_sanitizers(check, tmp_path, monkeypatch):
+    script = tmp_path / "cc"
+    script.write_text('#!/bin/sh\ncase "$*" in *-fsanitize*) exit 1 ;; esac\nexec gcc "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    linking.built.cache_clear()
+    error, _ = failure(check, "touches", at=3, sanitize="address,undefined")
+    assert error.hint == "in-the-module"
+    linking.built.cache_clear()
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_programs_compile_without_a_warning(compiler):
+    """With the first and the last solution that they are for."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    for path in sorted(PROGRAMS.glob("*.c")):
+        first = path.stem[:2] if path.stem[:2].isdigit() else "00"
+        chapters = [chapter for chapter in course.CHAPTERS if chapter.number >= first]
+        for chapter in {chapters[0], chapters[-1]}:
+            words = [*build.FLAGS, "-Werror", *linking.HEADERS, "-c", str(path), "-o", os.devnull]
+            done = subprocess.run(
+                [compiler, *words], cwd=chapter.solution_dir, capture_output=True, text=True
+            )
+            assert (done.returncode, done.stderr) == (0, "")
+
+
+# Sanitizers and valgrind
+
+
+def test_a_sanitizer_names_the_line(check):
+    line = 1 + MODULE.splitlines().index("    return *byte;")
+    error, detail = failure(check, "touches", at=3, sanitize="address,undefined")
+    if error.hint == "in-the-module":
+        pytest.skip("this machine has no sanitizers")
+    assert error.hint == "memory-fault"
+    first, second = error.message.splitlines()
+    assert first == "AddressSanitizer: heap-buffer-overflow, READ of size 1"
+    assert second == f"  in module_touch (module.c:{line})"
+    assert detail["server"] == "ended by a sanitizer of the compiler"
+    assert detail["stderr"] == ""
+
+
+OF_CLANG = """hello
+AddressSanitizer:DEADLYSIGNAL
+=================================================================
+==7==ERROR: AddressSanitizer: SEGV on unknown address 0x7f00 (pc 0x1 bp 0x2 sp 0x3 T0)
+==7==The signal is caused by a READ memory access.
+    #0 0x55a in read_bits /tmp/a b/reader.c:33:20
+    #1 0x55b in reader_i16 /tmp/a b/reader.c:42:10
+    #2 0x55c in integers /lab/harness/programs/05_reader.c:9:1
+
+allocated by thread T0 here:
+    #0 0x55d in reader_string /tmp/a b/reader.c:99:1
+"""
+OF_THREADS = """==================
+WARNING: ThreadSanitizer: data race (pid=12)
+  Write of size 4 at 0x55 by thread T1:
+    #0 events_wake /tmp/x/events.c:70 (prog+0x1)
+"""
+UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
+
+
+@pytest.mark.parametrize(
+    "printed, says, hint, rest",
+    [
+        (
+            OF_CLANG,
+            "AddressSanitizer: SEGV, READ\n"
+            "  in read_bits (reader.c:33)\n  in reader_i16 (reader.c:42)",
+            "memory-fault",
+            "hello\n",
+        ),
+        (
+            OF_THREADS,
+            "ThreadSanitizer: data race\n  in events_wake (events.c:70)",
+            "memory-fault",
+            "",
+        ),
+        (
+            f"hello\n{UNDEFINED}",
+            "undefined behaviour: reader.c:33: left shift of 255 by 24 places",
+            "undefined-behaviour",
+            "hello\n",
+        ),
+    ],
+    ids=["clang", "threads", "undefined"],
+)
+def test_reports_are_cut_down(printed, says, hint, rest):
+    fault = sanitizers.fault(printed, ["reader.c", "events.c"])
+    assert (fault.message, fault.hint) == (says, hint)
+    assert sanitizers.without_reports(printed) == rest
+    assert sanitizers.fault("all is well\n", ["reader.c"]) is None
+
+
+@pytest.mark.skipif(memcheck.missing(), reason="valgrind is not installed")
+def test_valgrind_sees_a_leak(check):
+    check("told", what="leak", valgrind=True)
+    with pytest.raises(Failure, match="100 bytes in 1 blocks") as caught:
+        check.stage().check_servers()
+    assert caught.value.hint == "memory-leak"
+    assert "module (module.c:" in caught.value.message
