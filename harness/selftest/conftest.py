@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 from harness import scoring
 from harness.mutants import matrix
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.judge import PROPERTY, Judgement
+
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start as well.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whole grades, the longest first.
 LONG = ("test_steps.py", "test_unusual.py", "test_verdicts.py", "test_hostile.py")

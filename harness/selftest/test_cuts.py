@@ -7,10 +7,13 @@ import random
 
 import pytest
 
+from harness import wire
 from harness.cuts import Cut, every_cut, of_several, random_plan
+from harness.framing import LINE, Fixed
 from harness.shim import Group, fail, piece
 
 FRAME, FRAMES = (b"ab",), (b"", b"a")
+LINES = (b"a\r\n", b"bc\n")
 
 
 def test_every_way_is_there_once():
@@ -32,6 +35,22 @@ def test_of_several_streams_too():
     cuts = of_several([FRAME, FRAMES])
     assert [len(cut.at) for cut in cuts] == sorted(len(cut.at) for cut in cuts)
     assert [len(cut.at) for cut in cuts].count(1) == 2 * 2 * (5 + 8)
+
+
+def test_of_other_framings():
+    """Two lines, 3 and 3 bytes; two frames of 2 bytes."""
+    for framing, bodies, size in ((LINE, LINES, 6), (Fixed(2), (b"ab", b"cd"), 4)):
+        cuts = of_several([bodies], framing)
+        assert {offset for cut in cuts for offset in cut.at} == set(range(1, size))
+        assert {cut.stream for cut in cuts} == {cut.due for cut in cuts} == {b"".join(bodies)}
+
+
+def test_answers_are_cut_on_their_way_out():
+    """What is cut is the input of 4 bytes, or the output of 6."""
+    for way, size in ((Group.INPUT, 4), (Group.OUTPUT, 6)):
+        cuts = list(every_cut([b""], way, answers=FRAME))
+        assert max(offset for cut in cuts for offset in cut.at) == size - 1
+        assert {(cut.stream, cut.due) for cut in cuts} == {(wire.encode(b""), wire.encode(b"ab"))}
 
 
 def test_a_stream_that_is_too_long_is_refused():
@@ -77,6 +96,23 @@ def test_random_plans_follow_from_the_chance():
         (
             Cut(FRAME, (2, 3), Group.INPUT, disturbed=True),
             "when byte 3 of the length arrives alone, and calls between meet EAGAIN or EINTR",
+        ),
+        (
+            Cut(FRAMES, (8, 9), Group.OUTPUT, answers=(b"a", b"")),
+            "when byte 4 of the length of frame 2 is sent alone",
+        ),
+        (
+            Cut(LINES, (2,), Group.INPUT, framing=LINE),
+            "when the input is cut after the CR of line 1",
+        ),
+        (Cut(LINES, (2, 3), Group.INPUT, framing=LINE), "when the LF of line 1 arrives alone"),
+        (
+            Cut(LINES, (3, 4), Group.INPUT, framing=LINE),
+            "when byte 1 of line 2 arrives alone",
+        ),
+        (
+            Cut((b"abc",), (1, 3), Group.OUTPUT, framing=Fixed(3)),
+            "when the output is cut after byte 1 of frame 1 and frame 1",
         ),
     ],
 )

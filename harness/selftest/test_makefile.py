@@ -77,6 +77,7 @@ def test_variables_of_the_environment_mean_nothing(told):
     [
         ("memcheck", "-m harness.grade --memcheck"),
         ("run", "-m harness.build"),
+        ("fuzz", "-m harness.fuzz"),
         ("demo", "-m harness.demo 02"),
         ("diff", "-m harness.skeleton diff 02"),
         ("lesson", "-m harness.skeleton lesson 02"),

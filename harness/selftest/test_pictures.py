@@ -13,7 +13,7 @@ from harness.pictures import __main__ as pictures
 SVGS = sorted(pictures.DIRECTORY.glob("*.svg"))
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 COLOUR = re.compile(r'(?:fill|stroke)="([^"]*)"( fill-opacity)?')
-NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z]+)+|\b\w+(?=\(\))")  # conn_read, POLL_STOP, poll()
+NAME = re.compile(r"[A-Za-z]\w*_\w+|\b\w+(?=\(\))")  # conn_read, POLL_STOP, reader_i32, poll()
 CLIENTS_OWN = {"recv"}  # what a client calls, and no server
 
 each_picture = pytest.mark.parametrize("svg", SVGS, ids=lambda path: path.name)
