@@ -304,7 +304,7 @@ def nobody_tells_when_nothing_happens() -> None:
         b.expect_nothing(3)
         clock.tell("B has no reply, and the others are still there")
     print("\nAn event is something that happens. Here nothing did, so nobody woke the server.")
-    print(f"A loop that has something to do in {DEADLINE_SECONDS * 1000:.0f} ms, and how it waits:\n")
+    print(f"A loop has something to do in {DEADLINE_SECONDS * 1000:.0f} ms. How it can wait:\n")
     print("    epoll_wait() for            waits   late by")
     for told, step in (("10 ms", 0.01), ("1 ms", 0.001), ("as long as is left", None)):
         waits, late = _until_deadline(step)

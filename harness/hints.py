@@ -29,6 +29,11 @@ _WAITING = "one-client-waits-for-another"
 _CPU = "cpu-with-nothing-to-do"
 _COST = "cost-that-grows-too-fast"
 _FAULTS = "calls-that-fail-or-move-little"
+_FRAMES = "lines-and-frames-of-a-fixed-size"
+_MESSAGES = "typed-messages"
+_EVENTS = "the-event-manager"
+_MODULE = "a-module-by-itself"
+_TIMERS = "timers-and-time-outs"
 
 # The keys of failure.HINT_KEYS, those of the plugin and of memcheck, and those of the claims.
 HINTS = {
@@ -422,5 +427,283 @@ HINTS = {
         "Reading was suspended, and after the replies had gone it never went on. Frames that are "
         "in the buffer already cause no event: parse them when there is room again.",
         _SILENCE,
+    ),
+    # Lines, and frames of a fixed size
+    "fixed-size": Hint(
+        "A frame has N bytes, no more and no less. It is complete as soon as N are there, and what "
+        "is behind them belongs to the next one.",
+        _FRAMES,
+    ),
+    "line-in-pieces": Hint(
+        "A line may come in any pieces, and is complete when its LF is there, not before. *seen "
+        "says how far it was searched, counted from where it begins: all that is there, as long as "
+        "there is no LF; and 0 again when the line is complete.",
+        _FRAMES,
+    ),
+    "line-terminator": Hint(
+        "A line ends at LF, and goes back with the LF, or CR LF, that it came with. Every other "
+        "byte belongs to the body: 0, and a CR that does not stand right before the LF.",
+        _FRAMES,
+    ),
+    "line-limit": Hint(
+        "A body has 65,536 bytes at most, and its terminator does not count. While there is no LF, "
+        "a CR at the end may still become a part of it; but a body that is too long already has to "
+        "end the connection, LF or not.",
+        _FRAMES,
+    ),
+    "line-search": Hint(
+        "The more bytes are in the buffer, the more each line costs. The search for an LF stops at "
+        "the first one, and never looks at what belongs to the lines behind it.",
+        _COST,
+    ),
+    # Typed messages
+    "wrong-seq": Hint(
+        "A reply begins with the cmd and the seq of its request. Of a request that is too short "
+        "for one of them, that one is -1.",
+        _MESSAGES,
+    ),
+    "wrong-status": Hint(
+        "The status says what became of the request. 1: there is no such command, whatever its "
+        "fields; 2: its bytes are not the fields of the command; 3: they are, and make no sense; "
+        "4: the result does not fit. Which question is asked first, and which is not asked?",
+        _MESSAGES,
+    ),
+    "wrong-fields": Hint(
+        "cmd, seq and status are right, and what is behind them is not. Are these the fields of "
+        "the command, in their order? A number has its lowest byte first, a string its length in "
+        "front.",
+        _MESSAGES,
+    ),
+    "reply-head": Hint(
+        "A reply is a frame: its length, the lowest byte first, and behind it the bytes it counts, "
+        "without the length itself: i32 cmd, i32 seq, i32 status, then the fields.",
+        _MESSAGES,
+    ),
+    "malformed-stays": Hint(
+        "A malformed message came in a sound frame, and behind it is the next one: answer with "
+        "status 2 and go on. Only a frame that is too long ends the connection.",
+        _MESSAGES,
+    ),
+    "number-bytes": Hint(
+        "Every byte of a number counts, the lowest first, whatever its highest bit. Widen each to "
+        "64 bits, unsigned, before you shift it: a uint8_t by itself becomes an int of 32 bits.",
+        _MESSAGES,
+    ),
+    "leb128-groups": Hint(
+        "LEB128 has 7 bits of the number in each byte, the lowest first; bit 7 says that one more "
+        "byte follows. There are five at most, and the fifth may hold no more than 0x0f.",
+        _MESSAGES,
+    ),
+    "beyond-the-message": Hint(
+        "What a message says of itself may be a lie. Compare a length with the bytes that are "
+        "left, in a way that cannot wrap: size > left, and not next + size > end, nor count * 8 in "
+        "32 bits. And behind the last field nothing may be left.",
+        _MESSAGES,
+    ),
+    "reply-too-long": Hint(
+        "The reply of an ECHO has more in front of its string than the request, and no frame may "
+        "have more than 32 MiB. Ask before you begin to write it: status 3.",
+        _MESSAGES,
+    ),
+    "wrong-counts": Hint(
+        "STATS has connections that are open now; frames received, this one and malformed ones "
+        "too; replies made, without this one. All connections count together.",
+        _MESSAGES,
+    ),
+    "sum-of-i64": Hint(
+        "Add in 64 bits, and find out before the sum is used whether it fits: it can be too large "
+        "or too small. __builtin_add_overflow() tells both.",
+        _MESSAGES,
+    ),
+    # The event manager
+    "watch-lost": Hint(
+        "A descriptor was ready, and not its callback was called. When the table grows, what is in "
+        "it stays and what is new is all zero; it moves then, so a pointer into it is of no use "
+        "behind a callback.",
+        _EVENTS,
+    ),
+    "added-twice": Hint(
+        "There is one watch for each event of a descriptor. To add a second one fails with EEXIST, "
+        "and when the backend refuses, events_add() fails as it did: ask first, then tell the "
+        "backend, and write the watch down last.",
+        _EVENTS,
+    ),
+    "called-after-del": Hint(
+        "A watch that was taken away has to be gone, from the table and from the backend. What was "
+        "reported for this turn may be older: look into the table right before each call.",
+        _EVENTS,
+    ),
+    "cancelled-once": Hint(
+        "To cancel is to keep a copy of the watch, to take it away, and then to call it, once, with "
+        "its event and EVENT_CANCELLED: the callback may add a new one, or free its context.",
+        _EVENTS,
+    ),
+    "cancelled-both": Hint(
+        "Both events of a descriptor are to be cancelled, each if it is still watched when its turn "
+        "comes: the first callback may have taken the second watch away.",
+        _EVENTS,
+    ),
+    "wake-up": Hint(
+        "A wake-up makes wake_fd readable, whoever calls and whether the loop sleeps already or "
+        "not. It never waits, any number of them are one, and on_wake() makes it unreadable again.",
+        _EVENTS,
+    ),
+    "again-next-turn": Hint(
+        "A watch that is to be called again comes in the next turn: once, without a sleep before "
+        "it, after everybody else had the chance, and only if it is still watched then.",
+        _EVENTS,
+    ),
+    "errors-wake-both": Hint(
+        "EPOLLERR and EPOLLHUP come unasked, and instead of what was asked for. They are readiness "
+        "in both directions: the call that is made then finds out what has happened.",
+        _EVENTS,
+    ),
+    "hangup-untold": Hint(
+        "That the peer sends no more is told once, perhaps together with its last bytes: EPOLLRDHUP, "
+        "if you ask for it. It is EVENT_READ and EVENT_HANGUP, and then the input has to be read to "
+        "its very end.",
+        _EVENTS,
+    ),
+    "told-once": Hint(
+        "Edge-triggered readiness is told once. Go on until EAGAIN or a short read(), or ask for "
+        "another call; and tell the kernel of every change of interest, with all the events that "
+        "are watched: then it looks anew.",
+        _EVENTS,
+    ),
+    "pays-for-the-idle": Hint(
+        "Requests cost more when idle clients are connected. The kernel keeps the list, and "
+        "epoll_wait() returns only who has news: nothing may be done for every connection there is.",
+        _COST,
+    ),
+    "reads-in-vain": Hint(
+        "A read() that returned less than it was asked for has taken all there was. Another one "
+        "only finds EAGAIN, and costs as much as the first.",
+        _COST,
+    ),
+    # Timers, and what is answered later
+    "timer-order": Hint(
+        "First comes the earlier deadline; of two that are equal, the timer that was set first. No "
+        "parent in the heap is later than its children at 2i + 1 and 2i + 2: compare both, and move "
+        "the earlier one up.",
+        _TIMERS,
+    ),
+    "timer-removal": Hint(
+        "The last timer fills the gap, and may be too late there or too early: move it down, or up. "
+        "Whenever a timer is put anywhere, its index says where.",
+        _TIMERS,
+    ),
+    "timer-cancelled": Hint(
+        "A timer that was cancelled is not called, not even when it is due already and the calls of "
+        "this turn have begun; and what has been called, and does not recur, is not set any more.",
+        _TIMERS,
+    ),
+    "timer-early": Hint(
+        "A timer may be late, but it is never called before its deadline. Compare times in one unit; "
+        "a part of a millisecond that is left has to be waited for, too.",
+        _TIMERS,
+    ),
+    "timer-cost": Hint(
+        "To set, cancel or call a timer takes about log2(n) steps. Look for what goes through all of "
+        "them: each knows its index, so nobody has to search, and one path of the heap is enough.",
+        _TIMERS,
+    ),
+    "timer-rounds": Hint(
+        "A round begins where the last one ended, at its deadline: counted from the call, every round "
+        "would be a little late. Only if the next one is over already does it begin now.",
+        _TIMERS,
+    ),
+    "timer-due-first": Hint(
+        "Take all that are due out of the heap, then call them one by one. A call may set, cancel or "
+        "free any timer: so say where a timer is before you call it, do not touch it afterwards, and "
+        "let timer_cancel() take one that is due out of the row.",
+        _TIMERS,
+    ),
+    "timer-start": Hint(
+        "A timer was last started at its deadline less its delay. A reset sets both anew, the delay "
+        "for the rounds to come as well, and the heap has to hear of it.",
+        _TIMERS,
+    ),
+    "timer-timeout": Hint(
+        "A wait ends when something is ready or the first timer is due, and then timers_run() looks. "
+        "Its time limit is in milliseconds, rounded up: -1 is for no timer, and 0 only for one that "
+        "is due.",
+        _TIMERS,
+    ),
+    "timer-clock": Hint(
+        "The time of day can be set, back and forward. CLOCK_MONOTONIC only goes on.",
+        _TIMERS,
+    ),
+    "alarm-lost": Hint(
+        "A reply for later did not come, though its time is over. Are the timers run after every "
+        "wait? And is what a timer has written sent at once, not with the next request?",
+        _TIMERS,
+    ),
+    "alarm-seq": Hint(
+        "A seq names an AFTER or EVERY of its own connection, as long as replies of it are to come: "
+        "so long a second one is a bad argument, then it is free again. CANCEL and RESET of a seq "
+        "that is not in use get status 6.",
+        _TIMERS,
+    ),
+    "alarm-cancel": Hint(
+        "CANCEL has two replies: the last one of what it cancels, with the cmd and seq of that and "
+        "status 5, and its own, with status 0. After them nothing comes of it.",
+        _TIMERS,
+    ),
+    "every-replies": Hint(
+        "EVERY has `count` replies, and in front of the string of each is its index, from 0 on. The "
+        "first one comes after ms, like all the others.",
+        _TIMERS,
+    ),
+    "idle-timeout": Hint(
+        "Every byte that comes or goes gives the peer another idle-timeout, whether a frame is "
+        "complete or not. Who has been silent for so long is closed, unless it only waits for its "
+        "own alarms.",
+        _TIMERS,
+    ),
+    "frame-timeout": Hint(
+        "The time of a frame begins with its first byte, and ends with its last. No byte between "
+        "them starts it anew, every frame has its own, and it stands still while the server itself "
+        "does not read. Replies that are owed are sent before the close.",
+        _TIMERS,
+    ),
+    # A module by itself, in a program of the grader
+    "module-not-built": Hint(
+        "A program of the grader is linked with this module and calls what its header declares. All "
+        "functions of the header have to be there, under these names, also those that your server "
+        "does not call.",
+        _MODULE,
+    ),
+    "in-the-module": Hint(
+        "The module was called in the marked step, and did not come back. The last command below "
+        "stops before it: `continue`, and after a crash, or Ctrl-C where it hangs, `bt` shows the "
+        "line.",
+        _MODULE,
+    ),
+    "undefined-behaviour": Hint(
+        "C says nothing about what this line does, so the compiler may do anything. A byte is an int "
+        "when it is shifted, with a sign and 32 bits: widen it first, to what the result needs, "
+        "unsigned.",
+        _MODULE,
+    ),
+    "length-in-front": Hint(
+        "The length says how many bytes are behind it, and goes where the frame begins. Keep that "
+        "place as a number, counted from the head: the buffer moves when it grows, and a pointer "
+        "into it is of no use then.",
+        _MODULE,
+    ),
+    "no-room": Hint(
+        "There was no memory for a field. The writer remembers that, whatever comes later, and "
+        "writer_end() says so and leaves the buffer as it was before the frame.",
+        _MODULE,
+    ),
+    "there-and-back": Hint(
+        "What the writer has written the reader does not find. Write down the bytes of the field in "
+        "the marked step as the protocol has them, and see which of the two is wrong.",
+        _MODULE,
+    ),
+    "fuzzed-message": Hint(
+        "This message holds something that nobody writes on purpose. Go through its bytes by hand, "
+        "field by field: how many does each need, and how many are left?",
+        _MODULE,
     ),
 }

@@ -6,13 +6,15 @@ from collections.abc import Iterable
 
 from harness import scoring
 from harness.hints import HINTS
-from harness.mutants import ch01, ch02, ch03, ch04, ch05
+from harness.mutants import ch01, ch02, ch03, ch04, ch05, ch06, ch07
 from harness.mutants.mutant import GROUPS, Mutant, Unsound
 from harness.scoring import Claim
 
 CATALOGUE: tuple[Mutant, ...] = (
     *(*ch01.MUTANTS, *ch02.MUTANTS, *ch03.MUTANTS, *ch04.MUTANTS),
     *(*ch05.MUTANTS, *ch05.MODULES),
+    *ch06.MUTANTS,
+    *ch07.MUTANTS,
 )
 
 NAME_WIDTH = 24  # so that a row of the matrix fits

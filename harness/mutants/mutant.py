@@ -17,11 +17,12 @@ RESOURCES = "descriptors and memory"
 LOOP = "event loop"
 PRESSURE = "pipelining and back-pressure"
 GROWTH = "growth"
+TIMERS = "timers"
 START = "start and end"
 
 GROUPS = (
     *(START, FRAMING, NUMBERS, MESSAGES, WRITES, CALLS, STATE),
-    *(RESOURCES, LOOP, PRESSURE, GROWTH),
+    *(RESOURCES, LOOP, PRESSURE, TIMERS, GROWTH),
 )
 
 

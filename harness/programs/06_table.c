@@ -6,7 +6,8 @@
 #define TWICE   "added-twice"
 #define DELETED "called-after-del"
 
-enum { MOST = 16, CROWD = 300 };
+/* LOW: the table has some KiB already. HIGH: and has to move. */
+enum { MOST = 16, CROWD = 300, LOW = 100, HIGH = 250 };
 
 /* Growing */
 
@@ -82,9 +83,9 @@ static void grows_in_a_callback(void)
     struct grower grower = {.pairs = pairs, .others = others, .count = CROWD};
     struct heard writer = {0};
     struct events *e = new_events();
-    struct pair low = new_pair(3);
+    struct pair low = new_pair(LOW);
     for (int i = 0; i < CROWD; i++)
-        pairs[i] = new_pair(20);
+        pairs[i] = new_pair(HIGH);
     add(e, low.fd, EVENT_READ, on_grow, &grower);
     add(e, low.fd, EVENT_WRITE, on_event, &writer);
     make_readable(low);

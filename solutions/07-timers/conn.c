@@ -220,6 +220,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     }
     answer_alarm(c, alarm);
     flush(c);
+    advance(c); /* if the output is full now, the peer is not waited for any more */
     settle(c);
 }
 

@@ -37,12 +37,13 @@ static void accept_clients(struct server *s)
     s->full = fd == NET_FULL;
     struct events *events = s->service->events;
     bool watched = events_interest(events, s->listen_fd) != 0;
-    if (s->full && watched)
+    if (!s->full && (watched || events_add(events, s->listen_fd, EVENT_READ, on_listener, s)))
+        return;
+    bool pause = timer_set(s->service->timers, &s->retry, ACCEPT_PAUSE_MS, false);
+    if (pause && watched)
         events_del(events, s->listen_fd, EVENT_READ);
-    if (!s->full && !watched)
-        s->full = !events_add(events, s->listen_fd, EVENT_READ, on_listener, s);
-    if (s->full)
-        timer_set(s->service->timers, &s->retry, ACCEPT_PAUSE_MS, false);
+    if (!pause && !watched)
+        events_add(events, s->listen_fd, EVENT_READ, on_listener, s);
 }
 
 static void on_listener(struct events *events, int fd, unsigned what, void *context)

@@ -1,0 +1,47 @@
+/* epoll(7), edge-triggered: the kernel keeps the list, and a call returns only who has news. */
+#include "backend.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* At most so many are reported by one call; the others by the next. */
+enum { BATCH = 256 };
+
+struct state {
+    int fd; /* of the kernel's list */
+    struct epoll_event batch[BATCH];
+};
+
+/* TODO 7: Write the backend: the list in the kernel, changes to it, the wait. Graded by
+ * test_06_idle_connections_cost_nothing.
+ * These four functions are those of poll until then: it works, and is as slow. Errors and hang-
+ * ups are readiness in both directions; EPOLLRDHUP is EVENT_HANGUP too. */
+static void *epoll_open(void)
+{
+    return backend_poll.open();
+}
+
+static void epoll_close(void *state)
+{
+    backend_poll.close(state);
+}
+
+static bool epoll_set(void *state, int fd, unsigned before, unsigned after)
+{
+    return backend_poll.set(state, fd, before, after);
+}
+
+static int epoll_wait_ready(void *state, struct ready *ready, int max, int timeout_ms)
+{
+    return backend_poll.wait(state, ready, max, timeout_ms);
+}
+
+const struct backend backend_epoll = {
+    .name = "epoll",
+    .open = epoll_open,
+    .close = epoll_close,
+    .set = epoll_set,
+    .wait = epoll_wait_ready,
+};

@@ -1,0 +1,13 @@
+/* The server: who is served, and in what order. Here: whoever is ready, as the event
+ * manager tells. */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include "service.h"
+
+/* Serves clients until the service's event manager is stopped. The caller still owns the listening
+ * socket. Clients that are still there lose their connection when their watches are cancelled: with
+ * events_free. */
+void server_run(int listen_fd, struct service *service);
+
+#endif

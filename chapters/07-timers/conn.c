@@ -1,0 +1,287 @@
+#include "conn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "answer.h"
+#include "io.h"
+#include "log.h"
+
+/* Of one read(): many small frames, or a good part of a large one. */
+#define READ_BYTES (256u << 10)
+
+/* Of output that waits to be sent: from here on nothing more is read or answered. */
+#define HIGH_WATER_BYTES (1u << 20)
+
+size_t conn_room(const struct conn *c)
+{
+    size_t waiting = buffer_len(&c->out);
+    return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
+}
+
+/* What the connection waits for, as bits; when it is closed, nothing. */
+static unsigned interest_of(const struct conn *c)
+{
+    unsigned interest = 0;
+    if (c->state == CONN_OPEN && conn_room(c) > 0)
+        interest |= EVENT_READ;
+    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
+        interest |= EVENT_WRITE;
+    return interest;
+}
+
+void conn_close(struct conn *c, const char *reason)
+{
+    log_line("fd %d: closed: %s", c->fd, reason);
+    c->state = CONN_CLOSED;
+}
+
+/* Takes no more input; what is owed is still sent. */
+static void drain(struct conn *c, const char *reason)
+{
+    c->state = CONN_DRAINING;
+    c->reason = reason;
+    buffer_free(&c->in);
+}
+
+/* The same where the peer has broken the rules: replies for later are not owed to it. */
+static void give_up(struct conn *c, const char *reason)
+{
+    alarms_free(c->alarms);
+    c->alarms = NULL;
+    drain(c, reason);
+}
+
+/* Sends until everything is sent or the kernel takes no more. */
+static void flush(struct conn *c)
+{
+    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
+        size_t moved;
+        enum io_result result = io_write(c->fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
+        if (result == IO_AGAIN)
+            return;
+        if (result != IO_OK)
+            conn_close(c, strerror(errno));
+        else {
+            buffer_consume(&c->out, moved);
+            limits_traffic(c->limits);
+        }
+    }
+}
+
+/* Answers every complete frame and sends the answers together, without waiting to hear that the
+ * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
+ * again it goes on, since nothing else will tell about frames that are here already. */
+static void advance(struct conn *c)
+{
+    bool passed = false;
+    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
+        bool bad;
+        bool echo = c->service->app == APP_ECHO;
+        size_t size = echo ? answer_run(c, &bad) : answer_messages(c, &bad);
+        if (size == 0 && bad)
+            give_up(c, "frame too long");
+        if (size == 0)
+            break;
+        passed = true;
+        flush(c);
+    }
+    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && conn_room(c) > 0;
+    limits_frame(c->limits, waits, passed);
+}
+
+/* Makes the reply of an alarm that has rung. */
+static void answer_alarm(struct conn *c, struct alarm *alarm)
+{
+    if (rpc_ring(&c->service->stats, alarm, &c->out))
+        alarms_answered(alarm);
+    else
+        conn_close(c, "out of memory");
+}
+
+/* Sends the replies of alarms that have rung while there was no room for them. */
+static void answer_owed(struct conn *c)
+{
+    struct alarm *alarm;
+    while (c->state != CONN_CLOSED && conn_room(c) > 0 &&
+           (alarm = alarms_resume(c->alarms)) != NULL) {
+        answer_alarm(c, alarm);
+        flush(c);
+    }
+}
+
+/* Reads once and answers. True: there may be more to read, and nobody will say so again. */
+static bool read_and_answer(struct conn *c)
+{
+    if (!buffer_reserve(&c->in, READ_BYTES)) {
+        conn_close(c, "out of memory");
+        return false;
+    }
+    size_t moved = 0;
+    switch (io_read(c->fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
+    case IO_OK:
+        buffer_fill(&c->in, moved);
+        limits_traffic(c->limits);
+        break;
+    case IO_AGAIN:
+        break;
+    case IO_EOF:
+        drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
+        break;
+    case IO_ERROR:
+        conn_close(c, strerror(errno));
+        break;
+    }
+    advance(c);
+    /* Fewer than asked for were all there were: when more come, there will be news. But the end of
+     * the input is no news any more where it has been told with the last bytes. */
+    return moved == READ_BYTES || (c->ending && moved > 0);
+}
+
+/* Closes the socket and frees everything. */
+static void free_conn(struct conn *c)
+{
+    if (--c->service->stats.connections == 0)
+        buffer_free_spare();
+    LIST_REMOVE(c, others);
+    alarms_free(c->alarms);
+    limits_free(c->limits);
+    close(c->fd);
+    buffer_free(&c->in);
+    buffer_free(&c->out);
+    free(c);
+}
+
+static events_callback on_ready;
+
+/* Watches for what the connection waits for now, and for nothing else. */
+static void set_interest(struct conn *c)
+{
+    struct events *events = c->service->events;
+    unsigned before = events_interest(events, c->fd);
+    unsigned after = interest_of(c);
+    for (unsigned event = EVENT_READ; event <= EVENT_WRITE; event <<= 1) {
+        if (before & ~after & event)
+            events_del(events, c->fd, event);
+        if (after & ~before & event && !events_add(events, c->fd, event, on_ready, c))
+            conn_close(c, strerror(errno));
+    }
+}
+
+/* The end of every call: closes a connection that owes nothing more, gives back memory that is not
+ * needed, and says what is waited for next. The connection may be gone after it. */
+static void settle(struct conn *c)
+{
+    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0 && !alarms_pending(c->alarms))
+        conn_close(c, c->reason);
+    buffer_trim(&c->in);
+    buffer_trim(&c->out);
+    set_interest(c);
+    if (c->state == CONN_CLOSED) {
+        set_interest(c);
+        free_conn(c);
+    }
+}
+
+/* Works as far as it goes without waiting. An event may be older than the interest, or than the
+ * state: then there is nothing to read or to write, and nothing happens. */
+static void on_ready(struct events *events, int fd, unsigned what, void *context)
+{
+    struct conn *c = context;
+    if (what & EVENT_HANGUP)
+        c->ending = true;
+    if (what & EVENT_CANCELLED) {
+        conn_close(c, "not watched any more");
+    } else if (what & EVENT_WRITE) {
+        flush(c);
+        answer_owed(c);
+        advance(c);
+    } else if (read_and_answer(c)) {
+        events_again(events, fd, EVENT_READ);
+    }
+    settle(c);
+}
+
+/* An alarm has rung: it is called until its last reply is made, or its connection is freed. */
+static void on_alarm(struct alarm *alarm, void *context)
+{
+    struct conn *c = context;
+    if (conn_room(c) == 0) {
+        alarms_suspend(alarm);
+        return;
+    }
+    answer_alarm(c, alarm);
+    flush(c);
+    advance(c); /* if the output is full now, the peer is not waited for any more */
+    settle(c);
+}
+
+/* Nothing has come or gone for long. That is in order where the next to speak is ourselves. */
+static void on_idle(struct timer *timer, void *context)
+{
+    struct conn *c = context;
+    (void)timer;
+    if (alarms_pending(c->alarms) && buffer_len(&c->out) == 0) {
+        limits_traffic(c->limits);
+        return;
+    }
+    conn_close(c, "idle");
+    settle(c);
+}
+
+static void on_frame_timeout(struct timer *timer, void *context)
+{
+    struct conn *c = context;
+    (void)timer;
+    give_up(c, "frame not complete in time");
+    settle(c);
+}
+
+/* Gives the connection what it needs for its service. False: no memory. */
+static bool equip(struct conn *c)
+{
+    struct service *service = c->service;
+    if (service->app == APP_RPC) {
+        c->alarms = alarms_new(service->timers, on_alarm, c);
+        if (c->alarms == NULL)
+            return false;
+    }
+    if (service->idle_timeout_ms > 0 || service->frame_timeout_ms > 0) {
+        c->limits = limits_new(service->timers, service->idle_timeout_ms, service->frame_timeout_ms,
+                               on_idle, on_frame_timeout, c);
+        if (c->limits == NULL)
+            return false;
+    }
+    return true;
+}
+
+bool conn_open(int fd, struct service *service)
+{
+    struct conn *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return false;
+    c->fd = fd;
+    c->state = CONN_OPEN;
+    c->service = service;
+    if (!equip(c)) {
+        alarms_free(c->alarms);
+        free(c);
+        return false;
+    }
+    LIST_INSERT_HEAD(&service->conns, c, others);
+    service->stats.connections++;
+    limits_traffic(c->limits);
+    settle(c);
+    return true;
+}
+
+void conn_close_all(struct service *service)
+{
+    struct conn *c;
+    while ((c = LIST_FIRST(&service->conns)) != NULL) {
+        conn_close(c, "server stops");
+        settle(c);
+    }
+}

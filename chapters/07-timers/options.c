@@ -1,0 +1,135 @@
+#include "options.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "timers.h"
+
+enum { DEFAULT_PORT = 1234, MAX_PORT = 65535 };
+
+/* Options with a long name only. The numbers are beyond those of letters. */
+enum {
+    OPTION_FRAMING = 256,
+    OPTION_APP,
+    OPTION_BACKEND,
+    OPTION_IDLE_TIMEOUT,
+    OPTION_FRAME_TIMEOUT
+};
+
+static const struct option long_options[] = {
+    {"framing", required_argument, NULL, OPTION_FRAMING},
+    {"app", required_argument, NULL, OPTION_APP},
+    {"backend", required_argument, NULL, OPTION_BACKEND},
+    {"idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT},
+    {"frame-timeout", required_argument, NULL, OPTION_FRAME_TIMEOUT},
+    {0},
+};
+
+/* strtol alone would take " 80", "+80" and "80x"; a number is digits and nothing else. */
+static bool parse_number(const char *text, long max, long *number)
+{
+    char *end;
+    *number = strtol(text, &end, 10);
+    return isdigit((unsigned char)text[0]) && *end == '\0' && *number <= max;
+}
+
+static bool parse_port(const char *text, in_port_t *port)
+{
+    long value;
+    if (!parse_number(text, MAX_PORT, &value))
+        return false;
+    *port = htons((uint16_t)value);
+    return true;
+}
+
+static bool parse_ms(const char *text, int32_t *ms)
+{
+    long value;
+    if (!parse_number(text, TIMER_MAX_MS, &value))
+        return false;
+    *ms = (int32_t)value;
+    return true;
+}
+
+static bool parse_framing(const char *text, struct framing *framing)
+{
+    static const char fixed[] = "fixed:";
+    long value = 0;
+    if (strcmp(text, "length") == 0)
+        framing->kind = FRAMING_LENGTH;
+    else if (strcmp(text, "line") == 0)
+        framing->kind = FRAMING_LINE;
+    else if (strncmp(text, fixed, strlen(fixed)) == 0)
+        framing->kind = FRAMING_FIXED;
+    else
+        return false;
+    if (framing->kind == FRAMING_FIXED &&
+        (!parse_number(text + strlen(fixed), FIXED_MAX_BYTES, &value) || value == 0))
+        return false;
+    framing->fixed_bytes = (size_t)value;
+    return true;
+}
+
+static bool parse_app(const char *text, enum app *app)
+{
+    *app = strcmp(text, "rpc") == 0 ? APP_RPC : APP_ECHO;
+    return *app == APP_RPC || strcmp(text, "echo") == 0;
+}
+
+/* Takes one option over. False: it does not exist, or its text means nothing. */
+static bool take_option(struct options *options, int option, const char *text)
+{
+    switch (option) {
+    case 'a':
+        return inet_pton(AF_INET, text, &options->address.sin_addr) == 1;
+    case 'p':
+        return parse_port(text, &options->address.sin_port);
+    case 'v':
+        options->verbose = true;
+        return true;
+    case OPTION_FRAMING:
+        return parse_framing(text, &options->framing);
+    case OPTION_APP:
+        return parse_app(text, &options->app);
+    case OPTION_BACKEND:
+        return (options->backend = backend_find(text)) != NULL;
+    case OPTION_IDLE_TIMEOUT:
+        return parse_ms(text, &options->idle_timeout_ms);
+    case OPTION_FRAME_TIMEOUT:
+        return parse_ms(text, &options->frame_timeout_ms);
+    default:
+        return false;
+    }
+}
+
+bool options_parse(struct options *options, int argc, char **argv)
+{
+    *options = (struct options){
+        .address = {.sin_family = AF_INET,
+                    .sin_port = htons(DEFAULT_PORT),
+                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+        .backend = &backend_epoll,
+    };
+    int option;
+    while ((option = getopt_long(argc, argv, "a:p:v", long_options, NULL)) != -1)
+        if (!take_option(options, option, optarg))
+            return false;
+    /* A message says nothing of its length: only the frame does. */
+    if (options->app == APP_RPC && options->framing.kind != FRAMING_LENGTH)
+        return false;
+    return optind == argc;
+}
+
+void options_usage(const char *program)
+{
+    fprintf(stderr,
+            "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N] [--app echo|rpc]\n"
+            "          [--backend select|poll|epoll] [--idle-timeout MS] [--frame-timeout MS]\n"
+            "--app rpc needs --framing length\n",
+            program);
+}

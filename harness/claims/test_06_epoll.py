@@ -1,0 +1,263 @@
+"""Chapter 06: the kernel keeps the list. Idle connections cost nothing, and nothing is told twice.
+
+What the event manager promises to its callers is in test_06_modules.py.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from harness import wire
+from harness.failure import Failure, NotJudged
+from harness.measure import cpu_of, cpu_share
+from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, burst, expect_failed_start, expect_stop, ping, words
+
+IDLE = 5_000  # clients that are connected and say nothing
+SPARE = 200  # descriptors for everything else, here and in the server
+
+# Of CPU time per request, with the idle clients beside none. Whoever looks at each of them for each
+# request is above 10.
+IDLE_RATIO = 1.3
+REQUESTS = 300
+ROUNDS = 12  # noise makes things dearer, never cheaper: of several measurements the least is true
+CLEAR_ROUNDS = 3  # are enough when the ratio is twice that
+
+# On average, in a conversation of requests and replies. One is needed.
+READS_A_REQUEST = 1.3
+
+CROWD = 100  # clients that connect while the server does not look
+TOO_MANY = 1_100  # for select(), whose descriptors end at 1,023
+IDLE_SHARE = 0.01  # of a processor, as in chapter 03
+
+# Around what a server may ask of one read().
+SIZES = (*(size + more for size in (64 << 10, 256 << 10, MIB) for more in (-5, -4, -3)), 2 * MIB)
+
+# Of a client that has sent some MiB before the server looks: at most so much is read before others
+# have their turn.
+HOSE_FRAMES = 3_000  # of 1,000 bytes
+SHARE_BYTES = MIB
+TURNS = 3
+INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
+
+# What a general hint means in a claim, see plugin.claim.
+LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "connect-stuck")
+EDGE = dict.fromkeys(LOST, "told-once")
+ENDED = {**EDGE, "not-closed": "hangup-untold"}
+REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-small")
+
+
+# 06.7 epoll
+
+
+@claim("06.7", points=8, native=True)
+def test_06_idle_connections_cost_nothing(launch, rng):
+    """A request costs as much CPU beside 5,000 idle connections as beside none."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < IDLE + SPARE:
+        raise NotJudged(f"this machine allows fewer than {IDLE + SPARE} descriptors (ulimit -Hn)")
+    alone, crowded = launch(), launch(nofile=IDLE + SPARE)
+    with _idle(crowded):
+        pairs = [(server, server.connect()) for server in (alone, crowded)]
+        least = {server: float("inf") for server, _ in pairs}
+        for number in range(1, ROUNDS + 1):
+            for server, client in pairs:
+                least[server] = min(least[server], cpu_of(server, lambda: _ask(client, rng)))
+            ratio = least[crowded] / least[alone]
+            if ratio <= IDLE_RATIO:
+                return
+            if ratio > 2 * IDLE_RATIO and number >= CLEAR_ROUNDS:
+                break
+    costs = [f"{1e6 * least[server] / REQUESTS:.0f} µs of CPU" for server in (crowded, alone)]
+    text = f"a request costs {costs[0]} beside {IDLE:,} idle connections, and {costs[1]} alone"
+    raise Failure(text, hint="pays-for-the-idle")
+
+
+def _ask(client, rng) -> None:
+    """Requests, one after the other."""
+    for _ in range(REQUESTS):
+        ping(client, rng)
+
+
+@contextmanager
+def _idle(server) -> Iterator[None]:
+    """Meanwhile so many clients are connected. They leave by a reset, so that no port stays taken."""
+    server.conversation.note("the grader", f"connects {IDLE:,} clients, which say nothing")
+    linger_zero = struct.pack("ii", 1, 0)
+    with ExitStack() as stack:
+        for _ in range(IDLE):
+            try:
+                idle = socket.create_connection(server.address, server.patience.seconds)
+            except OSError as error:
+                text = f"one of {IDLE:,} clients could not connect: {error}"
+                raise Failure(text, hint="table-too-small") from None
+            stack.enter_context(idle)
+            idle.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
+        yield
+
+
+@claim("06.7", points=3, hints=EDGE)
+def test_06_many_connect_at_once(server, rng):
+    """A hundred clients that connect, and send, while the server does not look are all served."""
+    ping(server.connect(), rng)
+    for _ in range(2):
+        server.process.pause()
+        clients = [(server.connect(), words(rng, 8)) for _ in range(CROWD)]
+        for client, body in clients:
+            client.send_frame(body)
+        server.process.resume()
+        for client, body in clients:
+            client.expect_frame(body)
+
+
+@claim("06.7", points=1, cli=True)
+def test_06_refuses_an_unknown_backend(run, launch):
+    """A backend that there is not, or none, is wrong usage: status 2 and a usage line."""
+    patience = launch().patience
+    for name in (["kqueue"], [""], ["e"], ["EPOLL"], ["epoll,poll"], []):
+        expect_failed_start([*run.argv, "--backend", *name], 2, "usage", patience)
+
+
+# 06.8 drained
+
+
+@claim("06.8", points=4, cli=True)
+def test_06_no_read_in_vain(server, rng):
+    """Requests that come one after the other are read with one call each."""
+    client = server.connect()
+    ping(client, rng)
+    before = server.process.calls()
+    if before is None:  # the library that counts is not in this server
+        return
+    for _ in range(REQUESTS):
+        ping(client, rng)
+    reads = server.process.calls().inputs - before.inputs
+    if reads > READS_A_REQUEST * REQUESTS:
+        text = f"{REQUESTS} requests, one after the other, were read with {reads:,} calls"
+        raise Failure(text, hint="reads-in-vain")
+
+
+@claim("06.8", points=4, hints=EDGE)
+def test_06_silence_after_a_burst(server, rng):
+    """Frames longer than one read are answered, though nothing comes behind them."""
+    for size in SIZES:
+        body = rng.randbytes(size)
+        clients = [server.connect() for _ in range(2)]
+        server.process.pause()
+        data = wire.encode(body)
+        sent = [client.send_some(data) for client in clients]
+        server.process.resume()
+        for client, taken in zip(clients, sent):
+            client.echo_all(data, taken)
+        for client in clients:
+            ping(client, rng)
+            client.close()
+
+
+@claim("06.8", points=4, hints=ENDED)
+def test_06_end_right_behind_the_last_bytes(server, rng):
+    """A client whose last bytes and whose end come together gets all replies and is let go."""
+    for number, size in enumerate((0, 8, 1000, *SIZES)):
+        bodies = [rng.randbytes(size)] * (3 if size <= 1000 else 1)
+        client = server.connect()
+        if number % 2:
+            ping(client, rng)
+        data = b"".join(map(wire.encode, bodies))
+        server.process.pause()
+        sent = client.send_some(data)
+        if sent == len(data):  # else the kernel has no room for it
+            client.half_close()
+        server.process.resume()
+        if sent == len(data):
+            client.expect_closed_after(bodies)
+        else:
+            client.echo_all(data, sent)
+
+
+@claim("06.8", points=3, hints=EDGE)
+def test_06_share_of_a_turn(server, rng):
+    """However much of one client waits to be read, others have their turn before it is over."""
+    if server.shim is None:  # then nobody sees what is read first
+        return
+    for _ in range(TURNS):
+        hose, polite = server.connect("hose"), server.connect("polite")
+        ping(hose, rng)
+        ping(polite, rng)
+        recorded = server.shim.recorded()
+        body = words(rng, 8)
+        server.process.pause()
+        hose.send_some(wire.encode(rng.randbytes(1000)) * HOSE_FRAMES)
+        polite.send_frame(body)
+        server.process.resume()
+        polite.expect_frame(body)
+        size = _read_first(server, recorded)
+        if size > SHARE_BYTES:
+            text = f"{size / MIB:.1f} MiB of one client were read before a frame of another"
+            raise Failure(text, hint="starved")
+        hose.reset()
+
+
+def _read_first(server, recorded: int) -> int:
+    """Bytes of the last client but one that were read, since then, before the last one's turn."""
+    last = server.shim.connections() - 1
+    size = 0
+    for call in server.shim.record_after(recorded)[0]:
+        if call.function in INPUTS and call.connection == last:
+            break
+        if call.function in INPUTS and call.connection == last - 1:
+            size += max(0, call.result)
+    return size
+
+
+# The other backends
+
+
+@claim("06.6", points=3, cli=True)
+def test_06_select_and_poll(launch, rng):
+    """With select and with poll, too, clients are served, bursts answered, and replies not lost."""
+    for backend in ("select", "poll"):
+        server = launch(("--backend", backend))
+        clients = [(server.connect(), words(rng, 8)) for _ in range(50)]
+        for client, body in clients:
+            client.send_frame(body)
+        for client, body in clients:
+            client.expect_frame(body)
+        burst(clients[0][0], [rng.randbytes(number % 50) for number in range(5_000)])
+        late = server.connect("late", rcvbuf=SMALL_WINDOW)
+        body = rng.randbytes(3 * MIB)
+        late.send_frames([body, b"behind it"])
+        late.half_close()
+        ping(clients[1][0], rng)
+        late.expect_closed_after([body, b"behind it"])
+        expect_stop(server, signal.SIGTERM)
+
+
+@claim("06.6", points=2, cli=True, native=True)
+def test_06_select_and_poll_use_no_cpu(launch, rng):
+    """With select and with poll, too, idle clients cost no CPU time."""
+    for backend in ("select", "poll"):
+        server = launch(("--backend", backend))
+        for _ in range(20):
+            ping(server.connect(), rng)
+        share = cpu_share(server, IDLE_SHARE)
+        if share > IDLE_SHARE:
+            text = f"with {backend} and 20 idle clients the server uses {share:.1%} of a processor"
+            raise Failure(text, hint="spins-idle")
+
+
+@claim("06.2", points=2, cli=True, native=True, hints=REFUSED)
+def test_06_select_has_its_limit(launch, rng):
+    """With select, descriptors over 1,023 are refused; those below it are served as before."""
+    server = launch(("--backend", "select"))
+    clients = [server.connect() for _ in range(TOO_MANY)]
+    for client in clients[:1_000:100]:
+        ping(client, rng)
+    for client in clients[500:]:
+        client.close()
+    for _ in range(3):
+        ping(server.connect("late"), rng)
+    ping(clients[0], rng)

@@ -1,0 +1,289 @@
+"""Chapter 07, clients that take too long: --idle-timeout and --frame-timeout.
+
+What is closed too early is found, and what is not closed at all. Where we may ourselves have been
+too slow, so that the server was right to close, it is tried again.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness import wire
+from harness.client import Client
+from harness.failure import Failure, NotJudged
+from harness.measure import bytes_within, eventually, until_read
+from harness.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
+from harness.patience import Deadline
+from harness.plugin import claim
+from harness.replies import Replies
+from harness.talk import MIB, SMALL_WINDOW, echo, ping, words
+
+TRIES = 5  # with a machine that is too slow for one of them
+STEP = 0.05  # seconds between two bytes, or frames, of a client that takes its time
+
+# What a client reads before its next pause: more than the kernel holds, so that the server has to
+# send meanwhile. Most machines have at most 4 MiB of it.
+CHUNK_BYTES = 5 * MIB
+KERNEL_BYTES = 4 * MIB
+OWED_BYTES = 256 << 10  # in the server, with the kernel full
+
+# What a general hint means in a claim, see plugin.claim.
+ENDS = (
+    *("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken"),
+    *("closed-early", "closed-in-reply", "reset-early", "extra-bytes"),
+)
+IDLE = dict.fromkeys(ENDS, "idle-timeout")
+FRAME = dict.fromkeys(ENDS, "frame-timeout")
+
+
+class Keeper:
+    """Knows whether a connection had to stay open: when bytes of it moved less than `ms`
+    milliseconds ago. The server has moved some at the time moved() is told, or later."""
+
+    def __init__(self, ms: int) -> None:
+        self._ms = ms
+        self._last = time.monotonic()
+
+    def moved(self, since: float) -> None:
+        self._last = since
+
+    def blames(self) -> bool:
+        """The server, for a connection that is closed now."""
+        return 1000 * (time.monotonic() - self._last) < self._ms
+
+
+def until_quick(attempt: Callable, ms: int):
+    """The result of attempt(keeper); it is made again if it has failed, and we were too slow."""
+    __tracebackhide__ = True
+    for _ in range(TRIES):
+        keeper = Keeper(ms)
+        try:
+            return attempt(keeper)
+        except Failure:
+            if keeper.blames():
+                raise
+    raise NotJudged(f"this machine is too busy: {ms} ms go by between two bytes")
+
+
+def not_before(began: float, ms: int, hint: str) -> None:
+    """What has closed the connection just now had to wait for so long."""
+    __tracebackhide__ = True
+    passed = 1000 * (time.monotonic() - began)
+    if passed < ms:
+        text = f"the connection was closed after {passed:.0f} ms, and {ms} ms are allowed"
+        raise Failure(text, hint=hint)
+
+
+# 07.9 idle
+
+
+@claim("07.9", points=5, cli=True, hints=IDLE)
+def test_07_idle_clients_are_closed(launch, rng):
+    """A client that is idle for --idle-timeout is closed, not before; one that talks is not."""
+    server = launch(("--idle-timeout", "400"))
+    idle, began = until_quick(lambda keeper: _greeted(server, rng), 400)
+    until_quick(lambda keeper: _talk(server.connect("talks"), rng, keeper), 400)
+    idle.expect_eof()
+    not_before(began, 400, "idle-timeout")
+    _idle_from_the_start(server)
+
+
+def _greeted(server, rng):
+    client, began = server.connect("idle"), time.monotonic()
+    ping(client, rng)
+    return client, began
+
+
+def _idle_from_the_start(server) -> None:
+    began = time.monotonic()
+    server.connect("silent").expect_eof()
+    not_before(began, 400, "idle-timeout")
+
+
+def _talk(client: Client, rng, keeper: Keeper) -> None:
+    for _ in range(14):
+        since = time.monotonic()
+        ping(client, rng)
+        keeper.moved(since)
+        time.sleep(STEP)
+
+
+@claim("07.9", points=2, cli=True, hints=IDLE)
+def test_07_every_byte_counts(launch, rng):
+    """Every byte of a frame that comes, or of a reply that goes, keeps a client from being idle."""
+    server = launch(("--idle-timeout", "600"))
+    until_quick(lambda keeper: _trickle(server.connect(), rng, keeper), 600)
+    if _kernel_bytes() <= KERNEL_BYTES:
+        until_quick(lambda keeper: _read_slowly(server, rng, keeper), 600)
+
+
+def _trickle(client: Client, rng, keeper: Keeper) -> None:
+    body = words(rng, 11)
+    *firsts, last = wire.encode(body)
+    for byte in firsts:
+        since = time.monotonic()
+        client.send(bytes([byte]))
+        until_read(client)
+        client.expect_nothing_yet()
+        keeper.moved(since)
+        time.sleep(STEP)
+    client.send(bytes([last]))
+    client.expect_frame(body)
+
+
+def _read_slowly(server, rng, keeper: Keeper) -> None:
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    body = rng.randbytes(MIB) * (4 * CHUNK_BYTES // MIB)
+    since = time.monotonic()
+    client.send_frame(body)
+    replies = Replies([body])
+    for left in range(3, -1, -1):
+        keeper.moved(since)
+        time.sleep(0.2)
+        since = time.monotonic()
+        while replies.missing > left * CHUNK_BYTES:
+            client.expect_part(replies, replies.missing - left * CHUNK_BYTES)
+
+
+def _kernel_bytes() -> int:
+    """At most, of what one socket sends; see tcp_wmem in tcp(7)."""
+    return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
+
+
+@claim("07.9", points=2, cli=True, hints=IDLE)
+def test_07_idle_waits_for_alarms(launch):
+    """Who only waits for its own alarms is not idle; when they are over, it is."""
+    client = launch(("--idle-timeout", "100"), framing=MESSAGES).connect()
+    client.send_frame(after(1, 350, b"late"))
+    client.expect_closed_after([rung(1, b"late")])
+
+
+@claim("07.9", points=2, cli=True, hints=IDLE)
+def test_07_replies_not_taken(launch, rng):
+    """A client that takes nothing of its reply for --idle-timeout is closed."""
+    server = launch(("--idle-timeout", "300"))
+    base = server.process.descriptors().total
+    server.connect(rcvbuf=SMALL_WINDOW).send_frame(rng.randbytes(12 * MIB))
+    if not eventually(server, lambda: server.process.descriptors().total <= base):
+        text = "a client that takes nothing of its reply is still connected"
+        raise Failure(text, hint="idle-timeout")
+
+
+# 07.10 frame
+
+
+@claim("07.10", points=5, cli=True, hints=FRAME)
+def test_07_slow_senders_are_closed(launch, rng):
+    """Who sends a frame byte by byte is closed after --frame-timeout, and nobody who sends none."""
+    server = launch(("--frame-timeout", "250"))
+    idle = server.connect("idle")
+    echo(idle, words(rng, 5))
+    slow, began = server.connect("slow"), time.monotonic()
+    _send_until_closed(server, slow)
+    not_before(began, 250, "frame-timeout")
+    echo(idle, words(rng, 5))
+
+
+def _send_until_closed(server, client: Client) -> None:
+    """A frame without an end, byte by byte. That the next byte is refused is an end, too."""
+    __tracebackhide__ = True
+    deadline = Deadline(server.patience.seconds)
+    client.send(wire.header(1000))
+    while _is_open(client):
+        if not deadline.left():
+            server.patience.expired()
+            text = f"the client still sends a frame byte by byte after {deadline.seconds:g} s"
+            raise Failure(text, hint="frame-timeout")
+        time.sleep(STEP)
+        client.send_some(b"x")
+
+
+def _is_open(client: Client) -> bool:
+    with socket.socket(fileno=client.fileno()) as ours:
+        try:
+            return ours.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            return False
+        finally:
+            ours.detach()
+
+
+@claim("07.10", points=2, cli=True, hints=FRAME)
+def test_07_honest_senders_are_not(launch, rng):
+    """Every frame has a time of its own: who completes each in time may always have one begun."""
+    server = launch(("--frame-timeout", "300"))
+    until_quick(lambda keeper: _overlap(server.connect(), rng, keeper), 300)
+
+
+def _overlap(client: Client, rng, keeper: Keeper) -> None:
+    """Each send completes a frame and begins the next."""
+    bodies = [words(rng, 8) for _ in range(12)]
+    stream = b"".join(map(wire.encode, bodies))
+    client.send(stream[:6])
+    for body, start in zip(bodies, range(6, len(stream), 12)):
+        time.sleep(STEP)
+        since = time.monotonic()
+        client.send(stream[start : start + 12])
+        client.expect_frame(body)
+        keeper.moved(since)
+
+
+@claim("07.10", points=2, cli=True, native=True, hints=FRAME)
+def test_07_replies_before_a_frame_timeout(launch, rng):
+    """Replies that are owed when the time of a frame is over are sent, then it is closed."""
+    client = launch(("--frame-timeout", "150")).connect(rcvbuf=SMALL_WINDOW)
+    owed = _owe(client, rng)
+    client.send(wire.header(100))
+    time.sleep(0.3)
+    client.expect_closed_after(owed)
+
+
+def _owe(client: Client, rng) -> list[bytes]:
+    """Bodies whose replies wait in the server, which goes on reading: the kernel takes no more."""
+    lot = [rng.randbytes(1000) for _ in range(64)]
+    size = sum(len(wire.encode(body)) for body in lot)
+    owed: list[bytes] = []
+    while len(owed) < 20_000:
+        client.send_frames(lot)
+        owed += lot
+        within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
+        if within is None or within >= OWED_BYTES:
+            break
+    return owed
+
+
+@claim("07.10", points=1, cli=True, native=True, hints=FRAME)
+def test_07_own_pauses_do_not_count(launch, rng):
+    """While the server itself does not read, for want of a reader, the time of a frame stands."""
+    server = launch(("--frame-timeout", "400"), framing=MESSAGES)
+    until_quick(lambda keeper: _pause_in_a_frame(server.connect(), rng, keeper), 400)
+    until_quick(lambda keeper: _pause_by_an_alarm(server, rng, keeper), 400)
+
+
+def _pause_in_a_frame(client: Client, rng, keeper: Keeper) -> None:
+    """It stops reading where the output is full, with a part of the next frame read."""
+    text = string(rng.randbytes(4000))
+    data = b"".join(wire.encode(request(ECHO, seq, text)) for seq in range(5000))
+    sent = client.send_some(data)
+    time.sleep(0.3)
+    keeper.moved(time.monotonic())
+    client.exchange(data[sent:], [reply(ECHO, seq, OK, text) for seq in range(5000)])
+
+
+def _pause_by_an_alarm(server, rng, keeper: Keeper) -> None:
+    """The output is filled by a reply for later, when a frame has begun."""
+    client, text = server.connect(rcvbuf=SMALL_WINDOW), rng.randbytes(MIB) * 10
+    client.send_frame(after(1, 50, text))
+    keeper.moved(time.monotonic())
+    frame = wire.encode(request(ECHO, 2, string(b"rest")))
+    client.send(frame[:7])
+    time.sleep(0.6)
+    keeper.moved(time.monotonic())
+    client.expect_frame(rung(1, text))
+    client.send(frame[7:])
+    client.expect_frame(reply(ECHO, 2, OK, string(b"rest")))

@@ -1,0 +1,400 @@
+"""Chapter 07, replies for later: AFTER, EVERY, CANCEL and RESET.
+
+A busy machine may be late, and so may a right server: nobody is blamed for that. What rings too
+early, in the wrong order, too often or not at all is found.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+
+from harness import wire
+from harness.client import PATIENCE, Client
+from harness.failure import Failure, first_difference
+from harness.growth import HELD_BYTES, bounded
+from harness.measure import cpu_share, until_asleep, until_read
+from harness.messages import (
+    AFTER,
+    BAD_ARGUMENT,
+    CANCEL,
+    CANCELLED,
+    ECHO,
+    EVERY,
+    MALFORMED,
+    MESSAGES,
+    NO_TIMER,
+    NONE,
+    OK,
+    RESET,
+    after,
+    cancel,
+    every,
+    reply,
+    request,
+    reset,
+    rung,
+    rung_again,
+    string,
+)
+from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, ask, expect_failed_start, expect_stop, words
+
+FAR = 60_000  # ms: nobody waits for it
+LONG_AGO = 0.15  # seconds, between the start of a timer and a reset
+MANY = 10_000
+
+IDLE_WAITS = 5  # in WATCHED seconds with nothing to do; one or two may be made by chance
+WATCHED = 0.25
+IDLE_SHARE = 0.01  # of a processor, as in chapter 03
+WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
+
+# What a general hint means in a claim, see plugin.claim.
+LOST = ("silence", "stalled-reply", "replies-missing")
+WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
+GONE = ("closed-early", "closed-in-reply", "reset-early")
+RINGS = {**dict.fromkeys(LOST, "alarm-lost"), "wrong-seq": "timer-order"}
+EVERY_HINTS = {**dict.fromkeys(LOST, "alarm-lost"), **dict.fromkeys(WRONG, "every-replies")}
+CANCELS = dict.fromkeys((*WRONG, *LOST), "alarm-cancel")
+SEQS = dict.fromkeys((*WRONG, *LOST), "alarm-seq")
+RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early"), "timer-start")
+FIELDS = dict.fromkeys((*WRONG, *LOST), "beyond-the-message")
+HALF_CLOSE = dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof")
+RESUME = dict.fromkeys(LOST, "stuck-after-pause")
+
+
+def ask_later(client: Client, *bodies: bytes) -> float:
+    """Sends requests in one go. Returns when: no timer of theirs was set before."""
+    __tracebackhide__ = True
+    began = time.monotonic()
+    client.send_frames(bodies)
+    return began
+
+
+def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> None:
+    """This reply, at least `ms` milliseconds after `began`."""
+    __tracebackhide__ = True
+    client.expect_frame(body)
+    passed = 1000 * (time.monotonic() - began)
+    if passed < ms:
+        text = f"a reply that was due after {ms} ms came after {passed:.0f} ms"
+        raise Failure(text, hint="timer-early")
+
+
+def expect_in_any_order(client: Client, bodies: Sequence[bytes]) -> None:
+    __tracebackhide__ = True
+    left = list(bodies)
+    while left:
+        came = client.read_frame()
+        if came not in left:
+            raise _other_than(left[0], came)
+        left.remove(came)
+
+
+def _other_than(body: bytes, came: bytes) -> Failure:
+    due, came = wire.encode(body), wire.encode(came)
+    found = MESSAGES.difference(due, came, first_difference(due, came) or 0, "the reply")
+    return Failure(found.text, hint=found.hint, expected=due, received=found.came)
+
+
+def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
+    """Cancels what has this cmd and seq, and gets the last reply of it."""
+    __tracebackhide__ = True
+    client.send_frame(cancel(7, seq))
+    expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(cmd, seq, CANCELLED)])
+
+
+def check(client: Client) -> None:
+    """An ECHO there and back: and nothing else comes before it."""
+    __tracebackhide__ = True
+    ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
+
+
+# 07.1 is_before
+
+
+@claim("07.1", points=4, cli=True, hints=RINGS)
+def test_07_earlier_timer_rings_first(launch, rng):
+    """Of two AFTERs the one with the earlier deadline is answered first, and neither too early."""
+    client = launch(framing=MESSAGES).connect()
+    for late, soon in ((150, 30), (100, 0)):
+        text = words(rng, 5)
+        began = ask_later(client, after(1, late, text), after(2, soon, b""))
+        expect_not_before(client, rung(2, b""), began, soon)
+        expect_not_before(client, rung(1, text), began, late)
+    check(client)
+
+
+@claim("07.1", points=2, cli=True, hints=FIELDS)
+def test_07_messages_cut_short(launch):
+    """AFTER, EVERY, CANCEL and RESET that are cut short anywhere, or too long, are malformed."""
+    client = launch(framing=MESSAGES).connect()
+    for body in (after(7, FAR, b"abc"), every(7, FAR, 3, b"abc"), cancel(7, 1), reset(7, 1, 5, 1)):
+        cmd = body[0]
+        for size in range(8, len(body)):
+            ask(client, body[:size], reply(cmd, 7, MALFORMED))
+        ask(client, body + b"\0", reply(cmd, 7, MALFORMED))
+        ask(client, body[:7], reply(cmd, NONE, MALFORMED))
+    check(client)
+
+
+@claim("07.1", points=2, cli=True)
+def test_07_arguments_that_make_no_sense(launch):
+    """A time below 0 ms, of EVERY below 1 ms, and a count below 1 are bad arguments."""
+    client = launch(framing=MESSAGES).connect()
+    for ms in (-1, -0x80000000):
+        ask(client, after(1, ms, b"x"), reply(AFTER, 1, BAD_ARGUMENT))
+        ask(client, every(1, ms, 1, b"x"), reply(EVERY, 1, BAD_ARGUMENT))
+    ask(client, every(1, 0, 1, b"x"), reply(EVERY, 1, BAD_ARGUMENT))
+    for count in (0, -1, -0x80000000):
+        ask(client, every(1, FAR, count, b"x"), reply(EVERY, 1, BAD_ARGUMENT))
+    ask(client, after(1, 0, b"x"), rung(1, b"x"))
+    check(client)
+
+
+@claim("07.1", points=2, cli=True, hints=SEQS)
+def test_07_a_seq_is_of_its_connection(launch):
+    """A seq in use is refused on its own connection only, and unknown to CANCEL on all others."""
+    server = launch(framing=MESSAGES)
+    one, other = server.connect(), server.connect()
+    for seq in (5, 0, -1):
+        one.send_frame(after(seq, FAR, b"far"))
+        ask(one, after(seq, 0, b"again"), reply(AFTER, seq, BAD_ARGUMENT))
+        ask(one, every(seq, 1, 2, b"again"), reply(EVERY, seq, BAD_ARGUMENT))
+        ask(other, cancel(9, seq), reply(CANCEL, 9, NO_TIMER))
+        ask(other, reset(9, seq, 1, 1), reply(RESET, 9, NO_TIMER))
+        ask(other, after(seq, 10, b"mine"), rung(seq, b"mine"))
+    for cmd in (CANCEL, RESET):
+        body = cancel(9, 6) if cmd == CANCEL else reset(9, 6, 1, 1)
+        ask(one, body, reply(cmd, 9, NO_TIMER))
+    check(one)
+
+
+@claim("07.1", points=1, cli=True)
+def test_07_refuses_wrong_options(run):
+    """Times that are no numbers, negative or over 2,147,483,647 are refused with status 2."""
+    for option in ("--idle-timeout", "--frame-timeout"):
+        for given in ("=-1", "=x", "=", "=5s", "=2147483648", "=99999999999", ""):
+            expect_failed_start([*run.argv, option + given], 2, "usage", PATIENCE)
+
+
+# 07.3 take_out
+
+
+@claim("07.3", points=4, cli=True, hints=CANCELS)
+def test_07_cancel(launch):
+    """CANCEL is answered, with a last reply of what it cancels, and nothing more comes of that."""
+    client = launch(framing=MESSAGES).connect()
+    client.send_frames([after(1, FAR, b"far"), every(2, FAR, 9, b"far")])
+    client.send_frames([after(3, 150, b"never"), cancel(7, 3)])
+    expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(AFTER, 3, CANCELLED)])
+    for cmd, seq in ((EVERY, 2), (AFTER, 1)):
+        expect_cancelled(client, cmd, seq)
+        ask(client, cancel(8, seq), reply(CANCEL, 8, NO_TIMER))
+    ask(client, after(1, 200, b"next"), rung(1, b"next"))
+    ask(client, cancel(8, 1), reply(CANCEL, 8, NO_TIMER))
+    check(client)
+
+
+# 07.4 start_again
+
+
+@claim("07.4", points=4, cli=True, hints=EVERY_HINTS)
+def test_07_every_rings_count_times(launch, rng):
+    """EVERY is answered `count` times, with an index from 0 on, in its time; then its seq is free."""
+    client = launch(framing=MESSAGES).connect()
+    for ms, count in ((30, 4), (1, 20), (20, 1)):
+        text = words(rng, 5)
+        began = ask_later(client, every(1, ms, count, text))
+        for index in range(count):
+            expect_not_before(client, rung_again(1, index, text), began, ms * (index + 1))
+    check(client)
+
+
+@claim("07.4", points=2, cli=True, hints=HALF_CLOSE)
+def test_07_half_close_with_alarms_owed(launch):
+    """A client that half-closes gets all replies for later, then it is closed."""
+    client = launch(framing=MESSAGES).connect()
+    client.send_frames([after(1, 100, b"ring"), every(2, 20, 3, b"tick"), after(3, 10, b"ring")])
+    client.half_close()
+    ticks = [rung_again(2, index, b"tick") for index in range(3)]
+    expect_in_any_order(client, [rung(3, b"ring"), *ticks, rung(1, b"ring")])
+    client.expect_eof()
+
+
+@claim("07.4", points=1, cli=True)
+def test_07_frame_too_long_ends_alarms(launch):
+    """A frame that is too long ends the connection, whatever is to come later."""
+    client = launch(framing=MESSAGES).connect()
+    client.send(wire.encode(after(1, FAR, b"x")) + wire.header(wire.MAX_FRAME + 1))
+    client.expect_eof()
+
+
+# 07.5 timers_run
+
+
+@claim("07.5", points=2, cli=True, hints=RINGS)
+def test_07_ten_thousand_alarms(launch):
+    """10,000 AFTERs of the same ms are answered in the order in which they were sent."""
+    client = launch(framing=MESSAGES).connect()
+    texts = [b"%05d" % seq for seq in range(MANY)]
+    data = b"".join(wire.encode(after(seq, 40, text)) for seq, text in enumerate(texts))
+    client.exchange(data, [rung(seq, text) for seq, text in enumerate(texts)])
+    check(client)
+
+
+@claim("07.5", points=3, cli=True, native=True, hints=RESUME)
+def test_07_alarms_that_nobody_reads(launch, rng):
+    """EVERY 1 ms to a client that does not read costs no memory and no CPU, and all comes at last."""
+    server = launch(framing=MESSAGES)
+    check(server.connect())
+    base = server.process.resident_bytes()
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    text, count = rng.randbytes(200_000), 100
+    client.send_frame(every(1, 1, count, text))
+    time.sleep(2 * count / 1000)  # who piles replies up has made them by now
+    share = cpu_share(server, IDLE_SHARE, WATCHED)
+    if share > IDLE_SHARE:
+        what = "while nobody reads the replies of an EVERY"
+        raise Failure(f"{what} the server uses {share:.1%} of a processor", hint="spins-writing")
+    bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB to a client that does not read")
+    client.expect_frames([rung_again(1, index, text) for index in range(count)])
+    check(client)
+
+
+@claim("07.5", points=1, cli=True, native=True, hints={"silence": "memory-grows"})
+def test_07_alarms_hold_32_mib(launch):
+    """The alarms of a connection may hold 32 MiB together; what is beyond is a bad argument."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    text = bytes(12 * MIB)
+    client.send_frames([after(1, FAR, text), after(2, FAR, text)])
+    client.exchange(wire.encode(after(3, FAR, text)), [reply(AFTER, 3, BAD_ARGUMENT)])
+    expect_cancelled(client, AFTER, 1)
+    client.send_frame(after(3, FAR, text))
+    check(client)
+
+
+@claim("07.5", points=2, valgrind=True)
+def test_07_memory(launch):
+    """Under valgrind: clients leave, and the server stops, with timers of all kinds set."""
+    server = launch(("--idle-timeout", "60000", "--frame-timeout", "60000"), framing=MESSAGES)
+    pending = (after(1, 50, b"x"), every(2, 20, 1000, b"y"), after(3, FAR, b"z"), after(4, 0, b"0"))
+    for leave in ("close", "reset", "half_close"):
+        guest = server.connect("guest")
+        guest.send_frames(pending)
+        guest.send(wire.header(100))
+        until_read(guest)
+        getattr(guest, leave)()
+    client = server.connect()
+    client.send_frames([after(1, FAR, b"x"), every(2, FAR, 5, b"y")])
+    expect_cancelled(client, AFTER, 1)
+    ask(client, reset(8, 2, FAR, 0), reply(RESET, 8, OK))
+    ask(client, after(1, 300, b"all others are over"), rung(1, b"all others are over"))
+
+
+@claim("07.5", points=1, cli=True)
+def test_07_stop_with_alarms(launch):
+    """SIGTERM ends the server within a second, with status 0, whatever timers are set."""
+    server = launch(("--idle-timeout", "50000"), framing=MESSAGES)
+    client = server.connect()
+    client.send_frames([after(1, FAR, b"x"), every(2, FAR, 5, b"y")])
+    check(client)
+    expect_stop(server, signal.SIGTERM)
+
+
+# 07.6 timer_reset
+
+
+@claim("07.6", points=4, cli=True, hints=RESETS)
+def test_07_reset(launch):
+    """RESET makes an alarm ring sooner or later, counted from now or from when it was set."""
+    client = launch(framing=MESSAGES).connect()
+    _set_long_ago(client)
+    client.send_frames([reset(4, 1, 200, 0), after(2, 100, b"later")])
+    client.expect_frames([reply(RESET, 4, OK), rung(1, b"set"), rung(2, b"later")])
+    _set_long_ago(client)
+    began = ask_later(client, reset(4, 1, 180, 1))
+    client.expect_frame(reply(RESET, 4, OK))
+    expect_not_before(client, rung(1, b"set"), began, 180)
+    began = ask_later(client, every(1, FAR, 3, b"tick"), reset(4, 1, 20, 1))
+    client.expect_frame(reply(RESET, 4, OK))
+    for index in range(3):
+        expect_not_before(client, rung_again(1, index, b"tick"), began, 20 * (index + 1))
+    check(client)
+
+
+def _set_long_ago(client: Client) -> None:
+    client.send_frame(after(1, FAR, b"set"))
+    check(client)
+    time.sleep(LONG_AGO)
+
+
+@claim("07.6", points=1, cli=True)
+def test_07_reset_that_is_refused(launch):
+    """RESET of what is not there gets status 6; a time or from_now that makes no sense, status 3."""
+    client = launch(framing=MESSAGES).connect()
+    ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
+    client.send_frames([after(1, FAR, b"x"), every(2, FAR, 2, b"y")])
+    for which, ms, from_now in ((1, -1, 1), (2, 0, 1), (1, 5, 2), (1, 5, -1), (2, -5, 0)):
+        ask(client, reset(4, which, ms, from_now), reply(RESET, 4, BAD_ARGUMENT))
+    client.send_frame(reset(4, 1, 0, 1))
+    client.expect_frames([reply(RESET, 4, OK), rung(1, b"x")])
+    ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
+    check(client)
+
+
+# 07.7 turn
+
+
+@claim("07.7", points=5, cli=True, native=True)
+def test_07_sleeps_until_the_first_timer(launch):
+    """While no timer is due, or none is set, the server sleeps: no wait ends, and no CPU is used."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    check(client)
+    _sleeps(server, "with no timer set")
+    client.send_frames([after(1, FAR, b"x"), every(2, 2_000_000_000, 3, b"y")])
+    check(client)
+    _sleeps(server, "with the first timer due in a minute")
+    share = cpu_share(server, IDLE_SHARE, WATCHED)
+    if share > IDLE_SHARE:
+        text = f"with the first timer due in a minute the server uses {share:.1%} of a processor"
+        raise Failure(text, hint="timer-timeout")
+
+
+def _sleeps(server, when: str) -> None:
+    __tracebackhide__ = True
+    until_asleep(server)
+    before = server.process.calls()
+    if before is None:  # the library that counts is not in this server
+        return
+    server.conversation.note("the grader", "counts the wait calls while nothing happens")
+    time.sleep(WATCHED)
+    waits = server.process.calls().waits - before.waits
+    if waits > IDLE_WAITS:
+        text = f"{when} the server made {waits:,} wait calls in {WATCHED:g} s"
+        raise Failure(text, hint="timer-timeout")
+
+
+# 07.8 timeout
+
+
+@claim("07.8", points=4, cli=True)
+def test_07_no_wait_ends_too_early(launch):
+    """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    check(client)
+    until_asleep(server)
+    before = server.process.calls()
+    count = 20
+    client.send_frames([after(seq, 15 * seq, b"x") for seq in range(1, count + 1)])
+    client.expect_frames([rung(seq, b"x") for seq in range(1, count + 1)])
+    if before is None:  # the library that counts is not in this server
+        return
+    waits = server.process.calls().waits - before.waits
+    if waits > WAITS_A_TIMER * count:
+        text = f"for {count} timers, one after the other, the server made {waits:,} wait calls"
+        raise Failure(text, hint="timer-timeout")

@@ -1,0 +1,792 @@
+"""Wrong servers of chapter 06: a table that moves, a kernel that tells once."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import (
+    CALLS,
+    GROWTH,
+    LOOP,
+    PRESSURE,
+    RESOURCES,
+    START,
+    STATE,
+    Mutant,
+)
+
+mutant = partial(Mutant, "06")
+
+MUTANTS = (
+    # The command line
+    mutant(
+        "backend-by-its-beginning",
+        START,
+        "A backend is taken by the beginning of its name: that of an empty name is select.",
+        "test_06_refuses_an_unknown_backend",
+        "bad-start",
+        {
+            "backend.c": """
+-        if (strcmp(all[i]->name, name) == 0)
++        if (strncmp(all[i]->name, name, strlen(name)) == 0)
+"""
+        },
+    ),
+    # The table
+    mutant(
+        "growth-not-zeroed",
+        STATE,
+        "What is new in the table is whatever realloc() has found there.",
+        "test_06_table_grows",
+        "watch-lost",
+        {
+            "events.c": """
+-    memset(table + e->size, 0, (size_t)(size - e->size) * sizeof *table);
+"""
+        },
+    ),
+    mutant(
+        "growth-forgets",
+        STATE,
+        "The larger table is a new one: nobody of the old one is in it.",
+        "test_06_table_grows",
+        "watch-lost",
+        {
+            "events.c": """
+-    struct entry *table = realloc(e->table, (size_t)size * sizeof *table);
++    struct entry *table = calloc((size_t)size, sizeof *table);
+     if (table == NULL)
+         return false;
+-    memset(table + e->size, 0, (size_t)(size - e->size) * sizeof *table);
++    free(e->table);
+"""
+        },
+    ),
+    mutant(
+        "a-thousand-descriptors",
+        RESOURCES,
+        "The table ends at 1,024 descriptors, as that of select() does.",
+        "test_06_table_grows",
+        "watch-lost",
+        {
+            "events.c": """
+     int size = fd + 1 + fd / 2;
++    if (fd >= 1024) {
++        errno = EMFILE;
++        return false;
++    }
+"""
+        },
+    ),
+    mutant(
+        "pointer-into-the-table",
+        RESOURCES,
+        "The callback for writing is looked up before the one for reading is called.",
+        "test_06_table_grows_in_a_callback",
+        "watch-lost",
+        {
+            "events.c": """
+     if (what & EVENT_READ)
+         call(e, fd, EVENT_READ, what & EVENT_HANGUP);
+-    if (what & EVENT_WRITE)
+-        call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
++    if (what & EVENT_WRITE && entry->write.call != NULL)
++        entry->write.call(e, fd, EVENT_WRITE | (what & EVENT_HANGUP), entry->write.context);
+@@
+ static void dispatch(struct events *e, int fd, unsigned what)
+ {
++    struct entry *entry = &e->table[fd];
+"""
+        },
+    ),
+    mutant(
+        "added-over-the-first",
+        STATE,
+        "A watch that is added twice takes the place of the first.",
+        "test_06_add_twice_is_an_error",
+        "added-twice",
+        {
+            "events.c": """
+-    if (before & event) {
+-        errno = EEXIST;
+-        return false;
+-    }
+     if (!e->backend->set(e->state, fd, before, before | event))
+"""
+        },
+    ),
+    mutant(
+        "exists-is-no-reason",
+        CALLS,
+        "A watch that is added twice is refused, and errno says nothing.",
+        "test_06_add_twice_is_an_error",
+        "added-twice",
+        {
+            "events.c": """
+-    if (before & event) {
+-        errno = EEXIST;
++    if (before & event)
+         return false;
+-    }
+"""
+        },
+    ),
+    mutant(
+        "one-watch-a-descriptor",
+        STATE,
+        "A descriptor has one watch, for reading or for writing.",
+        "test_06_add_twice_is_an_error",
+        "watch-lost",
+        {
+            "events.c": """
+-    if (before & event) {
++    if (before != 0) {
+"""
+        },
+    ),
+    mutant(
+        "written-before-told",
+        STATE,
+        "The watch is written down before the backend is asked, and stays when it refuses.",
+        "test_06_add_that_is_refused",
+        "added-twice",
+        {
+            "events.c": """
++    *watch_of(&e->table[fd], event) = (struct watch){.call = call, .context = context};
+     if (!e->backend->set(e->state, fd, before, before | event))
+         return false;
+-    *watch_of(&e->table[fd], event) = (struct watch){.call = call, .context = context};
+"""
+        },
+    ),
+    mutant(
+        "refusal-not-looked-at",
+        CALLS,
+        "Whether the backend has taken the descriptor is not looked at.",
+        "test_06_add_that_is_refused",
+        "added-twice",
+        {
+            "events.c": """
+-    if (!e->backend->set(e->state, fd, before, before | event))
+-        return false;
++    e->backend->set(e->state, fd, before, before | event);
+"""
+        },
+    ),
+    mutant(
+        "del-untold",
+        LOOP,
+        "A watch goes from the table, and the backend is not told.",
+        "test_06_deleted_watches_are_not_called",
+        "called-after-del",
+        {
+            "events.c": """
+-    e->backend->set(e->state, fd, before, before & ~event);
+     *watch_of(&e->table[fd], event) = (struct watch){0};
+"""
+        },
+    ),
+    mutant(
+        "del-leaves-the-watch",
+        LOOP,
+        "The backend is told that a watch goes, and it stays in the table.",
+        "test_06_deleted_watches_are_not_called",
+        "called-after-del",
+        {
+            "events.c": """
+     e->backend->set(e->state, fd, before, before & ~event);
+-    *watch_of(&e->table[fd], event) = (struct watch){0};
+"""
+        },
+    ),
+    mutant(
+        "del-takes-both",
+        LOOP,
+        "To take one watch away takes the descriptor from the backend, and the other watch with it.",
+        "test_06_deleted_watches_are_not_called",
+        "called-after-del",
+        {
+            "events.c": """
+-    e->backend->set(e->state, fd, before, before & ~event);
++    e->backend->set(e->state, fd, before, 0);
+"""
+        },
+    ),
+    mutant(
+        "called-from-a-copy",
+        LOOP,
+        "Both callbacks of a descriptor are looked up before the first is called.",
+        "test_06_deleted_watches_are_not_called",
+        "called-after-del",
+        {
+            "events.c": """
+ static void dispatch(struct events *e, int fd, unsigned what)
+ {
++    if (fd >= e->size)
++        return;
++    struct watch write = e->table[fd].write;
+     if (what & EVENT_READ)
+         call(e, fd, EVENT_READ, what & EVENT_HANGUP);
+-    if (what & EVENT_WRITE)
+-        call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
++    if (what & EVENT_WRITE && write.call != NULL)
++        write.call(e, fd, EVENT_WRITE | (what & EVENT_HANGUP), write.context);
+"""
+        },
+    ),
+    # Cancelling
+    mutant(
+        "cancelled-in-silence",
+        LOOP,
+        "A watch that is cancelled is taken away, and nobody is called.",
+        "test_06_cancel_calls_once_more",
+        "cancelled-once",
+        {
+            "events.c": """
+-    watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
++    (void)watch;
+"""
+        },
+    ),
+    mutant(
+        "called-then-cancelled",
+        LOOP,
+        "The callback is called before its watch is taken away.",
+        "test_06_cancel_calls_once_more",
+        "cancelled-once",
+        {
+            "events.c": """
+-    events_del(e, fd, event);
+     watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
++    events_del(e, fd, event);
+"""
+        },
+    ),
+    mutant(
+        "cancelled-untold",
+        LOOP,
+        "The callback is called as if its event had come.",
+        "test_06_cancel_calls_once_more",
+        "cancelled-once",
+        {
+            "events.c": """
+-    watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
++    watch.call(e, fd, event, watch.context);
+"""
+        },
+    ),
+    mutant(
+        "cancelled-not-removed",
+        LOOP,
+        "The callback is told that its watch is cancelled, and the watch stays.",
+        "test_06_cancel_in_the_turn",
+        "cancelled-once",
+        {
+            "events.c": """
+-    events_del(e, fd, event);
+     watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
+"""
+        },
+    ),
+    mutant(
+        "readers-cancelled-only",
+        LOOP,
+        "Of a descriptor's two watches, only the one for reading is cancelled.",
+        "test_06_cancel_all",
+        "cancelled-both",
+        {
+            "events.c": """
+     bool read = events_cancel(e, fd, EVENT_READ);
+-    bool write = events_cancel(e, fd, EVENT_WRITE);
+-    return read || write;
++    return read;
+"""
+        },
+    ),
+    mutant(
+        "one-of-two-cancelled",
+        LOOP,
+        "The second watch is cancelled only where there was no first.",
+        "test_06_cancel_all",
+        "cancelled-both",
+        {
+            "events.c": """
+-    bool read = events_cancel(e, fd, EVENT_READ);
+-    bool write = events_cancel(e, fd, EVENT_WRITE);
+-    return read || write;
++    return events_cancel(e, fd, EVENT_READ) || events_cancel(e, fd, EVENT_WRITE);
+"""
+        },
+    ),
+    mutant(
+        "cancelled-from-a-copy",
+        LOOP,
+        "Both watches are copied, then taken away, and then called.",
+        "test_06_cancel_all",
+        "cancelled-both",
+        {
+            "events.c": """
++    if (events_interest(e, fd) == 0)
++        return false;
++    struct watch reader = e->table[fd].read, writer = e->table[fd].write;
+-    bool read = events_cancel(e, fd, EVENT_READ);
+-    bool write = events_cancel(e, fd, EVENT_WRITE);
+-    return read || write;
++    events_del(e, fd, EVENT_READ);
++    events_del(e, fd, EVENT_WRITE);
++    if (reader.call != NULL)
++        reader.call(e, fd, EVENT_READ | EVENT_CANCELLED, reader.context);
++    if (writer.call != NULL)
++        writer.call(e, fd, EVENT_WRITE | EVENT_CANCELLED, writer.context);
++    return true;
+"""
+        },
+    ),
+    mutant(
+        "end-cancels-nothing",
+        RESOURCES,
+        "Watches that are left in the end are forgotten, and with them their connections.",
+        "test_06_free_cancels_what_is_left",
+        "cancelled-both",
+        {
+            "events.c": """
+-    for (int fd = 0; fd < e->size; fd++)
+-        events_cancel_all(e, fd);
+     if (e->state != NULL)
+"""
+        },
+    ),
+    # Waking up
+    mutant(
+        "wake-writes-nothing",
+        LOOP,
+        "A wake-up adds 0 to the counter, which stays unreadable.",
+        "test_06_wake_from_another_thread",
+        "wake-up",
+        {
+            "events.c": """
+-    uint64_t one = 1;
++    uint64_t one = 0;
+"""
+        },
+    ),
+    mutant(
+        "wakes-the-sleeper-only",
+        LOOP,
+        "Nobody is woken who does not sleep yet.",
+        "test_06_wake_before_the_sleep",
+        "wake-up",
+        {
+            "events.c": """
+     int wake_fd;
++    atomic_bool sleeping;
+@@
+     int due = begin_turn(e);
++    atomic_store(&e->sleeping, true);
+@@
+     /* EINTR is the end of a wait, not of the loop. */
++    atomic_store(&e->sleeping, false);
+@@
+     int saved_errno = errno;
+     uint64_t one = 1;
++    if (!atomic_load(&e->sleeping))
++        return;
+"""
+        },
+    ),
+    mutant(
+        "wake-not-drained",
+        LOOP,
+        "The counter is never set back to 0: the loop is woken again and again.",
+        "test_06_wake_before_the_sleep",
+        "wake-up",
+        {
+            "events.c": """
+     uint64_t count;
+-    ssize_t ignored = read(fd, &count, sizeof count);
++    ssize_t ignored = read(fd, &count, 0);
+"""
+        },
+    ),
+    mutant(
+        "wake-waits",
+        LOOP,
+        "A wake-up fills the counter, and the next one waits until it is read.",
+        "test_06_wake_before_the_sleep",
+        "wake-up",
+        {
+            "events.c": """
+-    uint64_t one = 1;
++    uint64_t one = UINT64_MAX - 1;
+@@
+-    e->wake_fd = eventfd(0, EFD_NONBLOCK);
++    e->wake_fd = eventfd(0, 0);
+"""
+        },
+    ),
+    mutant(
+        "wake-changes-errno",
+        CALLS,
+        "A wake-up sets errno to 0, which the code it has interrupted may be looking at.",
+        "test_06_wake_before_the_sleep",
+        "wake-up",
+        {
+            "events.c": """
+     (void)ignored;
+-    errno = saved_errno;
++    errno = saved_errno * 0;
+"""
+        },
+    ),
+    # Another call
+    mutant(
+        "again-sleeps",
+        LOOP,
+        "A turn that has somebody to call again waits for news first.",
+        "test_06_again_comes_in_the_next_turn",
+        "again-next-turn",
+        {
+            "events.c": """
+-    int count = e->backend->wait(e->state, e->ready, e->size, due > 0 ? 0 : timeout_ms);
++    int count = e->backend->wait(e->state, e->ready, e->size, timeout_ms);
+"""
+        },
+    ),
+    mutant(
+        "again-at-once",
+        LOOP,
+        "Who asks for another call is called at once.",
+        "test_06_again_comes_in_the_next_turn",
+        "again-next-turn",
+        {
+            "events.c": """
+-    e->table[fd].again |= (unsigned char)event;
+-    e->again[e->again_count++] = fd;
++    struct watch watch = *watch_of(&e->table[fd], event);
++    watch.call(e, fd, event, watch.context);
+"""
+        },
+    ),
+    mutant(
+        "again-in-the-same-turn",
+        LOOP,
+        "A turn goes on as long as somebody asks for another call.",
+        "test_06_again_comes_in_the_next_turn",
+        "again-next-turn",
+        {
+            "events.c": """
+     end_turn(e, due);
++    while ((due = begin_turn(e)) > 0)
++        end_turn(e, due);
+"""
+        },
+    ),
+    mutant(
+        "again-for-ever",
+        LOOP,
+        "Who has asked once is called in every turn.",
+        "test_06_again_comes_in_the_next_turn",
+        "again-next-turn",
+        {
+            "events.c": """
+         entry->due |= entry->again;
+-        entry->again = 0;
+@@
+-    e->again_count -= due;
+-    if (due > 0 && e->again_count > 0)
+-        memmove(e->again, e->again + due, (size_t)e->again_count * sizeof *e->again);
+"""
+        },
+    ),
+    mutant(
+        "again-beside-news",
+        LOOP,
+        "Who has asked for another call and has news as well is called twice.",
+        "test_06_again_comes_in_the_next_turn",
+        "again-next-turn",
+        {
+            "events.c": """
+         return;
+-    e->table[fd].due &= (unsigned char)~event;
+     struct watch watch = *watch_of(&e->table[fd], event);
+@@
+     for (int i = 0; i < due; i++)
+-        dispatch(e, e->again[i], e->table[e->again[i]].due);
++    {
++        unsigned events = e->table[e->again[i]].due;
++        e->table[e->again[i]].due = 0;
++        dispatch(e, e->again[i], events);
++    }
+"""
+        },
+    ),
+    # epoll
+    mutant(
+        "epoll-is-poll",
+        GROWTH,
+        "Behind the name of epoll is poll().",
+        "test_06_idle_connections_cost_nothing",
+        "pays-for-the-idle",
+        {
+            "events.c": """
+-    e->backend = backend;
++    e->backend = backend = strcmp(backend->name, "epoll") == 0 ? &backend_poll : backend;
+"""
+        },
+    ),
+    mutant(
+        "never-in-the-list",
+        LOOP,
+        "A descriptor that is new is changed with EPOLL_CTL_MOD, too.",
+        "test_06_news_from_before",
+        "told-once",
+        {
+            "backend_epoll.c": """
+     int operation = EPOLL_CTL_MOD;
+-    if (before == 0)
+-        operation = EPOLL_CTL_ADD;
++    (void)before;
+"""
+        },
+    ),
+    mutant(
+        "descriptor-not-told",
+        LOOP,
+        "epoll is not given the descriptor to tell: all events are those of 0.",
+        "test_06_news_from_before",
+        "told-once",
+        {
+            "backend_epoll.c": """
+-    struct epoll_event event = {.events = EPOLLET, .data.fd = fd};
++    struct epoll_event event = {.events = EPOLLET};
+"""
+        },
+    ),
+    mutant(
+        "last-event-only",
+        LOOP,
+        "The kernel is told the event that is new, and forgets the other.",
+        "test_06_news_from_before",
+        "told-once",
+        {
+            "backend_epoll.c": """
+     struct epoll_event event = {.events = EPOLLET, .data.fd = fd};
++    if (after & ~before)
++        after &= ~before;
+"""
+        },
+    ),
+    mutant(
+        "registered-for-good",
+        LOOP,
+        "A descriptor is registered once, for everything, and the kernel is never told again.",
+        "test_06_news_from_before",
+        "told-once",
+        {
+            "backend_epoll.c": """
+-    if (after & EVENT_READ)
+-        event.events |= EPOLLIN | EPOLLRDHUP;
+-    if (after & EVENT_WRITE)
+-        event.events |= EPOLLOUT;
++    event.events |= EPOLLIN | EPOLLRDHUP | EPOLLOUT;
+@@
+-    return epoll_ctl(s->fd, operation, fd, &event) == 0;
++    if (operation != EPOLL_CTL_ADD)
++        return true;
++    return epoll_ctl(s->fd, operation, fd, &event) == 0 || errno == EEXIST;
+"""
+        },
+    ),
+    mutant(
+        "errors-are-no-events",
+        LOOP,
+        "EPOLLERR and EPOLLHUP are not looked at.",
+        "test_06_errors_wake_both_directions",
+        "errors-wake-both",
+        {
+            "backend_epoll.c": """
+-    if (reported & (EPOLLIN | EPOLLERR | EPOLLHUP))
++    if (reported & EPOLLIN)
+@@
+-    if (reported & (EPOLLOUT | EPOLLERR | EPOLLHUP))
++    if (reported & EPOLLOUT)
+@@
+-    if (reported & (EPOLLRDHUP | EPOLLERR | EPOLLHUP))
++    if (reported & EPOLLRDHUP)
+"""
+        },
+    ),
+    mutant(
+        "errors-for-the-reader",
+        LOOP,
+        "An error is told to whoever reads, and not to whoever writes.",
+        "test_06_errors_wake_both_directions",
+        "errors-wake-both",
+        {
+            "backend_epoll.c": """
+-    if (reported & (EPOLLOUT | EPOLLERR | EPOLLHUP))
++    if (reported & EPOLLOUT)
+"""
+        },
+    ),
+    mutant(
+        "rdhup-not-asked-for",
+        CALLS,
+        "EPOLLRDHUP is looked at, and was not asked for.",
+        "test_06_hangup_is_told",
+        "hangup-untold",
+        {
+            "backend_epoll.c": """
+-        event.events |= EPOLLIN | EPOLLRDHUP;
++        event.events |= EPOLLIN;
+"""
+        },
+    ),
+    mutant(
+        "rdhup-is-readable",
+        CALLS,
+        "EPOLLRDHUP is readiness to be read, and nothing more is said of it.",
+        "test_06_hangup_is_told",
+        "hangup-untold",
+        {
+            "backend_epoll.c": """
+-        events |= EVENT_READ | EVENT_HANGUP;
++        events |= EVENT_READ;
+"""
+        },
+    ),
+    # The server
+    mutant(
+        "one-accept-an-event",
+        LOOP,
+        "One client is accepted for each event, and several may have come.",
+        "test_06_many_connect_at_once",
+        "told-once",
+        {
+            "server.c": """
+-    while ((fd = net_accept(s->listen_fd)) >= 0) {
++    if ((fd = net_accept(s->listen_fd)) >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "never-accepts-again",
+        RESOURCES,
+        "The listener is not watched again when descriptors are free.",
+        "test_03_out_of_descriptors_and_back",
+        "server-stopped-accepting",
+        {
+            "server.c": """
++    bool watched = events_add(events, listen_fd, EVENT_READ, on_listener, &s);
+     while (!events_stopping(events)) {
+-        if (s.full) {
+-            accept_clients(&s);
+-            s.full = s.full || !events_add(events, listen_fd, EVENT_READ, on_listener, &s);
+-        }
++        s.full = !watched;
+"""
+        },
+    ),
+    mutant(
+        "refusal-ends-the-server",
+        RESOURCES,
+        "When a descriptor cannot be watched, the server ends.",
+        "test_06_select_has_its_limit",
+        "ended-early",
+        {
+            "conn.c": """
+         if (after & ~before & event && !events_add(events, c->fd, event, on_ready, c))
+-            conn_close(c, strerror(errno));
++            die("events_add");
+"""
+        },
+    ),
+    mutant(
+        "read-once-an-event",
+        CALLS,
+        "There is one read for each event, whatever is left behind it.",
+        "test_06_silence_after_a_burst",
+        "told-once",
+        {
+            "conn.c": """
+-    return moved == READ_BYTES || (c->ending && moved > 0);
++    return false;
+"""
+        },
+    ),
+    mutant(
+        "reads-until-eagain",
+        PRESSURE,
+        "After every read that brings something there is another one.",
+        "test_06_no_read_in_vain",
+        "reads-in-vain",
+        {
+            "conn.c": """
+-    return moved == READ_BYTES || (c->ending && moved > 0);
++    return moved > 0;
+"""
+        },
+    ),
+    mutant(
+        "end-behind-a-short-read",
+        CALLS,
+        "A short read is taken for all there is, though the end was told with it.",
+        "test_06_end_right_behind_the_last_bytes",
+        "hangup-untold",
+        {
+            "conn.c": """
+-    return moved == READ_BYTES || (c->ending && moved > 0);
++    return moved == READ_BYTES;
+"""
+        },
+    ),
+    mutant(
+        "one-client-until-eagain",
+        PRESSURE,
+        "A client is read from until nothing is left, however much comes meanwhile.",
+        "test_06_share_of_a_turn",
+        "starved",
+        {
+            "conn.c": """
+-    return moved == READ_BYTES || (c->ending && moved > 0);
++    return moved > 0;
+@@
+-    } else if (read_and_answer(c)) {
+-        events_again(events, fd, EVENT_READ);
++    } else {
++        (void)events, (void)fd;
++        while (c->state == CONN_OPEN && conn_room(c) > 0 && read_and_answer(c))
++            ;
+     }
+"""
+        },
+    ),
+    mutant(
+        "always-wants-to-write",
+        LOOP,
+        "Every connection waits to be writable: told once by epoll, and again and again by poll().",
+        "test_06_select_and_poll_use_no_cpu",
+        "spins-idle",
+        {
+            "conn.c": """
+-    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
++    if (c->state != CONN_CLOSED)
+         interest |= EVENT_WRITE;
+"""
+        },
+    ),
+    mutant(
+        "end-by-hangup-only",
+        CALLS,
+        "The end of the input counts only when EVENT_HANGUP has told it, which poll() never does.",
+        "test_06_select_and_poll",
+        "not-closed",
+        {
+            "conn.c": """
+     case IO_EOF:
++        if (!c->ending)
++            break;
+"""
+        },
+    ),
+)

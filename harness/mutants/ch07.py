@@ -1,0 +1,904 @@
+"""Wrong servers of chapter 07: timers, replies for later, clients that take too long."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import (
+    GROWTH,
+    LOOP,
+    MESSAGES,
+    PRESSURE,
+    RESOURCES,
+    START,
+    STATE,
+    TIMERS,
+    Mutant,
+)
+
+mutant = partial(Mutant, "07")
+
+MUTANTS = (
+    # The heap
+    mutant(
+        "later-first",
+        TIMERS,
+        "The comparison is the wrong way round: the latest timer comes first.",
+        "test_07_earlier_timer_rings_first",
+        "timer-order",
+        {
+            "timers.c": """
+-        return a->deadline_us < b->deadline_us;
++        return a->deadline_us > b->deadline_us;
+"""
+        },
+    ),
+    mutant(
+        "ties-in-any-order",
+        TIMERS,
+        "Of two timers with the same deadline any may come first.",
+        "test_07_equal_deadlines_in_order",
+        "timer-order",
+        {
+            "timers.c": """
+-    return a->order < b->order;
++    return false;
+"""
+        },
+    ),
+    mutant(
+        "left-child-only",
+        TIMERS,
+        "On the way down only the left child is looked at.",
+        "test_07_thousand_timers_in_order",
+        "timer-order",
+        {
+            "timers.c": """
+-        if (child + 1 < t->count && is_before(t->heap[child + 1], t->heap[child]))
+-            child++;
+"""
+        },
+    ),
+    mutant(
+        "later-child-up",
+        TIMERS,
+        "Of two children the later one moves up.",
+        "test_07_thousand_timers_in_order",
+        "timer-order",
+        {
+            "timers.c": """
+-        if (child + 1 < t->count && is_before(t->heap[child + 1], t->heap[child]))
++        if (child + 1 < t->count && is_before(t->heap[child], t->heap[child + 1]))
+"""
+        },
+    ),
+    mutant(
+        "children-from-1",
+        TIMERS,
+        "The children of i are taken to be 2i and 2i + 1, as if the first had index 1.",
+        "test_07_thousand_timers_in_order",
+        "timer-order",
+        {
+            "timers.c": """
+-        uint32_t child = 2 * index + 1;
++        uint32_t child = 2 * index;
+"""
+        },
+    ),
+    mutant(
+        "last-child-forgotten",
+        TIMERS,
+        "A right child that is the last of the heap is not looked at.",
+        "test_07_thousand_timers_in_order",
+        "timer-order",
+        {
+            "timers.c": """
+-        if (child + 1 < t->count && is_before(t->heap[child + 1], t->heap[child]))
++        if (child + 2 < t->count && is_before(t->heap[child + 1], t->heap[child]))
+"""
+        },
+    ),
+    mutant(
+        "parent-of-another",
+        TIMERS,
+        "The parent of i is taken to be i / 2, as if the first had index 1.",
+        "test_07_thousand_timers_in_order",
+        "timer-order",
+        {
+            "timers.c": """
+-        uint32_t parent = (index - 1) / 2;
++        uint32_t parent = index / 2;
+"""
+        },
+    ),
+    mutant(
+        "early-by-a-millisecond",
+        TIMERS,
+        "A timer is taken for due in the millisecond in which its deadline is.",
+        "test_07_thousand_timers_in_order",
+        "timer-early",
+        {
+            "timers.c": """
+-    while (t->count > 0 && t->heap[0]->deadline_us <= now) {
++    while (t->count > 0 && t->heap[0]->deadline_us / 1000 <= now / 1000) {
+"""
+        },
+    ),
+    mutant(
+        "gap-filled-downwards",
+        TIMERS,
+        "The last timer, in the gap of another, only moves down.",
+        "test_07_order_after_cancelling",
+        "timer-removal",
+        {
+            "timers.c": """
+     put(t, timer->index, last);
+-    sift_up(t, last);
+     sift_down(t, last);
+"""
+        },
+    ),
+    mutant(
+        "gap-filled-upwards",
+        TIMERS,
+        "The last timer, in the gap of another, only moves up.",
+        "test_07_order_after_cancelling",
+        "timer-removal",
+        {
+            "timers.c": """
+     sift_up(t, last);
+-    sift_down(t, last);
+"""
+        },
+    ),
+    mutant(
+        "index-left-behind",
+        TIMERS,
+        "Timers that move up do not hear of their new index.",
+        "test_07_order_after_cancelling",
+        "timer-removal",
+        {
+            "timers.c": """
+-        put(t, index, t->heap[child]);
++        t->heap[index] = t->heap[child];
+"""
+        },
+    ),
+    mutant(
+        "still-set-when-called",
+        TIMERS,
+        "A timer that was called still counts as set.",
+        "test_07_order_after_cancelling",
+        "timer-cancelled",
+        {
+            "timers.c": """
+-        timer->place = TIMER_IDLE;
+         if (timer->recurring)
+"""
+        },
+    ),
+    mutant(
+        "searched-to-be-cancelled",
+        GROWTH,
+        "To take a timer out, the whole heap is searched for it.",
+        "test_07_many_timers_cost_n_log_n",
+        "timer-cost",
+        {
+            "timers.c": """
+ {
+     timer->place = TIMER_IDLE;
++    for (timer->index = 0; t->heap[timer->index] != timer;)
++        timer->index++;
+     struct timer *last = t->heap[--t->count];
+"""
+        },
+    ),
+    # Rounds, resets, calls
+    mutant(
+        "rounds-from-the-call",
+        TIMERS,
+        "A round is counted from the call, and not from the end of the one before.",
+        "test_07_rounds_do_not_drift",
+        "timer-rounds",
+        {
+            "timers.c": """
+-    timer->deadline_us += timer->delay_us;
+-    if (timer->deadline_us < now)
+-        timer->deadline_us = now + timer->delay_us;
++    timer->deadline_us = now + timer->delay_us;
+"""
+        },
+    ),
+    mutant(
+        "rounds-made-up-for",
+        TIMERS,
+        "For rounds that were missed there are calls in quick succession.",
+        "test_07_rounds_do_not_drift",
+        "timer-rounds",
+        {
+            "timers.c": """
+-    int64_t now = now_us();
+     timer->deadline_us += timer->delay_us;
+-    if (timer->deadline_us < now)
+-        timer->deadline_us = now + timer->delay_us;
+"""
+        },
+    ),
+    mutant(
+        "called-as-taken-out",
+        TIMERS,
+        "Each timer is called as soon as it is taken out: one that sets itself never ends it.",
+        "test_07_due_timers_are_collected_first",
+        "timer-due-first",
+        {
+            "timers.c": """
+-    collect_due(t);
+-    for (uint32_t i = 0; i < t->due_count; i++) {
+-        struct timer *timer = t->due[i];
+-        if (timer == NULL)
+-            continue;
++    collect_due(t);
++    for (uint32_t i = 0; i < t->due_count; i++) {
++        struct timer *timer = t->due[i];
++        if (i + 1 == t->due_count) {
++            i = t->due_count = 0;
++            collect_due(t);
++            i--;
++        }
++        if (timer == NULL)
++            continue;
+"""
+        },
+    ),
+    mutant(
+        "cancelled-and-called",
+        TIMERS,
+        "A timer that is due is called, though an earlier call has cancelled it.",
+        "test_07_due_timers_are_collected_first",
+        "timer-due-first",
+        {
+            "timers.c": """
+-        t->due[timer->index] = NULL;
+         timer->place = TIMER_IDLE;
+"""
+        },
+    ),
+    mutant(
+        "touched-after-its-call",
+        TIMERS,
+        "A timer is marked as not set after its call, which may have freed it.",
+        "test_07_due_timers_are_collected_first",
+        "timer-due-first",
+        {
+            "timers.c": """
+-        timer->place = TIMER_IDLE;
+         if (timer->recurring)
+             start_again(t, timer);
+         timer->call(timer, timer->context); /* which may have freed it */
++        if (timer->place == TIMER_DUE || !timer->recurring)
++            timer->place = TIMER_IDLE;
+"""
+        },
+    ),
+    mutant(
+        "reset-from-now-always",
+        TIMERS,
+        "A reset always counts from now.",
+        "test_07_reset_counts_from_the_last_start",
+        "timer-start",
+        {
+            "timers.c": """
+-    int64_t start_us = from_now ? now_us() : timer->deadline_us - timer->delay_us;
++    (void)from_now;
++    int64_t start_us = now_us();
+"""
+        },
+    ),
+    mutant(
+        "reset-from-its-deadline",
+        TIMERS,
+        "A reset that does not count from now counts from the old deadline.",
+        "test_07_reset_counts_from_the_last_start",
+        "timer-start",
+        {
+            "timers.c": """
+-    int64_t start_us = from_now ? now_us() : timer->deadline_us - timer->delay_us;
++    int64_t start_us = from_now ? now_us() : timer->deadline_us;
+"""
+        },
+    ),
+    mutant(
+        "reset-for-one-round",
+        TIMERS,
+        "A reset moves the deadline, and the rounds to come keep the old delay.",
+        "test_07_reset",
+        "timer-start",
+        {
+            "timers.c": """
+-    timer->delay_us = (int64_t)ms * 1000;
+-    timer->deadline_us = start_us + timer->delay_us;
++    timer->deadline_us = start_us + (int64_t)ms * 1000;
+"""
+        },
+    ),
+    # The wait
+    mutant(
+        "timeout-rounded-down",
+        TIMERS,
+        "The time until the first timer is rounded down: the last millisecond is spun through.",
+        "test_07_no_wait_ends_too_early",
+        "timer-timeout",
+        {
+            "timers.c": """
+-    int64_t left_ms = (left_us + 999) / 1000;
++    int64_t left_ms = left_us / 1000;
+"""
+        },
+    ),
+    mutant(
+        "timeout-in-microseconds",
+        TIMERS,
+        "The time-out of the wait is in microseconds.",
+        "test_07_timeout_is_rounded_up",
+        "timer-timeout",
+        {
+            "timers.c": """
+-    int64_t left_ms = (left_us + 999) / 1000;
++    int64_t left_ms = left_us;
+"""
+        },
+    ),
+    mutant(
+        "timeout-one-too-long",
+        TIMERS,
+        "A millisecond is added to every wait, for safety.",
+        "test_07_timeout_is_rounded_up",
+        "timer-timeout",
+        {
+            "timers.c": """
+-    int64_t left_ms = (left_us + 999) / 1000;
++    int64_t left_ms = left_us / 1000 + 1;
+"""
+        },
+    ),
+    mutant(
+        "0-for-no-timer",
+        LOOP,
+        "With no timer set the time-out is 0, and the loop spins.",
+        "test_07_sleeps_until_the_first_timer",
+        "timer-timeout",
+        {
+            "timers.c": """
+-        return -1;
++        return 0;
+"""
+        },
+    ),
+    mutant(
+        "ticks",
+        LOOP,
+        "The loop looks at its timers every 10 ms.",
+        "test_07_sleeps_until_the_first_timer",
+        "timer-timeout",
+        {
+            "server.c": """
+-        events_turn(service->events, timers_timeout(service->timers));
++        events_turn(service->events, 10);
+"""
+        },
+    ),
+    mutant(
+        "time-of-day",
+        TIMERS,
+        "Timers go by the time of day, which can be set.",
+        "test_07_time_of_day_is_set",
+        "timer-clock",
+        {
+            "timers.c": """
+-    clock_gettime(CLOCK_MONOTONIC, &now);
++    clock_gettime(CLOCK_REALTIME, &now);
+"""
+        },
+    ),
+    # Replies for later
+    mutant(
+        "rest-passed-over",
+        MESSAGES,
+        "What stands behind the string of an AFTER is passed over.",
+        "test_07_messages_cut_short",
+        "beyond-the-message",
+        {
+            "rpc.c": """
+-        !reader_string(&call->request, &text) || !reader_at_end(&call->request))
+-        return RPC_MALFORMED;
++        !reader_string(&call->request, &text))
++        return RPC_MALFORMED;
+     if (ms < (every ? 1 : 0) || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
+"""
+        },
+    ),
+    mutant(
+        "every-0-ms",
+        MESSAGES,
+        "EVERY takes a time of 0 ms, like AFTER.",
+        "test_07_arguments_that_make_no_sense",
+        "wrong-status",
+        {
+            "rpc.c": """
+-    if (ms < (every ? 1 : 0) || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
++    if (ms < 0 || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
+"""
+        },
+    ),
+    mutant(
+        "count-of-0",
+        MESSAGES,
+        "An EVERY that is to ring 0 times is taken.",
+        "test_07_arguments_that_make_no_sense",
+        "wrong-status",
+        {
+            "rpc.c": """
+-    if (ms < (every ? 1 : 0) || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
++    if (ms < (every ? 1 : 0) || count < 0 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
+@@
+     if (alarms_find(call->alarms, call->seq) != NULL)
+         return RPC_BAD_ARGUMENT;
++    if (count == 0) {
++        begin_reply(call, RPC_OK);
++        return RPC_OK;
++    }
+"""
+        },
+    ),
+    mutant(
+        "seq-used-twice",
+        MESSAGES,
+        "A seq that is in use already is taken for a second alarm.",
+        "test_07_a_seq_is_of_its_connection",
+        "alarm-seq",
+        {
+            "rpc.c": """
+-    if (alarms_find(call->alarms, call->seq) != NULL)
+-        return RPC_BAD_ARGUMENT;
+"""
+        },
+    ),
+    mutant(
+        "seq-of-everybody",
+        STATE,
+        "Alarms are found by their seq among those of all connections.",
+        "test_07_a_seq_is_of_its_connection",
+        "alarm-seq",
+        {
+            "alarms.c": """
+ #include <string.h>
+
++static void *everybody;
++
+@@
+-    while (a->by_seq != NULL)
+-        alarms_remove(*(struct alarm **)a->by_seq); /* a node begins with a pointer to its item */
++    while (everybody != NULL)
++        alarms_remove(*(struct alarm **)everybody);
+@@
+-    if (tsearch(alarm, &a->by_seq, by_seq) == NULL) {
++    if (tsearch(alarm, &everybody, by_seq) == NULL) {
+@@
+-    struct alarm **found = tfind(&wanted, &a->by_seq, by_seq);
++    (void)a;
++    struct alarm **found = tfind(&wanted, &everybody, by_seq);
+@@
+-    return a != NULL && a->by_seq != NULL;
++    return a != NULL && everybody != NULL;
+@@
+-    tdelete(alarm, &a->by_seq, by_seq);
++    tdelete(alarm, &everybody, by_seq);
+"""
+        },
+    ),
+    mutant(
+        "times-by-strtol",
+        START,
+        "The times of the options are taken by strtol() alone.",
+        "test_07_refuses_wrong_options",
+        "bad-start",
+        {
+            "options.c": """
+-    if (!parse_number(text, TIMER_MAX_MS, &value))
+-        return false;
+-    *ms = (int32_t)value;
++    value = strtol(text, NULL, 10);
++    *ms = (int32_t)value;
+"""
+        },
+    ),
+    mutant(
+        "cancelled-in-words-only",
+        MESSAGES,
+        "CANCEL makes its replies and cancels nothing.",
+        "test_07_cancel",
+        "alarm-cancel",
+        {
+            "rpc.c": """
+-    alarms_remove(alarm);
+     if (!end(&last, call->stats))
+"""
+        },
+    ),
+    mutant(
+        "cancelled-silently",
+        MESSAGES,
+        "What is cancelled gets no last reply.",
+        "test_07_cancel",
+        "alarm-cancel",
+        {
+            "rpc.c": """
+-    struct writer last;
+-    begin(&last, call->out, alarm->cmd, alarm->seq, RPC_CANCELLED);
+-    alarms_remove(alarm);
+-    if (!end(&last, call->stats))
+-        return NO_MEMORY;
+-    begin_reply(call, RPC_OK);
++    alarms_remove(alarm);
++    begin_reply(call, RPC_OK);
+"""
+        },
+    ),
+    mutant(
+        "index-from-1",
+        MESSAGES,
+        "The replies of an EVERY are counted from 1.",
+        "test_07_every_rings_count_times",
+        "every-replies",
+        {
+            "rpc.c": """
+-        writer_i32(&reply, alarm->index);
++        writer_i32(&reply, alarm->index + 1);
+"""
+        },
+    ),
+    mutant(
+        "first-reply-at-once",
+        MESSAGES,
+        "EVERY has its first reply at once.",
+        "test_07_every_rings_count_times",
+        "timer-early",
+        {
+            "alarms.c": """
+     if (!fits || !timer_set(a->timers, &alarm->timer, ms, count > 1)) {
+         free(alarm);
+         return NULL;
+     }
++    if (cmd == 11)
++        timer_reset(a->timers, &alarm->timer, 0, true);
++    if (cmd == 11 && count > 1)
++        alarm->timer.delay_us = (int64_t)ms * 1000;
+"""
+        },
+    ),
+    mutant(
+        "one-reply-too-few",
+        MESSAGES,
+        "EVERY has one reply too few.",
+        "test_07_every_rings_count_times",
+        "alarm-lost",
+        {
+            "alarms.c": """
+-        .left = count,
++        .left = count > 1 ? count - 1 : 1,
+"""
+        },
+    ),
+    mutant(
+        "one-reply-too-many",
+        MESSAGES,
+        "EVERY has one reply too many.",
+        "test_07_every_rings_count_times",
+        "every-replies",
+        {
+            "alarms.c": """
+-        .left = count,
++        .left = count > 1 ? count + 1 : 1,
+"""
+        },
+    ),
+    mutant(
+        "alarms-lost-at-eof",
+        STATE,
+        "A client that half-closes does not get what was to come later.",
+        "test_07_half_close_with_alarms_owed",
+        "replies-lost-at-eof",
+        {
+            "conn.c": """
+-    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0 && !alarms_pending(c->alarms))
++    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
+"""
+        },
+    ),
+    mutant(
+        "too-long-and-waited-for",
+        STATE,
+        "A frame that is too long ends the connection when its alarms have rung, and not before.",
+        "test_07_frame_too_long_ends_alarms",
+        "not-closed",
+        {
+            "conn.c": """
+-    alarms_free(c->alarms);
+-    c->alarms = NULL;
+     drain(c, reason);
+"""
+        },
+    ),
+    mutant(
+        "rung-and-not-sent",
+        LOOP,
+        "What an alarm has written is sent with the next event of its connection.",
+        "test_07_ten_thousand_alarms",
+        "alarm-lost",
+        {
+            "conn.c": """
+     answer_alarm(c, alarm);
+-    flush(c);
+-    advance(c); /* if the output is full now, the peer is not waited for any more */
+-    settle(c);
+"""
+        },
+    ),
+    mutant(
+        "rings-without-end",
+        PRESSURE,
+        "EVERY goes on making replies that nobody takes.",
+        "test_07_alarms_that_nobody_reads",
+        "memory-grows",
+        {
+            "conn.c": """
+-    if (conn_room(c) == 0) {
+-        alarms_suspend(alarm);
+-        return;
+-    }
+"""
+        },
+    ),
+    mutant(
+        "suspended-for-ever",
+        PRESSURE,
+        "An alarm that has rung while there was no room is forgotten.",
+        "test_07_alarms_that_nobody_reads",
+        "stuck-after-pause",
+        {
+            "conn.c": """
+         flush(c);
+-        answer_owed(c);
+         advance(c);
++    } else if (false) {
++        answer_owed(c);
+"""
+        },
+    ),
+    mutant(
+        "alarms-without-limit",
+        RESOURCES,
+        "The alarms of a connection may hold any number of bytes.",
+        "test_07_alarms_hold_32_mib",
+        "memory-grows",
+        {
+            "alarms.c": """
+-    bool fits = a->bytes + bytes_of(alarm) <= ALARMS_MAX_BYTES;
++    bool fits = true;
+"""
+        },
+    ),
+    mutant(
+        "alarms-outlive-it",
+        RESOURCES,
+        "A connection that is freed leaves its alarms behind, and they ring.",
+        "test_07_memory",
+        "memory-fault",
+        {
+            "conn.c": """
+     LIST_REMOVE(c, others);
+-    alarms_free(c->alarms);
+"""
+        },
+    ),
+    mutant(
+        "stops-after-its-timers",
+        START,
+        "The server stops when no timer is set any more.",
+        "test_07_stop_with_alarms",
+        "not-ended",
+        {
+            "server.c": """
+-    while (!events_stopping(service->events)) {
++    while (!events_stopping(service->events) || timers_timeout(service->timers) >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "any-from-now",
+        MESSAGES,
+        "Of from_now only the lowest bit is looked at.",
+        "test_07_reset_that_is_refused",
+        "wrong-status",
+        {
+            "rpc.c": """
+-    if (ms < (alarm->cmd == RPC_EVERY ? 1 : 0) || from_now < 0 || from_now > 1)
++    if (ms < (alarm->cmd == RPC_EVERY ? 1 : 0))
+"""
+        },
+    ),
+    # Clients that take too long
+    mutant(
+        "idle-since-it-came",
+        TIMERS,
+        "The time of an idle client runs from its first byte, whatever comes later.",
+        "test_07_idle_clients_are_closed",
+        "idle-timeout",
+        {
+            "limits.c": """
+-    timer_set(l->timers, &l->idle, l->idle_ms, false);
++    if (!timer_is_set(&l->idle))
++        timer_set(l->timers, &l->idle, l->idle_ms, false);
+"""
+        },
+    ),
+    mutant(
+        "idle-half-the-time",
+        TIMERS,
+        "An idle client is closed after half of the time.",
+        "test_07_idle_clients_are_closed",
+        "idle-timeout",
+        {
+            "limits.c": """
+-    timer_set(l->timers, &l->idle, l->idle_ms, false);
++    timer_set(l->timers, &l->idle, l->idle_ms / 2, false);
+"""
+        },
+    ),
+    mutant(
+        "silent-from-the-start",
+        TIMERS,
+        "The time of an idle client begins with its first byte: who sends none may stay.",
+        "test_07_idle_clients_are_closed",
+        "idle-timeout",
+        {
+            "conn.c": """
+     service->stats.connections++;
+-    limits_traffic(c->limits);
+"""
+        },
+    ),
+    mutant(
+        "idle-but-for-replies",
+        TIMERS,
+        "Bytes that come do not count until there is a reply.",
+        "test_07_every_byte_counts",
+        "idle-timeout",
+        {
+            "conn.c": """
+         buffer_fill(&c->in, moved);
+-        limits_traffic(c->limits);
+"""
+        },
+    ),
+    mutant(
+        "idle-but-for-input",
+        TIMERS,
+        "Bytes that go do not count: who takes a long reply is idle.",
+        "test_07_every_byte_counts",
+        "idle-timeout",
+        {
+            "conn.c": """
+             buffer_consume(&c->out, moved);
+-            limits_traffic(c->limits);
+"""
+        },
+    ),
+    mutant(
+        "idle-while-it-waits",
+        TIMERS,
+        "Who waits for its own alarms is closed.",
+        "test_07_idle_waits_for_alarms",
+        "idle-timeout",
+        {
+            "conn.c": """
+-    if (alarms_pending(c->alarms) && buffer_len(&c->out) == 0) {
+-        limits_traffic(c->limits);
+-        return;
+-    }
+"""
+        },
+    ),
+    mutant(
+        "busy-while-it-owes",
+        TIMERS,
+        "As long as there is something to send nobody is idle.",
+        "test_07_replies_not_taken",
+        "idle-timeout",
+        {
+            "conn.c": """
+-    if (alarms_pending(c->alarms) && buffer_len(&c->out) == 0) {
++    if (alarms_pending(c->alarms) || buffer_len(&c->out) > 0) {
+"""
+        },
+    ),
+    mutant(
+        "each-byte-anew",
+        TIMERS,
+        "Each byte of a frame gives the rest of it another frame-timeout.",
+        "test_07_slow_senders_are_closed",
+        "frame-timeout",
+        {
+            "limits.c": """
+-    if (waits && !timer_is_set(&l->frame))
++    if (waits)
+"""
+        },
+    ),
+    mutant(
+        "between-frames-too",
+        TIMERS,
+        "The time of a frame runs although none has begun.",
+        "test_07_slow_senders_are_closed",
+        "frame-timeout",
+        {
+            "conn.c": """
+-    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && conn_room(c) > 0;
++    bool waits = c->state == CONN_OPEN && conn_room(c) > 0;
+"""
+        },
+    ),
+    mutant(
+        "one-time-for-all-frames",
+        TIMERS,
+        "A frame that is complete does not end its time where the next has begun.",
+        "test_07_honest_senders_are_not",
+        "frame-timeout",
+        {
+            "limits.c": """
+-    if (passed || !waits)
++    (void)passed;
++    if (!waits)
+"""
+        },
+    ),
+    mutant(
+        "slow-and-unpaid",
+        TIMERS,
+        "Who is too slow with a frame is closed at once, whatever is owed.",
+        "test_07_replies_before_a_frame_timeout",
+        "frame-timeout",
+        {
+            "conn.c": """
+-    give_up(c, "frame not complete in time");
++    conn_close(c, "frame not complete in time");
+"""
+        },
+    ),
+    mutant(
+        "blamed-for-our-pause",
+        PRESSURE,
+        "The time of a frame runs while the server itself does not read.",
+        "test_07_own_pauses_do_not_count",
+        "frame-timeout",
+        {
+            "conn.c": """
+-    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && conn_room(c) > 0;
++    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0;
+"""
+        },
+    ),
+    mutant(
+        "paused-by-an-alarm",
+        PRESSURE,
+        "A pause that the reply of an alarm has caused does not stop the time of a frame.",
+        "test_07_own_pauses_do_not_count",
+        "frame-timeout",
+        {
+            "conn.c": """
+-    advance(c); /* if the output is full now, the peer is not waited for any more */
+     settle(c);
+"""
+        },
+    ),
+)
