@@ -204,8 +204,8 @@ def bytes_have_no_borders() -> None:
         print("    struct { int16_t kind; int64_t value; int16_t n; } s = {1, 300, -2};")
         memory = _as_it_lies_in_memory()
         print(f"    {'  '.join(memory[at : at + 8].hex(' ') for at in range(0, len(memory), 8))}")
-        print(f"\n{len(memory)} bytes, for 12 bytes of fields. aa is what was there before, and now the")
-        print("client has it. Another compiler, or another machine, puts the fields elsewhere,")
+        print(f"\n{len(memory)} bytes, for 12 bytes of fields. aa is what was there", end=" ")
+        print("before, and now the\nclient has it. Another compiler, or another machine, puts the fields elsewhere,")
         print("or their bytes in another order.")
 
 
@@ -262,9 +262,9 @@ def idle_connections_are_not_free() -> None:
         if idle < CROWDS[-1]:
             print(f"\nNot more: {allowed:,} descriptors are allowed here (ulimit -Hn).")
         entries = idle + 3  # its own two, and the busy client
-        print(f"\nFor each request the server writes a list of {entries:,} entries, and poll() goes")
-        print("through it, to say that one of them is ready: always the same one. Nobody else")
-        print("has said anything, and everybody is paid for.")
+        print(f"\nFor each request the server writes a list of {entries:,} entries, and poll()")
+        print("goes through it, to say that one of them is ready: always the same one. Nobody")
+        print("else has said anything, and everybody is paid for.")
 
 
 def _one_after_the_other(process: ServerProcess, client: Client) -> tuple[float, float]:

@@ -55,7 +55,7 @@ REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-s
 # 06.7 epoll
 
 
-@claim("06.7", points=8, native=True)
+@claim("06.7", points=10, native=True)
 def test_06_idle_connections_cost_nothing(launch, rng):
     """A request costs as much CPU beside 5,000 idle connections as beside none."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < IDLE + SPARE:

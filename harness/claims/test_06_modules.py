@@ -65,7 +65,7 @@ def test_06_deleted_watches_are_not_called(program):
 # 06.3 cancel
 
 
-@claim("06.3", points=5, module=True, hints=CANCELLED)
+@claim("06.3", points=6, module=True, hints=CANCELLED)
 def test_06_cancel_calls_once_more(program):
     """A watch that is cancelled is gone, then called once, with EVENT_CANCELLED."""
     for backend in BACKENDS:
@@ -100,7 +100,7 @@ def test_06_free_cancels_what_is_left(program):
 # 06.5 wake
 
 
-@claim("06.5", points=6, module=True, hints=WOKEN)
+@claim("06.5", points=7, module=True, hints=WOKEN)
 def test_06_wake_from_another_thread(program):
     """A wake-up by another thread ends the sleep of events_turn(), each time, and one turn only."""
     for backend in BACKENDS:
@@ -118,7 +118,7 @@ def test_06_wake_before_the_sleep(program):
 # 06.6 again
 
 
-@claim("06.6", points=8, module=True, hints=AGAIN)
+@claim("06.6", points=9, module=True, hints=AGAIN)
 def test_06_again_comes_in_the_next_turn(program):
     """Who asks for another call is called once in the next turn, which does not sleep."""
     for backend in BACKENDS:
@@ -131,7 +131,7 @@ def test_06_again_comes_in_the_next_turn(program):
 # 06.7 epoll
 
 
-@claim("06.7", points=4, module=True)
+@claim("06.7", points=5, module=True)
 def test_06_errors_wake_both_directions(program):
     """A reset, or a pipe without its other end, calls the watches of both directions."""
     for backend in BACKENDS:

@@ -202,7 +202,7 @@ MUTANTS = (
     mutant(
         "del-takes-both",
         LOOP,
-        "To take one watch away takes the descriptor from the backend, and the other watch with it.",
+        "To take one watch away takes the descriptor from the backend, and the other watch, too.",
         "test_06_deleted_watches_are_not_called",
         "called-after-del",
         {

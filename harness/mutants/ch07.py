@@ -271,11 +271,11 @@ MUTANTS = (
         "timer-due-first",
         {
             "timers.c": """
--        timer->place = TIMER_IDLE;
+         timer->place = TIMER_IDLE;
          if (timer->recurring)
              start_again(t, timer);
          timer->call(timer, timer->context); /* which may have freed it */
-+        if (timer->place == TIMER_DUE || !timer->recurring)
++        if (!timer->recurring)
 +            timer->place = TIMER_IDLE;
 """
         },

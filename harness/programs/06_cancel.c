@@ -145,9 +145,10 @@ static void in_the_turn(void)
     add(e, a.fd, EVENT_READ, on_rival, &one);
     add(e, b.fd, EVENT_READ, on_rival, &other);
     turn(e);
-    CHECK(one.heard.calls == 1 && other.heard.calls == 1, ONCE,
-          "one callback has cancelled the other's watch, and they were called %d times and %d times",
-          one.heard.calls, other.heard.calls);
+    CHECK(
+        one.heard.calls == 1 && other.heard.calls == 1, ONCE,
+        "one callback has cancelled the other's watch, and they were called %d times and %d times",
+        one.heard.calls, other.heard.calls);
     unsigned cancelled = (one.heard.what ^ other.heard.what) & EVENT_CANCELLED;
     CHECK(cancelled != 0, ONCE, "one of the two had to be told EVENT_CANCELLED, and only one");
     events_free(e);

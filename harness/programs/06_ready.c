@@ -17,8 +17,7 @@ enum { CROWD = 300, RESET_MS = 5000 };
 /* The two ends of a TCP connection. */
 static struct pair new_connection(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof address;
     int listener = socket(AF_INET, SOCK_STREAM, 0), peer = socket(AF_INET, SOCK_STREAM, 0);
     if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 1) != 0 ||
@@ -205,7 +204,11 @@ static void crowd(void)
 }
 
 const struct check checks[] = {
-    {"resets", resets},       {"pipes", pipes},           {"half_close", half_close},
-    {"came_before", came_before}, {"both_events", both_events}, {"crowd", crowd},
+    {"resets", resets},
+    {"pipes", pipes},
+    {"half_close", half_close},
+    {"came_before", came_before},
+    {"both_events", both_events},
+    {"crowd", crowd},
     {0},
 };

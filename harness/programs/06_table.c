@@ -1,4 +1,4 @@
-/* The table of the event manager: it grows, holds one watch a descriptor and event, and gives it up.
+/* The table of the event manager: it grows, has one watch a descriptor and event, and gives it up.
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include "watching.h"
 

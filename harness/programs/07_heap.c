@@ -77,7 +77,7 @@ static void come_and_go(size_t count, size_t steps)
     }
     run_to_the_end();
     for (size_t i = 0; i < count; i++)
-        CHECK(!timer_is_set(&probes[i].timer), REMOVAL, "timer %zu is still set", i);
+        CHECK(!timer_is_set(probes[i].timer), "timer-cancelled", "timer %zu is still set", i);
 }
 
 static void cancelling(void)

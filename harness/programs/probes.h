@@ -13,7 +13,8 @@
 enum { PROBES_MAX = 1000 };
 
 struct probe {
-    struct timer timer;
+    struct timer *timer; /* `own`, or one that can be freed */
+    struct timer own;
     bool waits;     /* what it should do, next to what its timer does */
     bool next_turn; /* it was set by a call: it is not due before the next timers_run() */
     int64_t due_us;
@@ -58,7 +59,7 @@ static inline struct probe *first_due(void)
 static inline void on_call(struct timer *timer, void *context)
 {
     struct probe *probe = context, *first = first_due();
-    CHECK(timer == &probe->timer, wrong_order, "timer %d was called with the pointer of another",
+    CHECK(timer == probe->timer, wrong_order, "timer %d was called with the pointer of another",
           number_of(probe));
     CHECK(probe->waits, wrong_order, "timer %d was called, and is not set", number_of(probe));
     CHECK(!probe->next_turn, wrong_order,
@@ -74,6 +75,12 @@ static inline void on_call(struct timer *timer, void *context)
         probe->then(probe);
 }
 
+static inline void use_timer(struct probe *probe, struct timer *timer)
+{
+    *timer = (struct timer){.call = on_call, .context = probe};
+    probe->timer = timer;
+}
+
 /* Begins a case, without a timer that is set. */
 static inline void begin_case(const char *hint)
 {
@@ -87,7 +94,7 @@ static inline void begin_case(const char *hint)
     begin_us = clock_us;
     memset(probes, 0, sizeof probes);
     for (struct probe *probe = probes; probe < probes + PROBES_MAX; probe++)
-        probe->timer = (struct timer){.call = on_call, .context = probe};
+        use_timer(probe, &probe->own);
 }
 
 static inline void expect_due(struct probe *probe, int64_t us)
@@ -101,7 +108,7 @@ static inline void expect_due(struct probe *probe, int64_t us)
 static inline void set(struct probe *probe, int32_t ms)
 {
     check_step("calls timer_set() for timer %d, %" PRId32 " ms", number_of(probe), ms);
-    if (!timer_set(timers, &probe->timer, ms, false))
+    if (!timer_set(timers, probe->timer, ms, false))
         check_impossible("no memory for a timer");
     expect_due(probe, clock_us + (int64_t)ms * MS);
 }
@@ -109,7 +116,7 @@ static inline void set(struct probe *probe, int32_t ms)
 static inline void cancel(struct probe *probe)
 {
     check_step("calls timer_cancel() for timer %d", number_of(probe));
-    bool was_set = timer_cancel(timers, &probe->timer);
+    bool was_set = timer_cancel(timers, probe->timer);
     CHECK(was_set == probe->waits, "timer-cancelled", "timer_cancel() returned %s, and it was %s",
           was_set ? "true" : "false", probe->waits ? "set" : "not set");
     probe->waits = false;

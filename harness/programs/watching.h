@@ -15,9 +15,9 @@
 #include "events.h"
 
 enum {
-    DIRTY = 0x5a,       /* in memory that was freed, or is new, where the library can do that */
-    LONGEST_MS = 500,   /* of a sleep that should have been ended: then nothing is reported */
-    TURNS = 20          /* in which everything that is ready has been called, whatever the batch */
+    DIRTY = 0x5a,     /* in memory that was freed, or is new, where the library can do that */
+    LONGEST_MS = 500, /* of a sleep that should have been ended: then nothing is reported */
+    TURNS = 20        /* in which everything that is ready has been called, whatever the batch */
 };
 
 /* The backend */
