@@ -83,28 +83,24 @@ def not_before(began: float, ms: int, hint: str) -> None:
 @claim("07.9", points=5, cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
     """A client that is idle for --idle-timeout is closed, not before; one that talks is not."""
-    server = launch(("--idle-timeout", "400"))
-    idle, began = until_quick(lambda keeper: _greeted(server, rng), 400)
-    until_quick(lambda keeper: _talk(server.connect("talks"), rng, keeper), 400)
+    server = launch(("--idle-timeout", "300"))
+    silent = server.connect("silent")
+    idle, began = until_quick(lambda keeper: _greeted(server, rng), 300)
     idle.expect_eof()
-    not_before(began, 400, "idle-timeout")
-    _idle_from_the_start(server)
+    not_before(began, 300, "idle-timeout")
+    silent.expect_eof()
+    until_quick(lambda keeper: _talk(server.connect("talks"), rng, keeper), 300)
 
 
-def _greeted(server, rng):
+def _greeted(server, rng) -> tuple[Client, float]:
+    """A client that has said something, and when it began."""
     client, began = server.connect("idle"), time.monotonic()
     ping(client, rng)
     return client, began
 
 
-def _idle_from_the_start(server) -> None:
-    began = time.monotonic()
-    server.connect("silent").expect_eof()
-    not_before(began, 400, "idle-timeout")
-
-
 def _talk(client: Client, rng, keeper: Keeper) -> None:
-    for _ in range(14):
+    for _ in range(9):
         since = time.monotonic()
         ping(client, rng)
         keeper.moved(since)
@@ -114,14 +110,14 @@ def _talk(client: Client, rng, keeper: Keeper) -> None:
 @claim("07.9", points=2, cli=True, hints=IDLE)
 def test_07_every_byte_counts(launch, rng):
     """Every byte of a frame that comes, or of a reply that goes, keeps a client from being idle."""
-    server = launch(("--idle-timeout", "600"))
-    until_quick(lambda keeper: _trickle(server.connect(), rng, keeper), 600)
+    server = launch(("--idle-timeout", "400"))
+    until_quick(lambda keeper: _trickle(server.connect(), rng, keeper), 400)
     if _kernel_bytes() <= KERNEL_BYTES:
-        until_quick(lambda keeper: _read_slowly(server, rng, keeper), 600)
+        until_quick(lambda keeper: _read_slowly(server, rng, keeper), 400)
 
 
 def _trickle(client: Client, rng, keeper: Keeper) -> None:
-    body = words(rng, 11)
+    body = words(rng, 6)
     *firsts, last = wire.encode(body)
     for byte in firsts:
         since = time.monotonic()
@@ -142,7 +138,7 @@ def _read_slowly(server, rng, keeper: Keeper) -> None:
     replies = Replies([body])
     for left in range(3, -1, -1):
         keeper.moved(since)
-        time.sleep(0.2)
+        time.sleep(0.15)
         since = time.monotonic()
         while replies.missing > left * CHUNK_BYTES:
             client.expect_part(replies, replies.missing - left * CHUNK_BYTES)
@@ -260,17 +256,17 @@ def _owe(client: Client, rng) -> list[bytes]:
 @claim("07.10", points=1, cli=True, native=True, hints=FRAME)
 def test_07_own_pauses_do_not_count(launch, rng):
     """While the server itself does not read, for want of a reader, the time of a frame stands."""
-    server = launch(("--frame-timeout", "400"), framing=MESSAGES)
-    until_quick(lambda keeper: _pause_in_a_frame(server.connect(), rng, keeper), 400)
-    until_quick(lambda keeper: _pause_by_an_alarm(server, rng, keeper), 400)
+    server = launch(("--frame-timeout", "300"), framing=MESSAGES)
+    until_quick(lambda keeper: _pause_in_a_frame(server.connect(), rng, keeper), 300)
+    until_quick(lambda keeper: _pause_by_an_alarm(server, rng, keeper), 300)
 
 
 def _pause_in_a_frame(client: Client, rng, keeper: Keeper) -> None:
     """It stops reading where the output is full, with a part of the next frame read."""
     text = string(rng.randbytes(4000))
     data = b"".join(wire.encode(request(ECHO, seq, text)) for seq in range(5000))
-    sent = client.send_some(data)
-    time.sleep(0.3)
+    sent = client.send_some(data)  # and it has not read for 0.3 s by now
+    time.sleep(0.15)
     keeper.moved(time.monotonic())
     client.exchange(data[sent:], [reply(ECHO, seq, OK, text) for seq in range(5000)])
 
@@ -282,7 +278,7 @@ def _pause_by_an_alarm(server, rng, keeper: Keeper) -> None:
     keeper.moved(time.monotonic())
     frame = wire.encode(request(ECHO, 2, string(b"rest")))
     client.send(frame[:7])
-    time.sleep(0.6)
+    time.sleep(0.45)
     keeper.moved(time.monotonic())
     client.expect_frame(rung(1, text))
     client.send(frame[7:])

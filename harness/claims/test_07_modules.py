@@ -12,8 +12,8 @@ from harness.plugin import claim
 # What a general hint means in a claim, see plugin.claim.
 FREED = dict.fromkeys(("in-the-module", "memory-fault"), "timer-due-first")
 
-# What they may cost beside qsort(), which needs n log n steps, too. A heap costs 1 to 4 times as much,
-# a search for each timer 100 times.
+# What they may cost beside qsort(), which needs n log n steps, too. A heap costs 1 to 4 times as
+# much, a search for each timer 100 times.
 TIMERS = 100_000
 SORTS = 20
 
@@ -67,7 +67,7 @@ def _cheap(program, check: str) -> None:
 @claim("07.4", points=4, module=True)
 def test_07_rounds_do_not_drift(program):
     """A round ends one delay after the one before, however late the call; missed ones are gone."""
-    program("07_timers", "rounds")
+    program("07_rounds", "rounds")
 
 
 # 07.5 timers_run
@@ -85,7 +85,7 @@ def test_07_due_timers_are_collected_first(program):
 @claim("07.6", points=5, module=True)
 def test_07_reset_counts_from_the_last_start(program):
     """A reset counts its time from now, or from when the timer was set, or called last."""
-    program("07_timers", "resets")
+    program("07_rounds", "resets")
 
 
 # 07.8 timeout

@@ -75,7 +75,7 @@ static void once(void)
     turn(e);
     CHECK(reported == 0, ONCE, "nothing is watched, and the backend reports %d descriptors",
           reported);
-    events_free(e);
+    free_events(e);
 }
 
 /* The callback waits for the next event of its descriptor at once. */
@@ -92,7 +92,7 @@ static void add_in_the_callback(void)
     make_readable(pair);
     turn(e);
     expect_calls(&next, 1, pair.fd, EVENT_READ, ONCE);
-    events_free(e);
+    free_events(e);
 }
 
 static struct waiter **to_free;
@@ -118,7 +118,7 @@ static void free_in_the_callback(void)
     CHECK(cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned false");
     CHECK(waiter == NULL, ONCE, "events_cancel() returned, and the callback was not called");
     expect_interest(e, pair.fd, 0, ONCE);
-    events_free(e);
+    free_events(e);
 }
 
 /* Two that are ready in one turn: whoever is called first cancels the other. */
@@ -151,7 +151,7 @@ static void in_the_turn(void)
         one.heard.calls, other.heard.calls);
     unsigned cancelled = (one.heard.what ^ other.heard.what) & EVENT_CANCELLED;
     CHECK(cancelled != 0, ONCE, "one of the two had to be told EVENT_CANCELLED, and only one");
-    events_free(e);
+    free_events(e);
 }
 
 /* Of all events of a descriptor */
@@ -179,7 +179,7 @@ static void all(void)
     }
     expect_calls(&other.heard, 0, neighbour.fd, EVENT_READ, BOTH);
     expect_interest(e, neighbour.fd, EVENT_READ, BOTH);
-    events_free(e);
+    free_events(e);
 }
 
 /* Whichever of the two is called first takes the other's watch away. */
@@ -196,7 +196,7 @@ static void all_but_one(void)
     CHECK(calls == 1, BOTH,
           "the first callback has taken the second watch away, and there were %d calls", calls);
     expect_interest(e, pair.fd, 0, BOTH);
-    events_free(e);
+    free_events(e);
 }
 
 /* What is left in the end. */
@@ -212,8 +212,7 @@ static void at_the_end(void)
         add(e, pairs[i].fd, EVENT_READ, on_cancel, &readers[i]);
         add(e, pairs[i].fd, EVENT_WRITE, on_cancel, &writers[i]);
     }
-    check_step("calls events_free()");
-    events_free(e);
+    free_events(e);
     for (int i = 0; i < COUNT; i++) {
         expect_cancelled(&readers[i], pairs[i].fd, EVENT_READ, BOTH);
         expect_cancelled(&writers[i], pairs[i].fd, EVENT_WRITE, BOTH);

@@ -51,7 +51,7 @@ static void grows(void)
         each_is_called(e, pairs, heard, count);
         expect_nobody(e, pairs, count);
     }
-    events_free(e);
+    free_events(e);
 }
 
 /* A callback that watches many more descriptors. */
@@ -99,7 +99,7 @@ static void grows_in_a_callback(void)
     turns(e);
     for (int i = 0; i < CROWD; i++)
         expect_calls(&others[i], 1, pairs[i].fd, EVENT_READ, LOST);
-    events_free(e);
+    free_events(e);
 }
 
 /* One watch a descriptor and event */
@@ -130,7 +130,7 @@ static void add_twice(void)
     turn(e);
     expect_calls(&first, 0, pair.fd, EVENT_READ, TWICE);
     expect_calls(&second, 1, pair.fd, EVENT_READ, TWICE);
-    events_free(e);
+    free_events(e);
 }
 
 /* A backend that says no. */
@@ -169,7 +169,7 @@ static void add_refused(void)
     add(e, pair.fd, EVENT_WRITE, on_event, &writer);
     turn(e);
     expect_calls(&writer, 1, pair.fd, EVENT_WRITE, TWICE);
-    events_free(e);
+    free_events(e);
 }
 
 /* Taking away */
@@ -196,7 +196,7 @@ static void del_and_again(void)
     expect_calls(&heard, 0, pair.fd, EVENT_READ, DELETED);
     CHECK(reported == 0, DELETED, "nothing is watched, and the backend reports %d descriptors",
           reported);
-    events_free(e);
+    free_events(e);
 }
 
 /* A callback that takes another watch away, of which it is told by `other`. */
@@ -243,7 +243,7 @@ static void del_in_the_turn(void)
     add(e, c.fd, EVENT_WRITE, on_rival, &writer);
     turn(e);
     expect_one(&reader, &writer);
-    events_free(e);
+    free_events(e);
 }
 
 const struct check checks[] = {

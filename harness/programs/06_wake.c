@@ -63,7 +63,7 @@ static void from_a_thread(void)
         turns(sleeper);
         expect_asleep();
     }
-    events_free(sleeper);
+    free_events(sleeper);
 }
 
 static void before_the_sleep(void)
@@ -90,7 +90,7 @@ static void before_the_sleep(void)
     events_turn(sleeper, -1);
     expect_woken("before it");
     expect_asleep();
-    events_free(sleeper);
+    free_events(sleeper);
 }
 
 static void on_signal(int number)
@@ -113,7 +113,7 @@ static void in_a_signal_handler(void)
     check_step("calls events_turn() with a timeout of -1");
     events_turn(sleeper, -1);
     expect_woken("by events_stop() in a signal handler, before it");
-    events_free(sleeper);
+    free_events(sleeper);
 }
 
 /* Another call */
@@ -175,7 +175,7 @@ static void once(void)
     again(e, pair.fd, EVENT_READ);
     turn_at_once(e);
     expect_calls(&reader, 1, pair.fd, EVENT_READ, AGAIN);
-    events_free(e);
+    free_events(e);
 }
 
 /* In each turn one asks again, and another one has news. */
@@ -196,7 +196,7 @@ static void beside_others(void)
     }
     turn(e);
     expect_calls(&asker.heard, 0, a.fd, EVENT_READ, AGAIN);
-    events_free(e);
+    free_events(e);
 }
 
 static void taken_away(void)
@@ -214,7 +214,7 @@ static void taken_away(void)
     del(e, pair.fd, EVENT_READ);
     turn(e);
     expect_calls(&heard, 0, pair.fd, EVENT_READ, AGAIN);
-    events_free(e);
+    free_events(e);
 }
 
 /* More of them than the list has room for in the beginning. */
@@ -234,7 +234,7 @@ static void many(void)
         for (int i = 0; i < MANY; i++)
             expect_calls(&askers[i].heard, round <= i % 3, pairs[i].fd, EVENT_READ, AGAIN);
     }
-    events_free(e);
+    free_events(e);
 }
 
 const struct check checks[] = {

@@ -45,6 +45,7 @@ static void order(void)
         for (int i = 0; i < CASES / SMALL; i++)
             in_order_of(count);
     in_order_of(MANY);
+    end_case();
 }
 
 static void equal(void)
@@ -56,6 +57,7 @@ static void equal(void)
         clock_goes_on(5 * MS);
         run_all();
     }
+    end_case();
 }
 
 /* Timers come and go in any order, as many as `steps`. */
@@ -88,6 +90,7 @@ static void cancelling(void)
     for (int i = 0; i < CASES; i++)
         come_and_go(2 * SMALL, SMALL_STEPS);
     come_and_go(MANY, MANY / 2);
+    end_case();
 }
 
 const struct check checks[] = {

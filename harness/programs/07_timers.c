@@ -1,4 +1,4 @@
-/* Timers, one by one: who is called when all that are due are called, rounds, resets, time-outs.
+/* Timers that are due together, whatever their calls do; and how long a wait for them may be.
  * links: timers.c */
 #include <limits.h>
 #include <sys/mman.h>
@@ -6,14 +6,12 @@
 #include "probes.h"
 
 #define DUE     "timer-due-first"
-#define ROUNDS  "timer-rounds"
-#define START   "timer-start"
 #define TIMEOUT "timer-timeout"
 #define CLOCK   "timer-clock"
 
 #define HOUR_US ((int64_t)3600 * 1000 * MS)
 
-enum { MANY = 200, ROUND_MS = 10, ROUND_COUNT = 20 };
+enum { MANY = 200 };
 
 /* Due at the same time */
 
@@ -139,173 +137,7 @@ static void due(void)
     cancels_others();
     sets_others_later();
     frees();
-}
-
-/* Rounds */
-
-static void set_recurring(struct probe *probe, int32_t ms)
-{
-    check_step("calls timer_set() for timer %d, every %" PRId32 " ms", number_of(probe), ms);
-    if (!timer_set(timers, probe->timer, ms, true))
-        check_impossible("no memory for a timer");
-}
-
-/* The only timer that is set is called by this run, or not. */
-static void run_one(bool called)
-{
-    int before = probes[0].calls;
-    probes[0].due_us = clock_us;
-    probes[0].waits = true;
-    run();
-    int calls = probes[0].calls - before;
-    CHECK(!called || calls > 0, ROUNDS, "timer 0 was not called, and its next round is over");
-    CHECK(called || calls == 0, ROUNDS, "timer 0 was called, and its next round is not over");
-}
-
-/* Each run is late, by less than a round; the next round ends when it would have without that. */
-static void late_rounds(void)
-{
-    begin_case(ROUNDS);
-    set_recurring(&probes[0], ROUND_MS);
-    int64_t late_us = 0;
-    for (int i = 0; i < ROUND_COUNT; i++) {
-        clock_goes_on(ROUND_MS * MS - late_us - 1);
-        run_one(false);
-        late_us = i % 3 == 2 ? 0 : (int64_t)check_below(ROUND_MS * MS - 1);
-        clock_goes_on(1 + late_us);
-        run_one(true);
-        run_one(false);
-    }
-    CHECK(timer_is_set(probes[0].timer), ROUNDS, "timer 0 is not set after its call");
-    cancel(&probes[0]);
-    clock_goes_on(3 * ROUND_MS * MS);
-    run_all();
-}
-
-/* After rounds that were missed there are as many calls as rounds from now on, and no more. */
-static void missed_rounds(void)
-{
-    begin_case(ROUNDS);
-    set_recurring(&probes[0], ROUND_MS);
-    clock_goes_on((5 * ROUND_MS + 2) * MS);
-    run_one(true);
-    int before = probes[0].calls;
-    for (int i = 0; i < 3 * ROUND_MS; i++) {
-        probes[0].waits = true;
-        run();
-        clock_goes_on(MS);
-        probes[0].due_us = clock_us;
-        probes[0].waits = true;
-        run();
-    }
-    int calls = probes[0].calls - before;
-    CHECK(calls == 3, ROUNDS, "in 3 rounds after some that were missed there were %d calls", calls);
-}
-
-static void cancel_itself(struct probe *probe)
-{
-    probe->waits = true; /* it recurs */
-    cancel(probe);
-}
-
-static void cancelled_in_a_round(void)
-{
-    begin_case(ROUNDS);
-    set_recurring(&probes[0], ROUND_MS);
-    probes[0].then = cancel_itself;
-    clock_goes_on(ROUND_MS * MS);
-    run_one(true);
-    probes[0].waits = false;
-    clock_goes_on(5 * ROUND_MS * MS);
-    run_all();
-}
-
-static void rounds(void)
-{
-    late_rounds();
-    missed_rounds();
-    cancelled_in_a_round();
-}
-
-/* Resets */
-
-static void reset(struct probe *probe, int32_t ms, bool from_now, int64_t due_us)
-{
-    check_step("calls timer_reset() for timer %d, %" PRId32 " ms from %s", number_of(probe), ms,
-               from_now ? "now" : "its last start");
-    CHECK(timer_reset(timers, probe->timer, ms, from_now), START,
-          "timer_reset() returned false, and it is set");
-    expect_due(probe, due_us);
-}
-
-/* It is not called before its time, and then it is. */
-static void expect_call_at(struct probe *probe, int64_t us)
-{
-    if (us > clock_us) {
-        clock_goes_on(us - clock_us - 1);
-        run_all();
-        clock_goes_on(1);
-    }
-    run_all();
-    CHECK(!probe->waits, START, "timer %d was not called", number_of(probe));
-}
-
-static void one_reset(int32_t ms, bool from_now)
-{
-    begin_case(START);
-    set(&probes[1], 90);
-    set(&probes[0], 100);
-    set(&probes[2], 110);
-    clock_goes_on(30 * MS);
-    int64_t due_us = (from_now ? clock_us : begin_us) + ms * MS;
-    reset(&probes[0], ms, from_now, due_us);
-    expect_call_at(&probes[0], due_us);
-    CHECK(!timer_reset(timers, probes[0].timer, 5, from_now), START,
-          "timer_reset() returned true, and it was not set any more");
-}
-
-/* The second counts from the same start as the first, or from what the first has made the start. */
-static void two_resets(bool from_now)
-{
-    begin_case(START);
-    set(&probes[0], 100);
-    clock_goes_on(30 * MS);
-    int64_t start_us = from_now ? clock_us : begin_us;
-    reset(&probes[0], 200, from_now, start_us + 200 * MS);
-    clock_goes_on(15 * MS);
-    reset(&probes[0], 60, false, start_us + 60 * MS);
-    expect_call_at(&probes[0], start_us + 60 * MS);
-}
-
-/* The start of a round is the end of the one before; and the rounds to come have the new length. */
-static void reset_in_a_round(bool from_now)
-{
-    begin_case(START);
-    set_recurring(&probes[0], 20);
-    expect_due(&probes[0], clock_us + 20 * MS);
-    expect_call_at(&probes[0], clock_us + 20 * MS);
-    expect_due(&probes[0], clock_us + 20 * MS);
-    expect_call_at(&probes[0], clock_us + 20 * MS);
-    int64_t start_us = clock_us;
-    clock_goes_on(5 * MS);
-    start_us = from_now ? clock_us : start_us;
-    reset(&probes[0], 50, from_now, start_us + 50 * MS);
-    for (int i = 1; i <= 3; i++) {
-        expect_call_at(&probes[0], start_us + i * 50 * MS);
-        expect_due(&probes[0], start_us + (i + 1) * 50 * MS);
-    }
-}
-
-static void resets(void)
-{
-    static const int32_t TIMES_MS[] = {50, 150, 95, 10, 30, 0, 100, 115};
-    for (size_t i = 0; i < sizeof TIMES_MS / sizeof *TIMES_MS; i++)
-        for (int from_now = 0; from_now < 2; from_now++)
-            one_reset(TIMES_MS[i], from_now);
-    for (int from_now = 0; from_now < 2; from_now++) {
-        two_resets(from_now);
-        reset_in_a_round(from_now);
-    }
+    end_case();
 }
 
 /* How long a wait may be */
@@ -375,6 +207,7 @@ static void timeouts(void)
     timeout_of(TIMER_MAX_MS, MS, INT_MAX - 1);
     timeout_of_the_first();
     waits_for_each();
+    end_case();
 }
 
 /* Somebody sets the clock on the wall, back and forth. */
@@ -392,9 +225,12 @@ static void time_of_day(void)
         clock_goes_on(10 * MS);
         run_all();
     }
+    end_case();
 }
 
 const struct check checks[] = {
-    {"due", due},           {"rounds", rounds},           {"resets", resets},
-    {"timeouts", timeouts}, {"time_of_day", time_of_day}, {0},
+    {"due", due},
+    {"timeouts", timeouts},
+    {"time_of_day", time_of_day},
+    {0},
 };

@@ -81,12 +81,18 @@ static inline void use_timer(struct probe *probe, struct timer *timer)
     probe->timer = timer;
 }
 
-/* Begins a case, without a timer that is set. */
+static inline void end_case(void)
+{
+    if (timers != NULL)
+        timers_free(timers);
+    timers = NULL;
+}
+
+/* Begins a case, without a timer that is set, and ends the one before. */
 static inline void begin_case(const char *hint)
 {
     check_case();
-    if (timers != NULL)
-        timers_free(timers);
+    end_case();
     timers = timers_new();
     if (timers == NULL)
         check_impossible("no memory for timers");

@@ -15,9 +15,10 @@
 #include "events.h"
 
 enum {
-    DIRTY = 0x5a,     /* in memory that was freed, or is new, where the library can do that */
-    LONGEST_MS = 500, /* of a sleep that should have been ended: then nothing is reported */
-    TURNS = 20        /* in which everything that is ready has been called, whatever the batch */
+    DIRTY = 0x5a,      /* in memory that was freed, or is new, where the library can do that */
+    OPENED_MAX = 1024, /* ends of pairs */
+    LONGEST_MS = 500,  /* of a sleep that should have been ended: then nothing is reported */
+    TURNS = 20         /* in which everything that is ready has been called, whatever the batch */
 };
 
 /* The backend */
@@ -71,6 +72,9 @@ struct pair {
     int peer;
 };
 
+static int opened[OPENED_MAX];
+static int opened_count;
+
 static inline struct pair new_pair(int fd)
 {
     int both[2];
@@ -82,13 +86,23 @@ static inline struct pair new_pair(int fd)
         check_impossible("no descriptor as high as %d: %s", fd, strerror(errno));
     set_nonblocking(pair.fd);
     set_nonblocking(pair.peer);
+    opened[opened_count++] = pair.fd;
+    opened[opened_count++] = pair.peer;
     return pair;
 }
 
-static inline void close_pair(struct pair pair)
+static inline void close_pairs(void)
 {
-    close(pair.fd);
-    close(pair.peer);
+    while (opened_count > 0)
+        close(opened[--opened_count]);
+}
+
+/* The end of a check: cancels the watches that are left, and closes every pair. */
+static inline void free_events(struct events *e)
+{
+    check_step("calls events_free()");
+    events_free(e);
+    close_pairs();
 }
 
 static inline void make_readable(struct pair pair)

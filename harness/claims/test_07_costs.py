@@ -1,0 +1,175 @@
+"""Chapter 07, what replies for later cost: waits, CPU time, memory, and where nobody reads them."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+from harness import wire
+from harness.client import Client
+from harness.failure import Failure
+from harness.growth import HELD_BYTES, bounded
+from harness.measure import cpu_share, until_asleep, until_read
+from harness.messages import (
+    AFTER,
+    BAD_ARGUMENT,
+    CANCEL,
+    CANCELLED,
+    ECHO,
+    MESSAGES,
+    OK,
+    RESET,
+    after,
+    cancel,
+    every,
+    reply,
+    request,
+    reset,
+    rung,
+    rung_again,
+    string,
+)
+from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, ask, expect_stop
+
+FAR = 60_000  # ms: nobody waits for it
+
+IDLE_WAITS = 5  # in WATCHED seconds with nothing to do; one or two may be made by chance
+WATCHED = 0.25
+IDLE_SHARE = 0.01  # of a processor, as in chapter 03
+WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
+
+# What a general hint means in a claim, see plugin.claim.
+RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-after-pause")
+
+
+def check(client: Client) -> None:
+    """An ECHO there and back: and nothing else comes before it."""
+    __tracebackhide__ = True
+    ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
+
+
+def cancel_one(client: Client) -> None:
+    """Cancels the AFTER with seq 1; its last reply comes in front of that of CANCEL, or behind."""
+    client.send_frame(cancel(7, 1))
+    replies = {client.read_frame(), client.read_frame()}
+    if replies != {reply(CANCEL, 7, OK), reply(AFTER, 1, CANCELLED)}:
+        raise Failure("CANCEL did not have the two replies that are due", hint="alarm-cancel")
+
+
+# 07.5 timers_run
+
+
+@claim("07.5", points=3, cli=True, native=True, hints=RESUME)
+def test_07_alarms_that_nobody_reads(launch, rng):
+    """EVERY 1 ms to a client that does not read costs no memory and no CPU; all comes at last."""
+    server = launch(framing=MESSAGES)
+    check(server.connect())
+    base = server.process.resident_bytes()
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    text, count = rng.randbytes(200_000), 100
+    client.send_frame(every(1, 1, count, text))
+    time.sleep(2 * count / 1000)  # who piles replies up has made them by now
+    share = cpu_share(server, IDLE_SHARE, WATCHED)
+    if share > IDLE_SHARE:
+        what = "while nobody reads the replies of an EVERY"
+        raise Failure(f"{what} the server uses {share:.1%} of a processor", hint="spins-writing")
+    bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB that nobody reads")
+    client.expect_frames([rung_again(1, index, text) for index in range(count)])
+    check(client)
+
+
+@claim("07.5", points=1, cli=True, native=True, hints={"silence": "memory-grows"})
+def test_07_alarms_hold_32_mib(launch):
+    """The alarms of a connection may hold 32 MiB together; what is beyond is a bad argument."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    text = bytes(12 * MIB)
+    client.send_frames([after(1, FAR, text), after(2, FAR, text)])
+    client.exchange(wire.encode(after(3, FAR, text)), [reply(AFTER, 3, BAD_ARGUMENT)])
+    cancel_one(client)
+    client.send_frame(after(3, FAR, text))
+    check(client)
+
+
+@claim("07.5", points=2, valgrind=True)
+def test_07_memory(launch):
+    """Under valgrind: clients leave, and the server stops, with timers of all kinds set."""
+    server = launch(("--idle-timeout", "60000", "--frame-timeout", "60000"), framing=MESSAGES)
+    pending = (after(1, 50, b"x"), every(2, 20, 1000, b"y"), after(3, FAR, b"z"), after(4, 0, b"0"))
+    for leave in ("close", "reset", "half_close"):
+        guest = server.connect("guest")
+        guest.send_frames(pending)
+        guest.send(wire.header(100))
+        until_read(guest)
+        getattr(guest, leave)()
+    client = server.connect()
+    client.send_frames([after(1, FAR, b"x"), every(2, FAR, 5, b"y")])
+    cancel_one(client)
+    ask(client, reset(8, 2, FAR, 0), reply(RESET, 8, OK))
+    ask(client, after(1, 300, b"all others are over"), rung(1, b"all others are over"))
+
+
+@claim("07.5", points=1, cli=True)
+def test_07_stop_with_alarms(launch):
+    """SIGTERM ends the server within a second, with status 0, whatever timers are set."""
+    server = launch(("--idle-timeout", "50000"), framing=MESSAGES)
+    client = server.connect()
+    client.send_frames([after(1, FAR, b"x"), every(2, FAR, 5, b"y")])
+    check(client)
+    expect_stop(server, signal.SIGTERM)
+
+
+# 07.7 turn
+
+
+@claim("07.7", points=5, cli=True, native=True)
+def test_07_sleeps_until_the_first_timer(launch):
+    """While no timer is due, or none is set, the server sleeps: no wait ends, no CPU is used."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    check(client)
+    _sleeps(server, "with no timer set")
+    client.send_frames([after(1, FAR, b"x"), every(2, 2_000_000_000, 3, b"y")])
+    check(client)
+    _sleeps(server, "with the first timer due in a minute")
+    share = cpu_share(server, IDLE_SHARE, WATCHED)
+    if share > IDLE_SHARE:
+        text = f"with the first timer due in a minute the server uses {share:.1%} of a processor"
+        raise Failure(text, hint="timer-timeout")
+
+
+def _sleeps(server, when: str) -> None:
+    __tracebackhide__ = True
+    until_asleep(server)
+    before = server.process.calls()
+    if before is None:  # the library that counts is not in this server
+        return
+    server.conversation.note("the grader", "counts the wait calls while nothing happens")
+    time.sleep(WATCHED)
+    waits = server.process.calls().waits - before.waits
+    if waits > IDLE_WAITS:
+        text = f"{when} the server made {waits:,} wait calls in {WATCHED:g} s"
+        raise Failure(text, hint="timer-timeout")
+
+
+# 07.8 timeout
+
+
+@claim("07.8", points=4, cli=True)
+def test_07_no_wait_ends_too_early(launch):
+    """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    check(client)
+    until_asleep(server)
+    before = server.process.calls()
+    count = 20
+    client.send_frames([after(seq, 15 * seq, b"x") for seq in range(1, count + 1)])
+    client.expect_frames([rung(seq, b"x") for seq in range(1, count + 1)])
+    if before is None:  # the library that counts is not in this server
+        return
+    waits = server.process.calls().waits - before.waits
+    if waits > WAITS_A_TIMER * count:
+        text = f"for {count} timers, one after the other, the server made {waits:,} wait calls"
+        raise Failure(text, hint="timer-timeout")
