@@ -90,7 +90,7 @@ MAY_ADD = {
         *("backend.c", "backend.h", "backend_epoll.c", "backend_poll.c", "backend_select.c"),
         *("events.c", "events.h"),
     },
-    "07": {"alarms.c", "alarms.h", "limits.c", "limits.h", "timers.c", "timers.h"},
+    "07": {"alarms.c", "alarms.h", "timeouts.c", "timeouts.h", "timers.c", "timers.h"},
 }
 
 

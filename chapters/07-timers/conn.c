@@ -66,7 +66,7 @@ static void flush(struct conn *c)
             conn_close(c, strerror(errno));
         else {
             buffer_consume(&c->out, moved);
-            limits_traffic(c->limits);
+            timeouts_traffic(c->timeouts);
         }
     }
 }
@@ -89,7 +89,7 @@ static void advance(struct conn *c)
         flush(c);
     }
     bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && conn_room(c) > 0;
-    limits_frame(c->limits, waits, passed);
+    timeouts_frame(c->timeouts, waits, passed);
 }
 
 /* Makes the reply of an alarm that has rung. */
@@ -123,7 +123,7 @@ static bool read_and_answer(struct conn *c)
     switch (io_read(c->fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
     case IO_OK:
         buffer_fill(&c->in, moved);
-        limits_traffic(c->limits);
+        timeouts_traffic(c->timeouts);
         break;
     case IO_AGAIN:
         break;
@@ -147,7 +147,7 @@ static void free_conn(struct conn *c)
         buffer_free_spare();
     LIST_REMOVE(c, others);
     alarms_free(c->alarms);
-    limits_free(c->limits);
+    timeouts_free(c->timeouts);
     close(c->fd);
     buffer_free(&c->in);
     buffer_free(&c->out);
@@ -224,7 +224,7 @@ static void on_idle(struct timer *timer, void *context)
     struct conn *c = context;
     (void)timer;
     if (alarms_pending(c->alarms) && buffer_len(&c->out) == 0) {
-        limits_traffic(c->limits);
+        timeouts_traffic(c->timeouts);
         return;
     }
     conn_close(c, "idle");
@@ -249,9 +249,9 @@ static bool equip(struct conn *c)
             return false;
     }
     if (service->idle_timeout_ms > 0 || service->frame_timeout_ms > 0) {
-        c->limits = limits_new(service->timers, service->idle_timeout_ms, service->frame_timeout_ms,
-                               on_idle, on_frame_timeout, c);
-        if (c->limits == NULL)
+        c->timeouts = timeouts_new(service->timers, service->idle_timeout_ms,
+                                   service->frame_timeout_ms, on_idle, on_frame_timeout, c);
+        if (c->timeouts == NULL)
             return false;
     }
     return true;
@@ -272,7 +272,7 @@ bool conn_open(int fd, struct service *service)
     }
     LIST_INSERT_HEAD(&service->conns, c, others);
     service->stats.connections++;
-    limits_traffic(c->limits);
+    timeouts_traffic(c->timeouts);
     settle(c);
     return true;
 }

@@ -413,7 +413,7 @@ MUTANTS = (
 -        return RPC_MALFORMED;
 +        !reader_string(&call->request, &text))
 +        return RPC_MALFORMED;
-     if (ms < (every ? 1 : 0) || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
+     if (ms < (every ? 1 : 0) || count < 1)
 """
         },
     ),
@@ -425,8 +425,8 @@ MUTANTS = (
         "wrong-status",
         {
             "rpc.c": """
--    if (ms < (every ? 1 : 0) || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
-+    if (ms < 0 || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
+-    if (ms < (every ? 1 : 0) || count < 1)
++    if (ms < 0 || count < 1)
 """
         },
     ),
@@ -438,8 +438,8 @@ MUTANTS = (
         "wrong-status",
         {
             "rpc.c": """
--    if (ms < (every ? 1 : 0) || count < 1 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
-+    if (ms < (every ? 1 : 0) || count < 0 || text.size > FRAME_MAX_BYTES - EVERY_REPLY_BYTES)
+-    if (ms < (every ? 1 : 0) || count < 1)
++    if (ms < (every ? 1 : 0) || count < 0)
 @@
      if (alarms_find(call->alarms, call->seq) != NULL)
          return RPC_BAD_ARGUMENT;
@@ -735,10 +735,10 @@ MUTANTS = (
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
-            "limits.c": """
--    timer_set(l->timers, &l->idle, l->idle_ms, false);
-+    if (!timer_is_set(&l->idle))
-+        timer_set(l->timers, &l->idle, l->idle_ms, false);
+            "timeouts.c": """
+-    timer_set(t->timers, &t->idle, t->idle_ms, false);
++    if (!timer_is_set(&t->idle))
++        timer_set(t->timers, &t->idle, t->idle_ms, false);
 """
         },
     ),
@@ -749,9 +749,9 @@ MUTANTS = (
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
-            "limits.c": """
--    timer_set(l->timers, &l->idle, l->idle_ms, false);
-+    timer_set(l->timers, &l->idle, l->idle_ms / 2, false);
+            "timeouts.c": """
+-    timer_set(t->timers, &t->idle, t->idle_ms, false);
++    timer_set(t->timers, &t->idle, t->idle_ms / 2, false);
 """
         },
     ),
@@ -764,7 +764,7 @@ MUTANTS = (
         {
             "conn.c": """
      service->stats.connections++;
--    limits_traffic(c->limits);
+-    timeouts_traffic(c->timeouts);
 """
         },
     ),
@@ -777,7 +777,7 @@ MUTANTS = (
         {
             "conn.c": """
          buffer_fill(&c->in, moved);
--        limits_traffic(c->limits);
+-        timeouts_traffic(c->timeouts);
 """
         },
     ),
@@ -790,7 +790,7 @@ MUTANTS = (
         {
             "conn.c": """
              buffer_consume(&c->out, moved);
--            limits_traffic(c->limits);
+-            timeouts_traffic(c->timeouts);
 """
         },
     ),
@@ -803,7 +803,7 @@ MUTANTS = (
         {
             "conn.c": """
 -    if (alarms_pending(c->alarms) && buffer_len(&c->out) == 0) {
--        limits_traffic(c->limits);
+-        timeouts_traffic(c->timeouts);
 -        return;
 -    }
 """
@@ -829,8 +829,8 @@ MUTANTS = (
         "test_07_slow_senders_are_closed",
         "frame-timeout",
         {
-            "limits.c": """
--    if (waits && !timer_is_set(&l->frame))
+            "timeouts.c": """
+-    if (waits && !timer_is_set(&t->frame))
 +    if (waits)
 """
         },
@@ -855,7 +855,7 @@ MUTANTS = (
         "test_07_honest_senders_are_not",
         "frame-timeout",
         {
-            "limits.c": """
+            "timeouts.c": """
 -    if (passed || !waits)
 +    (void)passed;
 +    if (!waits)

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "buffer.h"
-#include "limits.h"
 #include "service.h"
+#include "timeouts.h"
 
 /*                end of input, or a frame too long
  *     CONN_OPEN -----------------------------------> CONN_DRAINING
@@ -22,15 +22,15 @@ enum conn_state { CONN_OPEN, CONN_DRAINING, CONN_CLOSED };
 struct conn {
     int fd; /* nonblocking; owned */
     enum conn_state state;
-    bool ending;             /* the peer will send no more than what is there to read */
-    struct service *service; /* borrowed; shared by all connections */
-    struct buffer in;        /* what is left over: a partial frame, or frames that have to wait */
-    size_t seen;             /* of it, what the parser has looked through; see frame_parse */
-    struct buffer out;       /* replies that the kernel has not taken yet */
-    const char *reason;      /* why it is draining */
-    LIST_ENTRY(conn) others; /* its place among the connections of the service */
-    struct alarms *alarms;   /* owned; NULL where messages are not understood */
-    struct limits *limits;   /* owned; NULL where nobody is timed */
+    bool ending;               /* the peer will send no more than what is there to read */
+    struct service *service;   /* borrowed; shared by all connections */
+    struct buffer in;          /* what is left over: a partial frame, or frames that have to wait */
+    size_t seen;               /* of it, what the parser has looked through; see frame_parse */
+    struct buffer out;         /* replies that the kernel has not taken yet */
+    const char *reason;        /* why it is draining */
+    LIST_ENTRY(conn) others;   /* its place among the connections of the service */
+    struct alarms *alarms;     /* owned; NULL where messages are not understood */
+    struct timeouts *timeouts; /* owned; NULL where nobody is timed */
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
