@@ -124,6 +124,16 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     return state() == "S"
 
 
+def waits_in_silence(server, seconds: float) -> int | None:
+    """How many calls that wait it makes while nothing happens. None: the library does not count."""
+    before = server.process.calls()
+    if before is None:
+        return None
+    server.conversation.note("the grader", "counts the wait calls while nothing happens")
+    time.sleep(seconds)
+    return server.process.calls().waits - before.waits
+
+
 def never_waits(pid: int) -> bool:
     """Whether the process wants the processor now, and BUSY_SECONDS later. On a busy machine it may
     not have it: so it is no question of CPU time."""

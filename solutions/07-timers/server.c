@@ -15,8 +15,8 @@ enum { ACCEPT_PAUSE_MS = 100 };
 struct server {
     struct service *service;
     int listen_fd;
-    bool full;          /* the last accept found no descriptor left; the listener is not watched */
-    struct timer retry; /* set as long as it is */
+    bool full;          /* the last accept found no descriptor left */
+    struct timer retry; /* set while the listener is not watched */
 };
 
 static events_callback on_listener;
