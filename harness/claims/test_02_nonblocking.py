@@ -264,6 +264,7 @@ def test_02_memory(server, rng):
     for client, sent in zip(clients[2:], (0, 2, 200, 0, 2, 200)):
         client.send(frame[:sent])
         until_read(client)
+    until_asleep(server)
     reader.read_some(1000)
     clients[2].close()
     clients[3].reset()

@@ -380,6 +380,7 @@ def test_04_memory(server, rng):
     client = server.connect()
     client.send(stream[:-1])
     until_read(client)
+    until_asleep(server)  # so that it hears of the reset from poll(), not from write()
     client.reset()
     late.send_some(data, quiet=0.1)
     server.connect().send(stream[:-1])
