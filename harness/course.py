@@ -48,10 +48,11 @@ CHAPTERS = (
     Chapter("05", "framing", "the bytes have no borders but those you draw"),
     Chapter("06", "epoll", "the kernel keeps the list"),
     Chapter("07", "timers", "nobody tells you when nothing happens"),
+    Chapter("08", "flow-control", "one greedy client must not starve the rest"),
 )
 
 # Of a chapter's 100 points, how many the claims of all earlier chapters are worth together.
-INHERITED = {"01": 0, "02": 20, "03": 25, "04": 30, "05": 30, "06": 30, "07": 30}
+INHERITED = {"01": 0, "02": 20, "03": 25, "04": 30, "05": 30, "06": 30, "07": 30, "08": 30}
 
 # The C files a chapter may change and may add, against the chapter before. A test compares the
 # solutions with this table; any other difference is noise in the lesson.
@@ -77,6 +78,10 @@ MAY_CHANGE = {
         *("answer.c", "conn.c", "conn.h", "main.c", "options.c", "options.h", "rpc.c"),
         *("rpc.h", "server.c", "server.h", "service.h"),
     },
+    "08": {
+        *("alarms.c", "alarms.h", "answer.c", "answer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
+        *("main.c", "options.c", "options.h", "server.c", "service.h"),
+    },
 }
 MAY_ADD = {
     "02": {"buffer.c", "buffer.h"},
@@ -91,6 +96,10 @@ MAY_ADD = {
         *("events.c", "events.h"),
     },
     "07": {"alarms.c", "alarms.h", "timeouts.c", "timeouts.h", "timers.c", "timers.h"},
+    "08": {
+        *("acceptor.c", "acceptor.h", "closing.c", "closing.h", "exchange.c", "exchange.h"),
+        *("flow.c", "flow.h", "quota.c", "quota.h"),
+    },
 }
 
 

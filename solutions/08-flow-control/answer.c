@@ -5,7 +5,7 @@
 #include "log.h"
 
 /* What a message costs beside its bytes: as much as so many bytes that go through. */
-#define MESSAGE_COST 256
+#define MESSAGE_COST 1024
 
 /* A line for each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)

@@ -111,11 +111,11 @@ static void settle(struct conn *c)
     buffer_trim(&c->in);
     buffer_trim(&c->out);
     set_interest(c);
-    // BEGIN again
+    // BEGIN turn_over
     /* Who has used up his turn has left something undone, and may hear no more of it. */
     if (c->budget == 0 || finishes)
         events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
-    // END again
+    // END turn_over
     if (c->state == CONN_CLOSED) {
         set_interest(c);
         free_conn(c);
@@ -187,8 +187,10 @@ static void on_quota_end(struct timer *timer, void *context)
     struct conn *c = context;
     (void)timer;
     flow_begin_turn(c);
+    // BEGIN renew
     quota_renew(c->quota);
-    exchange_answer(c);
+    exchange_answer(c); /* what has been read and had to wait: no news will come of that */
+    // END renew
     settle(c);
 }
 

@@ -31,7 +31,7 @@ struct conn {
     bool ending;               /* the peer will send no more than what is there to read */
     bool ended;                /* and that has been read */
     bool suspended;            /* the output has been above high water, and not down to low since */
-    size_t budget;             /* what may still be done in this turn, in bytes that go through */
+    size_t budget;             /* what may still be done in this turn, in bytes to be sent */
     struct service *service;   /* borrowed; shared by all connections */
     struct buffer in;          /* what is left over: a partial frame, or frames that have to wait */
     size_t seen;               /* of it, what the parser has looked through; see frame_parse */

@@ -7,18 +7,14 @@
 #include "flow.h"
 #include "io.h"
 
-/* Of one read(): many small frames, or a good part of a large one. */
-#define READ_BYTES (256u << 10)
-
-/* Of one send(): so that a single one is not much more than a turn. */
-#define WRITE_BYTES (256u << 10)
-
-/* Sends until everything is sent, the kernel takes no more, or the turn is over. */
+/* Sends until everything is sent, the kernel takes no more, or the turn is over. What has been
+ * answered in this turn is sent in it, even if that has used up the budget. */
 void exchange_send(struct conn *c)
 {
+    bool goes_on = true;
     flow_look(c);
-    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0 && c->budget > 0) {
-        size_t size = buffer_len(&c->out) < WRITE_BYTES ? buffer_len(&c->out) : WRITE_BYTES;
+    while (goes_on && c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
+        size_t size = buffer_len(&c->out) < TURN_BYTES ? buffer_len(&c->out) : TURN_BYTES;
         size_t moved;
         enum io_result result = io_write(c->fd, buffer_head(&c->out), size, &moved);
         if (result == IO_AGAIN)
@@ -28,10 +24,11 @@ void exchange_send(struct conn *c)
             return;
         }
         buffer_consume(&c->out, moved);
-        flow_spend(c, moved);
         flow_look(c);
         timeouts_traffic(c->timeouts);
         closing_progress(c->closing);
+        flow_spend(c, moved);
+        goes_on = c->budget > 0;
     }
 }
 
@@ -71,12 +68,12 @@ void exchange_owed(struct conn *c)
  * may be more to read, and nobody will say so again. */
 bool exchange_read(struct conn *c)
 {
-    if (!buffer_reserve(&c->in, READ_BYTES)) {
+    if (!buffer_reserve(&c->in, TURN_BYTES)) {
         conn_close(c, "out of memory");
         return false;
     }
     size_t moved = 0;
-    switch (io_read(c->fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
+    switch (io_read(c->fd, buffer_tail(&c->in), TURN_BYTES, &moved)) {
     case IO_OK:
         if (c->state == CONN_OPEN) {
             buffer_fill(&c->in, moved);
@@ -97,6 +94,6 @@ bool exchange_read(struct conn *c)
     // BEGIN drained
     /* Fewer than asked for were all there were: when more come, there will be news. But the end of
      * the input is no news any more where it has been told with the last bytes. */
-    return moved == READ_BYTES || (c->ending && moved > 0);
+    return moved == TURN_BYTES || (c->ending && moved > 0);
     // END drained
 }

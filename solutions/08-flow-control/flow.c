@@ -1,8 +1,5 @@
 #include "flow.h"
 
-/* What one connection may do before the others have their turn. */
-#define TURN_BYTES (64u << 10)
-
 void flow_begin_turn(struct conn *c)
 {
     c->budget = TURN_BYTES;
@@ -15,7 +12,9 @@ size_t flow_room(const struct conn *c)
     if (c->suspended || waiting >= high_water)
         return 0;
     size_t room = high_water - waiting;
+    // BEGIN budget
     return room < c->budget ? room : c->budget;
+    // END budget
 }
 
 void flow_spend(struct conn *c, size_t cost)
@@ -28,7 +27,9 @@ bool flow_wants_input(const struct conn *c)
 {
     if (c->state == CONN_LINGERING)
         return true;
+    // BEGIN wants_input
     return c->state == CONN_OPEN && !c->suspended && quota_left(c->quota) > 0;
+    // END wants_input
 }
 
 /* Takes note of how much output waits. Between the two marks nothing changes: else a client that

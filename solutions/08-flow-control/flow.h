@@ -12,6 +12,10 @@
 
 #include "conn.h"
 
+/* What one connection may do before the others have their turn: read so much, and send so much. Of
+ * small frames these are many, of a large one it is a good part. */
+#define TURN_BYTES (256u << 10)
+
 /* A callback begins: the whole budget is there. */
 void flow_begin_turn(struct conn *c);
 

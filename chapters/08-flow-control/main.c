@@ -1,0 +1,48 @@
+/* Reads the options, listens, serves until it is told to stop. */
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "log.h"
+#include "net.h"
+#include "options.h"
+#include "server.h"
+#include "stop.h"
+#include "timers.h"
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    if (!options_parse(&options, argc, argv)) {
+        options_usage(argv[0]);
+        return 2;
+    }
+    log_open(options.verbose);
+    struct events *events = events_new(options.backend);
+    if (events == NULL)
+        die("events");
+    struct timers *timers = timers_new();
+    if (timers == NULL)
+        die("timers");
+    stop_install(events);
+
+    int listen_fd = net_listen(&options.address);
+    if (listen_fd < 0)
+        die("cannot listen");
+    net_announce(listen_fd);
+
+    struct service service = {
+        .events = events,
+        .framing = options.framing,
+        .app = options.app,
+        .limits = options.limits,
+        .timers = timers,
+    };
+    server_run(listen_fd, &service);
+    close(listen_fd);
+    stop_uninstall();
+    timers_free(timers);
+    events_free(events);
+    return EXIT_SUCCESS;
+}

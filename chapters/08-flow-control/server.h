@@ -1,0 +1,12 @@
+/* The server: who is served, and in what order. Here: whoever is ready, as the event
+ * manager tells. */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include "service.h"
+
+/* Serves clients until the service's event manager is stopped, then closes their connections. The
+ * caller still owns the listening socket. */
+void server_run(int listen_fd, struct service *service);
+
+#endif
