@@ -1,0 +1,82 @@
+#include "loop.h"
+
+#include <errno.h>
+
+/* The loop whose thread this is. */
+static _Thread_local struct loop *own_loop;
+
+bool loop_init(struct loop *loop, int index, const struct backend *backend)
+{
+    *loop = (struct loop){.index = index};
+    STAILQ_INIT(&loop->tasks);
+    pthread_mutex_init(&loop->lock,
+                       NULL); /* a plain one needs nothing: on Linux this cannot fail */
+    loop->events = events_new(backend);
+    if (loop->events == NULL)
+        return false;
+    loop->timers = timers_new();
+    if (loop->timers == NULL) {
+        int saved_errno = errno;
+        events_free(loop->events);
+        errno = saved_errno;
+        return false;
+    }
+    return true;
+}
+
+void loop_destroy(struct loop *loop)
+{
+    timers_free(loop->timers);
+    events_free(loop->events);
+    pthread_mutex_destroy(&loop->lock);
+}
+
+void queue_in_loop(struct loop *loop, struct task *task)
+{
+    // BEGIN queue
+    pthread_mutex_lock(&loop->lock);
+    bool first = STAILQ_EMPTY(&loop->tasks);
+    STAILQ_INSERT_TAIL(&loop->tasks, task, others);
+    pthread_mutex_unlock(&loop->lock);
+    /* Who has put the first one there wakes the loop; it will find the others, too. */
+    if (first)
+        events_wake(loop->events);
+    // END queue
+}
+
+void run_in_loop(struct loop *loop, struct task *task)
+{
+    // BEGIN run_in_loop
+    if (own_loop == loop)
+        task->run(task);
+    else
+        queue_in_loop(loop, task);
+    // END run_in_loop
+}
+
+bool loop_run_tasks(struct loop *loop)
+{
+    // BEGIN run_tasks
+    /* All at once, and none of them while the lock is held: a task may take any time it likes, and
+     * may put another into this very line. That one waits for the next turn. */
+    struct task_queue mine = STAILQ_HEAD_INITIALIZER(mine);
+    pthread_mutex_lock(&loop->lock);
+    STAILQ_CONCAT(&mine, &loop->tasks);
+    pthread_mutex_unlock(&loop->lock);
+    bool any = !STAILQ_EMPTY(&mine);
+    struct task *task;
+    while ((task = STAILQ_FIRST(&mine)) != NULL) {
+        STAILQ_REMOVE_HEAD(&mine, others); /* before it is run, which may be its end */
+        task->run(task);
+    }
+    // END run_tasks
+    return any;
+}
+
+void loop_turn(struct loop *loop)
+{
+    own_loop = loop;
+    events_turn(loop->events, timers_timeout(loop->timers));
+    timers_run(loop->timers);
+    loop_run_tasks(loop);
+}

@@ -1,0 +1,73 @@
+#include "service.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffer.h"
+#include "conn.h"
+
+static void destroy(struct services *all)
+{
+    for (int i = 0; i < all->count; i++)
+        loop_destroy(&all->each[i].loop);
+    free(all->each);
+}
+
+bool services_open(struct services *all, int count, const struct backend *backend,
+                   const struct service *like)
+{
+    /* calloc knows nothing of cache lines. */
+    *all = (struct services){.each = aligned_alloc(CACHE_LINE_BYTES, (size_t)count * sizeof *like)};
+    if (all->each == NULL)
+        return false;
+    for (; all->count < count; all->count++) {
+        struct service *service = &all->each[all->count];
+        *service = (struct service){
+            .framing = like->framing,
+            .app = like->app,
+            .limits = like->limits,
+            .all = all,
+        };
+        if (!loop_init(&service->loop, all->count, backend)) {
+            int saved_errno = errno;
+            destroy(all);
+            errno = saved_errno;
+            return false;
+        }
+    }
+    return true;
+}
+
+void services_close(struct services *all)
+{
+    // BEGIN last_tasks
+    /* A task may put another one into the line of a loop that had none left: so until a round finds
+     * nothing in any of them. */
+    bool any;
+    do {
+        any = false;
+        for (int i = 0; i < all->count; i++)
+            any = loop_run_tasks(&all->each[i].loop) || any;
+    } while (any);
+    // END last_tasks
+    for (int i = 0; i < all->count; i++)
+        conn_close_all(&all->each[i]);
+    destroy(all);
+    buffer_free_spare();
+}
+
+int64_t services_connections(const struct services *all)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < all->count; i++)
+        sum += atomic_load(&all->each[i].stats.connections);
+    return sum;
+}
+
+void service_left(struct service *service)
+{
+    atomic_fetch_sub(&service->stats.connections, 1);
+    if (service->limits.max_conns > 0)
+        events_wake(service->all->each[0].loop.events);
+}
