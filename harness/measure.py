@@ -108,7 +108,7 @@ def until_read(client, seconds: float = READ_SECONDS) -> bool:
 
 
 def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
-    """Waits until the server's main thread waits for something. Whether it does.
+    """Waits until all threads of the server wait for something. Whether they do.
 
     That may take a while where others want the processor too. One that spins, or has ended, never
     does: a server that spins is told by the CPU time that it uses meanwhile.
@@ -116,12 +116,11 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     pid = server.process.pid
     spun = proc.cpu_seconds(pid) + SPUN_SECONDS
 
-    def state() -> str:
-        itself = proc.read_process(pid)
-        return itself.state if itself else "X"
+    def at_rest() -> bool:
+        return proc.thread_states(pid) <= set("SZX")
 
-    wait_until(lambda: state() in "SZX" or proc.cpu_seconds(pid) > spun, seconds)
-    return state() == "S"
+    wait_until(lambda: at_rest() or proc.cpu_seconds(pid) > spun, seconds)
+    return proc.thread_states(pid) == {"S"}
 
 
 def waits_in_silence(server, seconds: float) -> int | None:

@@ -53,6 +53,16 @@ def read_process(pid: int) -> Optional[Process]:
     )
 
 
+def thread_states(pid: int) -> Set[str]:
+    """The states that its threads are in; nothing when there is no such process."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return set()
+    found = (_stat(f"/proc/{pid}/task/{thread}/stat") for thread in threads)
+    return {fields[0].decode() for fields in found if fields}
+
+
 def table() -> Dict[int, Process]:
     """Every process there is, by pid."""
     found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())

@@ -17,7 +17,7 @@ static bool has_room(const struct acceptor *a)
 {
     // BEGIN max_conns
     int64_t max = a->all->each[0].limits.max_conns;
-    return max == 0 || services_connections(a->all) < max;
+    return max == 0 || services_sum(a->all).connections < max;
     // END max_conns
 }
 
@@ -102,10 +102,10 @@ static void hand_over(struct acceptor *a, int fd)
     // BEGIN hand_over
     struct service *service = &a->all->each[a->next];
     a->next = (a->next + 1) % a->all->count;
-    *arrival = (struct arrival){.task = {.run = arrive}, .fd = fd, .service = service};
-    atomic_fetch_add(&service->stats.connections, 1);
-    run_in_loop(&service->loop, &arrival->task);
     // END hand_over
+    *arrival = (struct arrival){.task = {.run = arrive}, .fd = fd, .service = service};
+    stats_add(&service->stats, (struct counts){.connections = 1});
+    run_in_loop(&service->loop, &arrival->task);
 }
 
 static void accept_clients(struct acceptor *a)

@@ -48,7 +48,7 @@ struct run answer_messages(struct conn *c)
         if (result != FRAME_OK)
             break;
         log_frame(c->fd, (unsigned)frame.body_size);
-        stats_count(&service->stats.received);
+        stats_add(&service->stats, (struct counts){.received = 1});
         quota_take(c->quota, 1);
         flow_spend(c, MESSAGE_COST);
         if (!rpc_answer(c, frame.body, frame.body_size))

@@ -5,64 +5,60 @@
 
 #include "service.h"
 
-/* Back in the sender's loop: all loops have done their part. */
+/* Back in the sender's loop: it has been in all of them. */
 static void answer(struct task *task)
 {
-    struct broadcast *b = (struct broadcast *)((char *)task - offsetof(struct broadcast, answer));
+    struct broadcast *b = (struct broadcast *)task; /* its first member */
     if (b->from != NULL)
-        conn_broadcast_done(b->from, b->seq, atomic_load(&b->reached));
+        conn_broadcast_done(b->from, b->seq, b->reached);
     free(b);
 }
 
-/* Pushes the message to the connections of one loop, in that loop's thread. */
-static void deliver(struct task *task)
+/* Pushes the message to all connections of a loop, in that loop's thread. Returns how many. */
+static int32_t push_to_all(struct service *service, struct bytes text)
 {
-    struct delivery *delivery = (struct delivery *)task; /* its first member */
-    struct broadcast *b = delivery->broadcast;
-    int reached = 0;
+    int32_t reached = 0;
     struct conn *next;
-    for (struct conn *c = LIST_FIRST(&delivery->service->conns); c != NULL; c = next) {
+    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = next) {
         next = LIST_NEXT(c, others); /* the push may be the end of this one */
-        reached += conn_push(c, b->text);
+        reached += conn_push(c, text);
     }
-    // BEGIN delivered
-    atomic_fetch_add(&b->reached, reached);
-    /* Only one can be the last, and it sees what the others have added before. Behind this line the
-     * broadcast may be freed at any moment, unless we are that one. */
-    if (atomic_fetch_sub(&b->loops_left, 1) == 1)
-        queue_in_loop(&b->home->loop, &b->answer);
-    // END delivered
+    return reached;
+}
+
+static void visit(struct task *task)
+{
+    struct broadcast *b = (struct broadcast *)task; /* its first member */
+    // BEGIN visit
+    b->reached += push_to_all(&b->all->each[b->at], (struct bytes){b->text, b->size});
+    b->at = (b->at + 1) % b->all->count;
+    if (b->at == b->home)
+        b->task.run = answer;
+    /* From here on it is the next loop's: that may have freed it before this call returns. */
+    queue_in_loop(&b->all->each[b->at].loop, &b->task);
+    // END visit
 }
 
 bool broadcast_start(struct conn *from, int32_t seq, struct bytes text)
 {
-    struct services *all = from->service->all;
-    int loops = all->count;
-    size_t head = sizeof(struct broadcast) + (size_t)loops * sizeof(struct delivery);
-    struct broadcast *b = malloc(head + text.size);
+    struct broadcast *b = malloc(sizeof *b + text.size);
     if (b == NULL)
         return false;
-    uint8_t *copy = (uint8_t *)b + head;
-    memcpy(copy, text.data, text.size);
+    struct loop *loop = &from->service->loop;
     *b = (struct broadcast){
+        .task = {.run = visit},
+        .all = from->service->all,
+        .home = loop->index,
+        .at = loop->index,
         .from = from,
-        .home = from->service,
         .seq = seq,
-        .answer = {.run = answer},
-        .loops_left = loops,
-        .text = {copy, text.size},
+        .size = text.size,
     };
+    memcpy(b->text, text.data, text.size);
     from->broadcast = b;
-    // BEGIN start
-    /* Queued in the sender's own loop, too: its connections are not to be touched in the middle of a
-     * call, and the sender itself is in one. */
-    for (int i = 0; i < loops; i++) {
-        struct service *service = &all->each[i];
-        b->each[i] =
-            (struct delivery){.task = {.run = deliver}, .broadcast = b, .service = service};
-        queue_in_loop(&service->loop, &b->each[i].task);
-    }
-    // END start
+    /* Not run at once, though it is our own loop: the sender is in the middle of a call, and a push
+     * could end it. */
+    queue_in_loop(loop, &b->task);
     return true;
 }
 

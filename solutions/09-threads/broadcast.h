@@ -1,13 +1,14 @@
-/* One message for all connections, of all loops: carried from loop to loop as tasks.
+/* One message for all connections: a task that goes from loop to loop, and back to where it began.
  *
- *     loop of the sender      a delivery into each loop, its own too
- *     each loop               pushes the message to its connections, counts them; the last one
- *                             sends the answer back
- *     loop of the sender      answers: how many it were */
+ *     loop of the sender  ->  the next loop  ->  ...  ->  the last one  ->  loop of the sender
+ *     pushes it to its        the same                    the same          answers: how many
+ *     connections                                                           they were
+ *
+ * In each loop it is that loop's thread that works for it. So nobody waits for anybody, and nothing is
+ * used by two threads at a time. */
 #ifndef BROADCAST_H
 #define BROADCAST_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,24 +16,17 @@
 #include "loop.h"
 #include "reader.h"
 
-struct broadcast;
-
-/* What one loop has to do of a broadcast. */
-struct delivery {
-    struct task task;
-    struct broadcast *broadcast;
-    struct service *service;
-};
-
 struct broadcast {
-    struct conn *from; /* who waits for the answer. NULL: it is gone. For its loop's thread alone */
-    struct service *home; /* the one of `from` */
-    int32_t seq;          /* of the request */
-    struct task answer;
-    atomic_int loops_left;  /* where it has not been delivered yet */
-    atomic_int reached;     /* connections, so far */
-    struct bytes text;      /* owned: behind the deliveries */
-    struct delivery each[]; /* one for each loop */
+    struct task task;
+    struct services *all; /* borrowed */
+    int home;             /* the loop where it began */
+    int at;               /* the loop where it is */
+    struct conn
+        *from;       /* who waits for the answer. NULL: it is gone. Only for the thread of `home` */
+    int32_t seq;     /* of the request */
+    int32_t reached; /* connections, so far */
+    size_t size;
+    uint8_t text[];
 };
 
 /* Sends a copy of the text to all connections. Until the answer is made it is `from->broadcast`. False:

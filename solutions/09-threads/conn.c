@@ -241,7 +241,7 @@ bool conn_push(struct conn *c, struct bytes text)
     return true;
 }
 
-void conn_broadcast_done(struct conn *c, int32_t seq, int reached)
+void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
 {
     flow_begin_turn(c);
     c->broadcast = NULL;

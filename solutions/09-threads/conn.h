@@ -68,7 +68,7 @@ void conn_give_up(struct conn *c, const char *reason);
 bool conn_push(struct conn *c, struct bytes text);
 
 /* Its own broadcast has reached so many connections. */
-void conn_broadcast_done(struct conn *c, int32_t seq, int reached);
+void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
 
 /* Marks the connection as done and logs why. It is freed at the end of the call. */
 void conn_close(struct conn *c, const char *reason);

@@ -63,14 +63,15 @@ bool loop_run_tasks(struct loop *loop)
     pthread_mutex_lock(&loop->lock);
     STAILQ_CONCAT(&mine, &loop->tasks);
     pthread_mutex_unlock(&loop->lock);
+
     bool any = !STAILQ_EMPTY(&mine);
     struct task *task;
     while ((task = STAILQ_FIRST(&mine)) != NULL) {
         STAILQ_REMOVE_HEAD(&mine, others); /* before it is run, which may be its end */
         task->run(task);
     }
-    // END run_tasks
     return any;
+    // END run_tasks
 }
 
 void loop_turn(struct loop *loop)

@@ -39,7 +39,7 @@ static bool end(struct writer *w, struct stats *stats)
 {
     if (!writer_end(w))
         return false;
-    stats_count(&stats->sent);
+    stats_add(stats, (struct counts){.sent = 1});
     return true;
 }
 
@@ -91,20 +91,11 @@ static int stats(struct call *call)
 {
     if (!reader_at_end(&call->request))
         return RPC_MALFORMED;
-    const struct services *all = call->conn->service->all;
-    int64_t connections = 0;
-    int64_t received = 0;
-    int64_t sent = 0;
-    for (int i = 0; i < all->count; i++) {
-        const struct stats *stats = &all->each[i].stats;
-        connections += atomic_load(&stats->connections);
-        received += atomic_load(&stats->received);
-        sent += atomic_load(&stats->sent);
-    }
+    struct counts sum = services_sum(call->conn->service->all);
     begin_reply(call, RPC_OK);
-    writer_i64(&call->reply, connections);
-    writer_i64(&call->reply, received);
-    writer_i64(&call->reply, sent);
+    writer_i64(&call->reply, sum.connections);
+    writer_i64(&call->reply, sum.received);
+    writer_i64(&call->reply, sum.sent);
     return RPC_OK;
 }
 
@@ -230,7 +221,7 @@ bool rpc_ring(struct stats *stats, const struct alarm *alarm, struct buffer *out
     return end(&reply, stats);
 }
 
-bool rpc_broadcast_done(struct stats *stats, int32_t seq, int reached, struct buffer *out)
+bool rpc_broadcast_done(struct stats *stats, int32_t seq, int32_t reached, struct buffer *out)
 {
     struct writer reply;
     begin(&reply, out, RPC_BROADCAST, seq, RPC_OK);

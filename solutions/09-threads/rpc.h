@@ -48,7 +48,7 @@ bool rpc_ring(struct stats *stats, const struct alarm *alarm, struct buffer *out
 
 /* Writes the reply to a BROADCAST that has reached so many connections; and a message that is
  * broadcast, to one of them. False: as above. */
-bool rpc_broadcast_done(struct stats *stats, int32_t seq, int reached, struct buffer *out);
+bool rpc_broadcast_done(struct stats *stats, int32_t seq, int32_t reached, struct buffer *out);
 bool rpc_push(struct stats *stats, struct bytes text, struct buffer *out);
 
 #endif

@@ -7,61 +7,83 @@
 #include "acceptor.h"
 #include "buffer.h"
 
-/* What a thread does: the turns of its loop. */
-static void *run_loop(void *argument)
+/* A thread, and how it is told to end. */
+struct worker {
+    struct task stop;
+    pthread_t thread;
+    struct loop *loop;
+};
+
+/* What a worker does: the turns of its loop. */
+static void *work(void *argument)
 {
-    struct loop *loop = argument;
-    while (!events_stopping(loop->events))
-        loop_turn(loop);
+    struct worker *worker = argument;
+    while (!events_stopping(worker->loop->events))
+        loop_turn(worker->loop);
     buffer_free_spare();
     return NULL;
 }
 
-/* Ends the threads of loops 1 to `count` - 1. What is left in the loops is for whoever comes then. */
-static void join(struct services *all, pthread_t *threads, int count)
+/* The last task that a worker gets. */
+static void stop(struct task *task)
+{
+    struct worker *worker = (struct worker *)task; /* its first member */
+    events_stop(worker->loop->events);
+}
+
+/* Ends workers 1 to `count` - 1. What is left to do in their loops is for whoever comes then. */
+static void join(struct worker *workers, int count)
 {
     // BEGIN join
     /* First all are told, then all are waited for: they come to their ends at the same time. */
     for (int i = 1; i < count; i++)
-        events_stop(all->each[i].loop.events);
+        queue_in_loop(workers[i].loop, &workers[i].stop);
     for (int i = 1; i < count; i++)
-        pthread_join(threads[i], NULL);
+        pthread_join(workers[i].thread, NULL);
     // END join
 }
 
-/* Returns how many loops run, with the first one, whose thread is this. */
-static int start(struct services *all, pthread_t *threads)
+/* Starts a worker for each loop but the first. Returns how many loops have a thread now: all, or
+ * errno has the reason. */
+static int start(struct services *all, struct worker *workers)
 {
-    int count = 1;
-    int error = 0;
-    while (count < all->count && error == 0) {
-        error = pthread_create(&threads[count], NULL, run_loop, &all->each[count].loop);
-        if (error == 0)
-            count++;
+    for (int i = 1; i < all->count; i++) {
+        struct worker *worker = &workers[i];
+        *worker = (struct worker){.stop = {.run = stop}, .loop = &all->each[i].loop};
+        int error = pthread_create(&worker->thread, NULL, work, worker);
+        if (error != 0) {
+            errno = error;
+            return i;
+        }
     }
-    errno = error;
-    return count;
+    return all->count;
+}
+
+/* The first loop, in this thread. */
+static void accept_and_serve(int listen_fd, struct services *all)
+{
+    struct loop *loop = &all->each[0].loop;
+    struct acceptor acceptor;
+    acceptor_open(&acceptor, listen_fd, all);
+    while (!events_stopping(loop->events)) {
+        loop_turn(loop);
+        acceptor_look(&acceptor);
+    }
+    acceptor_close(&acceptor);
 }
 
 bool server_run(int listen_fd, struct services *all)
 {
-    pthread_t *threads = calloc((size_t)all->count, sizeof *threads);
-    if (threads == NULL)
+    struct worker *workers = calloc((size_t)all->count, sizeof *workers);
+    if (workers == NULL)
         return false;
-    int count = start(all, threads);
+    int count = start(all, workers);
     int error = errno;
-    if (count == all->count) {
-        struct acceptor acceptor;
-        struct loop *first = &all->each[0].loop;
-        acceptor_open(&acceptor, listen_fd, all);
-        while (!events_stopping(first->events)) {
-            loop_turn(first);
-            acceptor_look(&acceptor);
-        }
-        acceptor_close(&acceptor);
-    }
-    join(all, threads, count);
-    free(threads);
+    bool complete = count == all->count;
+    if (complete)
+        accept_and_serve(listen_fd, all);
+    join(workers, count);
+    free(workers);
     errno = error;
-    return count == all->count;
+    return complete;
 }

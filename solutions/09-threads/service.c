@@ -9,8 +9,10 @@
 
 static void destroy(struct services *all)
 {
-    for (int i = 0; i < all->count; i++)
+    for (int i = 0; i < all->count; i++) {
         loop_destroy(&all->each[i].loop);
+        stats_destroy(&all->each[i].stats);
+    }
     free(all->each);
 }
 
@@ -29,6 +31,7 @@ bool services_open(struct services *all, int count, const struct backend *backen
             .limits = like->limits,
             .all = all,
         };
+        stats_init(&service->stats);
         if (!loop_init(&service->loop, all->count, backend)) {
             int saved_errno = errno;
             destroy(all);
@@ -57,17 +60,19 @@ void services_close(struct services *all)
     buffer_free_spare();
 }
 
-int64_t services_connections(const struct services *all)
+struct counts services_sum(const struct services *all)
 {
-    int64_t sum = 0;
+    struct counts sum = {0};
+    // BEGIN sum_up
     for (int i = 0; i < all->count; i++)
-        sum += atomic_load(&all->each[i].stats.connections);
+        stats_sum(&all->each[i].stats, &sum);
+    // END sum_up
     return sum;
 }
 
 void service_left(struct service *service)
 {
-    atomic_fetch_sub(&service->stats.connections, 1);
+    stats_add(&service->stats, (struct counts){.connections = -1});
     if (service->limits.max_conns > 0)
         events_wake(service->all->each[0].loop.events);
 }

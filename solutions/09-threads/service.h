@@ -53,8 +53,8 @@ bool services_open(struct services *all, int count, const struct backend *backen
 /* Closes all connections, and frees everything. No other thread may be in any loop any more. */
 void services_close(struct services *all);
 
-/* How many connections there are, of all loops. From any thread. */
-int64_t services_connections(const struct services *all);
+/* The counts of all loops together. From any thread. */
+struct counts services_sum(const struct services *all);
 
 /* A connection of this service is gone. The first loop, which accepts, may have waited for that. */
 void service_left(struct service *service);

@@ -2,21 +2,27 @@
 #ifndef STATS_H
 #define STATS_H
 
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdint.h>
 
-struct stats {
-    atomic_llong connections; /* open now, or on their way to the loop */
-    atomic_llong received;    /* frames that were complete */
-    atomic_llong sent;        /* replies that were made */
+struct counts {
+    int64_t connections; /* open now, or on their way to the loop */
+    int64_t received;    /* frames that were complete */
+    int64_t sent;        /* replies that were made */
 };
 
-/* Only for counts that no other thread changes: then this is an ordinary addition, and not one that
- * has to keep other processors away from the memory. */
-static inline void stats_count(atomic_llong *count)
-{
-    long long before = atomic_load_explicit(count, memory_order_relaxed);
-    atomic_store_explicit(count, before + 1, memory_order_relaxed);
-}
+struct stats {
+    pthread_mutex_t lock; /* of the counts */
+    struct counts counts;
+};
+
+void stats_init(struct stats *stats);
+void stats_destroy(struct stats *stats);
+
+/* Adds each of `more`, which may be negative. From any thread. */
+void stats_add(struct stats *stats, struct counts more);
+
+/* Adds what has been counted so far to *sum. From any thread. */
+void stats_sum(struct stats *stats, struct counts *sum);
 
 #endif
