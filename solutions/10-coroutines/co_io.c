@@ -1,0 +1,124 @@
+#include "co_io.h"
+
+#include <errno.h>
+
+#include "net.h"
+
+static struct co_direction *direction_of(struct co_socket *s, unsigned event)
+{
+    return event == EVENT_READ ? &s->read : &s->write;
+}
+
+/* There are news. The watch stays for the next wait, which comes soon, as a rule; but where nobody has
+ * waited for this one it goes: some backends would tell the same again and again. */
+static void on_event(struct events *events, int fd, unsigned what, void *context)
+{
+    struct co_socket *s = context;
+    unsigned event = what & (EVENT_READ | EVENT_WRITE);
+    struct co_direction *d = direction_of(s, event);
+    d->news = true;
+    if (what & EVENT_HANGUP)
+        s->hangup = true;
+    if (what & EVENT_CANCELLED)
+        co_cancel(d->waiting);
+    else if (d->waiting != NULL)
+        co_wake(d->waiting);
+    else
+        events_del(events, fd, event);
+}
+
+void co_socket_init(struct co_socket *s, int fd, struct events *events)
+{
+    *s = (struct co_socket){.fd = fd, .events = events};
+    s->read.news = true;
+    s->write.news = true;
+}
+
+void co_forget(struct co_socket *s)
+{
+    // BEGIN forget
+    events_del(s->events, s->fd, EVENT_READ);
+    events_del(s->events, s->fd, EVENT_WRITE);
+    co_cancel(s->read.waiting);
+    co_cancel(s->write.waiting);
+    // END forget
+}
+
+/* Has the others go first, if this direction has been used in this turn already. */
+static void take_turn(struct co_direction *d)
+{
+    if (d->turn == co_turn())
+        co_yield_now();
+    d->turn = co_turn();
+}
+
+/* Waits for news. IO_OK: there are some. */
+static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_ms)
+{
+    struct co_direction *d = direction_of(s, event);
+    if (d->news)
+        return IO_OK;
+    // BEGIN wait_for
+    bool watched = events_interest(s->events, s->fd) & event;
+    if (!watched && !events_add(s->events, s->fd, event, on_event, s))
+        return IO_ERROR;
+    d->waiting = co_self();
+    enum co_result result = co_park(timeout_ms);
+    d->waiting = NULL;
+    // END wait_for
+    if (result == CO_CANCELLED)
+        return IO_CANCELLED;
+    if (d->news)
+        return IO_OK;
+    return result == CO_LATE ? IO_LATE : IO_AGAIN;
+}
+
+enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                       int timeout_ms)
+{
+    take_turn(&s->read);
+    // BEGIN co_read
+    enum io_result result = wait_for(s, EVENT_READ, timeout_ms);
+    if (result != IO_OK)
+        return result;
+    if (!buffer_reserve(in, room)) {
+        errno = ENOMEM;
+        return IO_ERROR;
+    }
+    *moved = 0;
+    result = io_read(s->fd, buffer_tail(in), room, moved);
+    buffer_fill(in, *moved);
+    /* Fewer than asked for were all there were: when more come, there will be news. But the end of the
+     * input is no news any more where it has been told with the last bytes. */
+    s->read.news = result == IO_OK && (*moved == room || s->hangup);
+    return result;
+    // END co_read
+}
+
+enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most)
+{
+    take_turn(&s->write);
+    // BEGIN co_write
+    enum io_result result = wait_for(s, EVENT_WRITE, -1);
+    if (result != IO_OK)
+        return result;
+    size_t size = buffer_len(out) < most ? buffer_len(out) : most;
+    size_t moved = 0;
+    result = io_write(s->fd, buffer_head(out), size, &moved);
+    buffer_consume(out, moved);
+    s->write.news = result != IO_AGAIN;
+    return result;
+    // END co_write
+}
+
+int co_accept(struct co_socket *s)
+{
+    // BEGIN co_accept
+    enum io_result result = wait_for(s, EVENT_READ, -1);
+    if (result != IO_OK)
+        return result == IO_ERROR ? NET_FULL : NET_NONE;
+    int fd = net_accept(s->fd);
+    s->read.news = fd != NET_NONE;
+    return fd;
+    // END co_accept
+}
