@@ -100,7 +100,6 @@ static void accept_clients(void *argument)
 {
     struct acceptor *a = argument;
     while (!a->closing) {
-        // BEGIN accept_loop
         a->full = !has_room(a);
         if (a->full) {
             co_park(-1);
@@ -115,7 +114,6 @@ static void accept_clients(void *argument)
         reserve(a);
         if (fd >= 0)
             hand_over(a, fd);
-        // END accept_loop
     }
     a->accepting = NULL;
 }
@@ -133,8 +131,8 @@ void acceptor_close(struct acceptor *a)
 {
     a->closing = true;
     co_cancel(a->accepting);
-    while (a->accepting != NULL)
-        co_run(a->all->each[0].loop.scheduler);
+    while (a->accepting != NULL && co_run(a->all->each[0].loop.scheduler))
+        continue;
     co_forget(&a->socket);
     if (a->reserve_fd >= 0)
         close(a->reserve_fd);

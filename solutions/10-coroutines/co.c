@@ -99,12 +99,10 @@ static void begin(void)
 /* Has the context begin on the coroutine's own stack. */
 static void prepare(struct coroutine *co)
 {
-    // BEGIN context
     getcontext(&co->context);
     co->context.uc_stack.ss_sp = co->stack.bottom;
     co->context.uc_stack.ss_size = co->stack.size;
     makecontext(&co->context, begin, 0);
-    // END context
 }
 
 struct coroutine *co_start(struct scheduler *s, const char *name, co_function *function,
@@ -215,8 +213,10 @@ void co_cancel(struct coroutine *co)
 {
     if (co == NULL)
         return;
+    // BEGIN co_cancel
     co->cancelled = true;
     co_wake(co);
+    // END co_cancel
 }
 
 const char *co_overflowed(const void *address, size_t *stack_bytes)

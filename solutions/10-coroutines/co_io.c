@@ -36,12 +36,10 @@ void co_socket_init(struct co_socket *s, int fd, struct events *events)
 
 void co_forget(struct co_socket *s)
 {
-    // BEGIN forget
     events_del(s->events, s->fd, EVENT_READ);
     events_del(s->events, s->fd, EVENT_WRITE);
     co_cancel(s->read.waiting);
     co_cancel(s->write.waiting);
-    // END forget
 }
 
 /* Has the others go first, if this direction has been used in this turn already. */
@@ -65,12 +63,12 @@ static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_
     d->waiting = co_self();
     enum co_result result = co_park(timeout_ms);
     d->waiting = NULL;
-    // END wait_for
     if (result == CO_CANCELLED)
         return IO_CANCELLED;
     if (d->news)
         return IO_OK;
     return result == CO_LATE ? IO_LATE : IO_AGAIN;
+    // END wait_for
 }
 
 enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,

@@ -195,6 +195,6 @@ void conn_close_all(struct service *service)
     struct conn *c;
     LIST_FOREACH(c, &service->conns, others)
     conn_close(c, "server stops");
-    while (!LIST_EMPTY(&service->conns))
-        co_run(service->loop.scheduler);
+    while (!LIST_EMPTY(&service->conns) && co_run(service->loop.scheduler))
+        continue;
 }

@@ -85,11 +85,9 @@ bool loop_run_tasks(struct loop *loop)
 void loop_turn(struct loop *loop)
 {
     own_loop = loop;
-    // BEGIN turn
     bool ready = co_is_ready(loop->scheduler);
     events_turn(loop->events, ready ? 0 : timers_timeout(loop->timers));
     timers_run(loop->timers);
     loop_run_tasks(loop);
     co_run(loop->scheduler);
-    // END turn
 }

@@ -66,7 +66,6 @@ static void wait_to_go_on(struct conn *c)
 /* Answers what is here, as far as flow control allows, and waits for more. */
 static void serve_frames(struct conn *c)
 {
-    // BEGIN serve
     struct run run = c->service->app == APP_ECHO ? answer_run(c) : answer_messages(c);
     buffer_trim(&c->in);
     conn_send(c);
@@ -76,6 +75,7 @@ static void serve_frames(struct conn *c)
     timeouts_frame(&c->timeouts, waits, run.frames > 0);
     if (c->end != CONN_GOES_ON)
         return;
+    // BEGIN serve
     if (run.frames > 0 && buffer_len(&c->in) > 0)
         co_yield_now(); /* there may be more of them, but others wait, too */
     else if (flow_wants_input(c))
@@ -88,14 +88,12 @@ static void serve_frames(struct conn *c)
 /* Waits until all that the client is owed has been sent. */
 static void drain(struct conn *c)
 {
-    // BEGIN drain
     while (c->end != CONN_BROKEN &&
            (buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL)) {
         int limit = buffer_len(&c->out) > 0 ? LINGER_MS : -1;
         if (co_park(limit) == CO_LATE)
             conn_end(c, CONN_BROKEN, "takes nothing of what it is owed");
     }
-    // END drain
 }
 
 /* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and that
@@ -103,7 +101,6 @@ static void drain(struct conn *c)
  * sends until it has heard that is thrown away. */
 static void linger(struct conn *c)
 {
-    // BEGIN linger
     int64_t until = clock_ms() + LINGER_MS;
     int64_t left = LINGER_MS;
     enum io_result result = shutdown(c->socket.fd, SHUT_WR) == 0 ? IO_OK : IO_ERROR;
@@ -113,7 +110,6 @@ static void linger(struct conn *c)
         buffer_free(&c->in);
         left = until - clock_ms();
     }
-    // END linger
 }
 
 /* The coroutine of a connection, from its first frame to its end. */

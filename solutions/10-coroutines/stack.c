@@ -12,20 +12,20 @@ static size_t page_size(void)
 
 bool stack_open(struct stack *stack, size_t size)
 {
-    // BEGIN open
     size_t page = page_size();
     size = (size + page - 1) / page * page;
     uint8_t *memory = mmap(NULL, page + size, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED)
         return false;
+    // BEGIN guard
     if (mprotect(memory, page, PROT_NONE) < 0) {
         munmap(memory, page + size);
         return false;
     }
+    // END guard
     *stack = (struct stack){.bottom = memory + page, .size = size};
     stack->registered = VALGRIND_STACK_REGISTER(memory + page, memory + page + size);
-    // END open
     return true;
 }
 

@@ -1,0 +1,39 @@
+/* Lets clients in, as long as there is room for them, and gives each to a loop. Those for whom there is
+ * no room wait in the backlog of the listening socket: their connect() succeeds, and nothing is lost of
+ * what they send.
+ *
+ * Two things can be full. There may be as many connections as `max_conns` allows: then the next one is
+ * accepted when one has ended. Or the process, or the system, may have no descriptor left: nobody
+ * tells when there is one again, so it is tried every now and then; and who has waited in vain for
+ * REFUSE_MS is told so, by a close, with the descriptor that is kept for this. */
+#ifndef ACCEPTOR_H
+#define ACCEPTOR_H
+
+#include <stdbool.h>
+
+#include "co_io.h"
+#include "service.h"
+
+/* How often it is tried again without a descriptor, and how long before clients are turned away. */
+enum { ACCEPT_PAUSE_MS = 100, REFUSE_MS = 3000 };
+
+struct acceptor {
+    struct services *all;    /* borrowed; it is part of the first loop, and works in its thread */
+    int next;                /* whose turn it is to get a connection */
+    struct co_socket socket; /* that listens; borrowed */
+    int reserve_fd;          /* owned; to be closed when there is no other descriptor. -1: none */
+    int failures;            /* how often no descriptor was left, one time after the other */
+    bool full;               /* it waits for a connection to end */
+    bool closing;            /* it is to end */
+    struct coroutine *accepting; /* NULL: it has ended */
+};
+
+/* Accepts everyone who waits, from now on until acceptor_close, and hands the connections to the loops
+ * in turn. Borrows the listening socket and the services for that long. False: errno has the reason. */
+bool acceptor_open(struct acceptor *a, int listen_fd, struct services *all);
+void acceptor_close(struct acceptor *a);
+
+/* Connections may have ended: lets in who can be let in. To be called once in a turn. */
+void acceptor_look(struct acceptor *a);
+
+#endif

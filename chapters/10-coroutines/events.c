@@ -1,0 +1,261 @@
+#include "events.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "log.h"
+
+struct watch {
+    events_callback *call; /* NULL: there is none */
+    void *context;
+};
+
+/* What is watched of a descriptor. */
+struct entry {
+    struct watch read;
+    struct watch write;
+    unsigned char again; /* events that are called in the next turn, without news */
+    unsigned char due;   /* the same, of this turn */
+};
+
+struct events {
+    const struct backend *backend;
+    void *state; /* the backend's */
+    /* By descriptor. It moves when it grows: a pointer into it ends with the next callback. */
+    struct entry *table;
+    struct ready *ready; /* room for one report a descriptor */
+    int size;            /* of both */
+    int *again;          /* descriptors with events in `again` or `due`; some no more */
+    int again_count;
+    int again_size;
+    int wake_fd;
+    atomic_bool stopping;
+};
+
+static struct watch *watch_of(struct entry *entry, unsigned event)
+{
+    return event == EVENT_READ ? &entry->read : &entry->write;
+}
+
+unsigned events_interest(const struct events *e, int fd)
+{
+    if (fd >= e->size)
+        return 0;
+    const struct entry *entry = &e->table[fd];
+    return (entry->read.call != NULL ? EVENT_READ : 0u) |
+           (entry->write.call != NULL ? EVENT_WRITE : 0u);
+}
+
+/* Makes the table reach up to `fd`. False: no memory; nothing has changed. */
+static bool reach(struct events *e, int fd)
+{
+    if (fd < e->size)
+        return true;
+    /* Half as much again: descriptors come one by one, and growing for each would cost O(n^2). */
+    int size = fd + 1 + fd / 2;
+    struct entry *table = realloc(e->table, (size_t)size * sizeof *table);
+    if (table == NULL)
+        return false;
+    memset(table + e->size, 0, (size_t)(size - e->size) * sizeof *table);
+    e->table = table;
+    struct ready *ready = realloc(e->ready, (size_t)size * sizeof *ready);
+    if (ready == NULL)
+        return false;
+    e->ready = ready;
+    e->size = size;
+    return true;
+}
+
+bool events_add(struct events *e, int fd, unsigned event, events_callback *call, void *context)
+{
+    if (!reach(e, fd))
+        return false;
+    unsigned before = events_interest(e, fd);
+    if (before & event) {
+        errno = EEXIST;
+        return false;
+    }
+    if (!e->backend->set(e->state, fd, before, before | event))
+        return false;
+    *watch_of(&e->table[fd], event) = (struct watch){.call = call, .context = context};
+    return true;
+}
+
+bool events_del(struct events *e, int fd, unsigned event)
+{
+    unsigned before = events_interest(e, fd);
+    if (!(before & event))
+        return false;
+    /* Only for a descriptor that is closed already can this fail; then the kernel has forgotten it
+     * by itself. */
+    e->backend->set(e->state, fd, before, before & ~event);
+    *watch_of(&e->table[fd], event) = (struct watch){0};
+    e->table[fd].again &= (unsigned char)~event;
+    e->table[fd].due &= (unsigned char)~event;
+    return true;
+}
+
+bool events_cancel(struct events *e, int fd, unsigned event)
+{
+    if (!(events_interest(e, fd) & event))
+        return false;
+    struct watch watch = *watch_of(&e->table[fd], event);
+    events_del(e, fd, event);
+    watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
+    return true;
+}
+
+bool events_cancel_all(struct events *e, int fd)
+{
+    bool read = events_cancel(e, fd, EVENT_READ);
+    bool write = events_cancel(e, fd, EVENT_WRITE);
+    return read || write;
+}
+
+/* Makes room for one more descriptor in the list. False: no memory. */
+static bool extend_again(struct events *e)
+{
+    if (e->again_count < e->again_size)
+        return true;
+    int size = 2 * e->again_size + 16;
+    int *again = realloc(e->again, (size_t)size * sizeof *again);
+    if (again == NULL)
+        return false;
+    e->again = again;
+    e->again_size = size;
+    return true;
+}
+
+void events_again(struct events *e, int fd, unsigned event)
+{
+    event &= events_interest(e, fd);
+    if (event == 0 || (e->table[fd].again & event))
+        return;
+    if (!extend_again(e)) {
+        log_line("fd %d: cannot be called again: out of memory", fd);
+        return;
+    }
+    e->table[fd].again |= (unsigned char)event;
+    e->again[e->again_count++] = fd;
+}
+
+/* Calls the watch of one event, if there is one: an earlier callback may have taken it away. */
+static void call(struct events *e, int fd, unsigned event, unsigned hangup)
+{
+    if (!(events_interest(e, fd) & event))
+        return;
+    e->table[fd].due &= (unsigned char)~event;
+    struct watch watch = *watch_of(&e->table[fd], event);
+    watch.call(e, fd, event | hangup, watch.context);
+}
+
+/* Reading comes before writing: what is read may have to be written. */
+static void dispatch(struct events *e, int fd, unsigned what)
+{
+    if (what & EVENT_READ)
+        call(e, fd, EVENT_READ, what & EVENT_HANGUP);
+    if (what & EVENT_WRITE)
+        call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
+}
+
+/* Who has asked for another call is due in this turn. Who asks from now on is so in the next. */
+static int begin_turn(struct events *e)
+{
+    for (int i = 0; i < e->again_count; i++) {
+        struct entry *entry = &e->table[e->again[i]];
+        entry->due |= entry->again;
+        entry->again = 0;
+    }
+    return e->again_count;
+}
+
+/* Calls those who are due and have not been called yet, because there were news as well. */
+static void end_turn(struct events *e, int due)
+{
+    for (int i = 0; i < due; i++)
+        dispatch(e, e->again[i], e->table[e->again[i]].due);
+    e->again_count -= due;
+    if (due > 0 && e->again_count > 0)
+        memmove(e->again, e->again + due, (size_t)e->again_count * sizeof *e->again);
+}
+
+void events_turn(struct events *e, int timeout_ms)
+{
+    int due = begin_turn(e);
+    int count = e->backend->wait(e->state, e->ready, e->size, due > 0 ? 0 : timeout_ms);
+    /* EINTR is the end of a wait, not of the loop. */
+    if (count < 0 && errno != EINTR)
+        log_line("%s: %s", e->backend->name, strerror(errno));
+    for (int i = 0; i < count; i++)
+        dispatch(e, e->ready[i].fd, e->ready[i].events);
+    end_turn(e, due);
+}
+
+void events_wake(struct events *e)
+{
+    /* An eventfd is a counter in the kernel, readable while it is not 0: so a wake-up before the
+     * sleep is not lost, and any number of them are one. write() may be called by signal handlers
+     * and threads; all that could go wrong is that the counter is full, and then it is readable. */
+    int saved_errno = errno;
+    uint64_t one = 1;
+    ssize_t ignored = write(e->wake_fd, &one, sizeof one);
+    (void)ignored;
+    errno = saved_errno;
+}
+
+/* The wake-up has done its work. Reading sets the counter back to 0. */
+static void on_wake(struct events *e, int fd, unsigned what, void *context)
+{
+    (void)e, (void)what, (void)context;
+    uint64_t count;
+    ssize_t ignored = read(fd, &count, sizeof count);
+    (void)ignored;
+}
+
+void events_stop(struct events *e)
+{
+    atomic_store(&e->stopping, true);
+    events_wake(e);
+}
+
+bool events_stopping(const struct events *e)
+{
+    return atomic_load(&e->stopping);
+}
+
+struct events *events_new(const struct backend *backend)
+{
+    struct events *e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    e->backend = backend;
+    e->wake_fd = eventfd(0, EFD_NONBLOCK);
+    e->state = backend->open();
+    if (e->wake_fd >= 0 && e->state != NULL && events_add(e, e->wake_fd, EVENT_READ, on_wake, NULL))
+        return e;
+    int saved_errno = errno;
+    events_free(e);
+    errno = saved_errno;
+    return NULL;
+}
+
+void events_free(struct events *e)
+{
+    if (e->wake_fd >= 0) {
+        events_del(e, e->wake_fd, EVENT_READ);
+        close(e->wake_fd);
+    }
+    for (int fd = 0; fd < e->size; fd++)
+        events_cancel_all(e, fd);
+    if (e->state != NULL)
+        e->backend->close(e->state);
+    free(e->table);
+    free(e->ready);
+    free(e->again);
+    free(e);
+}

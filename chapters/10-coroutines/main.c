@@ -1,0 +1,40 @@
+/* Reads the options, listens, serves until it is told to stop. */
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "net.h"
+#include "options.h"
+#include "server.h"
+#include "stop.h"
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    if (!options_parse(&options, argc, argv)) {
+        options_usage(argv[0]);
+        return 2;
+    }
+    log_open(options.verbose);
+    struct service like = {
+        .framing = options.framing,
+        .app = options.app,
+        .limits = options.limits,
+    };
+    struct services services;
+    if (!services_open(&services, options.threads, options.backend, options.stack_bytes, &like))
+        die("loops");
+    stop_install(services.each[0].loop.events);
+
+    int listen_fd = net_listen(&options.address);
+    if (listen_fd < 0)
+        die("cannot listen");
+    net_announce(listen_fd);
+    if (!server_run(listen_fd, &services))
+        die("cannot serve");
+    close(listen_fd);
+    stop_uninstall();
+    services_close(&services);
+    return EXIT_SUCCESS;
+}

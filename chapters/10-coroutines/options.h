@@ -1,0 +1,33 @@
+/* The command line: server [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]
+ *                         [--app echo|rpc] [--backend select|poll|epoll]
+ *                         [--idle-timeout MS] [--frame-timeout MS] [--quota N/MS]
+ *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N] [--threads N]
+ *                         [--stack BYTES] */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+
+#include "backend.h"
+#include "service.h"
+
+struct options {
+    struct sockaddr_in address;    /* where to listen; port 0 takes any free one */
+    bool verbose;                  /* a log line for every frame */
+    struct framing framing;        /* by default FRAMING_LENGTH */
+    enum app app;                  /* by default APP_ECHO */
+    const struct backend *backend; /* by default backend_epoll */
+    struct limits limits;          /* by default high_water is 1 MiB, low_water half of high_water,
+                                    * and no other limit is set */
+    size_t stack_bytes;            /* of a coroutine, by default 64 KiB */
+    int threads;                   /* by default as many as there are processors for us */
+};
+
+/* Fills `options` from the command line and the defaults. False: wrong usage. */
+bool options_parse(struct options *options, int argc, char **argv);
+
+/* Prints the usage line on stderr. */
+void options_usage(const char *program);
+
+#endif

@@ -1,0 +1,62 @@
+/* What the server does for its clients: one for each loop, for the connections of that loop. */
+#ifndef SERVICE_H
+#define SERVICE_H
+
+#include <stdalign.h>
+#include <sys/queue.h>
+
+#include "frame.h"
+#include "loop.h"
+#include "stats.h"
+
+/* What is done with a frame: sent back as it is, or read as a message and answered. */
+enum app { APP_ECHO, APP_RPC };
+
+/* How much a client may have of the server. */
+struct limits {
+    int32_t idle_timeout_ms;   /* 0: none */
+    int32_t frame_timeout_ms;  /* 0: none */
+    size_t quota_frames;       /* in one interval; 0: no quota */
+    int32_t quota_interval_ms; /* at least 1 where there is a quota */
+    size_t high_water;         /* bytes of output that waits: from here on nothing more is read, */
+    size_t low_water;          /* until it is down to this; at most high_water */
+    int64_t max_conns;         /* 0: as many as there are descriptors for */
+};
+
+struct conn;
+
+/* Processors hand memory to each other in lines of 64 bytes. Two loops that count in the same line
+ * take it from each other with each frame, though no count is shared. */
+#define CACHE_LINE_BYTES 64
+
+struct service {
+    alignas(CACHE_LINE_BYTES) struct stats stats;
+    struct loop loop;
+    struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
+    enum app app;
+    struct limits limits;
+    LIST_HEAD(, conn) conns; /* all that are open; for the thread of the loop alone */
+    struct services *all;    /* this one and the others */
+};
+
+/* All of the server. */
+struct services {
+    struct service *each; /* owned; each[i].loop.index is i */
+    int count;
+};
+
+/* Makes `count` loops, whose coroutines get stacks of that size, with what they have in common taken from
+ * `like`. False: errno has the reason, and there is nothing to free. */
+bool services_open(struct services *all, int count, const struct backend *backend,
+                   size_t stack_bytes, const struct service *like);
+
+/* Closes all connections, and frees everything. No other thread may be in any loop any more. */
+void services_close(struct services *all);
+
+/* The counts of all loops together. From any thread. */
+struct counts services_sum(const struct services *all);
+
+/* A connection of this service is gone. The first loop, which accepts, may have waited for that. */
+void service_left(struct service *service);
+
+#endif
