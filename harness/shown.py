@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Optional
@@ -28,6 +28,8 @@ class Shown:
 
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
+        self.address = process.address
+        self.conversation = Conversation()  # of those that are not told one by one
         self._clients: list[Client] = []
 
     def connect(self, name: str, patience: Patience = PATIENCE) -> Client:
@@ -65,18 +67,20 @@ class Shown:
 
 
 @contextmanager
-def server_of(number: str, together: int, nofile: int = 4096) -> Iterator[Shown]:
+def server_of(
+    number: str, together: int, nofile: int = 4096, arguments: Sequence[str] = ()
+) -> Iterator[Shown]:
     """The student's server of that chapter if it `works`, else the solution's. Raises NotReady.
 
     `together`: how many clients at once it has to serve; 1, or more than its stubs can.
-    `nofile`: descriptors that it may open.
+    `nofile`: descriptors that it may open. `arguments`: with which it is started to be shown.
     """
     chapter = course.find(number)
-    shown = _working(chapter.chapter_dir, together, nofile)
+    shown = _working(chapter.chapter_dir, together, nofile, arguments)
     if shown:
         print(f"Server: chapters/{chapter.slug}\n", flush=True)
     else:
-        shown = _working(chapter.solution_dir, together, nofile)
+        shown = _working(chapter.solution_dir, together, nofile, arguments)
         if not shown:
             raise NotReady(_what_to_do(chapter))
         print(f"Server: solutions/{chapter.slug}, since chapters/{chapter.slug} is not done\n")
@@ -86,21 +90,26 @@ def server_of(number: str, together: int, nofile: int = 4096) -> Iterator[Shown]
         shown.end()
 
 
-def _working(source: Path, together: int, nofile: int) -> Optional[Shown]:
+def _working(
+    source: Path, together: int, nofile: int, arguments: Sequence[str]
+) -> Optional[Shown]:
     """The server made of these sources, None when they do not become one that works."""
     shown = _start(source, nofile)
     if shown and not shown.works(together):
         shown.end()
         return None
+    if shown and arguments:  # what has tried it speaks plain frames
+        shown.end()
+        shown = _start(source, nofile, arguments)
     return shown
 
 
-def _start(source: Path, nofile: int) -> Optional[Shown]:
+def _start(source: Path, nofile: int, arguments: Sequence[str] = ()) -> Optional[Shown]:
     """The server made of these sources, None when they do not become one that listens."""
     process = ServerProcess()
     try:
         binary = build.cached_server(source).binary
-        command = [str(binary), "-p", "0"]
+        command = [str(binary), "-p", "0", *arguments]
         process.start(command, nofile=nofile, preload=_counting(), patience=PROBE)
     except (build.BuildFailed, Failure):
         return None

@@ -107,10 +107,13 @@ static void settle(struct conn *c)
     buffer_trim(&c->in);
     buffer_trim(&c->out);
     set_interest(c);
-    /* TODO 1: Have a connection called again in the next turn where it has stopped because its
+    /* TODO 2: Have a connection called again in the next turn where it has stopped because its
      * budget is used up. Graded by test_08_nothing_stalls_when_the_turn_is_over.
-     * The same goes for one that finishes: input may be there already, and will be no news. */
+     * So far that is done only for one with output left. The same goes for one that finishes:
+     * input may be there already, and will be no news. */
     (void)finishes;
+    if (c->budget == 0 && buffer_len(&c->out) > 0)
+        events_again(c->service->events, c->fd, EVENT_WRITE);
     if (c->state == CONN_CLOSED) {
         set_interest(c);
         free_conn(c);

@@ -12,8 +12,10 @@ size_t flow_room(const struct conn *c)
     if (c->suspended || waiting >= high_water)
         return 0;
     size_t room = high_water - waiting;
-    /* TODO 2: Let a connection add no more in this turn than its budget allows. Graded by
-     * test_08_fire_hoses_do_not_keep_the_loop. */
+    /* TODO 1: Let a connection add no more in this turn than its budget allows. Graded by
+     * test_08_fire_hoses_do_not_keep_the_loop.
+     * A connection that stops for this in the middle of its frames may stand still until the
+     * next TODO is done. */
     return room;
 }
 

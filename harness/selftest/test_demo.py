@@ -102,6 +102,23 @@ def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
     assert until_due[0] < 5
 
 
+def test_08_greedy_clients_make_others_wait_and_a_reset_destroys_replies():
+    lines = show("08")
+    alone, _, beside_many = [numbers(line) for line in lines if line.endswith(" ms")]
+    assert beside_many[1] > 3 * alone[1]
+    came = next(line for line in lines if line.endswith("Connection reset by peer"))
+    assert numbers(came)[0] < 2_000_000
+
+
+def test_09_one_loop_uses_one_core_and_two_threads_miscount():
+    lines = show("09")
+    paces = [numbers(line) for line in lines if " of " in line and line.startswith("     ")]
+    assert [pace[0] for pace in paces] == [1, 2, 8]
+    assert all(pace[2] < 1.1 for pace in paces)
+    counted = [numbers(line) for line in lines if re.search(r"\d\.\d\d$", line)]
+    assert counted[0][0] <= counted[1][0] == counted[2][0] == 20_000_000
+
+
 def test_says_which_server_has_to_work_first(monkeypatch, capsys):
     monkeypatch.setattr(shown.Shown, "works", lambda self, together: False)
     assert demo.main(["02"]) == 2

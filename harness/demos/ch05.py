@@ -1,0 +1,67 @@
+"""Bytes that are framed otherwise than the server thinks; a struct as it lies in memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+
+from harness import wire
+from harness.client import Client
+from harness.shown import server_of
+
+
+class Padded(ctypes.Structure):
+    """A C struct as this machine lays it out: with holes, so that `value` is aligned."""
+
+    _fields_ = (("kind", ctypes.c_int16), ("value", ctypes.c_int64), ("n", ctypes.c_int16))
+
+
+def bytes_have_no_borders() -> None:
+    """What a server makes of bytes that are framed otherwise; and what a struct is on the wire."""
+    with server_of("04", together=2) as server:
+        print("Four clients, and what becomes of what they say:\n")
+        print("    sent                      meant as            the server")
+        for data, meant, look in MISUNDERSTOOD:
+            client = server.connect(meant)
+            client.send(data)
+            print(f"    {data!r:25} {meant:19} {look(client, data)}", flush=True)
+        print("\nNothing in the bytes says how they are framed: both sides have to know.")
+        print("Nor how to read what is in a frame. A struct, sent as it lies in memory:\n")
+        print("    struct { int16_t kind; int64_t value; int16_t n; } s = {1, 300, -2};")
+        memory = _as_it_lies_in_memory()
+        print(f"    {'  '.join(memory[at : at + 8].hex(' ') for at in range(0, len(memory), 8))}")
+        print(f"\n{len(memory)} bytes, for 12 bytes of fields. aa is what was there", end=" ")
+        print("before, and now the\nclient has it. Another compiler, or another machine, puts the fields elsewhere,")
+        print("or their bytes in another order.")
+
+
+def _echoed(client: Client, data: bytes) -> str:
+    client.expect_frame(data[wire.HEADER :])
+    return "echoes it"
+
+
+def _closed(client: Client, data: bytes) -> str:
+    client.expect_eof()
+    return f"closes: N = {wire.declared_length(data):,}"
+
+
+def _waiting(client: Client, data: bytes) -> str:
+    client.expect_nothing(0.5)
+    if len(data) < wire.HEADER:
+        return "waits for the rest of N"
+    return f"waits for {wire.declared_length(data):,} bytes"
+
+
+MISUNDERSTOOD: tuple[tuple[bytes, str, Callable[[Client, bytes], str]], ...] = (
+    (wire.encode(b"hello"), "a frame", _echoed),
+    (b"hello\n", "a line", _closed),
+    (b"hi\n", "a line", _waiting),
+    (b"\0\0\0\1x", "a big-endian frame", _waiting),
+)
+
+
+def _as_it_lies_in_memory() -> bytes:
+    memory = bytearray(b"\xaa" * ctypes.sizeof(Padded))
+    padded = Padded.from_buffer(memory)
+    padded.kind, padded.value, padded.n = 1, 300, -2
+    return bytes(memory)

@@ -1,0 +1,48 @@
+"""What idle connections cost a server that polls."""
+
+from __future__ import annotations
+
+import resource
+import time
+
+from harness.client import Client
+from harness.demos.common import WATCHED_SECONDS, round_trip
+from harness.process import ServerProcess
+from harness.shown import server_of
+
+CROWDS = (0, 1000, 5000)  # idle clients
+SPARE = 200  # descriptors for everything else
+
+
+def idle_connections_are_not_free() -> None:
+    """What one busy client costs the server, and gets, beside clients that say nothing."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    room = CROWDS[-1] + SPARE if allowed == resource.RLIM_INFINITY else allowed
+    with server_of("05", together=2, nofile=min(room, CROWDS[-1] + SPARE)) as server:
+        print("One client sends small frames, one after the other. More and more others")
+        print("are connected, and say nothing at all.\n")
+        print("    idle clients   requests a second   server CPU for a request")
+        busy, idle = server.connect("busy"), 0
+        for crowd in sorted({min(crowd, max(0, room - SPARE)) for crowd in CROWDS}):
+            for _ in range(crowd - idle):
+                server.connect("idle")
+            idle = crowd
+            rate, cost_us = _one_after_the_other(server.process, busy)
+            print(f"    {idle:12,} {rate:19,.0f} {cost_us:23,.0f} µs", flush=True)
+        if idle < CROWDS[-1]:
+            print(f"\nNot more: {allowed:,} descriptors are allowed here (ulimit -Hn).")
+        entries = idle + 3  # its own two, and the busy client
+        print(f"\nFor each request the server writes a list of {entries:,} entries, and poll()")
+        print("goes through it, to say that one of them is ready: always the same one. Nobody")
+        print("else has said anything, and everybody is paid for.")
+
+
+def _one_after_the_other(process: ServerProcess, client: Client) -> tuple[float, float]:
+    """Frames there and back, for a while: how many a second, µs of the server's CPU for each."""
+    round_trip(client)  # all that have connected are accepted before it is answered
+    count, cpu, start = 0, process.cpu_seconds(), time.monotonic()
+    while time.monotonic() < start + WATCHED_SECONDS:
+        round_trip(client)
+        count += 1
+    seconds = time.monotonic() - start
+    return count / seconds, 1e6 * (process.cpu_seconds() - cpu) / count

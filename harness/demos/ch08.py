@@ -1,0 +1,75 @@
+"""What greedy clients take from a polite one, and what a close() takes from everybody."""
+
+from __future__ import annotations
+
+import socket
+import statistics
+import threading
+import time
+from contextlib import nullcontext
+
+from harness import messages, wire
+from harness.client import Client
+from harness.demos.common import MIB
+from harness.flood import flooding
+from harness.shown import Shown, server_of
+
+GREEDY = (0, 5, 20)
+SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))
+REPLIES = 20  # of the polite client, beside each crowd
+REPLY = 10_000
+REPLY_HEAD = wire.HEADER + messages.HEAD + 2  # of a string of this size
+OWED = 300 * REPLY  # more than a client's kernel takes before the client reads
+
+
+def one_greedy_client_starves_the_rest() -> None:
+    """How long a polite client waits beside greedy ones; and replies that a reset destroys."""
+    with server_of("07", together=3, arguments=("--app", "rpc")) as server:
+        print("A asks for something now and then. More and more others send the smallest")
+        print("messages there are, as fast as they can, and read every reply.\n")
+        print("    greedy clients   A's reply after (median)   the slowest of 20")
+        polite = server.connect("A")
+        for crowd in GREEDY:
+            with flooding(server, SMALLEST, crowd) if crowd else nullcontext():
+                waits = [_reply_ms(polite) for _ in range(REPLIES)]
+            median, slowest = statistics.median(waits), max(waits)
+            print(f"    {crowd:14} {median:23.1f} ms {slowest:16.1f} ms", flush=True)
+        print(f"\nB sends messages whose replies are {OWED:,} bytes, then a frame that is")
+        print("too long, and goes on sending. A moment later it begins to read.\n")
+        came, end = _breaks_a_rule(server)
+        print(f"    {came:,} bytes came, then: {end}")
+        print("\nAll replies were written, and close() returned 0. The rest was on its way.")
+
+
+def _reply_ms(client: Client) -> float:
+    time.sleep(0.005)
+    start = time.monotonic()
+    client.send_frame(messages.request(messages.ECHO, 2, messages.string(b"hi")))
+    client.expect_frame(messages.reply(messages.ECHO, 2, messages.OK, messages.string(b"hi")))
+    return 1000 * (time.monotonic() - start)
+
+
+def _breaks_a_rule(server: Shown) -> "tuple[int, str]":
+    """How many bytes of its replies a client gets that ends in nonsense, and what comes then."""
+    message = messages.request(messages.ECHO, 1, messages.string(bytes(REPLY - REPLY_HEAD)))
+    data = wire.encode(message) * (OWED // REPLY) + b"\xff" * MIB
+    came = 0
+    with socket.create_connection(server.address) as b:
+        sender = threading.Thread(target=_send, args=(b, data), daemon=True)
+        sender.start()
+        time.sleep(0.5)  # it has other things to do meanwhile
+        try:
+            while part := b.recv(MIB):
+                came += len(part)
+            end = "the end"
+        except OSError as error:
+            end = error.strerror or str(error)
+        sender.join()
+    return came, end
+
+
+def _send(stream: socket.socket, data: bytes) -> None:
+    try:
+        stream.sendall(data)
+    except OSError:
+        pass  # the server has closed the connection: that is what is shown

@@ -1,0 +1,47 @@
+"""What one loop makes of several processors, and what two threads make of one counter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from harness import build, messages
+from harness.bench.threads import Running
+from harness.course import ROOT
+from harness.failure import NotJudged
+from harness.shown import server_of
+
+CROWDS = (1, 2, 8)
+MESSAGE = messages.request(messages.ECHO, 1, messages.string(b"hi"))
+TIMES = 10_000_000  # as in count.c
+
+
+def one_loop_uses_one_core() -> None:
+    """More clients get nothing more of a server with one loop; and why two are not that easy."""
+    with server_of("08", together=3, arguments=("--app", "rpc")) as server:
+        print("Clients send the smallest messages, as fast as they can, and read the replies.\n")
+        print("    clients   messages a second   processors that the server uses")
+        running = Running(server.process)
+        for crowd in CROWDS:
+            pace = running.pace(MESSAGE, crowd)
+            used = f"{pace.processors:.2f} of {len(os.sched_getaffinity(0))}"
+            print(f"    {crowd:7} {pace.messages:19,.0f} {used:>33}", flush=True)
+    print(f"\nThe simplest thing two threads can do together: count. Each adds 1, {TIMES:,}")
+    print("times, and in the end there should be twice as many.\n")
+    print("    counter                        in the end   seconds")
+    for told, sum_, seconds in _counted():
+        print(f"    {told:24} {int(sum_):16,} {seconds:>9}")
+
+
+def _counted() -> "list[list[str]]":
+    """What the program prints: how was counted, what came out, seconds. Raises NotJudged."""
+    source, binary = Path(__file__).with_name("count.c"), ROOT / "build" / "count"
+    binary.parent.mkdir(exist_ok=True)
+    command = [*build.find_compiler(), "-O2", "-pthread", "-o", str(binary), str(source)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+        printed = subprocess.run([str(binary)], check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise NotJudged(f"count.c: {error}") from error
+    return [line.split("\t") for line in printed.splitlines()]
