@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.build import compiler_cache
 from harness.course import ROOT
 from harness.mutants.mutant import Mutant
 from harness.scoring import FAILED, PASSED
@@ -77,4 +78,4 @@ def _grade(mutant: Mutant, source: Path, file: Path, full: bool, jobs: int) -> d
 def _environment() -> dict[str, str]:
     """Without the variables of a make around this, which would choose what is graded."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LAB_")}
-    return {**kept, "LAB_PATIENCE": PATIENCE}
+    return {**kept, **compiler_cache(), "LAB_PATIENCE": PATIENCE}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import course, skeleton
+from harness import build, course, skeleton
 from harness.course import CHAPTERS, ROOT
 from harness.target import setting
 
@@ -33,7 +33,7 @@ def grade(chapter: course.Chapter, solved: int, directory: Path, only: str | Non
     printed = subprocess.run(
         [sys.executable, "-m", "harness.grade", *words, "--jobs", JOBS],
         cwd=ROOT,
-        env={**os.environ, "LAB_PATIENCE": PATIENCE},
+        env={**os.environ, **build.compiler_cache(), "LAB_PATIENCE": PATIENCE},
         capture_output=True,
         text=True,
         timeout=GRADE_SECONDS,
