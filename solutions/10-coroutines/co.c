@@ -129,6 +129,7 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
 /* Goes on with a coroutine until it waits or ends. */
 static void resume(struct coroutine *co)
 {
+    co->scheduler->fiber = FIBER_SELF();
     // BEGIN resume
     co->state = CO_RUNS;
     self = co;
@@ -154,7 +155,6 @@ bool co_run(struct scheduler *s)
     struct coroutines now = TAILQ_HEAD_INITIALIZER(now);
     TAILQ_CONCAT(&now, &s->ready, others);
     s->turn++;
-    s->fiber = FIBER_SELF();
     bool any = !TAILQ_EMPTY(&now);
     struct coroutine *co;
     while ((co = TAILQ_FIRST(&now)) != NULL) {
