@@ -82,7 +82,7 @@ MAY_CHANGE = {
     },
     "08": {
         *("alarms.c", "alarms.h", "answer.c", "answer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
-        *("main.c", "options.c", "options.h", "server.c", "service.h"),
+        *("main.c", "net.c", "net.h", "options.c", "options.h", "server.c", "service.h"),
     },
     "09": {
         *("acceptor.c", "acceptor.h", "answer.c", "buffer.c", "buffer.h", "conn.c", "conn.h"),

@@ -6,6 +6,7 @@
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -68,4 +69,11 @@ int net_accept(int listen_fd)
     }
     log_line("fd %d: opened", fd);
     return fd;
+}
+
+int net_unsent(int fd)
+{
+    int bytes = 0;
+    ioctl(fd, TIOCOUTQ, &bytes); /* SIOCOUTQ, in tcp(7) */
+    return bytes;
 }

@@ -129,6 +129,7 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
 /* Goes on with a coroutine until it waits or ends. */
 static void resume(struct coroutine *co)
 {
+    co->scheduler->fiber = FIBER_SELF();
     /* TODO 1: Switch to a coroutine, and say meanwhile who runs. Graded by
      * test_10_a_coroutine_runs.
      * Where it goes on is in its context; where we go on, when it waits or has ended, in that of

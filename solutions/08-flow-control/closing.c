@@ -2,12 +2,32 @@
 
 #include <stdlib.h>
 
-struct closing *closing_new(struct timers *timers, timers_callback *on_end, void *context)
+#include "net.h"
+
+/* The kernel wants more from us only when a good part of its buffer is free. So a slow peer may have
+ * taken something of what is there, and that is progress, too. */
+static void on_time(struct timer *timer, void *context)
+{
+    struct closing *closing = context;
+    int before = closing->unsent;
+    closing->unsent = net_unsent(closing->fd);
+    if (closing->unsent < before && timer_set(closing->timers, timer, LINGER_MS, false))
+        return;
+    closing->on_end(timer, closing->context);
+}
+
+struct closing *closing_new(struct timers *timers, int fd, timers_callback *on_end, void *context)
 {
     struct closing *closing = malloc(sizeof *closing);
     if (closing == NULL)
         return NULL;
-    *closing = (struct closing){.timers = timers, .timer = {.call = on_end, .context = context}};
+    *closing = (struct closing){
+        .timers = timers,
+        .fd = fd,
+        .timer = {.call = on_time, .context = closing},
+        .on_end = on_end,
+        .context = context,
+    };
     return closing;
 }
 
@@ -23,6 +43,8 @@ bool closing_wait(struct closing *closing, bool waits)
 {
     if (closing == NULL)
         return true;
+    if (waits && !timer_is_set(&closing->timer))
+        closing->unsent = net_unsent(closing->fd);
     // BEGIN wait
     if (!waits) {
         timer_cancel(closing->timers, &closing->timer);

@@ -12,11 +12,15 @@ enum { LINGER_MS = 5000 };
 
 struct closing {
     struct timers *timers; /* borrowed */
+    int fd;                /* borrowed */
     struct timer timer;    /* set while it is the peer whom we wait for */
+    int unsent;            /* what the kernel had for the peer when it was set */
+    timers_callback *on_end;
+    void *context;
 };
 
 /* `on_end` is given `context` when the peer has taken too long. NULL: no memory. */
-struct closing *closing_new(struct timers *timers, timers_callback *on_end, void *context);
+struct closing *closing_new(struct timers *timers, int fd, timers_callback *on_end, void *context);
 
 /* NULL is no closing. */
 void closing_free(struct closing *closing);

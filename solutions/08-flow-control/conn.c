@@ -39,7 +39,7 @@ void conn_drain(struct conn *c, const char *reason)
     c->reason = reason;
     buffer_free(&c->in);
     // END drain
-    c->closing = closing_new(c->service->timers, on_closing_end, c);
+    c->closing = closing_new(c->service->timers, c->fd, on_closing_end, c);
     if (c->closing == NULL)
         conn_close(c, "out of memory");
 }

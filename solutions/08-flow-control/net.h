@@ -20,4 +20,7 @@ void net_announce(int listen_fd);
 /* Accepts the next client that waits. Returns its descriptor, NET_NONE or NET_FULL. */
 int net_accept(int listen_fd);
 
+/* How many bytes the kernel has taken for the peer that the peer's kernel has not got yet. */
+int net_unsent(int fd);
+
 #endif

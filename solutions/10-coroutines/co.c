@@ -193,7 +193,7 @@ void co_yield_now(void)
 enum co_result co_sleep(int ms)
 {
     // BEGIN sleep
-    int64_t end = clock_ms() + ms;
+    int64_t end = clock_ms() + ms + 1; /* the clock has been rounded down */
     enum co_result result = co_park(ms);
     while (result == CO_WOKEN) { /* not by the timer: the rest of the time is still to come */
         int64_t left = end - clock_ms();

@@ -9,6 +9,7 @@
 #include "conn.h"
 #include "flow.h"
 #include "log.h"
+#include "net.h"
 
 /* How long a peer may take nothing of what it is owed; and how long, when it has got all, it may
  * take to hear that this was all. */
@@ -85,13 +86,16 @@ static void serve_frames(struct conn *c)
     // END serve
 }
 
-/* Waits until all that the client is owed has been sent. */
+/* Waits until all that the client is owed has been sent. The kernel wants more from us only when a good
+ * part of its buffer is free: so a slow client may have taken something of what is there, and that is
+ * progress, too. */
 static void drain(struct conn *c)
 {
     while (c->end != CONN_BROKEN &&
            (buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL)) {
         int limit = buffer_len(&c->out) > 0 ? LINGER_MS : -1;
-        if (co_park(limit) == CO_LATE)
+        int unsent = net_unsent(c->socket.fd);
+        if (co_park(limit) == CO_LATE && net_unsent(c->socket.fd) >= unsent)
             conn_end(c, CONN_BROKEN, "takes nothing of what it is owed");
     }
 }
@@ -101,13 +105,19 @@ static void drain(struct conn *c)
  * sends until it has heard that is thrown away. */
 static void linger(struct conn *c)
 {
+    int fd = c->socket.fd;
+    int unsent = net_unsent(fd);
     int64_t until = clock_ms() + LINGER_MS;
     int64_t left = LINGER_MS;
-    enum io_result result = shutdown(c->socket.fd, SHUT_WR) == 0 ? IO_OK : IO_ERROR;
-    while ((result == IO_OK || result == IO_AGAIN) && left > 0) {
+    enum io_result result = shutdown(fd, SHUT_WR) == 0 ? IO_OK : IO_ERROR;
+    while (result != IO_EOF && result != IO_ERROR && result != IO_CANCELLED && left > 0) {
         size_t moved;
         result = co_read(&c->socket, &c->in, TURN_BYTES, &moved, (int)left);
         buffer_free(&c->in);
+        if (clock_ms() >= until && net_unsent(fd) < unsent) {
+            unsent = net_unsent(fd);
+            until += LINGER_MS;
+        }
         left = until - clock_ms();
     }
 }

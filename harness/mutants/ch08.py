@@ -1,0 +1,943 @@
+"""Wrong servers of chapter 08: flow control, accepting, closing."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import (
+    CALLS,
+    LOOP,
+    PRESSURE,
+    RESOURCES,
+    START,
+    STATE,
+    TIMERS,
+    Mutant,
+)
+
+mutant = partial(Mutant, "08")
+
+MUTANTS = (
+    # A turn of the loop
+    mutant(
+        "no-budget",
+        LOOP,
+        "One turn of a connection answers all that was read.",
+        "test_08_fire_hoses_do_not_keep_the_loop",
+        "turn-too-long",
+        {
+            "flow.c": """
+-    return room < c->budget ? room : c->budget;
++    return room;
+"""
+        },
+    ),
+    mutant(
+        "turn-of-64-mib",
+        LOOP,
+        "A turn is as long as 64 MiB.",
+        "test_08_fire_hoses_do_not_keep_the_loop",
+        "turn-too-long",
+        {
+            "flow.h": """
+-#define TURN_BYTES (256u << 10)
++#define TURN_BYTES (64u << 20)
+"""
+        },
+    ),
+    mutant(
+        "messages-cost-nothing",
+        LOOP,
+        "Only the bytes that go out use up the budget, however many messages they are.",
+        "test_08_fire_hoses_do_not_keep_the_loop",
+        "turn-too-long",
+        {
+            "answer.c": """
+-        flow_spend(c, MESSAGE_COST);
+"""
+        },
+    ),
+    mutant(
+        "not-called-again",
+        LOOP,
+        "What is left when the budget is used up waits for the next event.",
+        "test_08_nothing_stalls_when_the_turn_is_over",
+        "turn-over",
+        {
+            "conn.c": """
+-    if (c->budget == 0 || finishes)
++    if (finishes)
+"""
+        },
+    ),
+    mutant(
+        "called-again-to-read",
+        LOOP,
+        "In the next turn only input is taken up again, and not what is to be sent.",
+        "test_08_nothing_stalls_when_the_turn_is_over",
+        "turn-over",
+        {
+            "conn.c": """
+-        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
++        events_again(c->service->events, c->fd, EVENT_READ);
+"""
+        },
+    ),
+    mutant(
+        "called-again-to-write",
+        LOOP,
+        "In the next turn only sending is taken up again, and not frames that were read.",
+        "test_08_nothing_stalls_when_the_turn_is_over",
+        "turn-over",
+        {
+            "conn.c": """
+-        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
++        events_again(c->service->events, c->fd, EVENT_WRITE);
+"""
+        },
+    ),
+    mutant(
+        "budget-for-life",
+        LOOP,
+        "A connection has one budget for all its turns.",
+        "test_08_nothing_stalls_when_the_turn_is_over",
+        "turn-over",
+        {
+            "conn.c": """
+     struct conn *c = context;
+-    flow_begin_turn(c);
+     if (what & EVENT_HANGUP)
+"""
+        },
+    ),
+    # High and low water
+    mutant(
+        "one-mark",
+        PRESSURE,
+        "Reading begins again as soon as the output is below high-water.",
+        "test_08_reads_again_at_low_water",
+        "water-marks",
+        {
+            "flow.c": """
+-    else if (waiting <= c->service->limits.low_water)
++    else
+"""
+        },
+    ),
+    mutant(
+        "down-to-nothing",
+        PRESSURE,
+        "Reading begins again only when all the output has gone.",
+        "test_08_reads_again_at_low_water",
+        "water-marks",
+        {
+            "flow.c": """
+-    else if (waiting <= c->service->limits.low_water)
++    else if (waiting == 0)
+"""
+        },
+    ),
+    mutant(
+        "suspended-for-good",
+        PRESSURE,
+        "Once the output was at high-water, the client is never read again.",
+        "test_08_reads_again_at_low_water",
+        "water-marks",
+        {
+            "flow.c": """
+-    else if (waiting <= c->service->limits.low_water)
+-        c->suspended = false;
+"""
+        },
+    ),
+    mutant(
+        "half-of-high-water",
+        PRESSURE,
+        "Low-water is taken for half of high-water, whatever was asked for.",
+        "test_08_any_marks_will_do",
+        "water-marks",
+        {
+            "flow.c": """
+-    else if (waiting <= c->service->limits.low_water)
++    else if (waiting < c->service->limits.high_water / 2)
+"""
+        },
+    ),
+    mutant(
+        "below-low-water",
+        PRESSURE,
+        "Output that is exactly at low-water is not down to it.",
+        "test_08_any_marks_will_do",
+        "water-marks",
+        {
+            "flow.c": """
+-    else if (waiting <= c->service->limits.low_water)
++    else if (waiting < c->service->limits.low_water)
+"""
+        },
+    ),
+    mutant(
+        "above-high-water",
+        PRESSURE,
+        "Output that is exactly at high-water has not reached it: the client is read on.",
+        "test_08_hundred_that_never_read",
+        "water-marks",
+        {
+            "flow.c": """
+-    if (waiting >= c->service->limits.high_water)
++    if (waiting > c->service->limits.high_water)
+         c->suspended = true;
+"""
+        },
+    ),
+    mutant(
+        "looks-after-sending",
+        PRESSURE,
+        "The marks are looked at when something was sent, and not when output was added.",
+        "test_08_hundred_that_never_read",
+        "water-marks",
+        {
+            "exchange.c": """
+     bool goes_on = true;
+-    flow_look(c);
+"""
+        },
+    ),
+    mutant(
+        "high-water-not-kept",
+        PRESSURE,
+        "The number of --high-water is checked and forgotten.",
+        "test_08_hundred_that_never_read",
+        "water-marks",
+        {
+            "options.c": """
+-        return parse_size(text, 1, &options->limits.high_water);
++        return parse_size(text, 1, &(size_t){0});
+"""
+        },
+    ),
+    mutant(
+        "suspended-and-read",
+        PRESSURE,
+        "A client that is suspended is read all the same, and its frames wait.",
+        "test_08_hundred_that_never_read",
+        "water-marks",
+        {
+            "flow.c": """
+-    return c->state == CONN_OPEN && !c->suspended && quota_left(c->quota) > 0;
++    return c->state == CONN_OPEN && quota_left(c->quota) > 0;
+"""
+        },
+    ),
+    mutant(
+        "marks-in-any-order",
+        START,
+        "Low-water may be above high-water.",
+        "test_08_refuses_wrong_options",
+        "bad-start",
+        {
+            "options.c": """
+-    return optind == argc && limits->low_water <= limits->high_water;
++    return optind == argc;
+"""
+        },
+    ),
+    mutant(
+        "quota-of-none",
+        START,
+        "A quota of 0 frames is taken for one.",
+        "test_08_refuses_wrong_options",
+        "bad-start",
+        {
+            "options.c": """
+-    return parse_size(frames, 1, &limits->quota_frames) &&
++    return parse_size(frames, 0, &limits->quota_frames) &&
+"""
+        },
+    ),
+    mutant(
+        "interval-of-0-ms",
+        START,
+        "An interval of 0 ms is taken for one.",
+        "test_08_refuses_wrong_options",
+        "bad-start",
+        {
+            "options.c": """
+-           parse_ms(text + digits + 1, &limits->quota_interval_ms) && limits->quota_interval_ms > 0;
++           parse_ms(text + digits + 1, &limits->quota_interval_ms);
+"""
+        },
+    ),
+    mutant(
+        "room-for-nobody",
+        START,
+        "With --max-conns 0 it starts.",
+        "test_08_refuses_wrong_options",
+        "bad-start",
+        {
+            "options.c": """
+-    if (!parse_number(text, INT32_MAX, &value) || value == 0)
++    if (!parse_number(text, INT32_MAX, &value))
+"""
+        },
+    ),
+    # The quota
+    mutant(
+        "not-counted",
+        PRESSURE,
+        "Frames are not counted.",
+        "test_08_quota_is_kept",
+        "quota-kept",
+        {
+            "quota.c": """
+-        q->left -= frames;
++        q->left -= 0 * frames;
+"""
+        },
+    ),
+    mutant(
+        "a-run-is-a-frame",
+        PRESSURE,
+        "All the frames that are answered together count as one.",
+        "test_08_quota_is_kept",
+        "quota-kept",
+        {
+            "answer.c": """
+-    quota_take(c->quota, run.frames);
++    quota_take(c->quota, 1);
+"""
+        },
+    ),
+    mutant(
+        "half-an-interval",
+        TIMERS,
+        "An interval lasts half as long as it should.",
+        "test_08_quota_is_kept",
+        "quota-kept",
+        {
+            "quota.c": """
+-    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
++    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms / 2, false))
+"""
+        },
+    ),
+    mutant(
+        "two-intervals",
+        TIMERS,
+        "An interval lasts twice as long as it should.",
+        "test_08_quota_is_kept",
+        "quota-renewed",
+        {
+            "quota.c": """
+-    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
++    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, 2 * q->interval_ms, false))
+"""
+        },
+    ),
+    mutant(
+        "over-quota-dropped",
+        PRESSURE,
+        "Frames over the quota are thrown away.",
+        "test_08_quota_is_kept",
+        "quota-kept",
+        {
+            "exchange.c": """
+     bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
++    if (quota_left(c->quota) == 0)
++        buffer_consume(&c->in, buffer_len(&c->in));
+"""
+        },
+    ),
+    mutant(
+        "quota-adds-up",
+        PRESSURE,
+        "What is left of a quota is added to the next one.",
+        "test_08_unused_quota_is_gone",
+        "quota-kept",
+        {
+            "quota.c": """
+-    q->left = q->frames;
++    q->left += q->frames;
+"""
+        },
+    ),
+    mutant(
+        "one-quota-for-all",
+        STATE,
+        "All connections share one quota.",
+        "test_08_quota_is_of_a_connection",
+        "quota-kept",
+        {
+            "quota.c": """
+ #include <stdlib.h>
+ 
++static size_t used;
++
+@@
+-    return q != NULL ? q->left : SIZE_MAX;
++    return q != NULL ? q->frames - used : SIZE_MAX;
+@@
+-        q->left -= frames;
++        used += frames;
+@@
+-    q->left = q->frames;
++    used = 0;
+"""
+        },
+    ),
+    mutant(
+        "one-frame-more",
+        PRESSURE,
+        "The first quota of a connection is larger by one.",
+        "test_08_quota_is_of_a_connection",
+        "quota-kept",
+        {
+            "quota.c": """
+-        .left = frames,
++        .left = frames + 1,
+"""
+        },
+    ),
+    mutant(
+        "over-quota-closed",
+        PRESSURE,
+        "Who sends more than its quota is closed.",
+        "test_08_quota_in_pieces",
+        "quota-kept",
+        {
+            "exchange.c": """
+     bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
++    if (quota_left(c->quota) == 0 && buffer_len(&c->in) > 0)
++        conn_close(c, "over quota");
+"""
+        },
+    ),
+    mutant(
+        "messages-not-counted",
+        PRESSURE,
+        "The quota is for echoed frames alone: messages do not count.",
+        "test_08_quota_in_pieces",
+        "quota-kept",
+        {
+            "answer.c": """
+-        quota_take(c->quota, 1);
+"""
+        },
+    ),
+    mutant(
+        "renewed-and-forgotten",
+        PRESSURE,
+        "A new interval does not answer the frames that have been read before.",
+        "test_08_waiting_frames_are_answered",
+        "quota-renewed",
+        {
+            "conn.c": """
+-    exchange_answer(c); /* what has been read and had to wait: no news will come of that */
+"""
+        },
+    ),
+    mutant(
+        "never-renewed",
+        TIMERS,
+        "The interval ends, and the quota stays used up.",
+        "test_08_waiting_frames_are_answered",
+        "quota-renewed",
+        {
+            "conn.c": """
+-    quota_renew(c->quota);
+"""
+        },
+    ),
+    mutant(
+        "asked-for-and-not-read",
+        PRESSURE,
+        "Input is asked for over the quota, too, and not read: that was the only news of it.",
+        "test_08_waiting_frames_are_answered",
+        "quota-renewed",
+        {
+            "flow.c": """
+-    return c->state == CONN_OPEN && !c->suspended && quota_left(c->quota) > 0;
++    return c->state == CONN_OPEN && !c->suspended;
+""",
+            "conn.c": """
+-        if (flow_wants_input(c) && c->budget > 0 && exchange_read(c))
++        if (flow_wants_input(c) && quota_left(c->quota) > 0 && c->budget > 0 && exchange_read(c))
+""",
+        },
+    ),
+    mutant(
+        "each-frame-prolongs-it",
+        TIMERS,
+        "Every frame starts the interval anew.",
+        "test_08_interval_begins_with_a_frame",
+        "quota-renewed",
+        {
+            "quota.c": """
+-    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
++    if (timer_set(q->timers, &q->ends, q->interval_ms, false))
+"""
+        },
+    ),
+    mutant(
+        "read-over-quota",
+        PRESSURE,
+        "Who is over its quota is read all the same, and its frames wait in memory.",
+        "test_08_over_quota_is_not_read",
+        "quota-unread",
+        {
+            "flow.c": """
+-    return c->state == CONN_OPEN && !c->suspended && quota_left(c->quota) > 0;
++    return c->state == CONN_OPEN && !c->suspended;
+"""
+        },
+    ),
+    mutant(
+        "looks-while-it-waits",
+        LOOP,
+        "While a client is over its quota the loop looks after it every millisecond.",
+        "test_08_over_quota_is_not_read",
+        "quota-unread",
+        {
+            "server.c": """
+-        events_turn(service->events, timers_timeout(service->timers));
++        int timeout = timers_timeout(service->timers);
++        bool looks = service->limits.quota_frames > 0 && timeout >= 0;
++        events_turn(service->events, looks ? 1 : timeout);
+"""
+        },
+    ),
+    mutant(
+        "end-over-quota",
+        CALLS,
+        "The end of the input is read over the quota, and the frames in front of it are lost.",
+        "test_08_half_close_over_quota",
+        "quota-renewed",
+        {
+            "flow.c": """
+-    return c->state == CONN_OPEN && !c->suspended && quota_left(c->quota) > 0;
++    return c->state == CONN_OPEN && !c->suspended && (c->ending || quota_left(c->quota) > 0);
+"""
+        },
+    ),
+    mutant(
+        "intervals-without-end",
+        TIMERS,
+        "One interval follows another, whether somebody sends or not.",
+        "test_08_unused_quota_sets_no_timer",
+        "quota-unread",
+        {
+            "quota.c": """
+-    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
++    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, true))
+"""
+        },
+    ),
+    mutant(
+        "held-as-idle",
+        TIMERS,
+        "Who waits for its next interval is closed as idle.",
+        "test_08_held_is_not_idle",
+        "quota-timeouts",
+        {
+            "conn.c": """
+-    bool ours = alarms_pending(c->alarms) || quota_left(c->quota) == 0;
++    bool ours = alarms_pending(c->alarms);
+"""
+        },
+    ),
+    mutant(
+        "timed-while-held",
+        TIMERS,
+        "The time of a frame runs while the quota keeps it from being read.",
+        "test_08_held_is_not_idle",
+        "quota-timeouts",
+        {
+            "exchange.c": """
+-    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
++    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && !c->suspended;
+"""
+        },
+    ),
+    mutant(
+        "sleeps-it-out",
+        LOOP,
+        "When a quota is used up the server sleeps until the interval is over.",
+        "test_08_who_is_held_holds_nobody",
+        "quota-held",
+        {
+            "quota.c": """
+ #include <stdlib.h>
++#include <unistd.h>
+@@
+-        q->left -= frames;
++        q->left -= frames;
++    if (q->left == 0) {
++        usleep(1000 * (useconds_t)q->interval_ms);
++        q->left = q->frames;
++    }
+"""
+        },
+    ),
+    # Clients for whom there is no room
+    mutant(
+        "any-number",
+        RESOURCES,
+        "--max-conns is not looked at.",
+        "test_08_max_conns_wait_in_the_backlog",
+        "max-conns",
+        {
+            "acceptor.c": """
+-    return max == 0 || a->service->stats.connections < max;
++    return max == 0 || a->service->stats.connections >= 0;
+"""
+        },
+    ),
+    mutant(
+        "one-connection-more",
+        RESOURCES,
+        "One connection more than --max-conns is let in.",
+        "test_08_max_conns_wait_in_the_backlog",
+        "max-conns",
+        {
+            "acceptor.c": """
+-    return max == 0 || a->service->stats.connections < max;
++    return max == 0 || a->service->stats.connections <= max;
+"""
+        },
+    ),
+    mutant(
+        "all-that-ever-came",
+        RESOURCES,
+        "Connections that have ended count, too.",
+        "test_08_max_conns_wait_in_the_backlog",
+        "max-conns",
+        {
+            "acceptor.c": """
+ static events_callback on_listener;
++static int64_t accepted;
+@@
+-    return max == 0 || a->service->stats.connections < max;
++    return max == 0 || accepted < max;
+@@
+         a->failures = 0;
++        accepted++;
+         if (!conn_open(fd, a->service)) {
+"""
+        },
+    ),
+    mutant(
+        "nobody-looks",
+        LOOP,
+        "When a connection has ended nobody looks whether another one waits.",
+        "test_08_max_conns_wait_in_the_backlog",
+        "max-conns",
+        {
+            "acceptor.c": """
+-    if (!a->watched && !timer_is_set(&a->retry))
++    if (a->watched && !timer_is_set(&a->retry))
+"""
+        },
+    ),
+    mutant(
+        "accepted-and-closed",
+        RESOURCES,
+        "Clients over --max-conns are accepted and closed.",
+        "test_08_max_conns_wait_in_the_backlog",
+        "max-conns",
+        {
+            "acceptor.c": """
+-    while (has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
++    while ((fd = net_accept(a->listen_fd)) >= 0) {
+         a->failures = 0;
+-        if (!conn_open(fd, a->service)) {
++        if (!has_room(a) || !conn_open(fd, a->service)) {
+"""
+        },
+    ),
+    mutant(
+        "watched-when-full",
+        LOOP,
+        "The listening socket is watched, although nobody may be accepted.",
+        "test_08_full_house_costs_no_cpu",
+        "max-conns",
+        {
+            "acceptor.c": """
+-    watch(a, has_room(a));
++    watch(a, true);
+@@
+-    if (!a->watched && !timer_is_set(&a->retry))
++    if (!timer_is_set(&a->retry))
+"""
+        },
+    ),
+    mutant(
+        "never-turned-away",
+        RESOURCES,
+        "Without a descriptor clients wait for ever.",
+        "test_08_turned_away_in_the_end",
+        "turned-away",
+        {
+            "acceptor.c": """
+-    if (a->failures * ACCEPT_PAUSE_MS > REFUSE_MS && a->reserve_fd >= 0) {
++    if (a->failures < 0 && a->reserve_fd >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "turned-away-at-once",
+        RESOURCES,
+        "Without a descriptor clients are turned away at once.",
+        "test_08_turned_away_in_the_end",
+        "turned-away",
+        {
+            "acceptor.c": """
+-    if (a->failures * ACCEPT_PAUSE_MS > REFUSE_MS && a->reserve_fd >= 0) {
++    if (a->reserve_fd >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "one-turned-away",
+        RESOURCES,
+        "Only one client is turned away, and the others wait on.",
+        "test_08_turned_away_in_the_end",
+        "turned-away",
+        {
+            "acceptor.c": """
+-    while ((fd = net_accept(a->listen_fd)) >= 0) {
++    if ((fd = net_accept(a->listen_fd)) >= 0) {
+"""
+        },
+    ),
+    mutant(
+        "no-next-try",
+        TIMERS,
+        "Without a descriptor the next try waits for another event.",
+        "test_08_turned_away_in_the_end",
+        "turned-away",
+        {
+            "acceptor.c": """
+-    watch(a, !timer_set(a->service->timers, &a->retry, ACCEPT_PAUSE_MS, false));
++    watch(a, false);
+"""
+        },
+    ),
+    mutant(
+        "one-reserve-for-ever",
+        RESOURCES,
+        "The reserve is given up once, and not taken again.",
+        "test_08_descriptors_come_back",
+        "reserve",
+        {
+            "acceptor.c": """
+     a->reserve_fd = -1;
+-    reserve(a);
+@@
+-    reserve(a);
+     watch(a, has_room(a));
+@@
+     a->retry = (struct timer){.call = on_retry, .context = a};
++    reserve(a);
+     accept_clients(a);
+"""
+        },
+    ),
+    mutant(
+        "turned-away-and-kept",
+        RESOURCES,
+        "The descriptors of clients that are turned away are not closed.",
+        "test_08_turned_away_in_the_end",
+        "turned-away",
+        {
+            "acceptor.c": """
+         log_line("fd %d: closed: no descriptor to spare", fd);
+-        close(fd);
+"""
+        },
+    ),
+    mutant(
+        "a-reserve-each-time",
+        RESOURCES,
+        "Each time somebody is accepted another reserve is opened.",
+        "test_03_nothing_left_after_2000_connections",
+        "descriptor-leak",
+        {
+            "acceptor.c": """
+-    if (a->reserve_fd < 0)
+-        a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
++    a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+"""
+        },
+    ),
+    # The end of a connection
+    mutant(
+        "closed-when-sent",
+        CALLS,
+        "When all is sent the connection is closed, with input still unread.",
+        "test_08_replies_arrive_whatever_follows",
+        "lost-at-close",
+        {
+            "conn.c": """
+-    if (c->ended || shutdown(c->fd, SHUT_WR) < 0)
+-        conn_close(c, c->reason);
+-    else
+-        c->state = CONN_LINGERING;
++    conn_close(c, c->reason);
+"""
+        },
+    ),
+    mutant(
+        "thrown-away-once",
+        CALLS,
+        "What comes behind is read once, and then the connection is closed.",
+        "test_08_replies_arrive_whatever_follows",
+        "lost-at-close",
+        {
+            "exchange.c": """
+             timeouts_traffic(c->timeouts);
+-        }
++        } else {
++            conn_close(c, c->reason);
++        }
+"""
+        },
+    ),
+    mutant(
+        "no-shutdown",
+        CALLS,
+        "The client is not told that no more will come.",
+        "test_08_endless_sender_is_closed_in_the_end",
+        "lost-at-close",
+        {
+            "conn.c": """
+-    if (c->ended || shutdown(c->fd, SHUT_WR) < 0)
++    if (c->ended)
+"""
+        },
+    ),
+    mutant(
+        "junk-is-progress",
+        TIMERS,
+        "Every byte that is thrown away gives the sender another 5 s.",
+        "test_08_endless_sender_is_closed_in_the_end",
+        "linger",
+        {
+            "exchange.c": """
+             timeouts_traffic(c->timeouts);
+-        }
++        } else {
++            closing_progress(c->closing);
++        }
+"""
+        },
+    ),
+    mutant(
+        "closed-before-sent",
+        CALLS,
+        "At the end of the input the connection is closed, though replies are owed.",
+        "test_04_half_close_with_a_late_reader",
+        "replies-lost-at-eof",
+        {
+            "conn.c": """
+-    bool finishes = c->state == CONN_DRAINING && sent;
++    bool finishes = c->state == CONN_DRAINING && (sent || c->ended);
+"""
+        },
+    ),
+    mutant(
+        "waits-for-ever",
+        TIMERS,
+        "A peer that takes nothing of what it is owed is waited for without end.",
+        "test_08_never_reading_client_is_closed_in_the_end",
+        "linger",
+        {
+            "closing.c": """
+-    return timer_is_set(&closing->timer) ||
++    return !timer_is_set(&closing->timer) ||
+"""
+        },
+    ),
+    mutant(
+        "lingers-for-ever",
+        TIMERS,
+        "When all is sent a peer that never closes is waited for without end.",
+        "test_08_never_reading_client_is_closed_in_the_end",
+        "linger",
+        {
+            "conn.c": """
+-    bool waits_for_peer = c->state == CONN_LINGERING || buffer_len(&c->out) > 0;
++    bool waits_for_peer = buffer_len(&c->out) > 0;
+"""
+        },
+    ),
+    mutant(
+        "gives-up-soon",
+        TIMERS,
+        "A peer that is owed something has half a second.",
+        "test_08_slow_reader_gets_everything",
+        "linger",
+        {
+            "closing.h": """
+-enum { LINGER_MS = 5000 };
++enum { LINGER_MS = 500 };
+"""
+        },
+    ),
+    mutant(
+        "progress-not-told",
+        TIMERS,
+        "A peer has 5 s in all, whatever it has taken meanwhile.",
+        "test_08_slow_reader_gets_everything",
+        "linger",
+        {
+            "closing.c": """
+-    if (closing->unsent < before && timer_set(closing->timers, timer, LINGER_MS, false))
+-        return;
++    (void)before;
+""",
+            "exchange.c": """
+-        closing_progress(c->closing);
+"""
+        },
+    ),
+    mutant(
+        "quota-left-in-the-heap",
+        RESOURCES,
+        "A connection that is freed leaves the timer of its quota set.",
+        "test_08_memory",
+        "memory-fault",
+        {
+            "quota.c": """
+-    timer_cancel(q->timers, &q->ends);
+     free(q);
+"""
+        },
+    ),
+    mutant(
+        "closing-not-freed",
+        RESOURCES,
+        "What a connection needed at its end is not freed.",
+        "test_08_memory",
+        "memory-leak",
+        {
+            "conn.c": """
+     quota_free(c->quota);
+-    closing_free(c->closing);
++    closing_progress(c->closing);
+"""
+        },
+    ),
+    mutant(
+        "reserve-left-open",
+        RESOURCES,
+        "At the end of the server the reserve stays open.",
+        "test_08_memory",
+        "open-descriptor",
+        {
+            "acceptor.c": """
+-    if (a->reserve_fd >= 0)
+-        close(a->reserve_fd);
+"""
+        },
+    ),
+)
