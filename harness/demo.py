@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 
 from harness import build, course
-from harness.demos import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09
+from harness.demos import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
 from harness.failure import Failure, NotJudged
 from harness.shown import NotReady
 
@@ -26,6 +26,7 @@ DEMOS: dict[str, Callable[[], None]] = {
     "07": ch07.nobody_tells_when_nothing_happens,
     "08": ch08.one_greedy_client_starves_the_rest,
     "09": ch09.one_loop_uses_one_core,
+    "10": ch10.callbacks_turn_the_logic_inside_out,
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import debugger, memcheck
+from harness import build, debugger, memcheck, sanitizers
 from harness.client import Client
 from harness.conversation import Conversation
 from harness.failure import Failure, NotJudged
@@ -125,6 +125,7 @@ class Stage:
             self.patience = debugger.PATIENCE
         self.names = _letters()
         self.servers: list[Server] = []
+        self.sanitized = False  # one of them is watched by a sanitizer
         self.body_passed = False
         self._ending: tuple[str, str] | None = None
         self._surprised = False  # when it was cleared
@@ -140,15 +141,22 @@ class Stage:
         allocations: bool = False,
         environment: dict[str, str] | None = None,
         framing: Framing = LENGTH,
+        sanitize: str = "",
     ) -> Server:
         """Starts a server and waits until it listens.
 
         `nofile`: descriptors that it may open. `allocations`: they can be made to fail.
         `environment`: variables that it gets. `framing`: what it is told to use, and its clients.
+        `sanitize`: "thread", or what else the compiler can watch it for; then without the shim.
         """
         __tracebackhide__ = True
         if self.run.port is not None:
             self._free_the_port()
+        argv, environment = list(self.run.argv), dict(environment or {})
+        if sanitize:
+            self.sanitized, shim = True, False
+            argv[0] = str(self._sanitized(sanitize))
+            environment.update(sanitizers.environment())
         debugged = debugger.ENVIRONMENT if self.run.debugger else {}
         process = ServerProcess()
         logs = self.new_logs() if self.valgrind else None
@@ -156,18 +164,20 @@ class Stage:
         self.servers.append(server)
         try:
             process.start(
-                [*self.run.argv, *framing.options, *argv_extra],
+                [*argv, *framing.options, *argv_extra],
                 mode=self.run.mode,
                 port=self.run.port,
                 nofile=nofile,
                 preload=self._libraries(allocations) if shim else (),
                 wrapper=memcheck.wrapper(server.logs) if server.logs else [],
                 writable=[server.logs] if server.logs else [],
-                environment={**(environment or {}), **debugged},
+                environment={**environment, **debugged},
                 patience=self.patience,
             )
         except Failure:
             problem = memcheck.unusable(self.run.argv[0]) if self.valgrind else ""
+            if sanitize:
+                problem = sanitizers.unusable(process.stderr.text())
             if problem:
                 raise NotJudged(problem) from None
             raise
@@ -176,6 +186,14 @@ class Stage:
         if self.run.debugger and len(self.servers) == 1:
             debugger.hold(process.pid, Path(self.run.debugger))
         return server
+
+    def _sanitized(self, names: str) -> Path:
+        """The server, built for these sanitizers from the student's files."""
+        try:
+            source = Path(self.run.directory)
+            return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
+        except (build.BuildFailed, build.NoCompiler):
+            raise NotJudged(f"no compiler here builds with -fsanitize={names}") from None
 
     def new_logs(self) -> Path:
         """An empty directory for what valgrind says of one server."""
@@ -234,7 +252,12 @@ class Stage:
                 memcheck.check(server.process, server.logs, self.run.sources, self.patience)
 
     def explained(self, error: Failure) -> Failure:
-        """What valgrind saw the last server do to its memory before `error`; or else the error."""
+        """What valgrind, or a sanitizer, saw the last server do to its memory before `error`; or
+        else the error."""
+        if self.sanitized:
+            self.servers[-1].process.settle()
+            printed = self.servers[-1].process.stderr.text()
+            return sanitizers.fault(printed, self.run.sources) or error
         if not self.valgrind or not self.servers:
             return error
         return memcheck.fault_so_far(self.servers[-1].logs, self.run.sources) or error

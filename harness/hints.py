@@ -34,6 +34,9 @@ _MESSAGES = "typed-messages"
 _EVENTS = "the-event-manager"
 _MODULE = "a-module-by-itself"
 _TIMERS = "timers-and-time-outs"
+_THREADS = "loops-in-threads"
+_FLOW = "flow-control"
+_COROUTINES = "coroutines"
 
 # The keys of failure.HINT_KEYS, those of the plugin and of memcheck, and those of the claims.
 HINTS = {
@@ -667,6 +670,242 @@ HINTS = {
         "them starts it anew, every frame has its own, and it stands still while the server "
         "itself does not read. Replies that are owed are sent before the close.",
         _TIMERS,
+    ),
+    # Flow control
+    "turn-over": Hint(
+        "A turn was over before the work was done, and the rest was never taken up. Frames that "
+        "are here already, and a socket that would take more, are no news: ask for another call in "
+        "the next turn, whenever the budget is what has stopped you.",
+        _FLOW,
+    ),
+    "turn-too-long": Hint(
+        "A few clients that never stop have kept the loop for long. What one may do in a turn needs "
+        "a bound that its messages use up as well as its bytes; then the others have their turn.",
+        _FLOW,
+    ),
+    "water-marks": Hint(
+        "Output that has reached high-water suspends reading, until it is down to low-water: "
+        "reached is >=, and down to is <=, and between the two nothing changes. Look at it whenever "
+        "output was added or sent.",
+        _FLOW,
+    ),
+    "quota-kept": Hint(
+        "A connection has N frames in an interval, which begins with the first of them. Count each "
+        "frame that is answered, for its own connection; what is over N is neither answered before "
+        "the next interval, nor dropped, nor a reason to close.",
+        _FLOW,
+    ),
+    "quota-renewed": Hint(
+        "The interval was over, and what had to wait was not answered in time. When its timer rings "
+        "the quota is whole again, and frames that were read before have to be looked at then: no "
+        "event will tell of them.",
+        _FLOW,
+    ),
+    "quota-unread": Hint(
+        "While the quota is used up do not ask for input, or the loop is woken for what it may not "
+        "take. What the client sends waits in the kernel, and in the end at the client. And where "
+        "no frame was taken, no interval runs.",
+        _FLOW,
+    ),
+    "quota-held": Hint(
+        "A client that has to wait for its next interval made the others wait, too. Waiting is "
+        "setting a timer, and going back to the loop.",
+        _FLOW,
+    ),
+    "quota-timeouts": Hint(
+        "The client waited for us, held by its quota, and was closed as if we had waited for it. "
+        "No time-out runs for what the server itself does not read.",
+        _FLOW,
+    ),
+    "max-conns": Hint(
+        "With --max-conns open, do not accept: the others wait in the backlog. Do not watch the "
+        "listening socket meanwhile either, it is readable all the time; when a connection has "
+        "ended, accept one, and watch it again if there is room.",
+        _FLOW,
+    ),
+    "turned-away": Hint(
+        "Who waits for a descriptor is tried again and again for 3 s, and then told that there is "
+        "none: give up the reserve, accept and close until nobody waits, take a reserve again.",
+        _FLOW,
+    ),
+    "reserve": Hint(
+        "It went well once. Afterwards a descriptor is held in reserve again, no other one has been "
+        "lost, and the listening socket is watched as soon as there is one for a client.",
+        _FLOW,
+    ),
+    "lost-at-close": Hint(
+        "close() with input still unread is a reset, and that destroys replies on their way. First "
+        "send all that is owed; then shutdown(SHUT_WR), and read what comes, only to throw it away, "
+        "until the peer ends too.",
+        _FLOW,
+    ),
+    "linger": Hint(
+        "At its end a connection waits for its peer, LINGER_MS from the last progress: from the "
+        "last byte of its replies that was taken. What it sends then is no progress; and when the "
+        "time is over it is closed, whatever is owed.",
+        _FLOW,
+    ),
+    # Loops in threads
+    "task-wake": Hint(
+        "There was a task in the line, and the loop slept. Who queues a task wakes the loop for "
+        "it: when the task is in the line, not before, and whichever thread it is, the loop's own "
+        "too.",
+        _THREADS,
+    ),
+    "one-wake": Hint(
+        "Every task had a wake-up of its own, which is a system call. As long as there are tasks in "
+        "the line the loop has been woken for them: only who puts the first one there wakes it.",
+        _THREADS,
+    ),
+    "tasks-run": Hint(
+        "A turn runs all the tasks that are in the line when it comes to them: take the whole line "
+        "out while the lock is held, and run it from its front, each task once. What two threads "
+        "queue at a time must not be lost either.",
+        _THREADS,
+    ),
+    "task-lock": Hint(
+        "Tasks are run when the lock is released, from a line of your own. A task may queue "
+        "another, which waits for the next turn; others may queue meanwhile; and it may free "
+        "itself: take it out of the line before you run it.",
+        _THREADS,
+    ),
+    "task-thread": Hint(
+        "run_in_loop() asks whose thread this is. If it is that of this very loop, it runs the task "
+        "before it returns; from any other thread, of another loop too, the task is queued.",
+        _THREADS,
+    ),
+    "data-race": Hint(
+        "Two threads touched the same memory, and nothing said who comes first. What a loop serves "
+        "only its own thread may touch; what is shared needs its lock around every use, reading "
+        "too; and what was queued is not yours any more.",
+        _THREADS,
+    ),
+    "thread-left": Hint(
+        "The server ended while threads of it still ran. Every thread that was started is told to "
+        "stop, which its loop has to be woken for, and then waited for with pthread_join().",
+        _THREADS,
+    ),
+    "loop-share": Hint(
+        "Connections go to the loops in turn, each loop gets as many as the next, and a connection "
+        "is served by the thread of its loop alone: that watches it, reads it and answers it.",
+        _THREADS,
+    ),
+    "stats-of-all": Hint(
+        "STATS is about the whole server, whichever loop is asked: add up what all loops have "
+        "counted. A connection that is over counts no more.",
+        _THREADS,
+    ),
+    "broadcast-reach": Hint(
+        "A BROADCAST visits every loop once, and there every connection, that of the sender too. "
+        "The reply says how many they were, and comes when all loops were visited.",
+        _THREADS,
+    ),
+    "broadcast-order": Hint(
+        "What one client broadcasts everybody gets in the order in which it was sent, and its own "
+        "replies come in the order of its requests: the next request waits until the broadcast is "
+        "answered.",
+        _THREADS,
+    ),
+    "sender-is-gone": Hint(
+        "The sender may be gone before its message has been everywhere. The message goes on its "
+        "way all the same; only the reply has nobody to go to, and what was freed is not touched.",
+        _THREADS,
+    ),
+    "push-bound": Hint(
+        "Who does not take what is broadcast is closed, before that has cost more memory than a "
+        "frame of the maximum and what waits at high water. Nobody else waits for it, and it is "
+        "not counted any more.",
+        _THREADS,
+    ),
+    # Coroutines
+    "co-switch": Hint(
+        "A coroutine begins with its function, on its own stack, and goes on where it has stopped, "
+        "with all its variables. Who runs is said before the switch; swapcontext() saves the first "
+        "context and goes on with the second. When it comes back nobody runs.",
+        _COROUTINES,
+    ),
+    "stack-guard": Hint(
+        "The lowest page of a stack may not be touched: mprotect() it, PROT_NONE, at the end that "
+        "the stack grows to. Then who has used all of it is ended by SIGSEGV, and the handler finds "
+        "the address in the guard page. What is above it can be used to the last page.",
+        _COROUTINES,
+    ),
+    "stack-kept": Hint(
+        "Coroutines have ended, and their stacks are still mapped. munmap() takes the whole of what "
+        "mmap() gave, the guard page too.",
+        _COROUTINES,
+    ),
+    "co-turn": Hint(
+        "A call of co_run() runs all who are ready when it begins, in that order, each once. Take "
+        "the whole line out first: who gets ready meanwhile stands in the next one.",
+        _COROUTINES,
+    ),
+    "co-wake": Hint(
+        "Only who is parked can be woken. One that is ready stands in the line already, and one "
+        "that runs is not waiting; to put either there once more ruins the line.",
+        _COROUTINES,
+    ),
+    "co-park": Hint(
+        "co_park() sets a timer if there is a time, says that it is parked, lets the others go on, "
+        "and takes the timer away when it is back: one that is left would end another wait. The "
+        "result says what has ended this wait, and not an earlier one.",
+        _COROUTINES,
+    ),
+    "co-sleep": Hint(
+        "Whoever wakes a coroutine that sleeps has meant something else. It parks again, for what "
+        "is left of its time; only the end of that, or being cancelled, ends the sleep.",
+        _COROUTINES,
+    ),
+    "co-cancel": Hint(
+        "Who is cancelled is to come to its end, however often it still tries to wait: so that is "
+        "remembered. The wait that is under way ends at once, which takes a wake-up.",
+        _COROUTINES,
+    ),
+    "co-news": Hint(
+        "With no news, see that the socket is watched, be the one who waits for it, and park. "
+        "Afterwards nobody waits for it, whatever has ended the wait; news are IO_OK, a time that "
+        "is over is IO_LATE, a wake-up by others IO_AGAIN, and the end IO_CANCELLED.",
+        _COROUTINES,
+    ),
+    "co-read": Hint(
+        "First wait, then make room, then read, once in a turn. As many bytes as were asked for: "
+        "there may be more. Fewer: there is no more, unless the end of the input was told, which "
+        "comes only once.",
+        _COROUTINES,
+    ),
+    "co-write": Hint(
+        "Wait for news, send what the kernel takes, and take that out of the buffer. News are over "
+        "when the kernel has taken nothing (IO_AGAIN); then there will be new ones as soon as the "
+        "peer has read.",
+        _COROUTINES,
+    ),
+    "co-accept": Hint(
+        "Wait for news, then accept. Others may have come at the same time, so the news are over "
+        "only when nobody was there; with no descriptor left somebody still is.",
+        _COROUTINES,
+    ),
+    "co-send": Hint(
+        "What could not be sent at once is sent by a coroutine of its own, as the peer reads. "
+        "Whenever some of it is gone: the marks are looked at, alarms that are owed are answered, "
+        "and the coroutine that serves is woken, since it may wait for just that.",
+        _COROUTINES,
+    ),
+    "co-serve": Hint(
+        "Before it waits a coroutine asks what for. Frames that are left over: only for the others' "
+        "turn. Input, if it may be read. Else for what stands against that, a mark, an interval, a "
+        "reply, without reading; who changes it wakes the coroutine.",
+        _COROUTINES,
+    ),
+    "co-memory": Hint(
+        "A coroutine that waits should own little: some pages of its stack. Nothing large belongs "
+        "on a stack that waits, no buffer is kept for what has not come, and the memory of a stack "
+        "is not touched before it is used.",
+        _COROUTINES,
+    ),
+    "co-stop": Hint(
+        "At the end every coroutine is cancelled, and run until it has ended: by the thread whose "
+        "loop it belongs to. A wait that is cancelled is over, however often it is tried.",
+        _COROUTINES,
     ),
     # A module by itself, in a program of the grader
     "module-not-built": Hint(

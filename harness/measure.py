@@ -73,6 +73,31 @@ def bytes_within(client, sent: int) -> int | None:
     return sent - found.unread - found.unsent - arrived if found else None
 
 
+def held_bytes(client, owed: int) -> int | None:
+    """How many of the bytes that an echo server owes this client it has in itself: all but those
+    that are with the kernel, on their way there or back. None: the kernel does not tell."""
+    ends = _ends(client)
+    if ends is None:
+        return None
+    try:
+        found = sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))
+    except sockdiag.Unavailable:
+        return None
+    return owed - sum(map(sum, found)) if all(found) else None
+
+
+def is_open(client) -> bool:
+    """Whether the server has not closed this connection, as far as we have heard; or has sent
+    something before that is not read yet."""
+    with socket.socket(fileno=os.dup(client.fileno())) as ours:
+        try:
+            return ours.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+
 def _ends(client) -> tuple | None:
     """The client's address and the server's; None when the server has reset the connection."""
     with socket.socket(fileno=os.dup(client.fileno())) as ours:

@@ -18,12 +18,15 @@ from harness.framing import Difference, Framing
 
 ECHO, SUM, STATS = 1, 2, 3
 AFTER, EVERY, CANCEL, RESET = 10, 11, 12, 13
+WHO, BROADCAST = 20, 21
 OK, UNKNOWN, MALFORMED, BAD_ARGUMENT, OVERFLOW, CANCELLED, NO_TIMER = range(7)
 NONE = -1  # cmd and seq of the reply to a request that was too short to have them
+PUSHED = -1  # seq of what somebody has broadcast
 
 COMMANDS = {
     **{ECHO: "ECHO", SUM: "SUM", STATS: "STATS"},
     **{AFTER: "AFTER", EVERY: "EVERY", CANCEL: "CANCEL", RESET: "RESET"},
+    **{WHO: "WHO", BROADCAST: "BROADCAST"},
 }
 STATUSES = (
     *("ok", "unknown command", "malformed", "bad argument", "overflow"),
@@ -103,6 +106,20 @@ def rung(seq: int, text: bytes) -> bytes:
 def rung_again(seq: int, index: int, text: bytes) -> bytes:
     """One of the replies of an EVERY."""
     return reply(EVERY, seq, OK, i32(index), string(text))
+
+
+def broadcast(seq: int, text: bytes) -> bytes:
+    return request(BROADCAST, seq, string(text))
+
+
+def reached(seq: int, count: int) -> bytes:
+    """The reply to a BROADCAST that went to so many connections."""
+    return reply(BROADCAST, seq, OK, i32(count))
+
+
+def pushed(text: bytes) -> bytes:
+    """What each of them gets."""
+    return reply(BROADCAST, PUSHED, OK, string(text))
 
 
 class Reply(NamedTuple):

@@ -17,10 +17,19 @@ OPTIONS = {
     "UBSAN_OPTIONS": "print_stacktrace=0",
 }
 
+# Of what only threads can do wrong.
+HINTS = {"data race": "data-race", "thread leak": "thread-left"}
+
 _TITLE = re.compile(r"(?:ERROR|WARNING): (\w+Sanitizer): (.*)")
+_FATAL = re.compile(r"FATAL: (\w+Sanitizer: .*)")
 _WHERE = re.compile(r" (?:on (?:unknown )?address |\(pid=).*")
 _ACCESS = re.compile(r"^ *((?:READ|WRITE) of size \d+|.* by a (?:READ|WRITE) memory access)", re.M)
 _STACK = re.compile(r"^ +#0 .*?(?=\n\s*\n|\Z)", re.M | re.S)
+_RACER = re.compile(
+    r"^ +((?:Previous )?(?:Atomic )?(?:read|write) of size \d+) at \S+ (by [^(:\n]*\w)[^\n]*:\n"
+    r"(.*?)(?=\n\s*\n|\Z)",
+    re.M | re.S | re.I,
+)
 _FRAME = re.compile(r"^ +#\d+ (?:0x[0-9a-f]+ in )?(\S+) (?:.*/)?([^/\n]+?):(\d+)\b.*$", re.M)
 _BEGIN = re.compile(r"^(?:=+$|\w+Sanitizer:DEADLYSIGNAL$|.* runtime error: )", re.M)
 _UNDEFINED = re.compile(r"^(?:.*/)?([^/\n:]+):(\d+):\d+: runtime error: (.*)", re.M)
@@ -53,14 +62,28 @@ def fault(printed: str, sources: Collection[str]) -> Failure | None:
     what = _WHERE.sub("", title[2])
     access = _ACCESS.search(report)
     lines = [f"{title[1]}: {what}" + (f", {_shortened(access[1])}" if access else "")]
-    lines += _frames(report, sources)
-    return Failure("\n".join(lines), hint="memory-fault")
+    lines += _racers(report, sources) if what == "data race" else _frames(report, sources)
+    return Failure("\n".join(lines), hint=HINTS.get(what, "memory-fault"))
+
+
+def _racers(report: str, sources: Collection[str]) -> list[str]:
+    """Both sides of a race: what each did to the memory, and where."""
+    lines = []
+    for access, thread, stack in _RACER.findall(report)[:2]:
+        lines += [f"  {access.lower()} {thread}", *_frames(stack, sources)]
+    return lines
 
 
 def without_reports(printed: str) -> str:
     """What the program itself has printed before the first report."""
     found = _BEGIN.search(printed)
     return printed[: found.start()] if found else printed
+
+
+def unusable(printed: str) -> str:
+    """Why such a program, which has printed this and ended, cannot run here; "" if it could."""
+    found = _FATAL.search(printed)
+    return f"programs with this sanitizer do not run here: {found[1]}" if found else ""
 
 
 def _shortened(access: str) -> str:

@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = _curves(setting("PLOT"))
     chosen, missing = _subjects(options)
     generator = subjects.load_generator()
-    print(f"{_machine()}\nmedians of {options.rounds} rounds; below: the least and the most")
+    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the least and the most")
     for name in missing:
         print(f"without {name}: make setup BENCH=1 installs it")
     saved, failed = [], False
@@ -151,7 +151,7 @@ def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
     return [*chosen, *peers, subjects.limit()], missing
 
 
-def _machine() -> str:
+def machine() -> str:
     """What it was measured on, and when."""
     model = next(
         (

@@ -87,12 +87,12 @@ def run(bench: Bench, subject: Subject, load: Load) -> Figures:
     with _server(subject, bench.place.server) as (process, port):
         with _greedy(bench, port) as greedy:
             ours = [process.pid, *greedy]
-            before, used = _busy_seconds(bench.place), _used(ours)
+            before, used = busy_seconds(bench.place), _used(ours)
             start = time.monotonic()
             found = _ask(bench, subject, process.pid, port, load)
             elapsed = time.monotonic() - start
             used = _used(ours) - used
-            foreign = _busy_seconds(bench.place) - before - used
+            foreign = busy_seconds(bench.place) - before - used
     return Figures(found, max(0.0, foreign / elapsed))
 
 
@@ -178,7 +178,7 @@ def _ask(bench: Bench, subject: Subject, pid: int, port: int, load: Load) -> dic
     return found
 
 
-def _busy_seconds(place: Place) -> float:
+def busy_seconds(place: Place) -> float:
     """What the processors have worked since they started, for anybody: /proc/stat, in proc(5).
 
     user, nice, system, irq, softirq and steal, which is a neighbour of the virtual machine.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from harness import scoring
 from harness.hints import HINTS
-from harness.mutants import ch01, ch02, ch03, ch04, ch05, ch06, ch07
+from harness.mutants import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
 from harness.mutants.mutant import GROUPS, Mutant, Unsound
 from harness.scoring import Claim
 
@@ -15,6 +15,9 @@ CATALOGUE: tuple[Mutant, ...] = (
     *(*ch05.MUTANTS, *ch05.MODULES),
     *ch06.MUTANTS,
     *ch07.MUTANTS,
+    *ch08.MUTANTS,
+    *ch09.MUTANTS,
+    *ch10.MUTANTS,
 )
 
 NAME_WIDTH = 24  # so that a row of the matrix fits

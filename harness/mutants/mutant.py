@@ -18,11 +18,13 @@ LOOP = "event loop"
 PRESSURE = "pipelining and back-pressure"
 GROWTH = "growth"
 TIMERS = "timers"
+THREADS = "threads"
+COROUTINES = "coroutines"
 START = "start and end"
 
 GROUPS = (
     *(START, FRAMING, NUMBERS, MESSAGES, WRITES, CALLS, STATE),
-    *(RESOURCES, LOOP, PRESSURE, TIMERS, GROWTH),
+    *(RESOURCES, LOOP, PRESSURE, TIMERS, THREADS, COROUTINES, GROWTH),
 )
 
 

@@ -119,6 +119,15 @@ def test_09_one_loop_uses_one_core_and_two_threads_miscount():
     assert counted[0][0] <= counted[1][0] == counted[2][0] == 20_000_000
 
 
+def test_10_threads_cost_memory_and_switches_time():
+    lines = show("10")
+    crowds = [numbers(line) for line in lines if line.endswith(" KiB")]
+    assert [crowd[-2] for crowd in crowds] == [1, 1001]
+    assert crowds[1][-1] > 4 * crowds[0][-1]
+    callback, coroutine, thread = [numbers(line)[-1] for line in lines if line.endswith(" ns")]
+    assert callback < coroutine < thread
+
+
 def test_says_which_server_has_to_work_first(monkeypatch, capsys):
     monkeypatch.setattr(shown.Shown, "works", lambda self, together: False)
     assert demo.main(["02"]) == 2

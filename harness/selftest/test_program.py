@@ -257,6 +257,10 @@ OF_THREADS = """==================
 WARNING: ThreadSanitizer: data race (pid=12)
   Write of size 4 at 0x55 by thread T1:
     #0 events_wake /tmp/x/events.c:70 (prog+0x1)
+
+  Previous read of size 8 at 0x55 by main thread (mutexes: write M1):
+    #0 read_bits /tmp/x/reader.c:3:1 (prog+0x2)
+    #1 main /tmp/x/main.c:4:2 (prog+0x3)
 """
 UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
 
@@ -273,8 +277,10 @@ UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
         ),
         (
             OF_THREADS,
-            "ThreadSanitizer: data race\n  in events_wake (events.c:70)",
-            "memory-fault",
+            "ThreadSanitizer: data race\n"
+            "  write of size 4 by thread T1\n  in events_wake (events.c:70)\n"
+            "  previous read of size 8 by main thread\n  in read_bits (reader.c:3)",
+            "data-race",
             "",
         ),
         (

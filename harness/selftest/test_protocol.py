@@ -10,7 +10,7 @@ from harness.conversation import Conversation
 from harness.process import ServerProcess
 
 PAGE = course.ROOT / "docs" / "protocol.md"
-PART = re.compile(r"^    (request|reply) +((?:[0-9a-f]{2}[ |]*)+\n(?: +\|[ |0-9a-f]+\n)*)", re.M)
+PART = re.compile(r"^    (request|reply|push) +((?:[0-9a-f]{2}[ |]*)+\n(?: +\|[ |0-9a-f]+\n)*)", re.M)
 
 Exchange = "tuple[list[bytes], list[bytes]]"
 
@@ -18,7 +18,7 @@ Exchange = "tuple[list[bytes], list[bytes]]"
 def worked_bytes() -> list[Exchange]:
     """Requests with their replies, in the order of the page.
 
-    Requests in a row share a reply, if there is but one.
+    Requests in a row share a reply, if there is but one. A push counts as one.
     """
     exchanges: list[Exchange] = [([], [])]
     for kind, text in PART.findall(PAGE.read_text()):

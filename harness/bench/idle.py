@@ -1,0 +1,76 @@
+"""What an idle connection costs in memory: python3 -m harness.bench.idle [CONNECTIONS]
+
+The solutions of chapters 09 and 10 with one loop, the latter also with a log line a frame.
+Resident memory before the clients come, when all are connected, and when each has had a reply.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+
+from harness import build, course, wire
+from harness.bench.__main__ import machine
+from harness.client import Client
+from harness.conversation import Conversation
+from harness.failure import Failure, NotJudged
+from harness.process import ServerProcess
+
+CONNECTIONS = 10_000
+SPARE = 200  # descriptors for everything else
+FRAME = wire.encode(b"ping")
+
+ONE_LOOP = ("-p", "0", "--threads", "1")
+
+
+def _subjects() -> "dict[str, list[str]]":
+    """What is measured, and the command that starts it."""
+    nine, ten = (str(build.cached_server(course.find(n).solution_dir).binary) for n in ("09", "10"))
+    return {
+        "09": [nine, *ONE_LOOP],
+        "10": [ten, *ONE_LOOP],
+        "10 -v": [ten, *ONE_LOOP, "-v"],
+    }
+
+
+def _measured(command: "list[str]", connections: int) -> "list[float]":
+    """Bytes for each connection, once all are there, and after a frame on each. Raises Failure."""
+    with ServerProcess() as process:
+        process.start(command, nofile=connections + SPARE)
+        begin, found = process.resident_bytes(), []
+        clients = [socket.create_connection(process.address) for _ in range(connections)]
+        _served(process.address)  # who comes last is served last: all are accepted
+        found.append((process.resident_bytes() - begin) / connections)
+        for client in clients:
+            client.sendall(FRAME)
+        for client in clients:
+            client.recv(len(FRAME), socket.MSG_WAITALL)
+        found.append((process.resident_bytes() - begin) / connections)
+        for client in clients:
+            client.close()
+    return found
+
+
+def _served(address: "tuple[str, int]") -> None:
+    with Client(address, Conversation()) as client:
+        client.send(FRAME)
+        client.expect_frame(b"ping")
+
+
+def main(arguments: "list[str]") -> int:
+    """Measures and prints. Returns the exit status: 0, or 2 with the reason on stderr."""
+    try:
+        connections = int(arguments[0]) if arguments else CONNECTIONS
+        print(f"{machine()}\n{connections:,} connections; bytes resident for each\n")
+        print("                 connected   after a frame")
+        for told, command in _subjects().items():
+            idle, spoke = _measured(command, connections)
+            print(f"    {told:9} {idle:12,.0f} {spoke:15,.0f}", flush=True)
+    except (ValueError, OSError, Failure, NotJudged) as error:
+        print(f"idle: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

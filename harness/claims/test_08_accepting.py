@@ -1,0 +1,144 @@
+"""Chapter 08, clients for whom there is no room: by --max-conns, or for want of a descriptor."""
+
+from __future__ import annotations
+
+import time
+
+from harness.client import Client
+from harness.failure import Failure
+from harness.measure import cpu_share, is_open, until_asleep, wait_until, waits_in_silence
+from harness.plugin import claim
+from harness.talk import echo, ping, words
+
+BACKENDS = ("select", "poll", "epoll")
+
+IDLE = 0.01  # of a processor
+WATCHED = 0.25  # seconds
+IDLE_WAITS = 5  # in that time; one or two may be made by chance
+
+DESCRIPTORS = 32
+SERVED = 10
+WAITING = 40
+REFUSE_SECONDS = 3  # what a client waits in vain for, before it is turned away
+EARLY_SECONDS = 2  # before that nobody is
+
+# What a general hint means in a claim, see plugin.claim.
+LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-refused")
+ROOM = dict.fromkeys((*LOST, "extra-bytes"), "max-conns")
+AWAY = dict.fromkeys(LOST, "turned-away")
+BACK = dict.fromkeys(LOST, "reserve")
+
+
+# 08.7 max_conns
+
+
+@claim("08.7", points=6, cli=True, hints=ROOM)
+def test_08_max_conns_wait_in_the_backlog(launch, rng):
+    """Over --max-conns clients wait in the backlog; as others leave they are let in, in order."""
+    for backend in BACKENDS:
+        server = launch(("--max-conns", "3", "--backend", backend))
+        served = [server.connect("served") for _ in range(3)]
+        for client in served:
+            ping(client, rng)
+        body = words(rng, 8)
+        waiting = [server.connect("waits") for _ in range(4)]
+        for client in waiting:
+            client.send_frame(body)
+        for client in list(waiting):
+            _expect_to_wait(server, served, waiting, rng)
+            served.pop(0).close()
+            waiting.remove(client)
+            client.expect_frame(body)
+            served.append(client)
+
+
+def _expect_to_wait(server, served: "list[Client]", waiting: "list[Client]", rng) -> None:
+    """Nobody who waits has been answered, when the server had turns enough to do it."""
+    __tracebackhide__ = True
+    for client in served:
+        ping(client, rng)
+        ping(client, rng)
+    until_asleep(server)
+    for client in waiting:
+        client.expect_nothing_yet()
+
+
+@claim("08.7", points=2, cli=True, native=True)
+def test_08_full_house_costs_no_cpu(launch, rng):
+    """While clients wait for one of --max-conns to end, the server sleeps."""
+    for backend in ("poll", "epoll"):
+        server = launch(("--max-conns", "2", "--backend", backend))
+        served = [server.connect("served") for _ in range(2)]
+        for client in served:
+            ping(client, rng)
+        for _ in range(3):
+            server.connect("waits").send_frame(b"here")
+        for client in served:
+            ping(client, rng)
+        share = cpu_share(server, IDLE, WATCHED)
+        if share > IDLE:
+            text = f"with --max-conns reached the server uses {share:.1%} of a processor"
+            raise Failure(text, hint="max-conns")
+        until_asleep(server)
+        waits = waits_in_silence(server, WATCHED)
+        if waits is not None and waits > IDLE_WAITS:
+            text = f"with --max-conns reached the server made {waits:,} wait calls in {WATCHED:g} s"
+            raise Failure(text, hint="max-conns")
+
+
+# 08.8 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
+
+
+@claim("08.8", points=5, cli=True, native=True, hints=AWAY)
+def test_08_turned_away_in_the_end(launch, rng):
+    """With no descriptor left clients wait 3 s, then they are turned away; the others stay."""
+    server = launch(nofile=DESCRIPTORS)
+    served = [server.connect("served") for _ in range(SERVED)]
+    for client in served:
+        ping(client, rng)
+    _expect_turned_away(server, rng)
+    for client in served:
+        ping(client, rng)
+
+
+@claim("08.8", points=3, cli=True, native=True, hints=BACK)
+def test_08_descriptors_come_back(launch, rng):
+    """When clients were turned away and others have left, new ones are served, and so on anew."""
+    server = launch(nofile=DESCRIPTORS)
+    for hint in ("turned-away", "reserve"):
+        served = [server.connect("served") for _ in range(SERVED)]
+        for client in served:
+            ping(client, rng)
+        let_in = _expect_turned_away(server, rng, hint)
+        for client in served:
+            client.close()
+        new = [server.connect("new") for _ in range(SERVED)]
+        for client in new:
+            ping(client, rng)
+        for client in new + let_in:
+            client.close()
+
+
+def _expect_turned_away(server, rng, hint: str = "turned-away") -> "list[Client]":
+    """More clients come than there are descriptors for. Returns those that were let in."""
+    __tracebackhide__ = True
+    began = time.monotonic()
+    waiting = [server.connect("waits") for _ in range(WAITING)]
+    last, body = waiting[-1], words(rng, 8)
+    seconds = REFUSE_SECONDS + server.patience.seconds
+    server.conversation.note("the grader", f"watches {WAITING} clients that want in")
+    if not wait_until(lambda: not is_open(last), seconds):
+        server.patience.expired()
+        text = f"there is no descriptor, and after {seconds:g} s a client still waits for one"
+        raise Failure(text, hint=hint)
+    passed = time.monotonic() - began
+    if passed < EARLY_SECONDS:
+        text = f"there is no descriptor, and a client was turned away after {passed:.1f} s"
+        raise Failure(text, hint=hint)
+    let_in = [client for client in waiting if is_open(client)]
+    if len(let_in) + SERVED >= DESCRIPTORS:
+        text = f"{len(let_in)} of {WAITING} clients still wait, and others were turned away"
+        raise Failure(text, hint=hint)
+    for client in let_in:
+        echo(client, body)
+    return let_in

@@ -1,0 +1,215 @@
+"""Chapter 08, the end of a connection: what is owed arrives, and nobody is waited for for ever."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+
+from harness import wire
+from harness.client import Client
+from harness.failure import Failure, NotJudged
+from harness.framing import LENGTH, LINE
+from harness.measure import bytes_within, until_asleep, until_read, wait_until
+from harness.messages import MESSAGES, after, every
+from harness.patience import Deadline
+from harness.plugin import claim
+from harness.replies import Replies
+from harness.talk import MIB, SMALL_WINDOW, ping, words
+
+BEHIND = 2 * MIB  # bytes behind a frame that is too long
+LINGER_SECONDS = 5  # what a peer has that makes no progress
+LAST_SECONDS = 2 * LINGER_SECONDS  # with progress in the first of them, in the kernel perhaps
+TOLD_SECONDS = 4  # in which a peer hears that it has got all: no matter of time, but of asking
+EARLY_SECONDS = 3  # before that nobody is given up
+PAUSE_SECONDS = 2.9  # of a reader that takes its time: two of them are longer than LINGER_SECONDS
+TRIES = 3  # with a machine that makes the pauses too long
+
+OWED_BYTES = 256 << 10  # in the server, with the kernel full; less than the default high-water
+HIGH, OWED_TO_SLOW = 16 * MIB, 7 * MIB
+TAKEN_AT_ONCE = 2 * MIB
+
+# What a general hint means in a claim, see plugin.claim.
+GONE = ("closed-early", "closed-in-reply", "reset-early")
+LOST = ("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken")
+ARRIVE = dict.fromkeys((*GONE, *LOST), "lost-at-close")
+LINGER = dict.fromkeys((*GONE, *LOST), "linger")
+
+
+# 08.9 finish
+
+
+@claim("08.9", points=6, cli=True, hints=ARRIVE)
+def test_08_replies_arrive_whatever_follows(launch, rng):
+    """Replies owed arrive, though a frame that is too long comes behind, and much more after it."""
+    too_long = {LENGTH: wire.header(wire.MAX_FRAME + 1), LINE: b""}
+    for framing, end in too_long.items():
+        server = launch(framing=framing)
+        base = _descriptors(server)
+        for count, window in ((1, None), (100, SMALL_WINDOW), (300, SMALL_WINDOW), (5000, None)):
+            bodies = [words(rng, 1000) + (b"\n" if framing is LINE else b"") for _ in range(count)]
+            client = server.connect(rcvbuf=window)
+            data = b"".join(map(framing.encode, bodies)) + end + bytes(BEHIND)
+            sent = client.send_some(data, quiet=0.1)
+            until_asleep(server)
+            if sent == len(data):
+                client.expect_closed_after(bodies)
+            else:
+                _read_while_sending(client, data[sent:], bodies)
+            client.close()
+        if not wait_until(lambda: server.process.descriptors().total <= base, 1):
+            _expect_descriptors(server, base, "clients that have closed are still connected")
+
+
+def _descriptors(server) -> int:
+    """That are open before anybody has come: it listens first, and may open more then."""
+    until_asleep(server)
+    return server.process.descriptors().total
+
+
+def _read_while_sending(client: Client, rest: bytes, bodies: "list[bytes]") -> None:
+    """Replies in front of what nobody reads any more; that this is refused at last, is no fault."""
+    __tracebackhide__ = True
+    replies = Replies(bodies, client.framing)
+    left = memoryview(rest)
+    while replies.missing:
+        left = left[max(0, _offer(client, left)) :]
+        client.expect_part(replies, 64 << 10)
+    client.expect_eof()
+
+
+def _offer(client: Client, data: "bytes | memoryview") -> int:
+    """Sends what is taken at once. Returns how many bytes, or -1 when the server has closed."""
+    with socket.socket(fileno=os.dup(client.fileno())) as ours:
+        try:
+            return ours.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            return -1
+
+
+def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -> None:
+    """So many or fewer are open soon, or within these seconds more."""
+    __tracebackhide__ = True
+    seconds += server.patience.seconds
+    if not wait_until(lambda: server.process.descriptors().total <= goal, seconds):
+        server.patience.expired()
+        raise Failure(f"after {seconds:g} s {otherwise}", hint="linger")
+
+
+# 08.10 wait
+
+
+@claim("08.10", points=5, cli=True, native=True, hints=LINGER)
+def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
+    """Who half-closes and never reads is closed after 5 s, and so is who never closes."""
+    server = launch()
+    base = _descriptors(server)
+    client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
+    _owe(client, rng, OWED_BYTES)
+    began = time.monotonic()
+    client.half_close()
+    silent.send(wire.header(wire.MAX_FRAME + 1))
+    silent.expect_eof()
+    server.conversation.note("the grader", "waits until both are closed")
+    late = "a client is still connected that takes nothing, or one that never closes"
+    if not wait_until(lambda: server.process.descriptors().total < base + 2, EARLY_SECONDS):
+        _expect_descriptors(server, base, late, LAST_SECONDS - EARLY_SECONDS)
+        return
+    text = f"a client that was owed something was closed after {time.monotonic() - began:.1f} s"
+    raise Failure(text, hint="linger")
+
+
+def _owe(client: Client, rng, goal: int) -> "list[bytes]":
+    """Bodies whose replies wait in the server, so many bytes: the kernel takes no more."""
+    lot = [rng.randbytes(1000) for _ in range(64)]
+    size = sum(len(wire.encode(body)) for body in lot)
+    owed: "list[bytes]" = []
+    while len(owed) < 40_000:
+        client.send_frames(lot)
+        owed += lot
+        within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
+        if within is None or within >= goal:
+            break
+    return owed
+
+
+@claim("08.10", points=2, cli=True, hints={**LINGER, "not-closed": "lost-at-close"})
+def test_08_endless_sender_is_closed_in_the_end(launch, rng):
+    """Who goes on sending after a frame that is too long is closed all the same, at last."""
+    server = launch()
+    base = _descriptors(server)
+    client, other = server.connect(), server.connect("other")
+    began = time.monotonic()
+    client.send(wire.header(wire.MAX_FRAME + 1))
+    client.expect_eof()
+    told = time.monotonic() - began
+    if told > TOLD_SECONDS:
+        text = f"only after {told:.1f} s the client was told that no more would come"
+        raise Failure(text, hint="lost-at-close")
+    server.conversation.note(client.name, "goes on sending")
+    deadline = Deadline(LAST_SECONDS + server.patience.seconds)
+    while _offer(client, bytes(1000)) >= 0:
+        if not deadline.left():
+            server.patience.expired()
+            text = f"after {deadline.seconds:g} s the client can still send"
+            raise Failure(text, hint="linger")
+        time.sleep(0.05)
+    ping(other, rng)
+    _expect_descriptors(server, base + 1, "the client is still connected")
+
+
+@claim("08.10", points=2, cli=True, native=True, hints=LINGER)
+def test_08_slow_reader_gets_everything(launch, rng):
+    """Who half-closes and reads slowly gets all, however long it takes in all."""
+    for _ in range(TRIES):
+        server = launch(("--high-water", str(HIGH)))
+        client = server.connect(rcvbuf=SMALL_WINDOW)
+        owed = _owe(client, rng, OWED_TO_SLOW)
+        client.half_close()
+        longest = _read_slowly(client, Replies(owed))
+        if longest < LINGER_SECONDS:
+            client.expect_eof()
+            return
+    raise NotJudged(f"this machine is too busy: a pause took {longest:.1f} s")
+
+
+def _read_slowly(client: Client, replies: Replies) -> float:
+    """With two pauses. Returns the longest time in which nothing was taken, in seconds."""
+    __tracebackhide__ = True
+    longest, since = 0.0, time.monotonic()
+    for _ in range(2):
+        time.sleep(PAUSE_SECONDS)
+        longest = max(longest, time.monotonic() - since)
+        if longest >= LINGER_SECONDS:
+            return longest
+        goal = replies.missing - TAKEN_AT_ONCE
+        while replies.missing > goal:
+            client.expect_part(replies, replies.missing - goal)
+        since = time.monotonic()
+    while replies.missing:
+        client.expect_part(replies, replies.missing)
+    return longest
+
+
+@claim("08.10", points=2, valgrind=True, hints=LINGER)
+def test_08_memory(launch, rng):
+    """Under valgrind: clients held, suspended, waiting and closing; then the server stops."""
+    options = ("--quota", "20/300", "--high-water", "65536", "--max-conns", "7")
+    server = launch((*options, "--frame-timeout", "60000"), framing=MESSAGES)
+    messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]
+    for leave in ("close", "reset", "half_close"):
+        guest = server.connect("guest")
+        guest.send_frames(messages)
+        until_read(guest)
+        getattr(guest, leave)()
+    held, lingers = server.connect("held"), server.connect("lingers")
+    held.send_frames(messages)
+    lingers.send(wire.header(wire.MAX_FRAME + 1) + bytes(100))
+    lingers.expect_eof()
+    unread = server.connect("unread", rcvbuf=SMALL_WINDOW)
+    unread.send_frame(after(1, 0, bytes(MIB)))
+    for _ in range(4):
+        server.connect("waits").send_frames(messages[:3])
+    until_read(held, 0.3)

@@ -1,0 +1,114 @@
+"""Chapter 08, a turn of the loop: nobody keeps it for long, and nobody is forgotten in it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+from harness import wire
+from harness.client import Client
+from harness.failure import Failure
+from harness.greedy import greedy
+from harness.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
+from harness.plugin import claim
+from harness.talk import MIB, burst_that_waits, words
+
+BACKENDS = ("select", "poll", "epoll")
+
+# The polite client, beside as many greedy ones; see _p99. A turn of a right server takes some
+# milliseconds for all of them, and a busy machine as much again.
+GREEDY_CLIENTS = 20
+TIMES_ALONE = 5
+SOON_ENOUGH_MS = 40
+TRIES = 3
+SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
+
+# Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
+SHORTEST = wire.encode(b"")
+
+# What a general hint means in a claim, see plugin.claim.
+LEFT = dict.fromkeys(("silence", "stalled-reply", "replies-missing", "not-taken"), "turn-over")
+LONG = dict.fromkeys(("silence", "connect-stuck"), "turn-too-long")
+HELD = dict.fromkeys(("silence", "turn-too-long"), "quota-held")
+
+
+# 08.1 budget
+
+
+@claim("08.1", points=6, cli=True, native=True, hints=LONG)
+def test_08_fire_hoses_do_not_keep_the_loop(launch):
+    """A polite client's p99 beside 20 greedy ones is at most 5 times its p99 alone."""
+    pressed, idle = launch(framing=MESSAGES), launch(framing=MESSAGES)
+    with greedy(pressed, SHORTEST * (MIB // len(SHORTEST)), GREEDY_CLIENTS, "the shortest frames"):
+        _prompt(pressed.connect("polite"), idle.connect("alone"))
+
+
+# 08.2 turn_over
+
+
+@claim("08.2", points=6, cli=True, hints=LEFT)
+def test_08_nothing_stalls_when_the_turn_is_over(launch, rng):
+    """What one turn cannot do is done in the next ones, though nothing more arrives."""
+    bodies = [words(rng, 8)] * 100_000
+    for backend in BACKENDS:
+        options = ("--backend", backend)
+        server = launch(options)
+        burst_that_waits(server, server.connect(), bodies)
+        client = server.connect()
+        client.echo_all(wire.encode(rng.randbytes(MIB) * 4))
+        _ask_much(launch(options, framing=MESSAGES))
+
+
+def _ask_much(server) -> None:
+    """Sums of nothing, which are all there when the server looks."""
+    client, count = server.connect(), 10_000
+    data = b"".join(wire.encode(sum_of(seq)) for seq in range(count))
+    replies = [reply(SUM, seq, OK, i64(0)) for seq in range(count)]
+    server.process.pause()
+    try:
+        sent = client.send_some(data, quiet=0.05)
+    finally:
+        server.process.resume()
+    client.exchange(data[sent:], replies)
+
+
+# 08.6 wants_input
+
+
+@claim("08.6", points=3, cli=True, native=True, hints=HELD)
+def test_08_who_is_held_holds_nobody(launch):
+    """While 20 greedy clients wait for their next interval, others are served as if alone."""
+    held, idle = launch(("--quota", "1000/2000"), framing=MESSAGES), launch(framing=MESSAGES)
+    with greedy(held, SHORTEST * (MIB // len(SHORTEST)), GREEDY_CLIENTS, "the shortest frames"):
+        _prompt(held.connect("polite"), idle.connect("alone"))
+
+
+def _prompt(polite: Client, alone: Client) -> None:
+    """The two are asked in turns, so that the machine is equally busy for both. What is noise is
+    different each time; what is in the server, is not."""
+    __tracebackhide__ = True
+    beside, reference = [], []
+    for _ in range(TRIES):
+        ours, theirs = _p99(polite, alone)
+        if ours <= SOON_ENOUGH_MS:
+            return
+        beside.append(ours)
+        reference.append(theirs)
+    if min(beside) > TIMES_ALONE * statistics.median(reference):
+        text = f"a client waits {min(beside):.0f} ms for the slowest of its replies (p99)"
+        than = f"beside {GREEDY_CLIENTS} greedy ones, and {min(reference):.1f} ms alone"
+        raise Failure(f"{text} {than}", hint="turn-too-long")
+
+
+def _p99(*clients: Client) -> list[float]:
+    """Of each, in milliseconds: that of a hundred replies one takes longer, or one of fewer."""
+    __tracebackhide__ = True
+    times: list[list[float]] = [[] for _ in clients]
+    end = time.monotonic() + SECONDS
+    while len(times[0]) < SAMPLES and time.monotonic() < end:
+        for client, mine in zip(clients, times):
+            start = time.monotonic()
+            client.send_frame(request(ECHO, 1, string(b"polite")))
+            client.expect_frame(reply(ECHO, 1, OK, string(b"polite")))
+            mine.append(1000 * (time.monotonic() - start))
+    return [sorted(mine)[max(0, len(mine) - 2 - len(mine) // 100)] for mine in times]

@@ -1,0 +1,266 @@
+"""Chapter 08, the quota: so many frames in an interval, and the rest waits, unread.
+
+A frame may be answered late, by a server that is busy or a machine that is, but never before its
+interval. So what comes too early is found at once, and what comes too late is tried again.
+"""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Sequence
+
+from harness import wire
+from harness.client import Client
+from harness.failure import Failure
+from harness.framing import LENGTH, LINE, Fixed
+from harness.growth import HELD_BYTES, bounded
+from harness.measure import cpu_share, until_asleep, waits_in_silence
+from harness.messages import ECHO, MESSAGES, OK, reply, request, string
+from harness.plugin import claim
+from harness.replies import Replies
+from harness.talk import MIB, ask, ping, words
+
+FRAMES, MS = 50, 300  # the quota that is kept for INTERVALS
+INTERVALS = 5
+TOO_LATE = 1.1  # times those intervals
+TRIES = 6
+PAUSE = 0.003  # seconds between two frames of a client that goes on sending
+
+FAR = 60_000  # ms: nobody waits for it
+OFFERED_BYTES = 64 * MIB
+IDLE = 0.01  # of a processor
+WATCHED = 0.25  # seconds
+IDLE_WAITS = 5  # in that time; one or two may be made by chance
+
+# What a general hint means in a claim, see plugin.claim.
+LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
+GONE = ("closed-early", "closed-in-reply", "reset-early")
+WRONG = ("wrong-header", "wrong-body", "extra-bytes", "wrong-seq", "not-closed")
+KEPT = dict.fromkeys((*LOST, *GONE, *WRONG), "quota-kept")
+WAITING = dict.fromkeys((*LOST, *GONE, *WRONG), "quota-renewed")
+UNREAD = dict.fromkeys((*LOST, *GONE, "memory-grows"), "quota-unread")
+OWN_PAUSE = dict.fromkeys((*LOST, *GONE), "quota-timeouts")
+
+
+def at_most(frames: int, ms: int) -> tuple[str, str]:
+    """The options for so many frames in so many milliseconds."""
+    return "--quota", f"{frames}/{ms}"
+
+
+# 08.4 take
+
+
+@claim("08.4", points=7, cli=True, hints=KEPT)
+def test_08_quota_is_kept(launch, rng):
+    """A greedy client has N frames answered an interval: never more, and over 5 hardly fewer."""
+    bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
+    due = INTERVALS * MS
+    for _ in range(TRIES):
+        taken = _first_to_last(launch(at_most(FRAMES, MS)).connect(), bodies)
+        if taken <= TOO_LATE * due:
+            return
+    text = f"the first frame of interval {INTERVALS} came {taken:.0f} ms after that of interval 0"
+    raise Failure(f"{text}; due were {due} ms", hint="quota-renewed")
+
+
+def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
+    """Sends more than the quota, and then more and more. Returns the milliseconds from the first
+    reply to the first of interval INTERVALS. None may come before its interval, counted from the
+    first frame that is sent."""
+    __tracebackhide__ = True
+    size, sent = len(wire.encode(bodies[0])), FRAMES + 1
+    replies, first, came = Replies(bodies), 0.0, 0
+    began = time.monotonic()
+    client.send_frames(bodies[:sent])
+    while came <= INTERVALS * FRAMES:
+        if sent < len(bodies) and not select.select([client], [], [], PAUSE)[0]:
+            client.send_frame(bodies[sent])
+            sent += 1
+            continue
+        client.expect_part(replies, replies.missing)
+        passed = 1000 * (time.monotonic() - began)
+        first = first or passed
+        came = len(bodies) - -(-replies.missing // size)
+        allowed = FRAMES * (1 + int(passed / MS))
+        if came > allowed:
+            text = f"{came} frames were answered within {passed:.0f} ms, and {allowed} are allowed"
+            raise Failure(text, hint="quota-kept")
+    return passed - first
+
+
+@claim("08.4", points=2, cli=True, hints=KEPT)
+def test_08_quota_is_of_a_connection(launch, rng):
+    """Each connection has a quota of its own, and new ones have all of it."""
+    server = launch(at_most(3, FAR))
+    for _ in range(3):
+        client = server.connect()
+        for _ in range(3):
+            ping(client, rng)
+        client.send_frame(words(rng, 5))
+        for _ in range(3):
+            ping(server.connect(), rng)
+        client.expect_nothing_yet()
+    until_asleep(server)
+    client.expect_nothing_yet()
+
+
+@claim("08.4", points=2, cli=True, hints=KEPT)
+def test_08_quota_in_pieces(launch, rng):
+    """Frames count one by one, whenever they come, in every framing and for messages too."""
+    for framing, body in _framings(rng):
+        server = launch(at_most(4, FAR), framing=framing)
+        client, answer = server.connect(), _answer(framing, body)
+        ask(client, body, answer)
+        client.send_frames([body] * 2)
+        client.expect_frames([answer] * 2)
+        client.send_frames([body] * 3)
+        client.expect_frame(answer)
+        ask(server.connect("other"), body, answer)
+        until_asleep(server)
+        client.expect_nothing_yet()
+
+
+def _framings(rng) -> "list[tuple]":
+    """Each with a body."""
+    message = request(ECHO, 7, string(b"text"))
+    return [
+        *((LENGTH, words(rng, 8)), (LINE, words(rng, 8) + b"\n")),
+        *((Fixed(5), words(rng, 5)), (MESSAGES, message)),
+    ]
+
+
+def _answer(framing, body: bytes) -> bytes:
+    return reply(ECHO, 7, OK, string(b"text")) if framing is MESSAGES else body
+
+
+@claim("08.4", points=2, cli=True, hints=KEPT)
+def test_08_unused_quota_is_gone(launch, rng):
+    """What is left of a quota when its interval ends is not added to the next one."""
+    bodies = [words(rng, 8) for _ in range(9)]
+    for _ in range(TRIES):
+        client = launch(at_most(5, MS)).connect()
+        for _ in range(2):
+            ping(client, rng)
+            time.sleep(1.3 * MS / 1000)
+        began = time.monotonic()
+        client.send_frames(bodies)
+        client.expect_frames(bodies[:5])
+        client.send_frame(b"one more")
+        client.expect_frame(bodies[5])
+        passed = 1000 * (time.monotonic() - began)
+        if passed >= MS:
+            return
+    text = f"the sixth frame of an interval of {MS} ms was answered after {passed:.0f} ms"
+    raise Failure(text, hint="quota-kept")
+
+
+# 08.5 renew
+
+
+@claim("08.5", points=7, cli=True, hints=WAITING)
+def test_08_waiting_frames_are_answered(launch, rng):
+    """Frames over the quota are answered in their order, though nothing more arrives."""
+    for framing, body in _framings(rng):
+        client = launch(at_most(10, 60), framing=framing).connect()
+        client.send_frames([body] * 31)
+        client.expect_frames([_answer(framing, body)] * 31)
+    _in_the_kernel(launch(at_most(100, 30)).connect(), rng)
+
+
+def _in_the_kernel(client: Client, rng) -> None:
+    """So many bytes that most of the frames have to wait there."""
+    client.echo_all(b"".join(wire.encode(rng.randbytes(5000)) for _ in range(1000)))
+
+
+@claim("08.5", points=2, cli=True, hints=WAITING)
+def test_08_interval_begins_with_a_frame(launch, rng):
+    """An interval begins with its first frame, and the frames that follow do not prolong it."""
+    for _ in range(TRIES):
+        client = launch(at_most(4, 400)).connect()
+        began = time.monotonic()
+        for _ in range(4):
+            ping(client, rng)
+            time.sleep(0.09)
+        ping(client, rng)
+        passed = 1000 * (time.monotonic() - began)
+        if passed < 400:
+            text = f"5 frames were answered within {passed:.0f} ms, and 4 are allowed in 400 ms"
+            raise Failure(text, hint="quota-kept")
+        if passed < 600:
+            return
+    text = f"the next interval did not begin 400 ms after the first frame, but after {passed:.0f}"
+    raise Failure(text, hint="quota-renewed")
+
+
+# 08.6 wants_input
+
+
+@claim("08.6", points=6, cli=True, native=True, hints=UNREAD)
+def test_08_over_quota_is_not_read(launch, rng):
+    """Who is over its quota is not read: that costs no memory, no CPU, and no wake-up."""
+    server = launch(at_most(10, FAR))
+    ping(server.connect(), rng)
+    base = server.process.resident_bytes()
+    client = server.connect()
+    body = rng.randbytes(1000)
+    sent = client.send_some(wire.encode(body) * (OFFERED_BYTES // 1000), quiet=0.2)
+    bounded(server, base, HELD_BYTES, f"with {sent / 1e6:.0f} MB of a client over its quota")
+    _rests(server)
+    client.expect_frames([body] * 10)
+    client.expect_nothing_yet()
+    ping(server.connect(), rng)
+
+
+def _rests(server) -> None:
+    """It sleeps, and is not woken."""
+    __tracebackhide__ = True
+    share = cpu_share(server, IDLE, WATCHED)
+    if share > IDLE:
+        text = f"with nothing to do until the next interval it uses {share:.1%} of a processor"
+        raise Failure(text, hint="quota-unread")
+    until_asleep(server)
+    waits = waits_in_silence(server, WATCHED)
+    if waits is not None and waits > IDLE_WAITS:
+        text = f"with nothing to do until the next interval it made {waits:,} wait calls"
+        raise Failure(f"{text} in {WATCHED:g} s", hint="quota-unread")
+
+
+@claim("08.6", points=3, cli=True, hints=WAITING)
+def test_08_half_close_over_quota(launch, rng):
+    """Who half-closes with frames over its quota gets every reply, then it is closed."""
+    for backend in ("poll", "epoll"):
+        server = launch((*at_most(10, 80), "--backend", backend))
+        for count, rest in ((31, b""), (20, b""), (15, b"\5\0")):
+            client = server.connect()
+            bodies = [words(rng, 8) for _ in range(count)]
+            server.process.pause()  # so that it hears of all at once
+            client.send(b"".join(map(wire.encode, bodies)) + rest)
+            client.half_close()
+            server.process.resume()
+            client.expect_closed_after(bodies)
+
+
+@claim("08.6", points=2, cli=True, native=True, hints=UNREAD)
+def test_08_unused_quota_sets_no_timer(launch, rng):
+    """No interval runs while nobody sends: then the server sleeps, quota or not."""
+    server = launch(at_most(10, 1))
+    client = server.connect()
+    for _ in range(3):
+        ping(client, rng)
+    _rests(server)
+    ping(client, rng)
+
+
+@claim("08.6", points=2, cli=True, hints=OWN_PAUSE)
+def test_08_held_is_not_idle(launch, rng):
+    """Whom its quota holds is not closed for that, neither as idle nor for a frame it has begun."""
+    times = ("--idle-timeout", "400", "--frame-timeout", "400")
+    client = launch((*at_most(2, 900), *times)).connect()
+    bodies = [words(rng, 8) for _ in range(5)]
+    stream = b"".join(map(wire.encode, bodies))
+    client.send(stream[:-3])
+    client.expect_frames(bodies[:4])
+    client.send(stream[-3:])
+    client.expect_frame(bodies[4])
+    client.expect_eof()

@@ -1,0 +1,123 @@
+"""Chapter 08, memory: the output of a client that does not read stays between two marks."""
+
+from __future__ import annotations
+
+from harness import wire
+from harness.client import PATIENCE, Client
+from harness.failure import Failure
+from harness.framing import LENGTH, Fixed
+from harness.greedy import Silent
+from harness.growth import bounded
+from harness.measure import cpu_share, held_bytes, unread_bytes, until_asleep
+from harness.plugin import claim
+from harness.talk import MIB, burst, expect_failed_start, ping
+
+KIB = 1 << 10
+
+HIGH, LOW = 8 * MIB, 4 * MIB  # so far apart that what the kernel takes at once does not matter
+INPUT = MIB  # that a server may have read beyond the mark, or hold as frames that have to wait
+SENT_AT_ONCE = 2 * MIB  # by a server, when the kernel takes something again
+STEP = 256 * KIB  # taken by the client between two looks
+OFFERED = 64 * MIB
+
+SILENT_CLIENTS = 100
+SMALL_HIGH = 64 * KIB
+A_CLIENT = SMALL_HIGH + 512 * KIB  # of memory: output up to the mark, and what has been read
+
+# As in chapter 04: what is freed goes back to the kernel at once (M_MMAP_THRESHOLD in mallopt(3)).
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
+
+IDLE = 0.01  # of a processor
+
+WRONG_USAGE = (
+    *("--quota=5", "--quota=5/", "--quota=/5", "--quota=0/5", "--quota=5/0", "--quota=-1/5"),
+    *("--quota=5/x", "--quota=5/5/5", "--quota= 5/5", "--quota=5/2147483648", "--quota="),
+    *("--high-water=0", "--high-water=-1", "--high-water=x", "--high-water=1k", "--high-water="),
+    *("--low-water=-1", "--low-water=x", "--low-water=", "--low-water=1048577"),
+    *("--max-conns=0", "--max-conns=-1", "--max-conns=x", "--max-conns=2.5", "--max-conns="),
+)
+
+# What a general hint means in a claim, see plugin.claim.
+STOPPED = ("silence", "stalled-reply", "replies-missing", "not-taken")
+WATER = dict.fromkeys((*STOPPED, "memory-grows"), "water-marks")
+
+
+# 08.3 water
+
+
+@claim("08.3", points=7, cli=True, native=True, hints=WATER)
+def test_08_reads_again_at_low_water(launch, rng):
+    """Above high-water a client is not read; down at low-water, and not before, it is again."""
+    server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
+    client = server.connect(rcvbuf=STEP)
+    data = wire.encode(rng.randbytes(1000)) * (OFFERED // 1000)
+    sent = client.send_some(data)
+    until_asleep(server)
+    held = held_bytes(client, sent)
+    if held is None:  # the kernel does not tell
+        return
+    if not HIGH - MIB <= held <= HIGH + INPUT:
+        text = f"the server holds {held / MIB:.1f} MiB of a client that does not read"
+        raise Failure(f"{text}; high-water is at {HIGH // MIB} MiB", hint="water-marks")
+    lowest = _take_until_read(server, client, sent)
+    if not LOW - SENT_AT_ONCE <= lowest <= LOW + SENT_AT_ONCE:
+        text = f"the client was read again with {lowest / MIB:.1f} MiB of its replies left"
+        raise Failure(f"{text}; low-water is at {LOW // MIB} MiB", hint="water-marks")
+
+
+def _take_until_read(server, client: Client, sent: int) -> int:
+    """The client takes its replies step by step. Returns the least that the server held before it
+    read more of what is there all the time."""
+    __tracebackhide__ = True
+    taken, lowest = 0, HIGH
+    while True:
+        goal = taken + STEP
+        while taken < goal:
+            taken += len(client.read_some(goal - taken))
+        until_asleep(server)
+        held = held_bytes(client, sent - taken)
+        if held is None or held > lowest + MIB or not unread_bytes(client):
+            return lowest
+        lowest = min(lowest, held)
+
+
+@claim("08.3", points=4, cli=True, hints=WATER)
+def test_08_any_marks_will_do(launch, rng):
+    """With any marks, 0 and 1 byte among them, all replies come, also to a late reader."""
+    bodies = [rng.randbytes(500) for _ in range(10_000)]
+    for high, low in ((1, 0), (1, 1), (64 * KIB, 0), (64 * KIB, 64 * KIB), (4 * MIB, 1)):
+        server = launch(("--high-water", str(high), "--low-water", str(low)))
+        late = server.connect("late", rcvbuf=16 * KIB)
+        data = b"".join(map(wire.encode, bodies))
+        sent = late.send_some(data, quiet=0.05)
+        burst(server.connect(), bodies[:200])
+        late.echo_all(data, sent)
+        ping(late, rng)
+
+
+@claim("08.3", points=4, cli=True, native=True, hints=WATER)
+def test_08_hundred_that_never_read(launch):
+    """100 clients that never read cost no more than their high-water each, and no CPU time."""
+    for framing, data in ((Fixed(1), bytes(256 * KIB)), (LENGTH, wire.encode(bytes(1000)) * 260)):
+        server = launch(("--high-water", str(SMALL_HIGH)), framing=framing, environment=EXACT)
+        burst(server.connect(), [bytes(1)] * 1000)
+        base = server.process.resident_bytes()
+        with Silent(server, SILENT_CLIENTS) as silent:
+            sent = silent.send(data, times=16)
+            when = f"after {sent / 1e6:.0f} MB of {SILENT_CLIENTS} clients that never read"
+            bounded(server, base, SILENT_CLIENTS * A_CLIENT, when)
+            share = cpu_share(server, IDLE, seconds=0.2)
+            if share > IDLE:
+                text = f"while nobody reads its replies the server uses {share:.1%} of a processor"
+                raise Failure(text, hint="spins-writing")
+            burst(server.connect(), [bytes(1)] * 1000)
+
+
+@claim("08.3", points=2, cli=True)
+def test_08_refuses_wrong_options(launch, run):
+    """Quotas, marks and numbers of clients that make no sense are refused with status 2."""
+    for option in WRONG_USAGE:
+        expect_failed_start([*run.argv, option], 2, "usage", PATIENCE)
+    expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage", PATIENCE)
+    for options in (("--quota=1/1", "--max-conns=1"), ("--low-water=5", "--high-water=5")):
+        burst(launch(options).connect(), [b"right"])

@@ -1,0 +1,232 @@
+"""Chapter 09, BROADCAST: one message for the clients of all loops.
+
+Replies and pushes of one client may come in any order among each other, so no claim asks for one.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from harness import wire
+from harness.broadcasts import broadcast_to, one_each, stats
+from harness.client import Client
+from harness.failure import Failure
+from harness.growth import bounded
+from harness.measure import eventually
+from harness.messages import (
+    BAD_ARGUMENT,
+    BROADCAST,
+    ECHO,
+    LONGEST_ECHO,
+    MALFORMED,
+    MESSAGES,
+    NONE,
+    OK,
+    PUSHED,
+    Reply,
+    broadcast,
+    pushed,
+    reached,
+    reply,
+    request,
+    string,
+)
+from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, ask, words
+
+LOOPS = 4
+THREADS = ("--threads", str(LOOPS))
+MANY = 200  # broadcasts of one client, all sent at once
+
+# To one who never reads. It may be as much as a frame of the maximum and 1 MiB; beside it stands
+# the message itself, on its way in and out, and what malloc keeps.
+TEXT = 2 * MIB
+UNREAD_MAX = 33 * MIB
+KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
+BESIDE = 16 * MIB
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}  # what is freed is given back, see mallopt(3)
+
+# What a general hint means in a claim, see plugin.claim.
+MUTE = ("silence", "stalled-reply", "replies-missing")
+WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "wrong-body", "extra-bytes")
+REACH = dict.fromkeys((*MUTE, *WRONG), "broadcast-reach")
+FIELDS = dict.fromkeys((*MUTE, *WRONG, "closed-early"), "beyond-the-message")
+ORDER = dict.fromkeys((*MUTE, *WRONG), "broadcast-order")
+GONE = dict.fromkeys((*MUTE, *WRONG, "closed-early", "reset-early"), "sender-is-gone")
+BOUND = dict.fromkeys((*MUTE, *WRONG, "memory-grows", "over-limit"), "push-bound")
+
+
+def all_clients(server, count: int) -> list[Client]:
+    """`count` of each loop."""
+    __tracebackhide__ = True
+    return [client for mine in one_each(server, LOOPS, count) for client in mine]
+
+
+def check(client: Client) -> None:
+    """An ECHO there and back: and nothing else comes before it."""
+    __tracebackhide__ = True
+    ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
+
+
+# 09.6 visit
+
+
+@claim("09.6", points=10, cli=True, hints=REACH)
+def test_09_broadcast_reaches_all(launch, rng):
+    """A BROADCAST of any client goes to all clients of all loops, itself too, and it is counted."""
+    for loops in (LOOPS, 1, 2):
+        server = launch(("--threads", str(loops)), framing=MESSAGES)
+        clients = [client for mine in one_each(server, loops, 8 // loops) for client in mine]
+        for seq, sender in enumerate(clients):
+            others = [client for client in clients if client is not sender]
+            broadcast_to(sender, others, seq, words(rng, 5))
+        for size in (0, 127, 128, 100_000):
+            broadcast_to(clients[-1], clients[:-1], size, rng.randbytes(size))
+        for client in clients:
+            check(client)
+
+
+@claim("09.6", points=1, cli=True, hints=FIELDS)
+def test_09_broadcast_malformed(launch):
+    """A BROADCAST cut short is malformed, one too long for a push a bad argument: none is sent."""
+    server = launch(THREADS, framing=MESSAGES)
+    sender, other = server.connect(), server.connect()
+    body = broadcast(7, b"abc")
+    for size in range(8, len(body)):
+        ask(sender, body[:size], reply(BROADCAST, 7, MALFORMED))
+    ask(sender, body[:7], reply(BROADCAST, NONE, MALFORMED))
+    ask(sender, body + b"\0", reply(BROADCAST, 7, MALFORMED))
+    too_long = broadcast(7, bytes(LONGEST_ECHO + 1))
+    sender.exchange(wire.encode(too_long), [reply(BROADCAST, 7, BAD_ARGUMENT)])
+    check(sender)
+    check(other)
+
+
+@claim("09.6", points=6, cli=True, hints=ORDER)
+def test_09_broadcasts_in_order(launch):
+    """Of each sender everybody gets all messages in order, and it gets its replies in order."""
+    server = launch(THREADS, framing=MESSAGES)
+    clients = all_clients(server, 1)
+    senders = {b"A": clients[0], b"B": clients[-1]}
+    for name, sender in senders.items():
+        sender.send_frames([broadcast(seq, name + b"%d" % seq) for seq in range(MANY)])
+    for client in clients:
+        own = [name for name, sender in senders.items() if sender is client]
+        _expect_in_order(client, senders, MANY if own else 0)
+    sender = senders[b"A"]
+    sender.send_frames([broadcast(1, b"last"), request(ECHO, 2, string(b"next"))])
+    replies = [body for body in (sender.read_frame() for _ in range(3)) if body != pushed(b"last")]
+    if replies != [reached(1, LOOPS), reply(ECHO, 2, OK, string(b"next"))]:
+        raise Failure("a BROADCAST was answered after a later request", hint="broadcast-order")
+
+
+def _expect_in_order(client: Client, senders, replies: int) -> None:
+    """The pushes of all senders, and replies; of each the next one, whichever it is."""
+    __tracebackhide__ = True
+    next_of = dict.fromkeys(senders, 0)
+    answered = 0
+    for _ in range(MANY * len(senders) + replies):
+        came = client.read_frame()
+        due = [pushed(name + b"%d" % number) for name, number in next_of.items()]
+        if came in due:
+            next_of[list(next_of)[due.index(came)]] += 1
+        elif came == reached(answered, LOOPS) and answered < replies:
+            answered += 1
+        else:
+            number = {name.decode(): number for name, number in next_of.items()}
+            says = Reply.of(came)
+            text = f"{says or 'something else'} came; the next message of A is {number['A']}, of B"
+            text += f" {number['B']}, and the next reply that of seq {answered}"
+            raise Failure(text, hint="broadcast-order", received=came)
+
+
+@claim("09.6", points=6, cli=True, hints=GONE)
+def test_09_senders_that_are_gone(launch):
+    """Who leaves right after its BROADCAST is heard all the same; who has left is not counted."""
+    server = launch(THREADS, framing=MESSAGES)
+    clients = all_clients(server, 2)
+    for number in range(4 * LOOPS):
+        sender, text = server.connect("sender"), b"number %d" % number
+        half = number % 2 == 0
+        _send_and_leave(server, sender, text, half, at_once=number % 4 >= 2)
+        if half:
+            _expect_answers(sender, text, len(clients) + 1)
+        for client in clients:
+            client.expect_frame(pushed(text))
+        _until_open(server, clients[0], len(clients))
+    clients[-1].reset()
+    clients[-2].close()
+    _until_open(server, clients[0], len(clients) - 2)
+    broadcast_to(clients[0], clients[1:-2], 1, b"the others")
+    for client in clients[:-2]:
+        check(client)
+
+
+def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bool) -> None:
+    """Closes, or half-closes. `at_once`: the server hears of both together."""
+    __tracebackhide__ = True
+    if at_once:
+        server.process.pause()
+    try:
+        sender.send_frames([broadcast(1, text), request(ECHO, 2, string(b"owed"))])
+        sender.half_close() if half else sender.close()
+    finally:
+        server.process.resume()
+
+
+def _expect_answers(sender: Client, text: bytes, count: int) -> None:
+    """And perhaps the message, where it was pushed before the half-close was seen; then the end."""
+    __tracebackhide__ = True
+    came = sender.read_frame()
+    if came == pushed(text):
+        came = sender.read_frame()
+    if came not in (reached(1, count), reached(1, count - 1)):
+        text = f"{Reply.of(came)} came; due is the reply to BROADCAST, with {count} or {count - 1}"
+        raise Failure(text, hint="sender-is-gone", received=came)
+    sender.expect_closed_after([reply(ECHO, 2, OK, string(b"owed"))])
+
+
+def _until_open(server, client: Client, count: int) -> None:
+    """So many connections are open, as STATS says."""
+    __tracebackhide__ = True
+    if not eventually(server, lambda: stats(client)[0] == count):
+        text = f"{count} clients are there, and STATS says {stats(client)[0]}"
+        raise Failure(text, hint="stats-of-all")
+
+
+# 09.7 push
+
+
+@claim("09.7", points=7, cli=True, native=True, hints=BOUND)
+def test_09_broadcast_to_one_who_never_reads(launch, rng):
+    """Who never reads what is broadcast is closed at last; memory is bounded, others get all."""
+    server = launch(THREADS, framing=MESSAGES, environment=EXACT)
+    readers = all_clients(server, 1)
+    broadcast_to(readers[0], readers[1:], 0, b"begin")
+    base = server.process.resident_bytes()
+    server.connect("silent", rcvbuf=SMALL_WINDOW)
+    _until_open(server, readers[0], len(readers) + 1)
+    text = rng.randbytes(TEXT)
+    for number in range((UNREAD_MAX + KERNEL + BESIDE) // TEXT):
+        if _broadcast_once(readers, number, text) == len(readers):
+            bounded(server, base, BESIDE, "when the client that never reads is gone")
+            return
+        when = f"with {(number + 1) * TEXT // MIB} MiB broadcast to a client that never reads"
+        bounded(server, base, UNREAD_MAX + BESIDE, when)
+    mib = (UNREAD_MAX + KERNEL + BESIDE) // MIB
+    text = f"{mib} MiB were broadcast to a client that never reads, and it is still connected"
+    raise Failure(text, hint="push-bound")
+
+
+def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
+    """The first of them sends it, and all get it. Returns how many the reply says they were."""
+    __tracebackhide__ = True
+    sender, *others = readers
+    sender.exchange(wire.encode(broadcast(seq, text)), ())
+    for other in others:
+        other.expect_frame(pushed(text))
+    frames = [sender.read_frame(), sender.read_frame()]
+    answers = [came for came in map(Reply.of, frames) if came and came.seq != PUSHED]
+    if pushed(text) not in frames or [came[:3] for came in answers] != [(BROADCAST, seq, OK)]:
+        raise Failure("the sender did not get its message and its reply", hint="broadcast-reach")
+    return struct.unpack("<i", answers[0].fields)[0]

@@ -1,0 +1,60 @@
+"""Chapter 09, a loop by itself: tasks that threads queue into it, and who runs them when."""
+
+from __future__ import annotations
+
+from harness.plugin import claim
+
+THREADS = "thread"  # the sanitizer that sees two threads at the same memory
+
+# What a general hint means in a claim, see plugin.claim.
+ASLEEP = {"in-the-module": "task-wake"}
+RUN = {"in-the-module": "tasks-run"}
+LOCK = dict.fromkeys(("in-the-module", "memory-fault"), "task-lock")
+OWN = {"in-the-module": "task-thread"}
+
+
+# 09.1 queue
+
+
+@claim("09.1", points=7, module=True, hints=ASLEEP)
+def test_09_queued_task_wakes_the_loop(program):
+    """A task that another thread queues ends the sleep of the loop, which then runs it."""
+    program("09_loop", "before_the_sleep")
+    program("09_loop", "wakes_the_loop")
+    program("09_wakes", "after_the_task")
+
+
+@claim("09.1", points=3, module=True)
+def test_09_one_wake_for_many(program):
+    """A thousand tasks that are queued before the loop's next turn cost a few wake-ups at most."""
+    program("09_wakes", "one_for_many")
+
+
+# 09.2 run_tasks
+
+
+@claim("09.2", points=6, module=True, hints=RUN)
+def test_09_all_tasks_are_run(program):
+    """1,000 tasks of four threads are run in one turn of the loop: once, each thread's in order."""
+    program("09_loop", "all_are_run")
+
+
+@claim("09.2", points=6, module=True, hints=LOCK)
+def test_09_tasks_are_run_without_the_lock(program):
+    """While a task is run anybody may queue another, for the next turn; and it may free itself."""
+    program("09_loop", "outside_the_lock", sanitize="address,undefined")
+
+
+@claim("09.2", points=4, module=True, hints=RUN)
+def test_09_tasks_of_many_threads(program):
+    """Four threads queue while the loop runs tasks: each is run once, without a data race."""
+    program("09_loop", "of_many_threads", sanitize=THREADS)
+
+
+# 09.3 run_in_loop
+
+
+@claim("09.3", points=6, module=True, hints=OWN)
+def test_09_own_thread_runs_at_once(program):
+    """run_in_loop() runs a task at once in the loop's own thread; from others it is queued."""
+    program("09_loop", "own_thread")

@@ -1,0 +1,193 @@
+"""Chapter 09, several loops: who serves whom, what they have in common, and how they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from harness import wire
+from harness.broadcasts import broadcast_to, one_each, stats, who
+from harness.client import PATIENCE, Client
+from harness.failure import Failure
+from harness.greedy import greedy
+from harness.measure import eventually, until_asleep, until_read
+from harness.messages import ECHO, MALFORMED, MESSAGES, OK, WHO, after, broadcast, reply
+from harness.messages import request, string
+from harness.plugin import claim
+from harness.storm import broadcasts_in_flight, storm
+from harness.talk import MIB, ask, burst, expect_failed_start, expect_stop, ping, words
+
+LOOPS = 4
+THREADS = ("--threads", str(LOOPS))
+
+# Bytes that the client of each loop has echoed, and the part of its even share of the CPU time that
+# a thread has to have used.
+WORK = 16 * MIB
+SHARE = 0.3
+
+STORM_ROUNDS = 150
+
+# What a general hint means in a claim, see plugin.claim.
+MUTE = ("silence", "stalled-reply", "replies-missing", "closed-early", "reset-early", "not-taken")
+SHARES = dict.fromkeys((*MUTE, "wrong-fields"), "loop-share")
+SUMS = dict.fromkeys((*MUTE, "wrong-fields", "wrong-counts"), "stats-of-all")
+STOPS = {"not-ended": "thread-left", "wrong-exit": "thread-left"}
+
+
+# 09.4 hand_over
+
+
+@claim("09.4", points=9, cli=True, hints=SHARES)
+def test_09_every_loop_gets_its_share(launch):
+    """Of 40 clients each of 4 loops serves 10; without --threads there is a loop for each CPU."""
+    for loops in (LOOPS, 3, 1):
+        clients = one_each(launch(("--threads", str(loops)), framing=MESSAGES), loops, 40 // loops)
+        for index, mine in enumerate(clients):
+            for client in (mine[0], mine[-1]):
+                _is_served_by(client, index)
+    default = launch(framing=MESSAGES)
+    counts = {os.sysconf("SC_NPROCESSORS_ONLN"), len(os.sched_getaffinity(0))}
+    found = {who(default.connect()) for _ in range(2 * max(counts))}
+    if not any(found == set(range(count)) for count in counts):
+        text = f"without --threads the loops of {2 * max(counts)} clients are {sorted(found)}"
+        raise Failure(f"{text}, with {max(counts)} CPUs", hint="loop-share")
+
+
+def _is_served_by(client: Client, index: int) -> None:
+    """Still, and it is served."""
+    __tracebackhide__ = True
+    found = who(client)
+    if found != index:
+        text = f"a client that loop {index} has served is served by loop {found} now"
+        raise Failure(text, hint="loop-share")
+    ask(client, request(ECHO, 1, string(b"served")), reply(ECHO, 1, OK, string(b"served")))
+
+
+@claim("09.4", points=4, cli=True, native=True, hints=SHARES)
+def test_09_each_loop_has_its_thread(launch, rng):
+    """The clients of four loops are served by four threads, each of which does its part."""
+    server = launch(THREADS)
+    clients = [server.connect() for _ in range(LOOPS)]
+    for client in clients:
+        ping(client, rng)
+    before = _cpu_of_threads(server)
+    data = rng.randbytes(MIB)
+    for client in clients:
+        burst(client, [data] * (WORK // MIB))
+    used = {name: now - before.get(name, 0) for name, now in _cpu_of_threads(server).items()}
+    even = sum(used.values()) / LOOPS
+    busy = [seconds for seconds in used.values() if seconds > SHARE * even]
+    if len(busy) < LOOPS:
+        text = f"{len(busy)} threads served the clients of {LOOPS} loops"
+        raise Failure(text, hint="loop-share")
+
+
+def _cpu_of_threads(server) -> dict[str, int]:
+    """Nanoseconds by thread, from schedstat, see proc(5); else ticks."""
+    times = {}
+    for task in Path(f"/proc/{server.process.pid}/task").iterdir():
+        try:
+            times[task.name] = int((task / "schedstat").read_text().split()[0])
+        except FileNotFoundError:
+            fields = (task / "stat").read_text().rpartition(")")[2].split()
+            times[task.name] = int(fields[11]) + int(fields[12])
+    return times
+
+
+@claim("09.4", points=1, cli=True)
+def test_09_refuses_wrong_threads(launch, run):
+    """--threads takes a number from 1 to 256; WHO has no fields."""
+    for given in ("=0", "=-1", "=x", "=", "=2.5", "=4x", "=257", "=4294967297", ""):
+        expect_failed_start([*run.argv, f"--threads{given}"], 2, "usage", PATIENCE)
+    client = launch(("--threads", "256"), framing=MESSAGES).connect()
+    ask(client, request(WHO, 5, b"\0"), reply(WHO, 5, MALFORMED))
+    who(client)
+
+
+# 09.5 sum_up
+
+
+@claim("09.5", points=7, cli=True, hints=SUMS)
+def test_09_stats_of_all_loops(launch):
+    """STATS counts connections and frames of all loops, whichever loop is asked."""
+    server = launch(THREADS, framing=MESSAGES)
+    clients = [client for mine in one_each(server, LOOPS, 2) for client in mine]
+    frames = len(clients)  # WHO of each
+    for client in clients:
+        for seq in range(5):
+            ask(client, request(ECHO, seq, string(b"x")), reply(ECHO, seq, OK, string(b"x")))
+        frames += 5
+    for client in clients:
+        frames = _expect_stats(server, client, len(clients), frames)
+    for gone in clients[1:]:
+        gone.close()
+    _expect_stats(server, clients[0], 1, frames)
+
+
+def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
+    """What was sent, or has left, may be counted a moment later. Returns the frames now."""
+    __tracebackhide__ = True
+    found = (0, 0, 0)
+
+    def as_due() -> bool:
+        nonlocal found, frames
+        frames += 1
+        found = stats(client)
+        return found == (connections, frames, frames - 1)
+
+    if not eventually(server, as_due):
+        due = f"{connections} connections, {frames} frames received and {frames - 1} sent"
+        text = "STATS says {} connections, {} frames received and {} sent".format(*found)
+        raise Failure(f"{text}; due is {due}", hint="stats-of-all")
+    return frames
+
+
+# 09.8 join
+
+
+@claim("09.8", points=6, valgrind=True)
+def test_09_memory(launch, rng):
+    """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
+    server = launch(THREADS, framing=MESSAGES)
+    clients = [client for mine in one_each(server, LOOPS, 2) for client in mine]
+    broadcast_to(clients[0], clients[1:], 1, words(rng, 20))
+    for leave in ("reset", "close", "half_close"):
+        guest = server.connect("guest")
+        guest.send_frames([after(1, 60_000, b"far"), *_many_broadcasts()])
+        clients[0].read_frame()  # the first of them: the next ones are on their way
+        until_read(guest)
+        getattr(guest, leave)()
+        guest.abandon()
+    for client in clients:
+        client.send_frames(_many_broadcasts())
+    expect_stop(server, signal.SIGTERM)
+
+
+def _many_broadcasts() -> list[bytes]:
+    return [broadcast(seq, b"in flight") for seq in range(2, 60)]
+
+
+@claim("09.8", points=4, cli=True, native=True, hints=STOPS)
+def test_09_stops_under_load(launch, rng):
+    """SIGTERM ends the server within a second: while it sleeps, and with 100 clients, 20 greedy."""
+    idle = launch(THREADS)
+    for _ in range(LOOPS):
+        ping(idle.connect(), rng)
+    until_asleep(idle)
+    expect_stop(idle, signal.SIGTERM)
+    for _ in range(2):
+        server = launch(THREADS)
+        guests = [server.connect() for _ in range(80)]
+        ping(guests[-1], rng)
+        with greedy(server, wire.encode(rng.randbytes(1020)) * 1024, 20, "frames of 1 KB"):
+            expect_stop(server, signal.SIGTERM)
+
+
+@claim("09.8", points=7, cli=True, native=True)
+def test_09_no_data_races(launch, rng):
+    """The thread sanitizer sees no race while clients of all loops come, go, ask and broadcast."""
+    server = launch((*THREADS, "--max-conns", "1000"), framing=MESSAGES, sanitize="thread")
+    clients = storm(server.connect, rng, STORM_ROUNDS)
+    broadcasts_in_flight(clients)
+    expect_stop(server, signal.SIGTERM)

@@ -1,0 +1,291 @@
+"""Chapter 10: a connection is a coroutine, and the server does all that it did before."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import socket
+import struct
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from harness import wire
+from harness.client import PATIENCE, Client
+from harness.failure import Failure, NotJudged
+from harness.measure import cpu_share, eventually, until_asleep, until_read
+from harness.messages import ECHO, MESSAGES, OK, after, broadcast, every, pushed, reached, reply
+from harness.messages import request, rung, string
+from harness.plugin import claim
+from harness.talk import MIB, SMALL_WINDOW, burst, come_and_go, expect_failed_start, expect_stop
+from harness.talk import ping, words
+
+KIB = 1 << 10
+
+LOW_WATER = ("--high-water", str(64 * KIB))
+OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody reads
+PIPELINED = 1_500  # messages in one send: several turns of answers
+HELD, QUOTA_MS = 5, 300
+UNREAD_BYTES = 6 * MIB
+IDLE = 0.01  # of a processor
+WATCHED = 0.25  # seconds
+
+CLIENTS = 10_000
+SPARE = 200  # descriptors for everything else, here and in the server
+A_CLIENT = 12 * KIB  # resident: the pages of its stack that are touched, and what it is
+SOME_CLIENTS = 200
+STACKS = (32 * KIB, MIB)
+WRONG_STACKS = ("=0", "=100", "=32767", "=-1", "=x", "=", "=64k", "=4294967296", "")
+
+GUESTS, FIRST_GUESTS = 2_000, 200
+TOLERATED = 40  # mappings: malloc has some of its own
+STATES, STUCK = 40, 6  # clients in each state when the server is stopped
+
+# What a general hint means in a claim, see plugin.claim.
+LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "not-closed")
+GONE = ("closed-early", "closed-in-reply", "reset-early")
+SENDS = dict.fromkeys((*LOST, *GONE), "co-send")
+SERVES = dict.fromkeys((*LOST, *GONE, "wrong-seq", "wrong-fields"), "co-serve")
+STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
+
+
+# 10.11 send_rest
+
+
+@claim("10.11", points=5, cli=True, hints=SENDS)
+def test_10_serves_on_when_the_peer_reads(launch, rng):
+    """Who reads late gets a frame of 32 MiB, alarms that rang meanwhile, and its end."""
+    server = launch(LOW_WATER)
+    late = server.connect("late", rcvbuf=SMALL_WINDOW)
+    body = rng.randbytes(32 * MIB)
+    data = wire.encode(body)
+    sent = late.send_some(data)
+    late.echo_all(data, sent)
+    late.half_close()
+    late.expect_eof()
+    server = launch(LOW_WATER, framing=MESSAGES)
+    late, text = server.connect("late", rcvbuf=SMALL_WINDOW), words(rng, 100_000)
+    for seq in range(OWED_TEXTS):
+        late.send_frame(after(seq, OWED_MS, text))
+    until_read(late)
+    other = server.connect("other")
+    other.send_frame(after(1, OWED_MS, b"after them all"))
+    other.expect_frame(rung(1, b"after them all"))
+    until_asleep(server)
+    late.expect_frames(rung(seq, text) for seq in range(OWED_TEXTS))
+
+
+# 10.12 serve
+
+
+@claim("10.12", points=6, cli=True, native=True, hints=SERVES)
+def test_10_waits_for_the_right_thing(launch, rng):
+    """A connection goes on with frames left over, at low water, in its next interval, for a reply."""
+    _frames_left_over(launch, rng)
+    _next_interval(launch, rng)
+    _low_water(launch, rng)
+    _reply_to_a_broadcast(launch)
+
+
+def _frames_left_over(launch, rng) -> None:
+    """More of them than are answered in a turn, and nothing behind them."""
+    __tracebackhide__ = True
+    server = launch(framing=MESSAGES)
+    client, text = server.connect(), string(b"left over")
+    client.send_frames([request(ECHO, seq, text) for seq in range(PIPELINED)])
+    client.expect_frames([reply(ECHO, seq, OK, text) for seq in range(PIPELINED)])
+    _sleeps(server, "when all is answered")
+
+
+def _next_interval(launch, rng) -> None:
+    __tracebackhide__ = True
+    server = launch(("--quota", f"{HELD}/{QUOTA_MS}"))
+    client = server.connect()
+    bodies = [words(rng, 8) for _ in range(3 * HELD)]
+    client.send_frames(bodies)
+    client.expect_frames(bodies)
+    server = launch(("--quota", f"{HELD}/60000"))
+    client = server.connect()
+    client.send_frames(bodies)
+    client.expect_frames(bodies[:HELD])
+    client.send_frames(bodies)
+    _sleeps(server, "while a quota is used up")
+
+
+def _low_water(launch, rng) -> None:
+    __tracebackhide__ = True
+    server = launch(LOW_WATER)
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    data = wire.encode(words(rng, 1000)) * (UNREAD_BYTES // 1000)
+    sent = client.send_some(data)
+    _sleeps(server, "while a client does not read")
+    client.echo_all(data, sent)
+    _sleeps(server, "when the client has read all")
+
+
+def _reply_to_a_broadcast(launch) -> None:
+    """What is sent behind a broadcast is answered behind it."""
+    __tracebackhide__ = True
+    client = launch(("--threads", "3"), framing=MESSAGES).connect()
+    for seq in range(0, 100, 2):
+        client.send_frames([broadcast(seq, b"all"), request(ECHO, seq + 1, string(b"next"))])
+        client.expect_frames(
+            [pushed(b"all"), reached(seq, 1), reply(ECHO, seq + 1, OK, string(b"next"))]
+        )
+
+
+def _sleeps(server, when: str) -> None:
+    """It costs no CPU time now."""
+    __tracebackhide__ = True
+    share = cpu_share(server, IDLE, WATCHED)
+    if share > IDLE:
+        raise Failure(f"{when} the server uses {share:.1%} of a processor", hint="co-serve")
+
+
+# What coroutines cost
+
+
+@claim("10.12", points=5, native=True, cli=True)
+def test_10_ten_thousand_clients(launch, rng):
+    """10,000 clients are served, and cost some pages of stack each, whatever they might use."""
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < CLIENTS + SPARE:
+        raise NotJudged(f"this machine allows fewer than {CLIENTS + SPARE} descriptors (ulimit -Hn)")
+    server = launch(nofile=CLIENTS + SPARE)
+    ping(server.connect(), rng)
+    base = server.process.resident_bytes()
+    with _served(server, CLIENTS):
+        each = (server.process.resident_bytes() - base) / CLIENTS
+        ping(server.connect(), rng)
+    if each > A_CLIENT:
+        text = f"with {CLIENTS:,} clients each costs {each / KIB:.1f} KiB of memory"
+        raise Failure(text, hint="co-memory")
+
+
+@contextmanager
+def _served(server, count: int) -> Iterator[None]:
+    """Meanwhile so many clients are connected, each of which has got a reply. They leave by a
+    reset: no port stays taken."""
+    __tracebackhide__ = True
+    server.conversation.note("the grader", f"connects {count:,} clients; each has a frame echoed")
+    linger_zero, frame = struct.pack("ii", 1, 0), wire.encode(b"here")
+    seconds = server.patience.seconds
+    with ExitStack() as stack:
+        streams = []
+        for _ in range(count):
+            try:
+                stream = socket.create_connection(server.address, seconds)
+            except (ConnectionError, socket.timeout) as error:
+                text = f"one of {count:,} clients could not connect: {error}"
+                raise Failure(text, hint="table-too-small") from None
+            except OSError as error:
+                raise NotJudged(f"{count:,} clients are too many here: {error}") from None
+            streams.append(stack.enter_context(stream))
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
+            stream.sendall(frame)
+        for number, stream in enumerate(streams):
+            try:
+                came = stream.recv(len(frame))
+            except OSError as error:
+                raise Failure(f"client {number} of {count:,} got no reply: {error}", hint="silence")
+            if came != frame:
+                raise Failure(f"client {number} of {count:,} got a wrong reply", hint="wrong-body")
+        yield
+
+
+@claim("10.12", points=2, cli=True, native=True)
+def test_10_stacks_of_any_size(launch, run, rng):
+    """--stack gives coroutines more, from 32 KiB on, and memory is only taken for what is used."""
+    for given in WRONG_STACKS:
+        expect_failed_start([*run.argv, f"--stack{given}"], 2, "usage", PATIENCE)
+    each = []
+    for size in STACKS:
+        server = launch(("--stack", str(size), "-v"))
+        burst(server.connect(), [words(rng, number) for number in range(300)])
+        base = server.process.resident_bytes()
+        with _served(server, SOME_CLIENTS):
+            each.append((server.process.resident_bytes() - base) / SOME_CLIENTS)
+    if each[1] > each[0] + A_CLIENT / 2:
+        text = "a client costs {:.1f} KiB of memory with stacks of 32 KiB, {:.1f} KiB with 1 MiB"
+        raise Failure(text.format(*(size / KIB for size in each)), hint="co-memory")
+
+
+@claim("10.12", points=3, native=True, cli=True)
+def test_10_stacks_are_given_back(launch, rng):
+    """2,000 clients come and go; then there are as many mappings and descriptors as before."""
+    server = launch()
+    come_and_go(server, rng, FIRST_GUESTS)
+    eventually(server, lambda: server.process.descriptors().sockets <= 1)
+    base, descriptors = _mappings(server), server.process.descriptors().total
+    come_and_go(server, rng, GUESTS)
+    if not eventually(server, lambda: server.process.descriptors().total <= descriptors):
+        more = server.process.descriptors().total - descriptors
+        raise Failure(f"{GUESTS:,} clients have left {more} descriptors open", hint="descriptor-leak")
+    if not eventually(server, lambda: _mappings(server) <= base + TOLERATED):
+        more = _mappings(server) - base
+        text = f"{GUESTS:,} clients have come and gone; {more} mappings are left"
+        raise Failure(text, hint="stack-kept")
+
+
+def _mappings(server) -> int:
+    """Of memory, see proc_pid_maps(5)."""
+    return len(Path(f"/proc/{server.process.pid}/maps").read_text().splitlines())
+
+
+# The end
+
+
+@claim("10.12", points=3, cli=True, native=True, hints=STOPS)
+def test_10_stops_in_any_state(launch, rng):
+    """SIGTERM ends the server whatever its coroutines wait for: input, room, an interval, clients."""
+    served = 4 * STATES + STUCK
+    server = launch(("--quota", f"{HELD}/60000", "--max-conns", str(served), "--threads", "3"))
+    _in_all_states(server, rng)
+    until_asleep(server)
+    expect_stop(server, signal.SIGTERM)
+    server = launch(nofile=32)
+    waiting = [server.connect() for _ in range(40)]
+    ping(waiting[0], rng)
+    expect_stop(server, signal.SIGTERM)
+
+
+def _in_all_states(server, rng) -> None:
+    """STATES clients of each kind, but STUCK of those that do not read; then some have to wait."""
+    __tracebackhide__ = True
+    for _ in range(STUCK):
+        server.connect("unread", rcvbuf=SMALL_WINDOW).send_frame(rng.randbytes(8 * MIB))
+    for _ in range(STATES):
+        ping(server.connect("silent"), rng)
+        server.connect("begins").send(wire.encode(words(rng, 100))[:-1])
+        server.connect("held").send_frames([b"held"] * (HELD + 1))
+        lingers = server.connect("lingers")
+        lingers.send(wire.header(wire.MAX_FRAME + 1))
+        lingers.expect_eof()
+    for _ in range(STATES):
+        server.connect("waits").send_frame(b"here")
+
+
+@claim("10.12", points=3, valgrind=True)
+def test_10_memory(launch, rng):
+    """Under valgrind: coroutines in all states, of clients that leave, and of some that do not."""
+    server = launch((*LOW_WATER, "--threads", "2", "--max-conns", "9"), framing=MESSAGES)
+    big = after(1, 0, bytes(MIB))
+    messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]
+    for leave in ("close", "reset", "half_close"):
+        for lot in ([big], messages, [broadcast(1, b"to all")] * 3):
+            guest = server.connect("guest", rcvbuf=SMALL_WINDOW)
+            guest.send_frames(lot)
+            until_read(guest)
+            getattr(guest, leave)()
+            guest.abandon()
+    stays = server.connect("stays")
+    stays.send_frame(request(ECHO, 1, string(b"stays")))
+    stays.expect_frame(reply(ECHO, 1, OK, string(b"stays")))
+    server.connect("begins").send(wire.encode(big)[:-1])
+    server.connect("late").send_frames(messages)
+    lingers = server.connect("lingers")
+    lingers.send(wire.header(wire.MAX_FRAME + 1))
+    lingers.expect_eof()
+    unread = server.connect("unread", rcvbuf=SMALL_WINDOW)
+    unread.send_frame(big)
+    until_read(unread, 0.3)
+    expect_stop(server, signal.SIGTERM)

@@ -1,0 +1,71 @@
+"""Where a server keeps what it knows of each client: in a struct, or on a stack of its own."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness import build, proc, wire
+from harness.course import ROOT
+from harness.failure import NotJudged
+from harness.measure import until_read
+from harness.process import ServerProcess
+from harness.shown import Shown, server_of
+
+CLIENTS = 1000
+SPARE = 200  # descriptors for everything else
+HALF = wire.encode(b"ping")[:6]
+
+
+def callbacks_turn_the_logic_inside_out() -> None:
+    """What it costs to wait in a struct, and on a stack: a loop with callbacks, and threads."""
+    one_loop = ("--threads", "1")
+    with server_of("09", together=3, nofile=CLIENTS + SPARE, arguments=one_loop) as server:
+        print(f"{CLIENTS:,} clients send half a frame each, and then nothing.\n")
+        print("    server                           threads   resident for each client")
+        _tell_cost("09: callbacks, one loop", server)
+    with _thread_for_each() as server:
+        _tell_cost("01's lines, a thread a client", server)
+    print("\nA callback has returned. How far its client is stands in the fields of a struct.")
+    print("A thread is in the middle of read(): its stack knows, and goes on from there.\n")
+    print("    to somebody else and back again")
+    printed = subprocess.run([_built("switch")], capture_output=True, text=True).stdout
+    for line in printed.splitlines():
+        told, nanoseconds = line.split("\t")
+        print(f"    {told:29} {int(nanoseconds):10,} ns")
+
+
+def _tell_cost(told: str, server: Shown) -> None:
+    """Connects the crowd, and prints what it costs the server."""
+    before = server.process.resident_bytes()
+    clients = [server.connect("half") for _ in range(CLIENTS)]
+    for client in clients:
+        client.send(HALF)
+    for client in clients:
+        until_read(client)
+    kib = (server.process.resident_bytes() - before) / CLIENTS / 1024
+    process = proc.read_process(server.process.pid)
+    print(f"    {told:29} {process.threads if process else 0:10,} {kib:22.1f} KiB", flush=True)
+
+
+@contextmanager
+def _thread_for_each() -> Iterator[Shown]:
+    process = ServerProcess()
+    shown = Shown(process.start([_built("threads")], nofile=CLIENTS + SPARE))
+    try:
+        yield shown
+    finally:
+        shown.end()
+
+
+def _built(name: str) -> str:
+    """The program made of the C file of that name. Raises NotJudged."""
+    source, binary = Path(__file__).with_name(f"{name}.c"), ROOT / "build" / name
+    binary.parent.mkdir(exist_ok=True)
+    command = [*build.find_compiler(), "-O2", "-pthread", "-o", str(binary), str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise NotJudged(f"{source.name}: {done.stderr}")
+    return str(binary)

@@ -1,0 +1,1134 @@
+"""Wrong servers of chapter 10: coroutines, their stacks, and what they wait for."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from harness.mutants.mutant import (
+    COROUTINES,
+    LOOP,
+    PRESSURE,
+    RESOURCES,
+    START,
+    STATE,
+    TIMERS,
+    WRITES,
+    Mutant,
+)
+
+mutant = partial(Mutant, "10")
+
+MUTANTS = (
+    # The switch
+    mutant(
+        "self-not-said",
+        COROUTINES,
+        "Nobody says who runs before the switch.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+     co->state = CO_RUNS;
+-    self = co;
+"""
+        },
+    ),
+    mutant(
+        "self-stays",
+        COROUTINES,
+        "After a switch back the coroutine still counts as the one that runs.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+-    self = NULL;
+"""
+        },
+    ),
+    mutant(
+        "contexts-exchanged",
+        COROUTINES,
+        "The two arguments of swapcontext() are exchanged.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+-    swapcontext(&co->scheduler->context, &co->context);
++    swapcontext(&co->context, &co->scheduler->context);
+"""
+        },
+    ),
+    mutant(
+        "goes-on-by-setcontext",
+        COROUTINES,
+        "The coroutine is gone on with by setcontext(): where to come back to is not saved.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+-    swapcontext(&co->scheduler->context, &co->context);
++    setcontext(&co->context);
+"""
+        },
+    ),
+    mutant(
+        "waits-by-setcontext",
+        COROUTINES,
+        "Who waits does not save where: it begins anew each time.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+-    swapcontext(&self->context, &self->scheduler->context);
++    setcontext(&self->scheduler->context);
+"""
+        },
+    ),
+    mutant(
+        "no-argument",
+        COROUTINES,
+        "The function is called without its argument.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+-    self->function(self->argument);
++    self->function(NULL);
+"""
+        },
+    ),
+    mutant(
+        "one-stack-for-all",
+        COROUTINES,
+        "All coroutines run on the stack of the first one.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+     getcontext(&co->context);
+-    co->context.uc_stack.ss_sp = co->stack.bottom;
++    static void *first;
++    if (first == NULL)
++        first = co->stack.bottom;
++    co->context.uc_stack.ss_sp = first;
+"""
+        },
+    ),
+    mutant(
+        "stack-freed-under-it",
+        RESOURCES,
+        "A coroutine unmaps its own stack when it ends, and still stands on it.",
+        "test_10_a_coroutine_runs",
+        "co-switch",
+        {
+            "co.c": """
+     self->state = CO_ENDED;
++    stack_close(&self->stack);
+     suspend(); /* and nobody goes on with us */
+"""
+        },
+    ),
+    mutant(
+        "stacks-kept",
+        RESOURCES,
+        "The stack of a coroutine that has ended stays mapped.",
+        "test_10_ten_thousand_coroutines",
+        "stack-kept",
+        {
+            "co.c": """
+-        stack_close(&co->stack);
+"""
+        },
+    ),
+    mutant(
+        "guard-pages-kept",
+        RESOURCES,
+        "Of a stack the guard page stays mapped.",
+        "test_10_stacks_are_given_back",
+        "stack-kept",
+        {
+            "stack.c": """
+-    munmap(stack->bottom - page, page + stack->size);
++    (void)page;
++    munmap(stack->bottom, stack->size);
+"""
+        },
+    ),
+    mutant(
+        "coroutines-kept",
+        RESOURCES,
+        "A coroutine that has ended is not freed.",
+        "test_10_ended_coroutines_are_freed",
+        "memory-leak",
+        {
+            "co.c": """
+         stack_close(&co->stack);
+-        free(co);
+     }
+"""
+        },
+    ),
+    mutant(
+        "freed-too-early",
+        RESOURCES,
+        "A coroutine is freed, and its stack is looked up in it afterwards.",
+        "test_10_ended_coroutines_are_freed",
+        "memory-fault",
+        {
+            "co.c": """
+         FIBER_FREE(co->fiber);
+-        stack_close(&co->stack);
+         free(co);
++        stack_close(&co->stack);
+     }
+"""
+        },
+    ),
+    # Stacks
+    mutant(
+        "no-guard-page",
+        RESOURCES,
+        "There is no guard page.",
+        "test_10_overflow_names_the_coroutine",
+        "stack-guard",
+        {
+            "stack.c": """
+-    if (mprotect(memory, page, PROT_NONE) < 0) {
+-        munmap(memory, page + size);
+-        return false;
+-    }
+"""
+        },
+    ),
+    mutant(
+        "guard-at-the-top",
+        RESOURCES,
+        "The highest page of a stack is protected, where it begins.",
+        "test_10_overflow_names_the_coroutine",
+        "stack-guard",
+        {
+            "stack.c": """
+-    if (mprotect(memory, page, PROT_NONE) < 0) {
++    if (mprotect(memory + size, page, PROT_NONE) < 0) {
+"""
+        },
+    ),
+    mutant(
+        "half-a-stack",
+        RESOURCES,
+        "A context is told of half its stack only.",
+        "test_10_overflow_names_the_coroutine",
+        "stack-guard",
+        {
+            "co.c": """
+-    co->context.uc_stack.ss_size = co->stack.size;
++    co->context.uc_stack.ss_size = co->stack.size / 2;
+"""
+        },
+    ),
+    mutant(
+        "every-fault-an-overflow",
+        RESOURCES,
+        "Any address below the stack is taken for its guard page.",
+        "test_10_overflow_names_the_coroutine",
+        "stack-guard",
+        {
+            "stack.c": """
+-    return (uintptr_t)address < bottom && (uintptr_t)address >= bottom - page_size();
++    return (uintptr_t)address < bottom;
+"""
+        },
+    ),
+    mutant(
+        "handler-without-stack",
+        RESOURCES,
+        "The handler runs on the stack that is used up.",
+        "test_10_overflow_names_the_coroutine",
+        "stack-guard",
+        {
+            "overflow.c": """
+-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
++    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+"""
+        },
+    ),
+    mutant(
+        "overflow-exits",
+        START,
+        "After an overflow the process exits, as if it had been told to.",
+        "test_10_overflow_names_the_coroutine",
+        "stack-guard",
+        {
+            "overflow.c": """
+-    signal(number, SIG_DFL);
++    (void)number;
++    _exit(1);
+"""
+        },
+    ),
+    mutant(
+        "stacks-in-memory",
+        RESOURCES,
+        "The memory of a stack is taken at once, used or not.",
+        "test_10_stacks_of_any_size",
+        "co-memory",
+        {
+            "stack.c": """
+-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
++                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE | MAP_STACK, -1, 0);
+"""
+        },
+    ),
+    mutant(
+        "any-stack-will-do",
+        START,
+        "Stacks of any size are taken, of 0 bytes too.",
+        "test_10_stacks_of_any_size",
+        "bad-start",
+        {
+            "options.c": """
+-        return parse_size(text, MIN_STACK, &options->stack_bytes);
++        return parse_size(text, 0 * MIN_STACK, &options->stack_bytes);
+"""
+        },
+    ),
+    mutant(
+        "room-on-the-stack",
+        RESOURCES,
+        "What is read comes into 16 KiB on the stack first.",
+        "test_10_ten_thousand_clients",
+        "co-memory",
+        {
+            "serve.c": """
+     size_t moved;
+     int left = timeouts_left(&c->timeouts, peer_is_next(c));
++    volatile char room[16 << 10];
++    for (size_t i = 0; i < sizeof room; i += 1024)
++        room[i] = 0;
+"""
+        },
+    ),
+    # The line of those who are ready
+    mutant(
+        "one-in-a-call",
+        COROUTINES,
+        "co_run() runs the first one only, and forgets the others.",
+        "test_10_everybody_ready_runs_once",
+        "co-turn",
+        {
+            "co.c": """
+-    while ((co = TAILQ_FIRST(&now)) != NULL) {
++    if ((co = TAILQ_FIRST(&now)) != NULL) {
+"""
+        },
+    ),
+    mutant(
+        "line-that-grows",
+        COROUTINES,
+        "Who gets ready meanwhile runs in the same call: it may never end.",
+        "test_10_everybody_ready_runs_once",
+        "co-turn",
+        {
+            "co.c": """
+     struct coroutine *co;
+-    while ((co = TAILQ_FIRST(&now)) != NULL) {
+-        TAILQ_REMOVE(&now, co, others);
++    TAILQ_CONCAT(&s->ready, &now, others);
++    while ((co = TAILQ_FIRST(&s->ready)) != NULL) {
++        TAILQ_REMOVE(&s->ready, co, others);
+"""
+        },
+    ),
+    mutant(
+        "last-one-first",
+        COROUTINES,
+        "Who has got ready last runs first.",
+        "test_10_everybody_ready_runs_once",
+        "co-turn",
+        {
+            "co.c": """
+-    TAILQ_INSERT_TAIL(&co->scheduler->ready, co, others);
++    TAILQ_INSERT_HEAD(&co->scheduler->ready, co, others);
+"""
+        },
+    ),
+    mutant(
+        "turns-not-counted",
+        COROUTINES,
+        "Turns are not counted.",
+        "test_10_everybody_ready_runs_once",
+        "co-turn",
+        {
+            "co.c": """
+-    s->turn++;
+"""
+        },
+    ),
+    mutant(
+        "says-who-is-left",
+        COROUTINES,
+        "co_run() says whether somebody is ready afterwards, not whether anybody was.",
+        "test_10_everybody_ready_runs_once",
+        "co-turn",
+        {
+            "co.c": """
+-    return any;
++    (void)any;
++    return co_is_ready(s);
+"""
+        },
+    ),
+    mutant(
+        "wakes-the-ready",
+        COROUTINES,
+        "One that is ready already is put in the line once more.",
+        "test_10_who_is_parked_is_woken",
+        "co-wake",
+        {
+            "co.c": """
+-    if (co != NULL && co->state == CO_PARKED)
++    if (co != NULL)
+"""
+        },
+    ),
+    mutant(
+        "wakes-nobody",
+        COROUTINES,
+        "co_wake(NULL) is not thought of.",
+        "test_10_who_is_parked_is_woken",
+        "co-wake",
+        {
+            "co.c": """
+-    if (co != NULL && co->state == CO_PARKED)
++    if (co->state == CO_PARKED)
+"""
+        },
+    ),
+    mutant(
+        "runs-who-is-woken",
+        COROUTINES,
+        "Who is woken is run at once.",
+        "test_10_who_is_parked_is_woken",
+        "co-wake",
+        {
+            "co.c": """
+     if (co != NULL && co->state == CO_PARKED)
+-        make_ready(co);
++        resume(co);
+"""
+        },
+    ),
+    # Waits
+    mutant(
+        "no-timer-is-set",
+        TIMERS,
+        "No timer is set for a wait: only a wake-up ends it.",
+        "test_10_parked_until_the_time_is_over",
+        "co-park",
+        {
+            "co.c": """
+-    if (timeout_ms >= 0 && !timer_set(timers, &me->timer, timeout_ms, false))
+-        return CO_LATE; /* no memory to be woken in time: so it is now */
++    (void)timeout_ms;
+"""
+        },
+    ),
+    mutant(
+        "timer-is-left",
+        TIMERS,
+        "The timer of a wait that was woken is still set, and ends another one.",
+        "test_10_parked_until_the_time_is_over",
+        "co-park",
+        {
+            "co.c": """
+     suspend();
+-    timer_cancel(timers, &me->timer);
+"""
+        },
+    ),
+    mutant(
+        "late-for-ever",
+        STATE,
+        "Who was late once is so after each wait.",
+        "test_10_parked_until_the_time_is_over",
+        "co-park",
+        {
+            "co.c": """
+-    me->late = false;
+"""
+        },
+    ),
+    mutant(
+        "zero-is-for-ever",
+        TIMERS,
+        "A wait of 0 ms has no end.",
+        "test_10_parked_until_the_time_is_over",
+        "co-park",
+        {
+            "co.c": """
+-    if (timeout_ms >= 0 && !timer_set(timers, &me->timer, timeout_ms, false))
++    if (timeout_ms > 0 && !timer_set(timers, &me->timer, timeout_ms, false))
+"""
+        },
+    ),
+    mutant(
+        "never-late",
+        COROUTINES,
+        "A wait that was too long counts as woken.",
+        "test_10_parked_until_the_time_is_over",
+        "co-park",
+        {
+            "co.c": """
+-    return me->late ? CO_LATE : CO_WOKEN;
++    return CO_WOKEN;
+"""
+        },
+    ),
+    mutant(
+        "parked-in-secret",
+        COROUTINES,
+        "Who parks does not say so, and nobody can wake it.",
+        "test_10_parked_until_the_time_is_over",
+        "co-park",
+        {
+            "co.c": """
+-    me->state = CO_PARKED;
+"""
+        },
+    ),
+    mutant(
+        "woken-from-its-sleep",
+        COROUTINES,
+        "A wake-up ends a sleep.",
+        "test_10_sleeps_on_when_woken",
+        "co-sleep",
+        {
+            "co.c": """
+-    while (result == CO_WOKEN) { /* not by the timer: the rest of the time is still to come */
++    while (false) {
+"""
+        },
+    ),
+    mutant(
+        "sleeps-anew",
+        TIMERS,
+        "After a wake-up the whole time begins anew.",
+        "test_10_sleeps_on_when_woken",
+        "co-sleep",
+        {
+            "co.c": """
+-        result = co_park(left > 0 ? (int)left : 0);
++        result = co_park(left > 0 ? ms : 0);
+"""
+        },
+    ),
+    mutant(
+        "sleep-rounded-down",
+        TIMERS,
+        "What is left of a sleep is rounded down: it may end a millisecond too early.",
+        "test_10_sleeps_on_when_woken",
+        "co-sleep",
+        {
+            "co.c": """
+-    int64_t end = clock_ms() + ms + 1; /* the clock has been rounded down */
++    int64_t end = clock_ms() + ms;
+"""
+        },
+    ),
+    mutant(
+        "cancelled-once",
+        COROUTINES,
+        "Who is cancelled forgets it with the first wait.",
+        "test_10_cancelled_for_good",
+        "co-cancel",
+        {
+            "co.c": """
+     struct timers *timers = me->scheduler->timers;
+-    if (me->cancelled)
++    if (me->cancelled) {
++        me->cancelled = false;
+         return CO_CANCELLED;
++    }
+"""
+        },
+    ),
+    mutant(
+        "cancelled-in-secret",
+        COROUTINES,
+        "Who is cancelled is not woken for it.",
+        "test_10_cancelled_for_good",
+        "co-cancel",
+        {
+            "co.c": """
+     co->cancelled = true;
+-    co_wake(co);
+"""
+        },
+    ),
+    mutant(
+        "cancel-is-a-wake-up",
+        COROUTINES,
+        "To be cancelled is no more than to be woken.",
+        "test_10_cancelled_for_good",
+        "co-cancel",
+        {
+            "co.c": """
+-    co->cancelled = true;
+"""
+        },
+    ),
+    mutant(
+        "cancels-nobody",
+        COROUTINES,
+        "co_cancel(NULL) is not thought of.",
+        "test_10_cancelled_for_good",
+        "co-cancel",
+        {
+            "co.c": """
+-    if (co == NULL)
+-        return;
+     co->cancelled = true;
+"""
+        },
+    ),
+    # Waits for descriptors
+    mutant(
+        "asks-each-turn",
+        LOOP,
+        "In place of a wait the socket is tried in each turn.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+     d->waiting = co_self();
+-    enum co_result result = co_park(timeout_ms);
++    (void)timeout_ms;
++    enum co_result result = CO_WOKEN;
++    co_yield_now();
++    d->news = true;
+"""
+        },
+    ),
+    mutant(
+        "nothing-watched",
+        LOOP,
+        "A coroutine waits for news, and nobody watches the socket.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+-    if (!watched && !events_add(s->events, s->fd, event, on_event, s))
+-        return IO_ERROR;
++    (void)watched, (void)on_event;
+"""
+        },
+    ),
+    mutant(
+        "still-the-waiting-one",
+        STATE,
+        "Who has waited counts as waiting for ever, and is woken from other waits.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+-    d->waiting = NULL;
+"""
+        },
+    ),
+    mutant(
+        "news-not-kept",
+        STATE,
+        "Events wake the coroutine, but do not count as news.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+-    d->news = true;
+     if (what & EVENT_HANGUP)
+"""
+        },
+    ),
+    mutant(
+        "watched-for-nobody",
+        LOOP,
+        "The watch stays where nobody waits: some backends tell the same in each turn.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+         co_wake(d->waiting);
+-    else
+-        events_del(events, fd, event);
++    (void)events, (void)fd;
+"""
+        },
+    ),
+    mutant(
+        "wrong-direction",
+        STATE,
+        "News to read are taken for news to write.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+-    return event == EVENT_READ ? &s->read : &s->write;
++    return event == EVENT_WRITE ? &s->read : &s->write;
+"""
+        },
+    ),
+    mutant(
+        "news-never-over",
+        LOOP,
+        "What was there to read once is believed to be there for ever.",
+        "test_10_waits_for_news",
+        "co-news",
+        {
+            "co_io.c": """
+-    s->read.news = result == IO_OK && (*moved == room || s->hangup);
++    s->read.news = true;
+"""
+        },
+    ),
+    mutant(
+        "late-in-secret",
+        TIMERS,
+        "A wait that was too long is told as a wake-up.",
+        "test_10_how_a_wait_ends",
+        "co-news",
+        {
+            "co_io.c": """
+-    return result == CO_LATE ? IO_LATE : IO_AGAIN;
++    return IO_AGAIN;
+"""
+        },
+    ),
+    mutant(
+        "no-time-for-it",
+        TIMERS,
+        "The time of a wait for news is not passed on.",
+        "test_10_how_a_wait_ends",
+        "co-news",
+        {
+            "co_io.c": """
+-    enum co_result result = co_park(timeout_ms);
++    (void)timeout_ms;
++    enum co_result result = co_park(-1);
+"""
+        },
+    ),
+    mutant(
+        "cancel-is-news",
+        COROUTINES,
+        "A wait that is cancelled is told as a wake-up.",
+        "test_10_how_a_wait_ends",
+        "co-news",
+        {
+            "co_io.c": """
+-    if (result == CO_CANCELLED)
+-        return IO_CANCELLED;
+"""
+        },
+    ),
+    mutant(
+        "watch-cancelled",
+        LOOP,
+        "A watch that is cancelled only wakes the coroutine.",
+        "test_10_how_a_wait_ends",
+        "co-news",
+        {
+            "co_io.c": """
+-    if (what & EVENT_CANCELLED)
+-        co_cancel(d->waiting);
+-    else if (d->waiting != NULL)
++    if (d->waiting != NULL)
+"""
+        },
+    ),
+    mutant(
+        "room-for-nothing",
+        RESOURCES,
+        "The buffer gets its memory before the wait.",
+        "test_10_waiting_owns_no_buffer",
+        "co-read",
+        {
+            "co_io.c": """
+-    enum io_result result = wait_for(s, EVENT_READ, timeout_ms);
+-    if (result != IO_OK)
+-        return result;
+     if (!buffer_reserve(in, room)) {
+         errno = ENOMEM;
+         return IO_ERROR;
+     }
++    enum io_result result = wait_for(s, EVENT_READ, timeout_ms);
++    if (result != IO_OK)
++        return result;
+"""
+        },
+    ),
+    mutant(
+        "one-more-read",
+        LOOP,
+        "After a read that took all there was, it is tried once more.",
+        "test_10_waiting_owns_no_buffer",
+        "co-read",
+        {
+            "co_io.c": """
+-    s->read.news = result == IO_OK && (*moved == room || s->hangup);
++    s->read.news = result == IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "news-over-too-early",
+        LOOP,
+        "After each read the news are over, though there may be more.",
+        "test_10_reads_to_the_end",
+        "co-read",
+        {
+            "co_io.c": """
+-    s->read.news = result == IO_OK && (*moved == room || s->hangup);
++    s->read.news = false;
+"""
+        },
+    ),
+    mutant(
+        "end-told-once",
+        LOOP,
+        "That the end was told with the last bytes is not remembered.",
+        "test_10_reads_to_the_end",
+        "co-read",
+        {
+            "co_io.c": """
+-    s->read.news = result == IO_OK && (*moved == room || s->hangup);
++    s->read.news = result == IO_OK && *moved == room;
+"""
+        },
+    ),
+    mutant(
+        "no-turns",
+        LOOP,
+        "A coroutine reads as long as there is something, and nobody else has a turn.",
+        "test_10_reads_to_the_end",
+        "co-read",
+        {
+            "co_io.c": """
+-    take_turn(&s->read);
+"""
+        },
+    ),
+    mutant(
+        "tries-to-send",
+        LOOP,
+        "With nothing taken it is tried again in each turn.",
+        "test_10_waits_until_the_peer_reads",
+        "co-write",
+        {
+            "co_io.c": """
+-    s->write.news = result != IO_AGAIN;
++    s->write.news = true;
+"""
+        },
+    ),
+    mutant(
+        "rest-taken-for-sent",
+        WRITES,
+        "What was to be sent is taken out of the buffer, sent or not.",
+        "test_10_waits_until_the_peer_reads",
+        "co-write",
+        {
+            "co_io.c": """
+-    buffer_consume(out, moved);
++    buffer_consume(out, size);
+"""
+        },
+    ),
+    mutant(
+        "waits-after-each-write",
+        LOOP,
+        "After each write there is a wait, though the kernel has room.",
+        "test_10_waits_until_the_peer_reads",
+        "co-write",
+        {
+            "co_io.c": """
+-    s->write.news = result != IO_AGAIN;
++    s->write.news = false;
+"""
+        },
+    ),
+    mutant(
+        "forgets-who-writes",
+        COROUTINES,
+        "When a socket is forgotten only who reads is cancelled.",
+        "test_10_waits_until_the_peer_reads",
+        "co-write",
+        {
+            "co_io.c": """
+     co_cancel(s->read.waiting);
+-    co_cancel(s->write.waiting);
+"""
+        },
+    ),
+    mutant(
+        "one-client-at-a-time",
+        LOOP,
+        "After a client the news are over, though others came with him.",
+        "test_10_waits_for_clients",
+        "co-accept",
+        {
+            "co_io.c": """
+-    s->read.news = fd != NET_NONE;
++    s->read.news = false;
+"""
+        },
+    ),
+    mutant(
+        "nobody-without-room",
+        LOOP,
+        "With no descriptor left it is forgotten that a client waits.",
+        "test_10_waits_for_clients",
+        "co-accept",
+        {
+            "co_io.c": """
+-    s->read.news = fd != NET_NONE;
++    s->read.news = fd >= 0;
+"""
+        },
+    ),
+    mutant(
+        "asks-for-clients",
+        LOOP,
+        "It is tried in each turn to accept somebody.",
+        "test_10_waits_for_clients",
+        "co-accept",
+        {
+            "co_io.c": """
+-    s->read.news = fd != NET_NONE;
++    s->read.news = true;
+"""
+        },
+    ),
+    # Connections
+    mutant(
+        "alarms-not-owed",
+        PRESSURE,
+        "Alarms that rang while there was no room are not answered when there is.",
+        "test_10_serves_on_when_the_peer_reads",
+        "co-send",
+        {
+            "conn.c": """
+-        answer_owed(c);
+"""
+        },
+    ),
+    mutant(
+        "rest-never-sent",
+        WRITES,
+        "What the kernel does not take at once stays where it is.",
+        "test_10_serves_on_when_the_peer_reads",
+        "co-send",
+        {
+            "conn.c": """
+-    c->sending = co_start(c->service->loop.scheduler, "send", send_rest, c);
+-    if (c->sending == NULL)
+-        conn_close(c, "out of memory");
++    (void)send_rest;
+"""
+        },
+    ),
+    mutant(
+        "sent-in-secret",
+        PRESSURE,
+        "Who waits for room is not told that there is some.",
+        "test_10_waits_for_the_right_thing",
+        "co-serve",
+        {
+            "conn.c": """
+-        co_wake(c->serving); /* there is room; or the last byte is gone */
+"""
+        },
+    ),
+    mutant(
+        "interval-in-secret",
+        PRESSURE,
+        "Who waits for its next interval is not told that it has begun.",
+        "test_10_waits_for_the_right_thing",
+        "co-serve",
+        {
+            "conn.c": """
+     quota_renew(c->quota);
+-    co_wake(c->serving);
+"""
+        },
+    ),
+    mutant(
+        "broadcast-in-secret",
+        PRESSURE,
+        "Who waits until its broadcast is answered is not told.",
+        "test_10_waits_for_the_right_thing",
+        "co-serve",
+        {
+            "conn.c": """
+     conn_send(c);
+-    co_wake(c->serving);
+ }
+
+ /* Gives the connection what it needs for its service. False: no memory. */
+"""
+        },
+    ),
+    mutant(
+        "left-over-frames",
+        PRESSURE,
+        "With frames left over, more input is waited for.",
+        "test_10_waits_for_the_right_thing",
+        "co-serve",
+        {
+            "serve.c": """
+-    if (run.frames > 0 && buffer_len(&c->in) > 0)
+-        co_yield_now(); /* there may be more of them, but others wait, too */
+-    else if (flow_wants_input(c))
++    if (flow_wants_input(c))
+"""
+        },
+    ),
+    mutant(
+        "looks-each-turn",
+        LOOP,
+        "In place of a wait for room, or an interval, it is looked in each turn.",
+        "test_10_waits_for_the_right_thing",
+        "co-serve",
+        {
+            "serve.c": """
+-    else
+-        wait_to_go_on(c);
++    else if (timeouts_left(&c->timeouts, peer_is_next(c)) == 0)
++        wait_to_go_on(c);
++    else
++        co_yield_now();
+"""
+        },
+    ),
+    mutant(
+        "sleeps-with-work-left",
+        LOOP,
+        "The loop sleeps, and a coroutine is ready.",
+        "test_10_waits_for_the_right_thing",
+        "co-serve",
+        {
+            "loop.c": """
+-    events_turn(loop->events, ready ? 0 : timers_timeout(loop->timers));
++    (void)ready;
++    events_turn(loop->events, timers_timeout(loop->timers));
+"""
+        },
+    ),
+    mutant(
+        "late-for-nothing",
+        TIMERS,
+        "When the time of a wait for input is over, nothing is made of it.",
+        "test_07_idle_clients_are_closed",
+        "idle-timeout",
+        {
+            "serve.c": """
+     case IO_LATE:
+-        run_late(c);
+         break;
+"""
+        },
+    ),
+    mutant(
+        "closed-without-linger",
+        PRESSURE,
+        "When all is sent the connection is closed at once.",
+        "test_08_replies_arrive_whatever_follows",
+        "lost-at-close",
+        {
+            "serve.c": """
+-    if (c->end != CONN_BROKEN && !c->ended)
+-        linger(c);
++    (void)linger;
+"""
+        },
+    ),
+    mutant(
+        "freed-by-the-first",
+        RESOURCES,
+        "The first of its two coroutines that ends frees the connection.",
+        "test_10_memory",
+        "memory-fault",
+        {
+            "conn.c": """
+-    if (c->serving == NULL && c->sending == NULL)
++    if (c->serving == NULL || c->sending == NULL)
+"""
+        },
+    ),
+    mutant(
+        "valgrind-not-told",
+        START,
+        "Nobody tells valgrind where the stacks are.",
+        "test_10_memory",
+        "memory-fault",
+        {
+            "stack.c": """
+-    stack->registered = VALGRIND_STACK_REGISTER(memory + page, memory + page + size);
+"""
+        },
+    ),
+    mutant(
+        "closed-in-secret",
+        RESOURCES,
+        "At the end coroutines are not cancelled: they stay where they are.",
+        "test_10_memory",
+        "memory-fault",
+        {
+            "conn.c": """
+     conn_end(c, CONN_BROKEN, reason);
+-    co_cancel(c->serving);
+"""
+        },
+    ),
+    mutant(
+        "accepts-for-ever",
+        START,
+        "The coroutine that accepts is not told that it should end.",
+        "test_10_stops_in_any_state",
+        "co-stop",
+        {
+            "acceptor.c": """
+-    co_cancel(a->accepting);
+-    while (a->accepting != NULL && co_run(a->all->each[0].loop.scheduler))
+-        continue;
++    while (a->accepting != NULL)
++        co_run(a->all->each[0].loop.scheduler);
+"""
+        },
+    ),
+    mutant(
+        "lingers-for-ever",
+        START,
+        "Whoever lingers tries again when its wait is cancelled.",
+        "test_10_stops_in_any_state",
+        "co-stop",
+        {
+            "serve.c": """
+-    while (result != IO_EOF && result != IO_ERROR && result != IO_CANCELLED && left > 0) {
++    while (result != IO_EOF && result != IO_ERROR && left > 0) {
+"""
+        },
+    ),
+    mutant(
+        "drains-for-ever",
+        START,
+        "Whoever is owed something is not given up, even at the end.",
+        "test_10_stops_in_any_state",
+        "co-stop",
+        {
+            "serve.c": """
+-    while (c->end != CONN_BROKEN &&
+-           (buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL)) {
++    while (buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL) {
+"""
+        },
+    ),
+)

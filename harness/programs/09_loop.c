@@ -1,0 +1,322 @@
+/* Tasks that are queued into a loop: by its own thread, by others, by many at a time.
+ * links: loop.c events.c timers.c backend_epoll.c log.c */
+#include "looping.h"
+
+#include <stdlib.h>
+
+#define WAKE "task-wake"
+#define RUN  "tasks-run"
+#define LOCK "task-lock"
+#define OWN  "task-thread"
+
+enum { THREADS = 4, A_THREAD = 250, ALL = THREADS * A_THREAD, STORM = 3000, ROUNDS = 3 };
+
+static struct loop loop;
+
+/* Queueing */
+
+static struct job late_job;
+
+/* Queues a task when the loop sleeps, or is about to. */
+static void *queue_late(void *unused)
+{
+    (void)unused;
+    while (atomic_load(&waits) == 0)
+        pause_shortly();
+    pause_shortly();
+    queue_in_loop(&loop, &late_job.task);
+    atomic_store(&due, true);
+    return NULL;
+}
+
+static void wakes_the_loop(void)
+{
+    pthread_t thread;
+    begin_loop(&loop, 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        check_case();
+        late_job = new_job(round, NULL);
+        atomic_store(&waits, 0);
+        atomic_store(&due, false);
+        check_step("calls loop_turn(), and queue_in_loop() in another thread while it sleeps");
+        start(&thread, queue_late, NULL);
+        bool queued;
+        do {
+            queued = atomic_load(&due);
+            loop_turn(&loop);
+            CHECK(!atomic_load(&slept_on), WAKE,
+                  "loop_turn() slept on, and another thread had queued a task");
+        } while (!queued && late_job.runs == 0);
+        pthread_join(thread, NULL);
+        CHECK(late_job.runs == 1, WAKE, "the task was run %d times instead of once", late_job.runs);
+    }
+    end_loop(&loop);
+}
+
+/* The same without any thread that waits. */
+static void before_the_sleep(void)
+{
+    begin_loop(&loop, 0);
+    struct job jobs[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        check_case();
+        jobs[i] = new_job(i, NULL);
+        check_step("calls queue_in_loop() in the loop's own thread");
+        queue_in_loop(&loop, &jobs[i].task);
+        turn(&loop, WAKE);
+        CHECK(jobs[i].runs == 1, WAKE, "the task was run %d times instead of once", jobs[i].runs);
+    }
+    end_loop(&loop);
+}
+
+/* Many at a time */
+
+static struct job jobs[THREADS][STORM];
+static int next_of[THREADS]; /* which job of each thread is to be run next */
+static int ran;
+static int a_thread;       /* jobs */
+static atomic_int through; /* threads that have queued all theirs */
+static atomic_bool begun;  /* tasks are being run. Relaxed: it puts nothing in order */
+
+static void expect_in_order(struct job *job)
+{
+    int thread = job->number / STORM, number = job->number % STORM;
+    CHECK(job->runs == 1, RUN, "task %d of thread %d was run twice", number, thread);
+    CHECK(number == next_of[thread], RUN, "task %d of thread %d was run before its task %d", number,
+          thread, next_of[thread]);
+    next_of[thread]++;
+    ran++;
+    atomic_store_explicit(&begun, true, memory_order_relaxed);
+}
+
+static void *queue_many(void *context)
+{
+    struct job *mine = context;
+    for (int i = 0; i < a_thread; i++)
+        queue_in_loop(&loop, &mine[i].task);
+    atomic_fetch_add(&through, 1);
+    return NULL;
+}
+
+/* The second half comes when the loop has run some of the first. */
+static void *queue_meanwhile(void *context)
+{
+    struct job *mine = context;
+    for (int i = 0; i < a_thread; i++) {
+        while (i == a_thread / 2 && !atomic_load_explicit(&begun, memory_order_relaxed))
+            pause_shortly();
+        queue_in_loop(&loop, &mine[i].task);
+    }
+    atomic_fetch_add(&through, 1);
+    return NULL;
+}
+
+static void start_all(pthread_t threads[THREADS], int count, void *(*queue)(void *))
+{
+    a_thread = count;
+    check_step("calls queue_in_loop() %d times in each of %d threads", count, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        for (int number = 0; number < count; number++)
+            jobs[i][number] = new_job(i * STORM + number, expect_in_order);
+        start(&threads[i], queue, jobs[i]);
+    }
+}
+
+/* The loop is elsewhere when they are queued. One turn runs them all. */
+static void all_are_run(void)
+{
+    pthread_t threads[THREADS];
+    begin_loop(&loop, 0);
+    idle_turn(&loop);
+    CHECK(!loop_run_tasks(&loop), RUN, "loop_run_tasks() returned true, and the line was empty");
+    start_all(threads, A_THREAD, queue_many);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    turn(&loop, WAKE);
+    CHECK(ran == ALL, RUN, "after one turn of the loop %d of %d tasks had been run", ran, ALL);
+    idle_turn(&loop);
+    CHECK(ran == ALL, RUN, "%d tasks were run, and %d had been queued", ran, ALL);
+    struct job last = new_job(0, NULL);
+    check_step("calls queue_in_loop(), then loop_run_tasks()");
+    queue_in_loop(&loop, &last.task);
+    CHECK(loop_run_tasks(&loop), RUN, "loop_run_tasks() returned false, and there was a task");
+    CHECK(last.runs == 1, RUN, "loop_run_tasks() has run the task %d times", last.runs);
+    end_loop(&loop);
+}
+
+/* The loop runs them meanwhile. */
+static void of_many_threads(void)
+{
+    pthread_t threads[THREADS];
+    begin_loop(&loop, 0);
+    start_all(threads, STORM, queue_meanwhile);
+    check_step("calls loop_turn(), again and again");
+    while (ran < THREADS * STORM) {
+        bool all = atomic_load(&through) == THREADS;
+        atomic_store(&due, all);
+        int before = ran;
+        loop_turn(&loop);
+        CHECK(!all || ran > before, RUN, "%d of %d tasks that were queued were never run",
+              THREADS * STORM - ran, THREADS * STORM);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    end_loop(&loop);
+}
+
+/* What a task may do */
+
+static struct job other_job;
+static atomic_bool queued;
+
+static void queue_other(struct job *job)
+{
+    (void)job;
+    check_step("calls queue_in_loop() in a task, for its own loop");
+    queue_in_loop(&loop, &other_job.task);
+    CHECK(other_job.runs == 0, LOCK, "the task was run before queue_in_loop() returned");
+}
+
+static void *queue_other_here(void *unused)
+{
+    (void)unused;
+    queue_in_loop(&loop, &other_job.task);
+    atomic_store(&queued, true);
+    return NULL;
+}
+
+/* Waits until another thread has got through. */
+static void let_another_queue(struct job *job)
+{
+    pthread_t thread;
+    (void)job;
+    check_step("runs a task while another thread calls queue_in_loop() for this loop");
+    start(&thread, queue_other_here, NULL);
+    while (!atomic_load(&queued))
+        pause_shortly();
+    pthread_join(thread, NULL);
+}
+
+static void run_and_expect_other_next(void (*then)(struct job *))
+{
+    check_case();
+    struct job job = new_job(0, then);
+    other_job = new_job(1, NULL);
+    queue_in_loop(&loop, &job.task);
+    turn(&loop, WAKE);
+    CHECK(job.runs == 1, RUN, "the first task was run %d times", job.runs);
+    CHECK(other_job.runs == 0, LOCK,
+          "a task that was queued while the tasks were run was run in the same turn");
+    turn(&loop, LOCK);
+    CHECK(other_job.runs == 1, LOCK, "in the next turn the other task was run %d times",
+          other_job.runs);
+}
+
+static void free_itself(struct job *job)
+{
+    ran++;
+    free(job);
+}
+
+static void outside_the_lock(void)
+{
+    begin_loop(&loop, 0);
+    run_and_expect_other_next(queue_other);
+    run_and_expect_other_next(let_another_queue);
+    check_case();
+    check_step("queues %d tasks that free themselves", ROUNDS);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct job *job = malloc(sizeof *job);
+        if (job == NULL)
+            check_impossible("no memory for a task");
+        *job = new_job(i, free_itself);
+        queue_in_loop(&loop, &job->task);
+    }
+    turn(&loop, WAKE);
+    CHECK(ran == ROUNDS, RUN, "of %d tasks that free themselves %d were run", ROUNDS, ran);
+    end_loop(&loop);
+}
+
+/* At once, or queued */
+
+static struct loop second;
+
+static void run_other(struct job *job)
+{
+    (void)job;
+    check_step("calls run_in_loop() in the loop's own thread");
+    run_in_loop(&loop, &other_job.task);
+    CHECK(other_job.runs == 1, OWN, "when run_in_loop() returned the task had been run %d times",
+          other_job.runs);
+}
+
+static void *run_other_here(void *unused)
+{
+    (void)unused;
+    run_in_loop(&loop, &other_job.task);
+    atomic_store(&queued, true);
+    return NULL;
+}
+
+static void let_another_run(struct job *job)
+{
+    pthread_t thread;
+    (void)job;
+    check_step("calls run_in_loop() in another thread, while a task is run");
+    start(&thread, run_other_here, NULL);
+    while (!atomic_load(&queued))
+        pause_shortly();
+    pthread_join(thread, NULL);
+    CHECK(other_job.runs == 0, OWN, "the task was run by the thread that called run_in_loop()");
+}
+
+static void *turn_second(void *unused)
+{
+    (void)unused;
+    loop_turn(&second);
+    return NULL;
+}
+
+static void run_in_second(struct job *job)
+{
+    (void)job;
+    check_step("calls run_in_loop() for a second loop, in the thread of the first");
+    run_in_loop(&second, &other_job.task);
+    CHECK(other_job.runs == 0, OWN, "the task was run by the thread that called run_in_loop()");
+}
+
+static void own_thread(void)
+{
+    pthread_t thread;
+    begin_loop(&loop, 0);
+    begin_loop(&second, 1);
+    void (*const cases[])(struct job *) = {run_other, let_another_run, run_in_second};
+    for (int i = 0; i < 3; i++) {
+        check_case();
+        struct job job = new_job(0, cases[i]);
+        other_job = new_job(1, NULL);
+        check_step("calls queue_in_loop() for a task that does what follows");
+        queue_in_loop(&loop, &job.task);
+        turn(&loop, WAKE);
+        CHECK(job.runs == 1, RUN, "the first task was run %d times", job.runs);
+        if (cases[i] == let_another_run)
+            turn(&loop, WAKE);
+    }
+    check_step("calls loop_turn() for the second loop, in a thread of its own");
+    start(&thread, turn_second, NULL);
+    pthread_join(thread, NULL);
+    CHECK(other_job.runs == 1 && pthread_equal(other_job.runner, thread), OWN,
+          "the task was run %d times by the thread of its loop", other_job.runs);
+    end_loop(&second);
+    end_loop(&loop);
+}
+
+const struct check checks[] = {
+    {"wakes_the_loop", wakes_the_loop},
+    {"before_the_sleep", before_the_sleep},
+    {"all_are_run", all_are_run},
+    {"of_many_threads", of_many_threads},
+    {"outside_the_lock", outside_the_lock},
+    {"own_thread", own_thread},
+    {0},
+};

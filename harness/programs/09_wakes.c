@@ -1,0 +1,91 @@
+/* What a wake-up costs, and when it is made. It is a write(), and that is replaced here.
+ * links: loop.c events.c timers.c backend_epoll.c log.c */
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "looping.h"
+
+#define WAKE "task-wake"
+#define ONCE "one-wake"
+
+enum { MANY = 1000, A_FEW = 10, LOOKS = 10 };
+
+static struct loop loop;
+static struct job jobs[MANY];
+static atomic_int writes;
+static atomic_bool delayed; /* a write() ends when the loop has had its turn */
+
+/* Replaces that of the C library, and goes on to the kernel. */
+ssize_t write(int fd, const void *data, size_t size)
+{
+    ssize_t written = syscall(SYS_write, fd, data, size);
+    atomic_fetch_add(&writes, 1);
+    int before = atomic_load(&waits);
+    for (int i = 0; i < LOOKS && atomic_load(&delayed) && atomic_load(&waits) == before; i++)
+        pause_shortly();
+    return written;
+}
+
+static void *queue_all(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < MANY; i++)
+        queue_in_loop(&loop, &jobs[i].task);
+    return NULL;
+}
+
+/* Another thread queues tasks while the loop does something else. */
+static void one_for_many(void)
+{
+    pthread_t thread;
+    begin_loop(&loop, 0);
+    idle_turn(&loop);
+    for (int i = 0; i < MANY; i++)
+        jobs[i] = new_job(i, NULL);
+    check_step("calls queue_in_loop() %d times in another thread", MANY);
+    start(&thread, queue_all, NULL);
+    pthread_join(thread, NULL);
+    int made = atomic_load(&writes);
+    CHECK(made <= A_FEW, ONCE, "%d tasks, queued before the loop's next turn, made %d wake-ups",
+          MANY, made);
+    turn(&loop, WAKE);
+    end_loop(&loop);
+}
+
+static void *queue_one(void *unused)
+{
+    (void)unused;
+    while (atomic_load(&waits) == 0)
+        pause_shortly();
+    pause_shortly();
+    queue_in_loop(&loop, &jobs[0].task);
+    atomic_store(&due, true);
+    return NULL;
+}
+
+/* Whoever wakes the loop first, and puts the task into the line then, comes too late. */
+static void after_the_task(void)
+{
+    pthread_t thread;
+    begin_loop(&loop, 0);
+    jobs[0] = new_job(0, NULL);
+    atomic_store(&delayed, true);
+    check_step("calls queue_in_loop() in another thread; when it wakes the loop, that is at once");
+    start(&thread, queue_one, NULL);
+    bool queued;
+    do {
+        queued = atomic_load(&due);
+        loop_turn(&loop);
+        CHECK(!atomic_load(&slept_on), WAKE,
+              "the loop was woken, found no task, and slept on when there was one");
+    } while (!queued && jobs[0].runs == 0);
+    pthread_join(thread, NULL);
+    CHECK(jobs[0].runs == 1, WAKE, "the task was run %d times instead of once", jobs[0].runs);
+    end_loop(&loop);
+}
+
+const struct check checks[] = {
+    {"one_for_many", one_for_many},
+    {"after_the_task", after_the_task},
+    {0},
+};
