@@ -21,9 +21,15 @@ _LINKS = re.compile(r"^ \* links: (.*?)(?: \*/)?$", re.M)
 _MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 
 
-def links(name: str) -> list[str]:
-    """The files of a module that the program NAME is linked with, as it says itself."""
-    return _LINKS.search((PROGRAMS / f"{name}.c").read_text())[1].split()
+def links(name: str, directory: Path | None = None) -> list[str]:
+    """The files of a module that the program NAME is linked with, as it says itself. Those with a
+    "?" only if they are there, in `directory`."""
+    said = " ".join(_LINKS.findall((PROGRAMS / f"{name}.c").read_text())).split()
+    return [
+        file.rstrip("?")
+        for file in said
+        if not file.endswith("?") or (directory and (directory / file[:-1]).is_file())
+    ]
 
 
 @functools.lru_cache(maxsize=None)
@@ -38,7 +44,8 @@ def built(directory: Path, name: str, sanitize: str) -> Path | None:
     except build.BuildFailed as error:
         if sanitize:
             return None
-        raise Failure(_complaint(str(error), links(name)), hint="module-not-built") from None
+        text = _complaint(str(error), links(name, directory))
+        raise Failure(text, hint="module-not-built") from None
 
 
 def link(
@@ -46,7 +53,7 @@ def link(
 ) -> Path:
     """Compiles the program with the module's files in `directory`; or with all but main.c, should
     they not be enough. Raises as build.cached_program does."""
-    module = links(name)
+    module = links(name, directory)
     missing = [file for file in module if not (directory / file).is_file()]
     if missing:
         raise build.BuildFailed(f"there is no {missing[0]}")

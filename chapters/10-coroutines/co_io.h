@@ -1,4 +1,4 @@
-/* Reading, writing and accepting for coroutines: like the calls of chapter 01 they return when something
+/* Reading, writing and accepting for coroutines: like calls that block they return when something
  * has been done, and the code goes on in its next line. But while they wait, the others go on. */
 #ifndef CO_IO_H
 #define CO_IO_H

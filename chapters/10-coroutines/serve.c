@@ -110,11 +110,12 @@ static void linger(struct conn *c)
         size_t moved;
         result = co_read(&c->socket, &c->in, TURN_BYTES, &moved, (int)left);
         buffer_free(&c->in);
-        if (clock_ms() >= until && net_unsent(fd) < unsent) {
-            unsent = net_unsent(fd);
-            until += LINGER_MS;
-        }
         left = until - clock_ms();
+        int before = unsent;
+        if (left <= 0 && (unsent = net_unsent(fd)) > 0 && unsent < before) {
+            until += LINGER_MS; /* it still takes what is on its way */
+            left += LINGER_MS;
+        }
     }
 }
 

@@ -19,7 +19,6 @@ from harness.talk import MIB, SMALL_WINDOW, ping, words
 
 BEHIND = 2 * MIB  # bytes behind a frame that is too long
 LINGER_SECONDS = 5  # what a peer has that makes no progress
-LAST_SECONDS = 2 * LINGER_SECONDS  # with progress in the first of them, in the kernel perhaps
 TOLD_SECONDS = 4  # in which a peer hears that it has got all: no matter of time, but of asking
 EARLY_SECONDS = 3  # before that nobody is given up
 PAUSE_SECONDS = 2.9  # of a reader that takes its time: two of them are longer than LINGER_SECONDS
@@ -115,7 +114,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     server.conversation.note("the grader", "waits until both are closed")
     late = "a client is still connected that takes nothing, or one that never closes"
     if not wait_until(lambda: server.process.descriptors().total < base + 2, EARLY_SECONDS):
-        _expect_descriptors(server, base, late, LAST_SECONDS - EARLY_SECONDS)
+        _expect_descriptors(server, base, late, LINGER_SECONDS - EARLY_SECONDS)
         return
     text = f"a client that was owed something was closed after {time.monotonic() - began:.1f} s"
     raise Failure(text, hint="linger")
@@ -149,7 +148,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
         text = f"only after {told:.1f} s the client was told that no more would come"
         raise Failure(text, hint="lost-at-close")
     server.conversation.note(client.name, "goes on sending")
-    deadline = Deadline(LAST_SECONDS + server.patience.seconds)
+    deadline = Deadline(LINGER_SECONDS + server.patience.seconds)
     while _offer(client, bytes(1000)) >= 0:
         if not deadline.left():
             server.patience.expired()

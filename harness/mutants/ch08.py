@@ -891,9 +891,8 @@ MUTANTS = (
         "linger",
         {
             "closing.c": """
--    if (closing->unsent < before && timer_set(closing->timers, timer, LINGER_MS, false))
--        return;
-+    (void)before;
+-    bool progress = closing->unsent > 0 && closing->unsent < before;
++    bool progress = closing->unsent < 0 && closing->unsent < before;
 """,
             "exchange.c": """
 -        closing_progress(c->closing);

@@ -429,6 +429,20 @@ MUTANTS = (
 """
         },
     ),
+    mutant(
+        "acceptor-not-woken",
+        THREADS,
+        "A connection of another loop has ended, and the loop that accepts sleeps on.",
+        "test_08_max_conns_wait_in_the_backlog",
+        "max-conns",
+        {
+            "service.c": """
+-    if (service->limits.max_conns > 0)
++    if (service->limits.max_conns > 0 && service->loop.index == 0)
+         events_wake(service->all->each[0].loop.events);
+"""
+        },
+    ),
     # Counts
     mutant(
         "counts-of-one-loop",

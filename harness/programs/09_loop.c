@@ -1,5 +1,5 @@
 /* Tasks that are queued into a loop: by its own thread, by others, by many at a time.
- * links: loop.c events.c timers.c backend_epoll.c log.c */
+ * links: loop.c events.c timers.c backend_epoll.c log.c co.c? stack.c? */
 #include "looping.h"
 
 #include <stdlib.h>

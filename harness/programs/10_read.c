@@ -1,6 +1,6 @@
 /* Coroutines that wait for input, on pairs of sockets.
- * links: co_io.c co.c stack.c timers.c events.c backend.c backend_select.c backend_poll.c
- * backend_epoll.c buffer.c io.c net.c log.c */
+ * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
+ * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
 #include "parking.h"
 
 #define NEWS "co-news"

@@ -1,6 +1,6 @@
 /* Coroutines that wait until the peer reads, and for clients.
- * links: co_io.c co.c stack.c timers.c events.c backend.c backend_select.c backend_poll.c
- * backend_epoll.c buffer.c io.c net.c log.c */
+ * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
+ * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
  * A program is a file NN_name.c of this directory with
  *
  *     a line of its head comment that names the module's files:  * links: reader.c writer.c
+ *     (or several; "co.c?" is one that may be missing)
  *     const struct check checks[], its checks, the last one all zero
  *
  * A check tells each step before it makes it, since it may be the last; it returns when all is as

@@ -11,7 +11,8 @@ static void on_time(struct timer *timer, void *context)
     struct closing *closing = context;
     int before = closing->unsent;
     closing->unsent = net_unsent(closing->fd);
-    if (closing->unsent < before && timer_set(closing->timers, timer, LINGER_MS, false))
+    bool progress = closing->unsent > 0 && closing->unsent < before;
+    if (progress && timer_set(closing->timers, timer, LINGER_MS, false))
         return;
     closing->on_end(timer, closing->context);
 }

@@ -1,5 +1,5 @@
-/* Serving a client, told from the first line to the last: what chapter 01 did with one client after the
- * other, for all of them at a time. */
+/* Serving a client, told from the first line to the last: what a server that blocks does with one
+ * client after the other, for all of them at a time. */
 #ifndef SERVE_H
 #define SERVE_H
 
