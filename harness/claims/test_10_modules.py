@@ -44,7 +44,7 @@ def test_10_ten_thousand_coroutines(program):
 def test_10_ended_coroutines_are_freed(program):
     """Under valgrind: coroutines that have ended leave nothing behind, and nobody touches them."""
     program("10_co", "runs")
-    program("10_co", "everybody_once")
+    program("10_line", "everybody_once")
 
 
 # 10.2 guard
@@ -62,13 +62,13 @@ def test_10_overflow_names_the_coroutine(program):
 @claim("10.3", points=4, module=True, hints=TURN)
 def test_10_everybody_ready_runs_once(program):
     """co_run() runs all who are ready, in order, once; who gets ready meanwhile runs next time."""
-    program("10_co", "everybody_once")
+    program("10_line", "everybody_once")
 
 
 @claim("10.3", points=1, module=True, hints=WAKE)
 def test_10_who_is_parked_is_woken(program):
     """co_wake() makes one ready who is parked, once, and does nothing to others, or to NULL."""
-    program("10_co", "wakes")
+    program("10_line", "wakes")
 
 
 # 10.4 park
@@ -122,15 +122,15 @@ def test_10_how_a_wait_ends(program):
 def test_10_waiting_owns_no_buffer(program):
     """While co_read() waits its buffer owns no memory; what came before is kept."""
     for backend in BACKENDS:
-        program("10_read", "owns", backend=backend)
+        program("10_input", "owns", backend=backend)
 
 
 @claim("10.8", points=2, module=True, hints=READ)
 def test_10_reads_to_the_end(program):
     """However much comes at once, all is read, in turns with others, and then the end."""
     for backend in BACKENDS:
-        program("10_read", "to_the_end", backend=backend)
-        program("10_read", "in_turns", backend=backend)
+        program("10_input", "to_the_end", backend=backend)
+        program("10_input", "in_turns", backend=backend)
 
 
 # 10.9 co_write
@@ -150,4 +150,4 @@ def test_10_waits_until_the_peer_reads(program):
 def test_10_waits_for_clients(program):
     """co_accept() waits until somebody comes, leaves out nobody, and says what it lacks."""
     for backend in BACKENDS:
-        program("10_write", "clients", backend=backend)
+        program("10_accept", "clients", backend=backend)

@@ -1,12 +1,10 @@
-/* Coroutines that run, let others run, and end.
+/* Coroutines that begin, let others run, and end.
  * links: co.c stack.c timers.c */
 #include <stdio.h>
 
 #include "scheduling.h"
 
 #define SWITCH "co-switch"
-#define TURN   "co-turn"
-#define WAKE   "co-wake"
 
 enum {
     YIELDS = 3,
@@ -14,8 +12,7 @@ enum {
     A_FRAME = 64,
     CROWD = 10000,
     CROWD_STACK = 32 << 10,
-    TOLERATED = 20, /* mappings that come and go with malloc */
-    ORDER_MAX = 64
+    TOLERATED = 20 /* mappings that come and go with malloc */
 };
 
 /* One */
@@ -157,185 +154,9 @@ static void crowd(void)
     end_case();
 }
 
-/* In order */
-
-static char order[ORDER_MAX]; /* who has run */
-
-static void note_order(char who)
-{
-    size_t size = strlen(order);
-    if (size < ORDER_MAX - 1)
-        order[size] = who;
-}
-
-static void expect_order(const char *due, const char *hint)
-{
-    CHECK(strcmp(order, due) == 0, hint, "in this call of co_run() ran %s; due is %s",
-          *order ? order : "nobody", *due ? due : "nobody");
-    memset(order, 0, sizeof order);
-}
-
-static void yield_often(void *argument)
-{
-    const char *name = argument;
-    for (int i = 0; i < YIELDS; i++) {
-        note_order(*name);
-        co_yield_now();
-    }
-}
-
-static struct coroutine *sleeper;
-
-static void sleep_long(void *argument)
-{
-    const char *name = argument;
-    for (int i = 0; i < YIELDS; i++) {
-        note_order(*name);
-        co_park(-1);
-    }
-}
-
-static void start_and_wake(void *argument)
-{
-    const char *name = argument;
-    note_order(*name);
-    check_step("calls co_start() and co_wake() in a coroutine");
-    start("new", yield_often, "n");
-    co_wake(sleeper);
-}
-
-static void never_end(void *argument)
-{
-    bool *stop = argument;
-    while (!*stop)
-        co_yield_now();
-}
-
-static void once(void)
-{
-    begin_case(STACK_BYTES);
-    check_step("starts coroutines a, b and c, which yield");
-    start("a", yield_often, "a");
-    start("b", yield_often, "b");
-    start("c", yield_often, "c");
-    for (int i = 0; i < YIELDS; i++) {
-        CHECK(co_is_ready(scheduler), TURN, "co_is_ready() returned false; three are ready");
-        run();
-        expect_order("abc", TURN);
-    }
-    CHECK(run(), TURN, "co_run() returned false, and three were ready, which have ended");
-    expect_order("", TURN);
-    CHECK(!co_is_ready(scheduler), TURN, "co_is_ready() returned true, and all have ended");
-    CHECK(!run(), TURN, "co_run() returned true, and nobody was ready");
-    end_case();
-}
-
-static void who_gets_ready_meanwhile(void)
-{
-    begin_case(STACK_BYTES);
-    sleeper = start("s", sleep_long, "s");
-    run();
-    expect_order("s", TURN);
-    CHECK(!co_is_ready(scheduler), TURN, "co_is_ready() returned true, and the only one is parked");
-    CHECK(!run(), TURN, "co_run() returned true, and the only coroutine was parked");
-    start("w", start_and_wake, "w");
-    CHECK(run(), TURN, "co_run() returned false, and somebody was ready");
-    expect_order("w", TURN);
-    run();
-    expect_order("ns", TURN);
-    run();
-    expect_order("n", TURN);
-    co_wake(sleeper);
-    run_all(TURN);
-    expect_order("ns", TURN);
-    check_step("calls co_wake(), for the last time");
-    co_wake(sleeper);
-    run_all(TURN);
-    end_case();
-}
-
-static void note_turn(void *argument)
-{
-    unsigned *turns = argument;
-    for (int i = 0; i < 4; i++) {
-        turns[i] = co_turn();
-        if (i % 2)
-            co_yield_now();
-    }
-}
-
-static void once_a_turn(void)
-{
-    bool stop = false;
-    unsigned turns[4];
-    begin_case(STACK_BYTES);
-    start("never ends", never_end, &stop);
-    start("notes turns", note_turn, turns);
-    for (int i = 0; i < RUNS; i++)
-        CHECK(run(), TURN, "co_run() returned false, and somebody was ready");
-    CHECK(turns[0] == turns[1] && turns[2] == turns[3] && turns[1] != turns[2], TURN,
-          "co_turn() was %u, %u in one call of co_run(), and %u, %u in the next", turns[0],
-          turns[1], turns[2], turns[3]);
-    stop = true;
-    run_all(TURN);
-    end_case();
-}
-
-static void everybody_once(void)
-{
-    once();
-    who_gets_ready_meanwhile();
-    once_a_turn();
-}
-
-/* Woken */
-
-static void wake_itself(void *argument)
-{
-    const char *name = argument;
-    note_order(*name);
-    co_wake(co_self());
-    co_park(-1);
-    note_order(*name);
-}
-
-static void wakes(void)
-{
-    begin_case(STACK_BYTES);
-    check_step("calls co_wake(NULL)");
-    co_wake(NULL);
-    sleeper = start("s", sleep_long, "s");
-    struct coroutine *yields = start("y", yield_often, "y");
-    check_step("calls co_wake() for two coroutines that are ready already");
-    co_wake(sleeper);
-    co_wake(yields);
-    run();
-    expect_order("sy", WAKE);
-    check_step("calls co_wake() twice for one that is parked, once for one that is ready");
-    co_wake(yields);
-    co_wake(sleeper);
-    co_wake(sleeper);
-    run();
-    expect_order("ys", WAKE);
-    struct coroutine *other = start("o", wake_itself, "o");
-    run();
-    expect_order("yo", WAKE);
-    run();
-    expect_order("", WAKE);
-    co_wake(other);
-    co_wake(sleeper);
-    run_all(WAKE);
-    expect_order("os", WAKE);
-    co_wake(sleeper);
-    run_all(WAKE);
-    end_case();
-}
-
 const struct check checks[] = {
     {"runs", runs},
     {"keep_variables", keep_variables},
     {"crowd", crowd},
-    {"everybody_once", everybody_once},
-    {"wakes", wakes},
     {0},
 };

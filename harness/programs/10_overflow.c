@@ -16,9 +16,9 @@ enum {
     ODD_BYTES = 40000,
     ODD_ROUNDED = 40960,
     PAGE = 4096,
-    A_CALL = 512,         /* of the stack, at least; less than a page */
-    RESERVED = 16 << 10,  /* of the stack: not needed by whoever goes so far down and no further */
-    BEYOND = 1 << 20,     /* so far beyond its end nobody gets */
+    A_CALL = 512,        /* of the stack, at least; less than a page */
+    RESERVED = 16 << 10, /* of the stack: not needed by whoever goes so far down and no further */
+    BEYOND = 1 << 20,    /* so far beyond its end nobody gets */
     SAID_MAX = 4096
 };
 
@@ -160,7 +160,8 @@ static void wild_pointer(void)
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, GUARD,
           "a coroutine follows a wild pointer, and the process is not ended by SIGSEGV");
     CHECK(strstr(said, "overflow") == NULL, GUARD,
-          "a coroutine follows a wild pointer, its stack is hardly used, and stderr says: %s", said);
+          "a coroutine follows a wild pointer, its stack is hardly used, and stderr says: %s",
+          said);
 }
 
 static void names(void)

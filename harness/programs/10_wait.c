@@ -34,8 +34,8 @@ static void wait_often(void *argument)
 static void begin_waiting(struct waiter *w)
 {
     for (int i = 0; i < w->count; i++)
-        check_step("a coroutine calls %s(%d)%s", w->sleeps ? "co_sleep" : "co_park",
-                   w->times_ms[i], i > 0 ? " then" : "");
+        check_step("has a coroutine call %s(%d)%s", w->sleeps ? "co_sleep" : "co_park",
+                   w->times_ms[i], i > 0 ? " after that" : "");
     w->co = start("waits", wait_often, w);
     run_all(w->sleeps ? SLEEP : PARK);
 }

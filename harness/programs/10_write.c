@@ -1,26 +1,13 @@
-/* Coroutines that wait until the peer reads, and for clients.
+/* Coroutines that wait until the peer reads.
  * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "parking.h"
 
-#include "net.h"
+#define WRITE "co-write"
 
-#define WRITE  "co-write"
-#define ACCEPT "co-accept"
-
-enum {
-    DATA_BYTES = 2 << 20,
-    MOST = 10000,
-    CLIENTS = 10,
-    DESCRIPTORS = 64,
-    LOOKS = 200,
-    LOOK_NS = 1000 * 1000
-};
+enum { DATA_BYTES = 2 << 20, MOST = 10000 };
 
 static uint8_t *data; /* of DATA_BYTES */
 
@@ -54,8 +41,8 @@ static void write_all(void *argument)
         size_t sent = before - buffer_len(&w->out);
         w->calls++;
         w->in_vain += sent == 0;
-        CHECK(sent <= MOST, WRITE, "co_write() has taken %zu bytes out of the buffer, of at most %d",
-              sent, MOST);
+        CHECK(sent <= MOST, WRITE,
+              "co_write() has taken %zu bytes out of the buffer, of at most %d", sent, MOST);
         if (w->result == IO_ERROR || w->result == IO_CANCELLED)
             break;
     }
@@ -68,7 +55,7 @@ static void begin_writer(struct writer *w, size_t size)
     co_socket_init(&w->socket, w->pair.fd, events);
     if (!buffer_append(&w->out, data, size))
         check_impossible("no memory for %zu bytes", size);
-    check_step("a coroutine calls co_write() until %zu bytes are sent", size);
+    check_step("has a coroutine call co_write() until %zu bytes are sent", size);
     start("writes", write_all, w);
 }
 
@@ -92,7 +79,7 @@ static void take(const struct writer *w, size_t *taken)
 {
     static uint8_t bytes[64 << 10];
     ssize_t n;
-    check_step("the peer reads what is there");
+    check_step("reads at the peer what is there");
     while ((n = read(w->pair.peer, bytes, sizeof bytes)) > 0) {
         check_equal(WRITE, "what the peer has received",
                     (struct check_bytes){data + *taken, (size_t)n},
@@ -114,9 +101,10 @@ static void when_the_peer_reads(void)
     while (taken < DATA_BYTES) {
         size_t before = taken;
         take(&w, &taken);
-        CHECK(taken > before, WRITE,
-              "the peer has read all there was, and nothing more is sent: %zu of %d bytes have come",
-              taken, DATA_BYTES);
+        CHECK(
+            taken > before, WRITE,
+            "the peer has read all there was, and nothing more is sent: %zu of %d bytes have come",
+            taken, DATA_BYTES);
         until_full(&w);
         pauses++;
     }
@@ -138,8 +126,8 @@ static void at_once(void)
     begin_writer(&w, 3 * MOST);
     for (int i = 1; i <= 3; i++) {
         loop_once();
-        CHECK(w.calls <= i, WRITE, "in %d turns a coroutine has sent %d times; others wait meanwhile",
-              i, w.calls);
+        CHECK(w.calls <= i, WRITE,
+              "in %d turns a coroutine has sent %d times; others wait meanwhile", i, w.calls);
     }
     until_full(&w);
     CHECK(w.over, WRITE, "the kernel has room for %d bytes, and co_write() waits", 3 * MOST);
@@ -212,159 +200,7 @@ static void writes(void)
     free(data);
 }
 
-/* Clients */
-
-struct acceptor {
-    struct co_socket socket;
-    int clients[CLIENTS];
-    int count;
-    int nobody; /* calls of co_accept that have found none */
-    int full;
-    bool ends;
-};
-
-static void accept_all(void *argument)
-{
-    struct acceptor *a = argument;
-    while (!a->ends) {
-        int fd = co_accept(&a->socket);
-        if (fd >= 0 && a->count < CLIENTS)
-            a->clients[a->count++] = fd;
-        else if (fd == NET_FULL)
-            a->full++;
-        else
-            a->nobody++;
-        if (fd == NET_FULL)
-            co_park(-1);
-    }
-}
-
-static int own[CLIENTS]; /* their ends */
-static int own_count;
-
-static void connect_some(struct sockaddr_in *address, int count)
-{
-    check_step("connects %d clients", count);
-    for (int i = 0; i < count; i++) {
-        int fd = socket(AF_INET, SOCK_STREAM, 0);
-        if (fd < 0 || connect(fd, (struct sockaddr *)address, sizeof *address) != 0)
-            check_impossible("connect: %s", strerror(errno));
-        own[own_count++] = fd;
-    }
-}
-
-static void expect_accepted(struct acceptor *a, int due)
-{
-    for (int i = 0; i < LOOKS && a->count < due; i++) {
-        struct timespec pause = {.tv_nsec = LOOK_NS};
-        loop_once();
-        if (!co_is_ready(scheduler))
-            nanosleep(&pause, NULL);
-    }
-    CHECK(a->count == due, ACCEPT, "%d clients have connected, and %d were accepted", due,
-          a->count);
-    settle(ACCEPT);
-    CHECK(a->nobody <= 2 * due + 2, ACCEPT,
-          "co_accept() has found nobody %d times, and %d clients have come", a->nobody, due);
-}
-
-static int listen_somewhere(struct sockaddr_in *address)
-{
-    socklen_t size = sizeof *address;
-    *address = (struct sockaddr_in){.sin_family = AF_INET,
-                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = net_listen(address);
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)address, &size) != 0)
-        check_impossible("cannot listen: %s", strerror(errno));
-    set_nonblocking(fd);
-    return fd;
-}
-
-static void accepts(void)
-{
-    static const int groups[] = {1, 3, 1, 5};
-    struct acceptor a = {0};
-    struct sockaddr_in address;
-    begin_io();
-    int fd = listen_somewhere(&address);
-    co_socket_init(&a.socket, fd, events);
-    struct coroutine *co = start("accepts", accept_all, &a);
-    settle(ACCEPT);
-    CHECK(a.count == 0, ACCEPT, "co_accept() has returned a client, and there is none");
-    for (int i = 0; i < 4; i++) {
-        connect_some(&address, groups[i]);
-        expect_accepted(&a, own_count);
-    }
-    check_step("calls co_cancel()");
-    a.ends = true;
-    co_cancel(co);
-    settle(ACCEPT);
-    co_forget(&a.socket);
-    while (own_count > 0)
-        close(own[--own_count]);
-    while (a.count > 0)
-        close(a.clients[--a.count]);
-    close(fd);
-    end_io();
-}
-
-static int taken[DESCRIPTORS];
-
-/* All that are left, but for a limit that is lower. Returns how many. */
-static int take_descriptors(void)
-{
-    struct rlimit limit;
-    int count = 0, fd;
-    getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = DESCRIPTORS;
-    setrlimit(RLIMIT_NOFILE, &limit);
-    while ((fd = dup(STDIN_FILENO)) >= 0)
-        taken[count++] = fd;
-    return count;
-}
-
-/* There is a client, and no descriptor for him; later there is one, and nobody else comes. */
-static void no_descriptor(void)
-{
-    struct acceptor a = {0};
-    struct sockaddr_in address;
-    begin_io();
-    int fd = listen_somewhere(&address);
-    co_socket_init(&a.socket, fd, events);
-    struct coroutine *co = start("accepts", accept_all, &a);
-    settle(ACCEPT);
-    connect_some(&address, 1);
-    check_step("has no descriptor left for a client that has come");
-    int last = take_descriptors();
-    for (int i = 0; i < LOOKS && a.full == 0; i++) {
-        struct timespec pause = {.tv_nsec = LOOK_NS};
-        loop_once();
-        nanosleep(&pause, NULL);
-    }
-    while (last > 0)
-        close(taken[--last]);
-    CHECK(a.full == 1, ACCEPT, "co_accept() has not returned NET_FULL");
-    check_step("has descriptors again");
-    co_wake(co);
-    expect_accepted(&a, 1);
-    a.ends = true;
-    co_cancel(co);
-    settle(ACCEPT);
-    co_forget(&a.socket);
-    close(own[--own_count]);
-    close(a.clients[0]);
-    close(fd);
-    end_io();
-}
-
-static void clients(void)
-{
-    accepts();
-    no_descriptor();
-}
-
 const struct check checks[] = {
     {"writes", writes},
-    {"clients", clients},
     {0},
 };

@@ -1,5 +1,5 @@
-/* Coroutines that wait for descriptors: with an event manager that is looked at, and a clock that goes on
- * when the check says so. */
+/* Coroutines that wait for descriptors: with an event manager that is looked at, and a clock that
+ * goes on when the check says so. */
 #ifndef PARKING_H
 #define PARKING_H
 

@@ -1,0 +1,168 @@
+/* Coroutines that read: what they own meanwhile, and how they come to the end of the input.
+ * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
+ * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
+#include "reading.h"
+
+#define READ "co-read"
+
+enum { ROUNDS = 3, HELD_BYTES = 3, HOSE_BYTES = 64 << 10 };
+
+/* What a buffer owns meanwhile */
+
+static void owns_nothing(void)
+{
+    struct reader r;
+    begin_io();
+    begin_reader(&r);
+    for (int round = 0; round < ROUNDS; round++) {
+        ask(&r);
+        expect_waiting(&r, READ);
+        if (round > 0)
+            CHECK(r.in.cap == 0, READ,
+                  "while co_read() waits, a buffer that was empty owns %zu bytes", r.in.cap);
+        int before = r.in_vain;
+        send_text(r.pair, "news");
+        settle(READ);
+        expect_text(&r, "news", READ);
+        CHECK(r.in_vain == before, READ, "news have come, and co_read() has returned IO_AGAIN");
+    }
+    CHECK(r.in_vain <= 1, READ,
+          "of %d reads, each of which took all there was, co_read() made one more in vain", ROUNDS);
+    end_reader(&r);
+    end_io();
+}
+
+/* Bytes that are there already stay in front. */
+static void keeps_the_rest(void)
+{
+    struct reader r;
+    begin_io();
+    begin_reader(&r);
+    ask(&r);
+    send_text(r.pair, "abc");
+    settle(READ);
+    expect_result(&r, IO_OK, READ);
+    ask(&r);
+    expect_waiting(&r, READ);
+    CHECK(buffer_len(&r.in) == HELD_BYTES, READ,
+          "while co_read() waits, %zu of %d bytes are left of what the buffer held",
+          buffer_len(&r.in), HELD_BYTES);
+    send_text(r.pair, "def");
+    settle(READ);
+    expect_text(&r, "abcdef", READ);
+    end_reader(&r);
+    end_io();
+}
+
+static void owns(void)
+{
+    owns_nothing();
+    keeps_the_rest();
+}
+
+/* To the end of the input */
+
+static void expect_bytes(struct reader *r, size_t due)
+{
+    expect_result(r, IO_OK, READ);
+    CHECK(buffer_len(&r->in) == due, READ, "co_read() has read %zu bytes; due are %zu",
+          buffer_len(&r->in), due);
+    buffer_free(&r->in);
+}
+
+/* So many bytes come at once, with the end of the input or without. */
+static void all_that_comes(size_t size, bool end)
+{
+    static const char zeros[4 * ROOM];
+    struct reader r;
+    begin_io();
+    begin_reader(&r);
+    ask(&r);
+    check_step("sends %zu bytes%s", size, end ? " and shuts down" : "");
+    if (size > 0 && write(r.pair.peer, zeros, size) != (ssize_t)size)
+        check_impossible("write: %s", strerror(errno));
+    if (end)
+        shutdown(r.pair.peer, SHUT_WR);
+    settle(READ);
+    for (size_t left = size; left > 0;) {
+        size_t due = left < ROOM ? left : ROOM;
+        expect_bytes(&r, due);
+        left -= due;
+        ask(&r);
+    }
+    if (end) {
+        expect_result(&r, IO_EOF, READ);
+    } else {
+        expect_waiting(&r, READ);
+        send_text(r.pair, "more");
+        settle(READ);
+        expect_text(&r, "more", READ);
+    }
+    end_reader(&r);
+    end_io();
+}
+
+static void to_the_end(void)
+{
+    static const size_t sizes[] = {0, 5, ROOM - 1, ROOM, ROOM + 1, 3 * ROOM, 3 * ROOM + 7};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        all_that_comes(sizes[i], true);
+        if (sizes[i] > 0)
+            all_that_comes(sizes[i], false);
+    }
+}
+
+/* In turns */
+
+struct hose {
+    struct co_socket socket;
+    size_t bytes;
+    int reads;
+    bool stops;
+};
+
+static void read_all_the_time(void *argument)
+{
+    struct hose *h = argument;
+    struct buffer in = {0};
+    while (!h->stops) {
+        size_t moved = 0;
+        co_read(&h->socket, &in, ROOM, &moved, -1);
+        h->reads++;
+        h->bytes += moved;
+        buffer_free(&in);
+    }
+}
+
+static void in_turns(void)
+{
+    static const char zeros[HOSE_BYTES];
+    struct hose hose = {0};
+    begin_io();
+    struct pair pair = new_pair(3);
+    check_step("sends %d bytes; a coroutine reads them %d at a time", HOSE_BYTES, ROOM);
+    if (write(pair.peer, zeros, HOSE_BYTES) != HOSE_BYTES)
+        check_impossible("write: %s", strerror(errno));
+    co_socket_init(&hose.socket, pair.fd, events);
+    start("hose", read_all_the_time, &hose);
+    for (int i = 0; i < RUNS; i++) {
+        int before = hose.reads;
+        loop_once();
+        CHECK(hose.reads - before <= 1, READ,
+              "a coroutine has read %d times in one turn; others wait meanwhile",
+              hose.reads - before);
+    }
+    CHECK(hose.reads >= RUNS - 2, READ, "in %d turns a coroutine has read %d times", RUNS,
+          hose.reads);
+    hose.stops = true;
+    co_forget(&hose.socket);
+    settle(READ);
+    end_io();
+}
+
+const struct check checks[] = {
+    {"owns", owns},
+    {"to_the_end", to_the_end},
+    {"in_turns", in_turns},
+    {0},
+};
