@@ -14,12 +14,13 @@ from contextlib import ExitStack, contextmanager
 
 from harness import wire
 from harness.failure import Failure, NotJudged
-from harness.measure import cpu_of, cpu_share, eventually
+from harness.measure import cpu_of, cpu_share, eventually, until_asleep, wait_until
 from harness.plugin import claim
 from harness.talk import MIB, SMALL_WINDOW, burst, expect_failed_start, expect_stop, ping, words
 
 IDLE = 5_000  # clients that are connected and say nothing
 SPARE = 200  # descriptors for everything else, here and in the server
+SETTLE_SECONDS = 3  # in which a server lets all of them in
 
 # Of CPU time per request, with the idle clients beside none. Whoever looks at each of them for each
 # request is above 10.
@@ -101,6 +102,7 @@ def _idle(server) -> Iterator[None]:
                 raise NotJudged(f"{IDLE:,} clients are too many here: {error}") from None
             stack.enter_context(idle)
             idle.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
+        wait_until(lambda: until_asleep(server), SETTLE_SECONDS)  # to let them in is work
         yield
 
 
