@@ -167,7 +167,7 @@ def never_waits(pid: int) -> bool:
     return before is not None and after is not None and before.state == after.state == "R"
 
 
-def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 4) -> float:
+def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> float:
     """The part of one processor that the server uses: 0.02 is 2 %.
 
     Measured over `seconds`, and again up to `tries` times as long as it is over `limit`: what the
