@@ -891,9 +891,9 @@ HINTS = {
         _COROUTINES,
     ),
     "co-serve": Hint(
-        "Before it waits a coroutine asks what for. Frames that are left over: only for the others' "
-        "turn. Input, if it may be read. Else for what stands against that, a mark, an interval, a "
-        "reply, without reading; who changes it wakes the coroutine.",
+        "Before it waits a coroutine asks what for: where frames are left over, only for the others' "
+        "turn; else for input, if it may be read. Otherwise it waits, without reading, for what stands "
+        "against that, a mark, an interval, a reply, and who changes it wakes the coroutine.",
         _COROUTINES,
     ),
     "co-memory": Hint(

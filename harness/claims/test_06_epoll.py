@@ -26,8 +26,9 @@ SETTLE_SECONDS = 3  # in which a server lets all of them in
 # request is above 10.
 IDLE_RATIO = 1.3
 REQUESTS = 300
-ROUNDS = 25  # noise makes things dearer, never cheaper: of several measurements the least is true
-CLEAR_RATIO, CLEAR_ROUNDS = 8, 3  # more is no noise: for a second a machine may take 5 times as long
+ROUNDS = 12  # noise makes things dearer, never cheaper: of several measurements the least is true
+CLEAR_RATIO, CLEAR_ROUNDS = 8, 3  # for a second a machine may take 5 times as long; so it is tried
+TRIES = 4  # again, unless it was more than that
 
 # On average, in a conversation of requests and replies. One is needed.
 READS_A_REQUEST = 1.3
@@ -63,21 +64,30 @@ def test_06_idle_connections_cost_nothing(launch, rng):
     """A request costs as much CPU beside 5,000 idle connections as beside none."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < IDLE + SPARE:
         raise NotJudged(f"this machine allows fewer than {IDLE + SPARE} descriptors (ulimit -Hn)")
+    for _ in range(TRIES):
+        crowded, alone = _least_costs(launch, rng)
+        if crowded <= IDLE_RATIO * alone:
+            return
+        if crowded > CLEAR_RATIO * alone:
+            break
+    costs = [f"{1e6 * cost / REQUESTS:.0f} µs of CPU" for cost in (crowded, alone)]
+    text = f"a request costs {costs[0]} beside {IDLE:,} idle connections, and {costs[1]} alone"
+    raise Failure(text, hint="pays-for-the-idle")
+
+
+def _least_costs(launch, rng) -> tuple[float, float]:
+    """CPU seconds of a round, of a server with idle connections, and of one without."""
     alone, crowded = launch(), launch(nofile=IDLE + SPARE)
     with _idle(crowded):
-        pairs = [(server, server.connect()) for server in (alone, crowded)]
+        pairs = [(server, server.connect()) for server in (crowded, alone)]
         least = {server: float("inf") for server, _ in pairs}
         for number in range(1, ROUNDS + 1):
             for server, client in pairs:
                 least[server] = min(least[server], cpu_of(server, lambda: _ask(client, rng)))
             ratio = least[crowded] / least[alone]
-            if ratio <= IDLE_RATIO:
-                return
-            if ratio > CLEAR_RATIO and number >= CLEAR_ROUNDS:
+            if ratio <= IDLE_RATIO or (ratio > CLEAR_RATIO and number >= CLEAR_ROUNDS):
                 break
-    costs = [f"{1e6 * least[server] / REQUESTS:.0f} µs of CPU" for server in (crowded, alone)]
-    text = f"a request costs {costs[0]} beside {IDLE:,} idle connections, and {costs[1]} alone"
-    raise Failure(text, hint="pays-for-the-idle")
+    return least[crowded], least[alone]
 
 
 def _ask(client, rng) -> None:

@@ -49,7 +49,7 @@ static void go_wild(void)
 
 static void use_up(void *unused)
 {
-    char top;
+    char top = 0;
     (void)unused;
     dig(&top);
     if (now->wild)
