@@ -37,6 +37,7 @@ ENDS = (
 )
 IDLE = dict.fromkeys(ENDS, "idle-timeout")
 FRAME = dict.fromkeys(ENDS, "frame-timeout")
+NOTHING_MOVES = ("silence", "not-taken")  # and the connection is still there
 
 
 class Keeper:
@@ -63,7 +64,7 @@ def until_quick(attempt: Callable, ms: int):
         try:
             return attempt(keeper)
         except Failure as failure:
-            if failure.hint == "silence" or keeper.blames():  # who is slow is closed, and hears so
+            if failure.hint in NOTHING_MOVES or keeper.blames():  # the slow are closed
                 raise
     raise NotJudged(f"this machine is too busy: {ms} ms go by between two bytes")
 
