@@ -64,10 +64,18 @@ static void wait_to_go_on(struct conn *c)
         run_late(c);
 }
 
-/* Answers what is here, as far as flow control allows, and waits for more. */
+/* Answers complete frames, as far as flow control allows. */
+static struct run answer(struct conn *c)
+{
+    if (buffer_len(&c->in) == 0)
+        return (struct run){0};
+    return c->service->app == APP_ECHO ? answer_run(c) : answer_messages(c);
+}
+
+/* Answers what is here, and waits for more. */
 static void serve_frames(struct conn *c)
 {
-    struct run run = c->service->app == APP_ECHO ? answer_run(c) : answer_messages(c);
+    struct run run = answer(c);
     buffer_trim(&c->in);
     conn_send(c);
     if (run.frames == 0 && run.bad)
