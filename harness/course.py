@@ -82,7 +82,7 @@ MAY_CHANGE = {
         *("rpc.h", "server.c", "server.h", "service.h"),
     },
     "08": {
-        *("alarms.c", "alarms.h", "answer.c", "answer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
+        *("answer.c", "answer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
         *("main.c", "net.c", "net.h", "options.c", "options.h", "server.c", "service.h"),
     },
     "09": {

@@ -659,6 +659,11 @@ HINTS = {
         "The first one comes after ms, like all the others.",
         _TIMERS,
     ),
+    "every-in-a-burst": Hint(
+        "While there is no room for its reply an EVERY waits, with one that it owes. When that is "
+        "sent the next one is due `ms` later: rounds that were missed are not made up for.",
+        _TIMERS,
+    ),
     "idle-timeout": Hint(
         "Every byte that comes or goes gives the peer another idle-timeout, whether a frame is "
         "complete or not. Who has been silent for so long is closed, unless it only waits for "

@@ -26,6 +26,11 @@ SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about t
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
+def kernel_bytes() -> int:
+    """What a socket holds of that which its peer has not taken, at most; see tcp_wmem in tcp(7)."""
+    return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
+
+
 def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
     """Looks until the condition holds, at most for `seconds`. Whether it does."""
     end = time.monotonic() + seconds

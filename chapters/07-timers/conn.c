@@ -95,9 +95,7 @@ static void advance(struct conn *c)
 /* Makes the reply of an alarm that has rung. */
 static void answer_alarm(struct conn *c, struct alarm *alarm)
 {
-    if (rpc_ring(&c->service->stats, alarm, &c->out))
-        alarms_answered(alarm);
-    else
+    if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
         conn_close(c, "out of memory");
 }
 
@@ -106,7 +104,7 @@ static void answer_owed(struct conn *c)
 {
     struct alarm *alarm;
     while (c->state != CONN_CLOSED && conn_room(c) > 0 &&
-           (alarm = alarms_resume(c->alarms)) != NULL) {
+           (alarm = alarms_owed(c->alarms)) != NULL) {
         answer_alarm(c, alarm);
         flush(c);
     }

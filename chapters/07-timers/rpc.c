@@ -146,7 +146,8 @@ static int reset(struct call *call)
         return RPC_NO_TIMER;
     if (ms < (alarm->cmd == RPC_EVERY ? 1 : 0) || from_now < 0 || from_now > 1)
         return RPC_BAD_ARGUMENT;
-    alarms_reset(alarm, ms, from_now == 1);
+    if (!alarms_reset(alarm, ms, from_now == 1))
+        return NO_MEMORY;
     begin_reply(call, RPC_OK);
     return RPC_OK;
 }

@@ -19,10 +19,10 @@ struct service {
     struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
     enum app app;
     struct stats stats;
-    struct timers *timers;    /* borrowed */
-    int32_t idle_timeout_ms;  /* 0: none */
-    int32_t frame_timeout_ms; /* 0: none */
-    LIST_HEAD(, conn) conns;  /* all that are open */
+    struct timers *timers;            /* borrowed */
+    int32_t idle_timeout_ms;          /* 0: none */
+    int32_t frame_timeout_ms;         /* 0: none */
+    LIST_HEAD(conn_list, conn) conns; /* all that are open */
 };
 
 #endif

@@ -84,11 +84,6 @@ bool alarms_pending(const struct alarms *a)
     return a != NULL && a->by_seq != NULL;
 }
 
-bool alarms_owed(const struct alarms *a)
-{
-    return a != NULL && !TAILQ_EMPTY(&a->owed);
-}
-
 static void set_owed(struct alarm *alarm, bool is_owed)
 {
     struct alarms *a = alarm->alarms;
@@ -109,24 +104,33 @@ void alarms_remove(struct alarm *alarm)
     free(alarm);
 }
 
-void alarms_reset(struct alarm *alarm, int32_t ms, bool from_now)
+/* An alarm that is owed does not ring. From now on it does again. False: no memory; nothing has
+ * changed. */
+static bool resume(struct alarm *alarm)
 {
-    struct alarms *a = alarm->alarms;
-    alarm->ms = ms;
-    if (!alarm->is_owed) {
-        timer_reset(a->timers, &alarm->timer, ms, from_now);
-        return;
-    }
+    if (!timer_set(alarm->alarms->timers, &alarm->timer, alarm->ms, alarm->left > 1))
+        return false;
     set_owed(alarm, false);
-    timer_set(a->timers, &alarm->timer, ms, alarm->left > 1);
+    return true;
 }
 
-void alarms_answered(struct alarm *alarm)
+bool alarms_reset(struct alarm *alarm, int32_t ms, bool from_now)
+{
+    alarm->ms = ms;
+    if (alarm->is_owed)
+        return resume(alarm);
+    timer_reset(alarm->alarms->timers, &alarm->timer, ms, from_now);
+    return true;
+}
+
+bool alarms_answered(struct alarm *alarm)
 {
     alarm->index++;
     alarm->left--;
-    if (alarm->left == 0)
-        alarms_remove(alarm);
+    if (alarm->left > 0)
+        return !alarm->is_owed || resume(alarm);
+    alarms_remove(alarm);
+    return true;
 }
 
 void alarms_suspend(struct alarm *alarm)
@@ -135,13 +139,7 @@ void alarms_suspend(struct alarm *alarm)
     set_owed(alarm, true);
 }
 
-struct alarm *alarms_resume(struct alarms *a)
+struct alarm *alarms_owed(const struct alarms *a)
 {
-    struct alarm *alarm = a != NULL ? TAILQ_FIRST(&a->owed) : NULL;
-    if (alarm == NULL)
-        return NULL;
-    set_owed(alarm, false);
-    if (alarm->left > 1)
-        timer_set(a->timers, &alarm->timer, alarm->ms, true);
-    return alarm;
+    return a != NULL ? TAILQ_FIRST(&a->owed) : NULL;
 }

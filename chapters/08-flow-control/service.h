@@ -31,8 +31,8 @@ struct service {
     enum app app;
     struct limits limits;
     struct stats stats;
-    struct timers *timers;   /* borrowed */
-    LIST_HEAD(, conn) conns; /* all that are open */
+    struct timers *timers;            /* borrowed */
+    LIST_HEAD(conn_list, conn) conns; /* all that are open */
 };
 
 #endif

@@ -58,7 +58,7 @@ void exchange_owed(struct conn *c)
 {
     struct alarm *alarm;
     while (c->state != CONN_CLOSED && flow_room(c) > 0 &&
-           (alarm = alarms_resume(c->alarms)) != NULL) {
+           (alarm = alarms_owed(c->alarms)) != NULL) {
         answer_alarm(c, alarm);
         exchange_send(c);
     }

@@ -63,9 +63,7 @@ struct run answer_messages(struct conn *c)
 
 void answer_alarm(struct conn *c, struct alarm *alarm)
 {
-    if (rpc_ring(&c->service->stats, alarm, &c->out))
-        alarms_answered(alarm);
-    else
+    if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
         conn_close(c, "out of memory");
 }
 
@@ -73,7 +71,7 @@ void answer_owed(struct conn *c)
 {
     struct alarm *alarm;
     int count = 0;
-    while (count++ < TURN_MESSAGES && flow_room(c) > 0 &&
-           (alarm = alarms_resume(c->alarms)) != NULL)
+    while (c->end != CONN_BROKEN && count++ < TURN_MESSAGES && flow_room(c) > 0 &&
+           (alarm = alarms_owed(c->alarms)) != NULL)
         answer_alarm(c, alarm);
 }

@@ -182,9 +182,8 @@ bool conn_open(int fd, struct service *service)
 
 void conn_close_all(struct service *service)
 {
-    struct conn *c;
-    LIST_FOREACH(c, &service->conns, others)
-    conn_close(c, "server stops");
+    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = LIST_NEXT(c, others))
+        conn_close(c, "server stops");
     while (!LIST_EMPTY(&service->conns) && co_run(service->loop.scheduler))
         continue;
 }

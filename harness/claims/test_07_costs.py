@@ -7,9 +7,9 @@ import time
 
 from harness import wire
 from harness.client import Client
-from harness.failure import Failure
+from harness.failure import Failure, NotJudged
 from harness.growth import HELD_BYTES, bounded
-from harness.measure import cpu_share, until_asleep, until_read, waits_in_silence
+from harness.measure import cpu_share, kernel_bytes, until_asleep, until_read, waits_in_silence
 from harness.messages import (
     AFTER,
     BAD_ARGUMENT,
@@ -30,6 +30,7 @@ from harness.messages import (
     string,
 )
 from harness.plugin import claim
+from harness.replies import Replies
 from harness.talk import MIB, SMALL_WINDOW, ask, expect_stop
 
 FAR = 60_000  # ms: nobody waits for it
@@ -38,6 +39,9 @@ IDLE_WAITS = 5  # in WATCHED seconds with nothing to do; one or two may be made 
 WATCHED = 0.25
 IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
+
+# Of a reply: less than that the client has to read before the server may make another one.
+HALF = 8 * MIB
 
 # What a general hint means in a claim, see plugin.claim.
 RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-after-pause")
@@ -60,7 +64,7 @@ def cancel_one(client: Client) -> None:
 # 07.5 timers_run
 
 
-@claim("07.5", points=3, cli=True, native=True, hints=RESUME)
+@claim("07.5", points=2, cli=True, native=True, hints=RESUME)
 def test_07_alarms_that_nobody_reads(launch, rng):
     """EVERY 1 ms to a client that does not read costs no memory and no CPU; all comes at last."""
     server = launch(framing=MESSAGES)
@@ -77,6 +81,30 @@ def test_07_alarms_that_nobody_reads(launch, rng):
     bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB that nobody reads")
     client.expect_frames([rung_again(1, index, text) for index in range(count)])
     check(client)
+
+
+@claim("07.5", points=1, cli=True, hints=RESUME)
+def test_07_every_waits_for_its_client(launch, rng):
+    """An EVERY whose replies were not taken for a while goes on `ms` apart, without a burst."""
+    if kernel_bytes() > HALF - 3 * MIB:
+        raise NotJudged("on this machine a socket holds much more than 4 MiB: see tcp_wmem in tcp(7)")
+    client = launch(framing=MESSAGES).connect(rcvbuf=SMALL_WINDOW)
+    large, ms, count = rng.randbytes(2 * HALF), 100, 8
+    client.send_frame(after(1, FAR, large))
+    check(client)
+    client.send_frames([reset(3, 1, 0, 1), every(2, ms, count, b"tick")])  # the large one is first
+    ticks = [rung_again(2, index, b"tick") for index in range(count)]
+    replies = Replies([reply(RESET, 3, OK), rung(1, large), *ticks])
+    while replies.missing > HALF:
+        client.expect_part(replies, replies.missing - HALF)
+    time.sleep(4 * ms / 1000)
+    began = time.monotonic()  # and there is still no room for a tick
+    while replies.missing:
+        client.expect_part(replies, replies.missing)
+    passed = 1000 * (time.monotonic() - began)
+    if passed < ms * (count - 1):
+        text = f"{count} replies of an EVERY that had to wait, with ms = {ms}, came within"
+        raise Failure(f"{text} {passed:.0f} ms", hint="every-in-a-burst")
 
 
 @claim("07.5", points=1, cli=True, native=True, hints={"silence": "memory-grows"})

@@ -9,12 +9,11 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 from harness import wire
 from harness.client import Client
 from harness.failure import Failure, NotJudged
-from harness.measure import bytes_within, eventually, until_asleep, until_read
+from harness.measure import bytes_within, eventually, kernel_bytes, until_asleep, until_read
 from harness.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
 from harness.patience import Deadline
 from harness.plugin import claim
@@ -27,7 +26,6 @@ STEP = 0.05  # seconds between two bytes, or frames, of a client that takes its 
 # What a client reads before its next pause: more than the kernel holds, so that the server has to
 # send meanwhile. Most machines have at most 4 MiB of it.
 CHUNK_BYTES = 5 * MIB
-KERNEL_BYTES = 4 * MIB
 OWED_BYTES = 256 << 10  # in the server, with the kernel full
 
 # What a general hint means in a claim, see plugin.claim.
@@ -113,7 +111,7 @@ def test_07_every_byte_counts(launch, rng):
     """Every byte of a frame that comes, or of a reply that goes, keeps a client from being idle."""
     server = launch(("--idle-timeout", "400"))
     until_quick(lambda keeper: _trickle(server.connect(), rng, keeper), 400)
-    if _kernel_bytes() <= KERNEL_BYTES:
+    if kernel_bytes() < CHUNK_BYTES:
         until_quick(lambda keeper: _read_slowly(server, rng, keeper), 400)
 
 
@@ -143,11 +141,6 @@ def _read_slowly(server, rng, keeper: Keeper) -> None:
         since = time.monotonic()
         while replies.missing > left * CHUNK_BYTES:
             client.expect_part(replies, replies.missing - left * CHUNK_BYTES)
-
-
-def _kernel_bytes() -> int:
-    """At most, of what one socket sends; see tcp_wmem in tcp(7)."""
-    return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
 
 
 @claim("07.9", points=2, cli=True, hints=IDLE)

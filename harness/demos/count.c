@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#define TIMES 10000000
+#define TIMES            10000000
 #define CACHE_LINE_BYTES 64
 
 static volatile long shared;

@@ -676,6 +676,35 @@ MUTANTS = (
         },
     ),
     mutant(
+        "catches-up-in-a-burst",
+        PRESSURE,
+        "An EVERY that had to wait goes on being owed until all its replies are made.",
+        "test_07_every_waits_for_its_client",
+        "every-in-a-burst",
+        {
+            "alarms.c": """
+         return false;
+-    set_owed(alarm, false);
+     return true;
+"""
+        },
+    ),
+    mutant(
+        "does-not-ring-again",
+        PRESSURE,
+        "An EVERY that had to wait makes the reply that it owes, and no other.",
+        "test_07_every_waits_for_its_client",
+        "stuck-after-pause",
+        {
+            "alarms.c": """
+-    if (!timer_set(alarm->alarms->timers, &alarm->timer, alarm->ms, alarm->left > 1))
+-        return false;
+     set_owed(alarm, false);
+     return true;
+"""
+        },
+    ),
+    mutant(
         "alarms-without-limit",
         RESOURCES,
         "The alarms of a connection may hold any number of bytes.",

@@ -34,9 +34,9 @@ struct alarms {
     struct timers *timers; /* borrowed */
     alarms_callback *ring;
     void *context;
-    void *by_seq;             /* a tree, see tsearch(3) */
-    size_t bytes;             /* that all of them take */
-    TAILQ_HEAD(, alarm) owed; /* those that have rung while there was no room for a reply */
+    void *by_seq;                       /* a tree, see tsearch(3) */
+    size_t bytes;                       /* that all of them take */
+    TAILQ_HEAD(alarm_line, alarm) owed; /* have rung while there was no room for a reply */
 };
 
 /* The connection's alarms, and whom they call. NULL: no memory. */
@@ -59,16 +59,17 @@ bool alarms_pending(const struct alarms *a);
 /* It rings no more, and is freed. */
 void alarms_remove(struct alarm *alarm);
 
-/* Makes `ms` the time that it waits; see timer_reset. */
-void alarms_reset(struct alarm *alarm, int32_t ms, bool from_now);
+/* Makes `ms` the time that it waits; see timer_reset. False: no memory to ring. */
+bool alarms_reset(struct alarm *alarm, int32_t ms, bool from_now);
 
-/* One of its replies has been made. After the last one it is removed. */
-void alarms_answered(struct alarm *alarm);
+/* One of its replies has been made. After the last one it is removed. False: no memory to ring for
+ * the next one. */
+bool alarms_answered(struct alarm *alarm);
 
 /* There is no room for its reply now: it is owed, and does not ring meanwhile. */
 void alarms_suspend(struct alarm *alarm);
 
-/* The one that has been owed longest, or NULL; NULL is no alarms. It is owed no more, and rings again if it is to. */
-struct alarm *alarms_resume(struct alarms *a);
+/* The one that has been owed longest, or NULL; NULL is no alarms. It is owed until it is answered. */
+struct alarm *alarms_owed(const struct alarms *a);
 
 #endif

@@ -14,7 +14,7 @@
 /* What the connection waits for, as bits; when it is closed, nothing. */
 static unsigned interest_of(const struct conn *c)
 {
-    bool owes = buffer_len(&c->out) > 0 || alarms_owed(c->alarms);
+    bool owes = buffer_len(&c->out) > 0 || alarms_owed(c->alarms) != NULL;
     unsigned interest = 0;
     if (flow_wants_input(c))
         interest |= EVENT_READ;

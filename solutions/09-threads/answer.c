@@ -62,8 +62,6 @@ struct run answer_messages(struct conn *c)
 
 void answer_alarm(struct conn *c, struct alarm *alarm)
 {
-    if (rpc_ring(&c->service->stats, alarm, &c->out))
-        alarms_answered(alarm);
-    else
+    if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
         conn_close(c, "out of memory");
 }

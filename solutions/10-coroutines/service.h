@@ -35,8 +35,8 @@ struct service {
     struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
     enum app app;
     struct limits limits;
-    LIST_HEAD(, conn) conns; /* all that are open; for the thread of the loop alone */
-    struct services *all;    /* this one and the others */
+    LIST_HEAD(conn_list, conn) conns; /* all that are open; for the thread of the loop alone */
+    struct services *all;             /* this one and the others */
 };
 
 /* All of the server. */
