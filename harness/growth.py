@@ -17,7 +17,7 @@ BATCHES = 200
 
 # Of server CPU, for twice the frames. Linear is 2.
 GROWTH = 2.5
-GROWTH_TRIES = 3
+GROWTH_TRIES = 5
 TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
 
 HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what malloc keeps

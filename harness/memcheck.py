@@ -20,6 +20,7 @@ SANITIZER = b"__asan_init"  # a function that such a program calls
 PREFIX = re.compile(r"^==\d+== ?", re.M)
 FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
 PLACE = re.compile(r"\(([^():]+):\d+\)$")
+ASKED = 4  # times to end, while one waits for it
 NOISE = re.compile(r"FILE DESCRIPTORS: ")
 LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 
@@ -108,10 +109,14 @@ def _failure(faults: list[Fault]) -> Failure:
 
 
 def _stopped(process, seconds: float) -> bool:
-    """Asks it to end, every second: how fast it obeys a single signal is another claim's matter."""
+    """Asks it to end, some times: how fast it obeys a single signal is another claim's matter.
+
+    Not often: a server that is ending lets the second signal end it where it is.
+    """
     deadline = Deadline(seconds)
     while deadline.left():
-        if not process.alive() or process.stop_gently(min(1.0, deadline.left())) is not None:
+        pause = min(seconds / ASKED, deadline.left())
+        if not process.alive() or process.stop_gently(pause) is not None:
             return True
     return False
 
