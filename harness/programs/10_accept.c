@@ -97,65 +97,72 @@ static int listen_somewhere(struct sockaddr_in *address)
     return fd;
 }
 
+/* A coroutine that accepts at a listening socket, and what it is made of. */
+struct scene {
+    struct acceptor acceptor;
+    struct sockaddr_in address; /* where it listens */
+    struct coroutine *co;
+};
+
+static void begin_accepting(struct scene *scene)
+{
+    *scene = (struct scene){0};
+    begin_io();
+    int fd = listen_somewhere(&scene->address);
+    co_socket_init(&scene->acceptor.socket, fd, events);
+    scene->co = start("accepts", accept_all, &scene->acceptor);
+    settle(ACCEPT);
+}
+
+static void end_accepting(struct scene *scene)
+{
+    struct acceptor *a = &scene->acceptor;
+    a->ends = true;
+    co_cancel(scene->co);
+    settle(ACCEPT);
+    co_forget(&a->socket);
+    while (own_count > 0)
+        close(own[--own_count]);
+    while (a->count > 0)
+        close(a->clients[--a->count]);
+    close(a->socket.fd);
+    end_io();
+}
+
 static void accepts(void)
 {
     static const int groups[] = {1, 3, 1, 5};
-    struct acceptor a = {0};
-    struct sockaddr_in address;
-    begin_io();
-    int fd = listen_somewhere(&address);
-    co_socket_init(&a.socket, fd, events);
-    struct coroutine *co = start("accepts", accept_all, &a);
-    settle(ACCEPT);
-    CHECK(a.count == 0, ACCEPT, "co_accept() has returned a client, and there is none");
+    struct scene scene;
+    begin_accepting(&scene);
+    CHECK(scene.acceptor.count == 0, ACCEPT,
+          "co_accept() has returned a client, and there is none");
     for (int i = 0; i < 4; i++) {
-        connect_some(&address, groups[i]);
-        expect_accepted(&a, own_count);
+        connect_some(&scene.address, groups[i]);
+        expect_accepted(&scene.acceptor, own_count);
     }
     check_step("calls co_cancel()");
-    a.ends = true;
-    co_cancel(co);
-    settle(ACCEPT);
-    co_forget(&a.socket);
-    while (own_count > 0)
-        close(own[--own_count]);
-    while (a.count > 0)
-        close(a.clients[--a.count]);
-    close(fd);
-    end_io();
+    end_accepting(&scene);
 }
 
 /* There is a client, and no descriptor for him; later there is one, and nobody else comes. */
 static void no_descriptor(void)
 {
-    struct acceptor a = {0};
-    struct sockaddr_in address;
-    begin_io();
-    int fd = listen_somewhere(&address);
-    co_socket_init(&a.socket, fd, events);
-    struct coroutine *co = start("accepts", accept_all, &a);
-    settle(ACCEPT);
-    connect_some(&address, 1);
+    struct scene scene;
+    begin_accepting(&scene);
+    connect_some(&scene.address, 1);
     check_step("has no descriptor left for a client that has come");
     no_descriptor_left = true;
-    for (int i = 0; i < LOOKS && a.full == 0; i++) {
+    for (int i = 0; i < LOOKS && scene.acceptor.full == 0; i++) {
         struct timespec pause = {.tv_nsec = LOOK_NS};
         loop_once();
         nanosleep(&pause, NULL);
     }
     no_descriptor_left = false;
-    CHECK(a.full == 1, ACCEPT, "co_accept() has not returned NET_FULL");
+    CHECK(scene.acceptor.full == 1, ACCEPT, "co_accept() has not returned NET_FULL");
     check_step("has descriptors again");
-    co_wake(co);
-    expect_accepted(&a, 1);
-    a.ends = true;
-    co_cancel(co);
-    settle(ACCEPT);
-    co_forget(&a.socket);
-    close(own[--own_count]);
-    close(a.clients[0]);
-    close(fd);
-    end_io();
+    co_wake(scene.co);
+    expect_accepted(&scene.acceptor, 1);
+    end_accepting(&scene);
 }
 
 static void clients(void)
