@@ -459,6 +459,12 @@ HINTS = {
         "the first one, and never looks at what belongs to the lines behind it.",
         _COST,
     ),
+    "line-seen-twice": Hint(
+        "A line that comes byte by byte is searched from its beginning each time, and so its cost "
+        "grows with the square of its length. Search from bytes + *seen, leave in *seen how far "
+        "you have come in vain, and 0 behind a complete line.",
+        _COST,
+    ),
     # Typed messages
     "wrong-seq": Hint(
         "A reply begins with the cmd and the seq of its request. Of a request that is too short "

@@ -10,10 +10,21 @@ from harness.plugin import claim
 # What a general hint means in a claim, see plugin.claim.
 BEYOND = dict.fromkeys(("in-the-module", "memory-fault"), "beyond-the-message")
 
+AGAIN = {"in-the-module": "line-seen-twice"}
+
 MESSAGES = 10_000  # there and back
 INPUTS = 100_000  # of the fuzzer
 
 SANITIZERS = "address,undefined"
+
+
+# 05.2 line
+
+
+@claim("05.2", points=2, module=True, hints=AGAIN)
+def test_05_line_is_searched_once(program):
+    """Of a line that comes in pieces no byte is searched for its LF twice."""
+    program("05_line", "searched_once")
 
 
 # 05.3 put

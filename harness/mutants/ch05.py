@@ -306,6 +306,32 @@ MUTANTS = (
         },
     ),
     mutant(
+        "seen-is-not-used",
+        GROWTH,
+        "A line is searched from its beginning whenever more of it has come.",
+        "test_05_line_is_searched_once",
+        "line-seen-twice",
+        {
+            "frame.c": """
+-    const uint8_t *lf = memchr(bytes + *seen, '\\n', size - *seen);
++    const uint8_t *lf = memchr(bytes, '\\n', size);
+"""
+        },
+    ),
+    mutant(
+        "seen-is-not-kept",
+        GROWTH,
+        "How far a line was searched in vain is not kept for the next time.",
+        "test_05_line_is_searched_once",
+        "line-seen-twice",
+        {
+            "frame.c": """
+-        *seen = size; /* else a line that comes byte by byte is looked through from its beginning
+-                       * every time: quadratic */
+"""
+        },
+    ),
+    mutant(
         "line-in-one-read",
         FRAMING,
         "A read() that brings no LF has brought a line all the same.",
