@@ -900,6 +900,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "too-little-for-an-event",
+        TIMERS,
+        "A peer takes too little for an event in 5 s, and is taken for one that takes nothing.",
+        "test_08_slow_reader_gets_everything",
+        "linger",
+        {
+            "closing.c": """
+-    bool progress = closing->unsent > 0 && closing->unsent < before;
++    bool progress = closing->unsent < 0 && closing->unsent < before;
+"""
+        },
+    ),
+    mutant(
         "quota-left-in-the-heap",
         RESOURCES,
         "A connection that is freed leaves the timer of its quota set.",
