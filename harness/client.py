@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Iterable, Iterator, Optional, Sequence, Union
 
 from harness import wire
-from harness.conversation import Conversation, Step, describe_bytes
+from harness.conversation import Conversation, Step, counted, describe_bytes
 from harness.failure import Failure, NotJudged
 from harness.framing import LENGTH, Framing
 from harness.patience import PATIENCE, Patience
@@ -92,14 +92,13 @@ class Client:
         """Sends frames back to back, in as few calls as the kernel allows."""
         __tracebackhide__ = True
         data = b"".join(map(self.framing.encode, bodies))
-        count = self.framing.counted(len(bodies))
-        with self._step(f"sends {count} at once, {len(data):,} bytes"):
+        with self._step(f"sends {self.framing.told_together(bodies, len(data))}"):
             self._open().send_all(data)
 
     def send_some(self, data: bytes, quiet: float = QUIET) -> int:
         """Sends until all is sent or the peer took nothing for `quiet` seconds: bytes sent."""
         __tracebackhide__ = True
-        with self._step(f"sends up to {len(data):,} bytes, as many as are taken") as step:
+        with self._step(f"sends up to {counted(len(data), 'byte')}, as many as are taken") as step:
             sent = self._open().send_some(data, quiet)
             step.text += f": {sent:,}"
             return sent
@@ -122,15 +121,14 @@ class Client:
     def expect_part(self, replies: Replies, limit: int) -> None:
         """The next bytes of `replies`, as they come: at least 1 and at most `limit`."""
         __tracebackhide__ = True
-        with self._step(f"reads up to {limit:,} bytes of its reply"):
+        with self._step(f"reads up to {counted(limit, 'byte')} of its reply"):
             self._open().expect_part(replies, limit)
 
     def exchange(self, data: bytes, bodies: Iterable[bytes]) -> None:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
         __tracebackhide__ = True
         replies = Replies(bodies, self.framing)
-        due = self.framing.counted(replies.count)
-        with self._step(f"sends {len(data):,} bytes while it waits for {due}"):
+        with self._step(self._exchanges(len(data), replies)):
             self._open().exchange(data, replies)
 
     def echo_all(self, data: bytes, sent: int = 0) -> None:
@@ -140,14 +138,13 @@ class Client:
         """
         __tracebackhide__ = True
         replies, rest = Replies.echo_of(data, self.framing), data[sent:]
-        due = self.framing.counted(replies.count)
-        with self._step(f"sends {len(rest):,} bytes while it waits for {due}"):
+        with self._step(self._exchanges(len(rest), replies)):
             self._open().exchange(rest, replies)
 
     def read_frame(self) -> bytes:
         """The body of the next frame, whatever it is. For length framing."""
         __tracebackhide__ = True
-        with self._step("waits for a frame") as step:
+        with self._step(f"waits for a {self.framing.noun}") as step:
             stream = self._open()
             head = stream.read_exactly(wire.HEADER, "the reply's header")
             length = wire.declared_length(head)
@@ -155,13 +152,13 @@ class Client:
                 text = f"the length header of the reply says {length:,}, which is over the maximum"
                 raise Failure(text, hint="wrong-header", received=head)
             body = stream.read_exactly(length, "the reply", before=head)
-            step.text += f", and gets {describe_bytes(body)}"
+            step.text += f", and gets {self.framing.told_came(body)}"
             return body
 
     def read_some(self, limit: int) -> bytes:
         """At least 1 and at most `limit` bytes (256 KiB at a time), as they come."""
         __tracebackhide__ = True
-        with self._step(f"reads up to {limit:,} bytes") as step:
+        with self._step(f"reads up to {counted(limit, 'byte')}") as step:
             seconds = self.patience.seconds
             came = self._open().receive(limit, seconds)
             if isinstance(came, End):
@@ -262,6 +259,11 @@ class Client:
         if self._stream is None:
             raise RuntimeError(f"the test uses client {self.name} after closing it")
         return self._stream
+
+    def _exchanges(self, size: int, replies: Replies) -> str:
+        due = self.framing.counted(replies.count)
+        waits = f"waits for {due}"
+        return f"sends {counted(size, 'byte')} while it {waits}" if size else waits
 
     def _expect_end(self) -> None:
         __tracebackhide__ = True

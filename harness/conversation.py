@@ -96,19 +96,19 @@ class Conversation:
         for index in _kept(len(groups), marked[0], limit_lines):
             if index > last + 1:
                 left_out = sum(len(group) for group in groups[last + 1 : index])
-                lines.append(f"   {'':{digits}}  ... {_count(left_out, 'step')} left out")
+                lines.append(f"   {'':{digits}}  ... {counted(left_out, 'step')} left out")
             arrow = "->" if index in marked else "  "
             lines.append(f"{arrow} {_numbers(groups[index]):>{digits}}  {_sentence(groups[index])}")
             last = index
         if last < len(groups) - 1:
             left_out = sum(len(group) for group in groups[last + 1 :])
-            lines.append(f"   {'':{digits}}  ... {_count(left_out, 'more step')}")
+            lines.append(f"   {'':{digits}}  ... {counted(left_out, 'more step')}")
         return "\n".join(lines)
 
 
 def describe_bytes(data: bytes) -> str:
     """`2 bytes: 05 00`, with the text behind it when all of it can be printed; or just the size."""
-    size = _count(len(data), "byte")
+    size = counted(len(data), "byte")
     if not 0 < len(data) <= SHOWN_BYTES:
         return size
     text = printable(data)
@@ -116,7 +116,8 @@ def describe_bytes(data: bytes) -> str:
     return f"{size}: {bytes(data).hex(' ')}{readable}"
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """`1 byte`, `2 bytes`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

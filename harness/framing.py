@@ -9,10 +9,10 @@ terminator, and it may be either of the two. No I/O.
 from __future__ import annotations
 
 import random
-from typing import Iterator, NamedTuple, Tuple
+from typing import Iterator, NamedTuple, Sequence, Tuple
 
 from harness import wire
-from harness.conversation import describe_bytes
+from harness.conversation import counted, describe_bytes
 
 MAX_LINE = 65_536  # bytes in front of the terminator; this and the next, too, from docs/protocol.md
 MAX_FIXED = 1_048_576
@@ -71,9 +71,19 @@ class Framing:
         """The same where it is waited for."""
         return self.told_sent(body)
 
+    def told_came(self, body: bytes) -> str:
+        """What a frame has brought where any would have done."""
+        return describe_bytes(body)
+
+    def told_together(self, bodies: Sequence[bytes], size: int) -> str:
+        """Frames that are sent back to back, `size` bytes in all, as the object of a sentence."""
+        if len(bodies) == 1:
+            return self.told_sent(bodies[0])
+        return f"{self.counted(len(bodies))} at once, {counted(size, 'byte')}"
+
     def counted(self, count: int) -> str:
         """So many frames: "1 frame", "2 frames"."""
-        return f"1 {self.noun}" if count == 1 else f"{count:,} {self.noun}s"
+        return counted(count, self.noun)
 
     def wanted(self, due: bytes, came: bytes) -> int:
         """Of a frame that began with `came`, in place of `due`: how many bytes are to be shown."""

@@ -10,10 +10,10 @@ more bytes than it needs.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, Optional, Tuple
+from typing import NamedTuple, Optional, Sequence, Tuple
 
 from harness import wire
-from harness.conversation import SHOWN_BYTES, describe_bytes
+from harness.conversation import SHOWN_BYTES, counted, describe_bytes
 from harness.framing import Difference, Framing
 
 ECHO, SUM, STATS = 1, 2, 3
@@ -35,6 +35,7 @@ STATUSES = (
 
 HEAD = 12  # bytes of a reply: cmd, seq, status
 BEGINNING = 6  # bytes of many, where they are told
+LISTED = 3  # messages that are named one by one where they are sent together
 
 # Of the string of an ECHO whose reply is just short enough: in front of it are cmd, seq, status and
 # its own length, of 4 bytes each.
@@ -151,6 +152,14 @@ def _command(cmd: int) -> str:
     return f"cmd {cmd}" + (f" ({COMMANDS[cmd]})" if cmd in COMMANDS else "")
 
 
+def _named(body: bytes) -> str:
+    """A request in few words: AFTER (seq 7)."""
+    if len(body) < 8:
+        return counted(len(body), "byte")
+    cmd, seq = struct.unpack_from("<ii", body)
+    return f"{COMMANDS.get(cmd, f'cmd {cmd}')} (seq {seq})"
+
+
 def _status(status: int) -> str:
     known = 0 <= status < len(STATUSES)
     return f"status {status}" + (f" ({STATUSES[status]})" if known else "")
@@ -158,6 +167,8 @@ def _status(status: int) -> str:
 
 def _told(reply: Reply) -> str:
     """The fields: numbers where they should be some, else bytes."""
+    if (reply.cmd, reply.status, len(reply.fields)) == (WHO, OK, 4):
+        return f"loop {struct.unpack('<i', reply.fields)[0]}"
     found = numbers(reply.fields) if reply.cmd in (SUM, STATS) and reply.status == OK else None
     if found is None:
         return f"then {_beginning(reply.fields)}"
@@ -185,7 +196,16 @@ class Messages(Framing):
         return f"a message: {_command(cmd)}, seq {seq}{fields}"
 
     def told_due(self, body: bytes) -> str:
-        return f"the reply: {Reply.of(body) or describe_bytes(body)}"
+        return f"the reply: {self.told_came(body)}"
+
+    def told_came(self, body: bytes) -> str:
+        return str(Reply.of(body) or describe_bytes(body))
+
+    def told_together(self, bodies: Sequence[bytes], size: int) -> str:
+        text = super().told_together(bodies, size)
+        if not 1 < len(bodies) <= LISTED:
+            return text
+        return f"{text}: {', '.join(map(_named, bodies))}"
 
     def wanted(self, due: bytes, came: bytes) -> int:
         """What it says, too: else a status that is not due would hide the fields behind it."""

@@ -26,6 +26,7 @@ TRIES = 3  # with a machine that makes the pauses too long
 
 OWED_BYTES = 256 << 10  # in the server, with the kernel full; less than the default high-water
 HIGH, OWED_TO_SLOW = 16 * MIB, 7 * MIB
+PART_BYTES = 64 << 10
 TAKEN_AT_ONCE = 100 << 10  # far less than a third of what the kernel has: no event tells of it
 
 # What a general hint means in a claim, see plugin.claim.
@@ -179,12 +180,13 @@ def _read_slowly(client: Client, replies: Replies) -> float:
     __tracebackhide__ = True
     longest, since = 0.0, time.monotonic()
     for left in (replies.missing - TAKEN_AT_ONCE, 0):
+        client.conversation.note(client.name, f"takes nothing for {PAUSE_SECONDS:g} s")
         time.sleep(PAUSE_SECONDS)
         longest = max(longest, time.monotonic() - since)
         if longest >= LINGER_SECONDS:
             return longest
         while replies.missing > left:
-            client.expect_part(replies, replies.missing - left)
+            client.expect_part(replies, min(PART_BYTES, replies.missing - left))
         since = time.monotonic()
     return longest
 

@@ -61,7 +61,7 @@ static int own_count;
 
 static void connect_some(struct sockaddr_in *address, int count)
 {
-    check_step("connects %d clients", count);
+    check_step("connects %d client%s", count, count == 1 ? "" : "s");
     for (int i = 0; i < count; i++) {
         int fd = socket(AF_INET, SOCK_STREAM, 0);
         if (fd < 0 || connect(fd, (struct sockaddr *)address, sizeof *address) != 0)

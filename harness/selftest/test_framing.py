@@ -78,6 +78,9 @@ def test_frames_are_told():
     assert LENGTH.told_sent(b"hi") == LENGTH.told_due(b"hi") == 'a frame of 2 bytes: 68 69 "hi"'
     assert LINE.told_sent(b"\n") == "a line of 1 byte: 0a"
     assert (LINE.counted(1), Fixed(2).counted(2000)) == ("1 line", "2,000 frames")
+    assert LENGTH.told_together([b"hi"], 6) == 'a frame of 2 bytes: 68 69 "hi"'
+    assert LINE.told_together([b"\n"] * 2, 2) == "2 lines at once, 2 bytes"
+    assert LENGTH.told_came(b"hi") == '2 bytes: 68 69 "hi"'
 
 
 # Replies

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness import messages, wire
-from harness.messages import ECHO, MALFORMED, MESSAGES, OK, STATS, SUM, Reply
+from harness.messages import ECHO, MALFORMED, MESSAGES, OK, STATS, SUM, WHO, Reply
 from harness.messages import i16, i32, i64, leb128, reply, request, string
 from harness.replies import Replies
 
@@ -81,6 +81,7 @@ def test_replies_are_read():
         (reply(SUM, 8, OK, i64(-295)), "cmd 2 (SUM), seq 8, status 0 (ok), -295"),
         (reply(STATS, 9, OK, i64(1), i64(8)), "cmd 3 (STATS), seq 9, status 0 (ok), 1, 8"),
         (reply(SUM, 8, OK, b"\0"), "cmd 2 (SUM), seq 8, status 0 (ok), then 1 byte: 00"),
+        (reply(WHO, 9, OK, i32(3)), "cmd 20 (WHO), seq 9, status 0 (ok), loop 3"),
         (reply(-1, -1, MALFORMED), "cmd -1, seq -1, status 2 (malformed)"),
         (reply(99, 1, 77), "cmd 99, seq 1, status 77"),
         (reply(11, 1, 5), "cmd 11 (EVERY), seq 1, status 5 (cancelled)"),
@@ -94,6 +95,7 @@ def test_replies_are_read():
 def test_replies_are_told(body, words):
     assert str(Reply.of(body)) == words
     assert MESSAGES.told_due(body) == f"the reply: {words}"
+    assert MESSAGES.told_came(body) == words
 
 
 def test_requests_are_told():
@@ -101,6 +103,14 @@ def test_requests_are_told():
     assert MESSAGES.told_sent(request(STATS, 5)) == "a message: cmd 3 (STATS), seq 5"
     told = MESSAGES.told_sent(request(99, 5, b"\0"))
     assert told == "a message: cmd 99, seq 5, then 1 byte: 00"
+
+
+def test_few_requests_are_named():
+    few = [request(STATS, 5), request(99, 6), b"abc"]
+    told = MESSAGES.told_together(few, 31)
+    assert told == "3 messages at once, 31 bytes: STATS (seq 5), cmd 99 (seq 6), 3 bytes"
+    assert MESSAGES.told_together([*few, b""], 35) == "4 messages at once, 35 bytes"
+    assert MESSAGES.told_together(few[:1], 12) == "a message: cmd 3 (STATS), seq 5"
 
 
 # Replies that are wrong
