@@ -196,7 +196,7 @@ def test_05_line_too_long(launch, rng):
         client.expect_eof()
 
 
-@claim("05.2", points=2, cli=True, hints=PARTIAL)
+@claim("05.2", points=1, cli=True, hints=PARTIAL)
 def test_05_partial_line_is_dropped(launch, rng):
     """At the end of the input, replies owed are sent and a line without LF is dropped."""
     server = launch(framing=LINE)

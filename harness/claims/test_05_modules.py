@@ -21,7 +21,7 @@ SANITIZERS = "address,undefined"
 # 05.2 line
 
 
-@claim("05.2", points=2, module=True, hints=AGAIN)
+@claim("05.2", points=1, module=True, hints=AGAIN)
 def test_05_line_is_searched_once(program):
     """Of a line that comes in pieces no byte is searched for its LF twice."""
     program("05_line", "searched_once")
