@@ -103,6 +103,13 @@ class Client:
             step.text += f": {sent:,}"
             return sent
 
+    def offer(self, data: Union[bytes, memoryview]) -> int:
+        """Sends what is taken at once: how many bytes, or -1 when the peer has closed.
+
+        That is no step of the conversation: tell one before the first of many.
+        """
+        return self._open().offer(data)
+
     # Receiving
 
     def expect_frame(self, body: bytes) -> None:

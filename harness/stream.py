@@ -94,6 +94,12 @@ class Stream:
         self._send_while_taken(out, Deadline(quiet))
         return out.sent
 
+    def offer(self, data: Union[bytes, memoryview]) -> int:
+        """Sends what is taken at once: how many bytes, or -1 when the peer has closed."""
+        out = _Outgoing(self.socket, data, self._tap)
+        out.push()
+        return -1 if out.refused else out.sent
+
     def _send_while_taken(self, out: "_Outgoing", deadline: Deadline) -> None:
         __tracebackhide__ = True
         while out.left:
@@ -231,7 +237,9 @@ class Stream:
 class _Outgoing:
     """Data on its way out: how much the kernel took, and whether the peer is gone."""
 
-    def __init__(self, sock: socket.socket, data: bytes, tap: Tap) -> None:
+    def __init__(
+        self, sock: socket.socket, data: Union[bytes, memoryview], tap: Tap
+    ) -> None:
         self._socket = sock
         self._tap = tap
         self._view = memoryview(data)

@@ -184,13 +184,13 @@ def _send_until_closed(server, client: Client) -> None:
     __tracebackhide__ = True
     deadline = Deadline(server.patience.seconds)
     client.send(wire.header(1000))
-    while _is_open(client):
+    client.conversation.note(client.name, f"sends a byte of the body every {1000 * STEP:g} ms")
+    while client.offer(b"x") >= 0 and _is_open(client):
         if not deadline.left():
             server.patience.expired()
             text = f"the client still sends a frame byte by byte after {deadline.seconds:g} s"
             raise Failure(text, hint="frame-timeout")
         time.sleep(STEP)
-        client.send_some(b"x")
 
 
 def _is_open(client: Client) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import time
 
 from harness import wire
@@ -73,20 +71,9 @@ def _read_while_sending(client: Client, rest: bytes, bodies: "list[bytes]") -> N
     replies = Replies(bodies, client.framing)
     left = memoryview(rest)
     while replies.missing:
-        left = left[max(0, _offer(client, left)) :]
+        left = left[max(0, client.offer(left)) :]
         client.expect_part(replies, 64 << 10)
     client.expect_eof()
-
-
-def _offer(client: Client, data: "bytes | memoryview") -> int:
-    """Sends what is taken at once. Returns how many bytes, or -1 when the server has closed."""
-    with socket.socket(fileno=os.dup(client.fileno())) as ours:
-        try:
-            return ours.send(data)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            return -1
 
 
 def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -> None:
@@ -150,7 +137,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
         raise Failure(text, hint="lost-at-close")
     server.conversation.note(client.name, "goes on sending")
     deadline = Deadline(LINGER_SECONDS + server.patience.seconds)
-    while _offer(client, bytes(1000)) >= 0:
+    while client.offer(bytes(1000)) >= 0:
         if not deadline.left():
             server.patience.expired()
             text = f"after {deadline.seconds:g} s the client can still send"
