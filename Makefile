@@ -109,7 +109,7 @@ bench:
 	@$(python) -m harness.bench
 
 run:
-	@$(python) -m harness.build
+	@$(python) -m harness.run
 
 demo:
 	@$(python) -m harness.demo $(chapter)

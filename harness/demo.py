@@ -11,10 +11,11 @@ import os
 import sys
 from collections.abc import Callable
 
-from harness import build, course
 from harness.demos import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
-from harness.failure import Failure, NotJudged
-from harness.shown import NotReady
+from harness.demos.shown import NotReady
+from harness.evidence.failure import Failure, NotJudged
+from harness.lab import chapters
+from harness.server import build
 
 DEMOS: dict[str, Callable[[], None]] = {
     "01": ch01.one_read_is_not_one_message,
@@ -34,10 +35,10 @@ def main(arguments: list[str]) -> int:
     """Runs the demo of one chapter. Returns the exit status: 0, or 2 with the reason on stderr."""
     try:
         if len(arguments) != 1:
-            raise course.UnknownChapter("which chapter? For instance: make demo CH=02")
-        chapter = course.find(arguments[0])
+            raise chapters.UnknownChapter("which chapter? For instance: make demo CH=02")
+        chapter = chapters.find(arguments[0])
         DEMOS[chapter.number]()
-    except (course.UnknownChapter, NotReady, NotJudged, build.NoCompiler) as error:
+    except (chapters.UnknownChapter, NotReady, NotJudged, build.NoCompiler) as error:
         print(f"demo: {error}", file=sys.stderr)
     except Failure as failure:
         print(f"demo: the server did something else: {failure.message}", file=sys.stderr)

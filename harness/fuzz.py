@@ -15,13 +15,18 @@ import sys
 import time
 from pathlib import Path
 
-from harness import build, course, grade, linking, plugin, program, report, seed
-from harness.course import ROOT
-from harness.failure import Failure, NotJudged, harmless
-from harness.fixtures import Run, Stage
-from harness.process import ServerProcess
-from harness.spawn import Command
-from harness.target import Target, WrongUsage, resolve, setting
+from harness import grade
+from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.printable import harmless
+from harness.grading import plugin, report
+from harness.lab import chapters, seed
+from harness.lab.chapters import ROOT
+from harness.lab.target import Target, WrongUsage, resolve, setting
+from harness.server import build
+from harness.server.process import ServerProcess
+from harness.server.spawn import Command
+from harness.stage import linking, program
+from harness.stage.stage import Run, Stage
 
 PROGRAM, FIRST_CHAPTER = "05_fuzz", "05"
 KEPT = ROOT / "build" / "fuzz"
@@ -149,7 +154,7 @@ class Fuzzing:
 def main() -> int:
     try:
         return run(grade.parse([]))
-    except (WrongUsage, course.UnknownChapter, build.NoCompiler, NotJudged) as error:
+    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler, NotJudged) as error:
         print(f"fuzz: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nfuzz: stopped; nothing is left running", file=sys.stderr)
@@ -178,9 +183,9 @@ def run(options) -> int:
 def _target(options) -> Target:
     if not options.chapter:
         raise WrongUsage("which chapter? For instance CH=05")
-    chapter = course.find(options.chapter)
+    chapter = chapters.find(options.chapter)
     if chapter.number < FIRST_CHAPTER:
-        first = course.find(FIRST_CHAPTER).slug
+        first = chapters.find(FIRST_CHAPTER).slug
         raise WrongUsage(f"chapter {chapter.number} has no reader of messages; {first} brings it")
     if options.server:
         raise WrongUsage("SERVER= has no files that could be fuzzed; DIR= has")

@@ -15,14 +15,17 @@ import time
 import traceback
 from pathlib import Path
 
-from harness import build, confine, course, debugger, guard, memcheck, report, results, runner
-from harness import scoring, seed
-from harness.course import ROOT, UnknownChapter
-from harness.failure import harmless
-from harness.fixtures import Run
-from harness.scoring import Claim, Grade, Outcome
+from harness.evidence.printable import harmless
+from harness.grading import gradescope, guard, report, runner, scoring
+from harness.grading.scoring import Claim, Grade, Outcome
+from harness.instruments import gdb, valgrind
+from harness.lab import chapters, seed
+from harness.lab.chapters import ROOT, UnknownChapter
+from harness.lab.target import Target, WrongUsage, resolve, setting
+from harness.linux import landlock, prctl
+from harness.server import build
 from harness.shim import LIBRARIES, shim_library
-from harness.target import Target, WrongUsage, resolve, setting
+from harness.stage.stage import Run
 
 RESULTS = ROOT / "build" / "results"
 MOST_NAMES = 12  # of tests that T could have meant
@@ -58,7 +61,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    guard.close_memory()
+    prctl.close_memory()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
@@ -83,13 +86,13 @@ def run(options: argparse.Namespace) -> int:
         text = getattr(options, name)
         if text is not None and not text.isdigit():
             raise WrongUsage(f"{name.upper()}={text}: that is not a whole number")
-    if options.memcheck and memcheck.missing():
-        raise WrongUsage(memcheck.MISSING)
+    if options.memcheck and valgrind.missing():
+        raise WrongUsage(valgrind.MISSING)
     look = terminal_look(options)
     if options.chapter is None:
         return board(options, look)
     target = resolve(
-        course.find(options.chapter), options.origin, options.dir, options.server, options.port
+        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
     )
     grade = grade_target(target, options)
     print(report.chapter(grade, look))
@@ -104,7 +107,7 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
         raise WrongUsage(f"{what} needs a chapter too, for instance CH=01")
     print(f"Event Loop Lab\n\n{report.board_head()}")
     grades, verdicts = [], set()
-    for chapter in course.CHAPTERS:
+    for chapter in chapters.CHAPTERS:
         try:
             grade = grade_target(resolve(chapter, options.origin), options)
         except WrongUsage as error:
@@ -143,7 +146,7 @@ def grade_target(target: Target, options: argparse.Namespace) -> Grade:
     if command:
         _run(grade, command, target, options, file.with_suffix(".log"))
     grade.seconds = time.monotonic() - start
-    results.write(grade, file)
+    gradescope.write(grade, file)
     return grade
 
 
@@ -224,7 +227,7 @@ def _run(
     how = _how(grade, command, target, options)
     files = [options.claims, *LIBRARIES.glob("*.so")]
     files += [Path(command[0])] if target.source else []
-    before = {} if confine.works() else guard.digests(files)
+    before = {} if landlock.works() else guard.digests(files)
     try:
         grade.problem = runner.run_claims(
             claims,
@@ -267,7 +270,7 @@ def _limit(options: argparse.Namespace) -> int:
     if options.limit is not None:
         return int(options.limit)
     if options.debugger:
-        return 2 * debugger.SECONDS
+        return 2 * gdb.SECONDS
     return runner.TOTAL_SECONDS * (runner.SLOWER if options.memcheck else 1)
 
 

@@ -10,8 +10,12 @@ import argparse
 import re
 import sys
 
-from harness import build, course, debugger, grade, report
-from harness.target import WrongUsage, resolve, setting
+from harness import grade
+from harness.grading import report
+from harness.instruments import gdb
+from harness.lab import chapters
+from harness.lab.target import WrongUsage, resolve, setting
+from harness.server import build
 
 ID = re.compile(r"(?P<chapter>\d\d)-(?P<test>\w+)-(?P<seed>\d+)")
 EXAMPLE = "ID=02-02_short_write_is_resumed-693144"
@@ -34,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
     try:
         return run(options)
-    except (WrongUsage, course.UnknownChapter, build.NoCompiler) as error:
+    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler) as error:
         print(f"replay: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nreplay: stopped; nothing is left running", file=sys.stderr)
@@ -48,12 +52,12 @@ def run(options: argparse.Namespace) -> int:
     take_id(options)
     options.verbose = True
     target = resolve(
-        course.find(options.chapter), options.origin, options.dir, options.server, options.port
+        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
     )
     claim = grade.one_test(options, target.chapter.number)
     options.only = claim.name
-    greeting = debugger.OF_A_PROGRAM if claim.module else debugger.OF_A_SERVER
-    with debugger.session(setting("GDB"), greeting) as options.debugger:
+    greeting = gdb.OF_A_PROGRAM if claim.module else gdb.OF_A_SERVER
+    with gdb.session(setting("GDB"), greeting) as options.debugger:
         found = grade.grade_target(target, options)
     print(report.chapter(found, grade.terminal_look(options)))
     return found.status

@@ -29,8 +29,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import course
-from harness.course import Chapter
+from harness.lab.chapters import CHAPTERS, Chapter, UnknownChapter, find
 
 LINE_WIDTH = 100
 MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
@@ -164,19 +163,19 @@ def lesson(chapter: Chapter) -> str:
 
 def main(arguments: list[str]) -> int:
     """The command line. Returns the exit status: 0, or 2 with a line on stderr."""
-    command, chapters = (arguments or [""])[0], arguments[1:]
+    command, named = (arguments or [""])[0], arguments[1:]
     try:
         if command == "write":
-            for chapter in map(course.find, chapters or [c.number for c in course.CHAPTERS]):
+            for chapter in map(find, named or [c.number for c in CHAPTERS]):
                 write(chapter, chapter.chapter_dir)
-        elif command == "diff" and len(chapters) == 1:
-            sys.stdout.write(student_against_solution(course.find(chapters[0])))
-        elif command == "lesson" and len(chapters) == 1:
-            sys.stdout.write(lesson(course.find(chapters[0])))
+        elif command == "diff" and len(named) == 1:
+            sys.stdout.write(student_against_solution(find(named[0])))
+        elif command == "lesson" and len(named) == 1:
+            sys.stdout.write(lesson(find(named[0])))
         else:
             print(f"usage: {__doc__.splitlines()[-1]}", file=sys.stderr)
             return 2
-    except (course.UnknownChapter, NoSolutions) as error:
+    except (UnknownChapter, NoSolutions) as error:
         print(error, file=sys.stderr)
         return 2
     return 0

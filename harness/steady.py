@@ -20,9 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import course
-from harness.course import ROOT
-from harness.target import WrongUsage, setting
+from harness.lab.chapters import CHAPTERS, ROOT, UnknownChapter, find
+from harness.lab.target import WrongUsage, setting
 
 KEPT = ROOT / "build" / "steady"
 TIMES = 10  # unless a number is given
@@ -85,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
             for report in grades(options):
                 reports.append(report)
                 print("\n".join(_told(report, options)), flush=True)
-    except (WrongUsage, course.UnknownChapter) as error:
+    except (WrongUsage, UnknownChapter) as error:
         print(f"steady: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -113,12 +112,12 @@ def grades(options: argparse.Namespace) -> Iterator[Report]:
     """Grades what the options name, as often as they say. Raises WrongUsage, UnknownChapter."""
     if not options.times.isdigit() or not 1 <= int(options.times) <= MOST:
         raise WrongUsage(f"N={options.times}: a number from 1 to {MOST}")
-    chapters = [course.find(options.chapter)] if options.chapter else list(course.CHAPTERS)
+    graded = [find(options.chapter)] if options.chapter else CHAPTERS
     options.kept.mkdir(parents=True, exist_ok=True)
     for old in options.kept.glob("[0-9][0-9]-[0-9]*.txt"):
         old.unlink()
     for number in range(1, int(options.times) + 1):
-        for chapter in chapters:
+        for chapter in graded:
             yield _grade(chapter.number, number, options)
 
 

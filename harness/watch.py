@@ -15,9 +15,12 @@ import textwrap
 import time
 from pathlib import Path
 
-from harness import build, course, grade, report
-from harness.scoring import FAILED, PASSED, Grade, Outcome, number_text
-from harness.target import WrongUsage, resolve
+from harness import grade
+from harness.grading import report
+from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, number_text
+from harness.lab import chapters
+from harness.lab.target import WrongUsage, resolve
+from harness.server import build
 
 LOOK_SECONDS = 0.2  # between two looks at the files
 CALM_SECONDS = 0.1  # an editor may save several files, or one in several steps
@@ -31,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
     try:
         run(options)
-    except (WrongUsage, course.UnknownChapter, build.NoCompiler) as error:
+    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler) as error:
         print(f"watch: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
@@ -45,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
     """Grades and waits for the next save, until somebody interrupts it."""
     if options.chapter is None:
         raise WrongUsage("which chapter? For instance CH=02")
-    target = resolve(course.find(options.chapter), options.origin, options.dir, options.server)
+    target = resolve(chapters.find(options.chapter), options.origin, options.dir, options.server)
     if target.source is None:
         raise WrongUsage("SERVER= has no files that could be watched; DIR= has")
     before: Grade | None = None

@@ -9,4 +9,6 @@
     table.py         what is printed
     curves.py        cost against a number that grows; plot.py draws it
     __main__.py      make bench
+
+Imports: client, evidence, lab, linux, scenarios, server.
 """

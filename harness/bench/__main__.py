@@ -15,12 +15,14 @@ import sys
 import time
 from pathlib import Path
 
-from harness import build, course, target
 from harness.bench import curves, plot, rounds, subjects, table
 from harness.bench.measure import Bench, Place
 from harness.bench.rows import ROWS, Row
 from harness.bench.subjects import Subject
-from harness.target import WrongUsage, setting
+from harness.lab import target
+from harness.lab.chapters import CHAPTERS, ROOT, UnknownChapter, find
+from harness.lab.target import WrongUsage, setting
+from harness.server import build
 
 RESULTS = subjects.BUILT / "bench.json"
 ROUNDS = 5
@@ -46,7 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         return run(options)
-    except (WrongUsage, course.UnknownChapter, build.NoCompiler, build.BuildFailed) as error:
+    except (WrongUsage, UnknownChapter, build.NoCompiler, build.BuildFailed) as error:
         print(f"bench: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\nbench: stopped; nothing is left running", file=sys.stderr)
@@ -94,13 +96,13 @@ def _draw(bench: Bench, chosen: list[Subject], count: int, wanted: set[str]) -> 
             if curve.twice:
                 print(f"\n{table.growth(sweep, curve, lines)}\n")
             plot.curve(sweep, curve, lines, path)
-            print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
+            print(f"drawn: {path.relative_to(ROOT)}", flush=True)
     if curves.POLITE_KEY in wanted:
         latencies = curves.polite(bench, chosen, count, _progress)
         path = _picture(bench, curves.POLITE_KEY)
         _progress("")
         plot.latencies("a polite client beside four greedy ones; dotted: alone", latencies, path)
-        print(f"drawn: {path.relative_to(course.ROOT)}", flush=True)
+        print(f"drawn: {path.relative_to(ROOT)}", flush=True)
 
 
 def _picture(bench: Bench, key: str) -> Path:
@@ -140,13 +142,13 @@ def _places(text: str | None) -> list[Place]:
 def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
     """Who is measured, and the names of the libraries that are not installed."""
     chosen: list[Subject] = []
-    chapters = [course.find(options.chapter)] if options.chapter else course.CHAPTERS
+    wanted = [find(options.chapter)] if options.chapter else CHAPTERS
     if options.server or options.dir or (options.chapter and options.origin != "solutions"):
         wanted = target.resolve(
-            chapters[-1], options.origin, options.dir, options.server, setting("PORT")
+            wanted[-1], options.origin, options.dir, options.server, setting("PORT")
         )
         chosen.append(subjects.yours(wanted))
-    chosen += [subjects.solution(c) for c in chapters if c.solution_dir.is_dir()]
+    chosen += [subjects.solution(c) for c in wanted if c.solution_dir.is_dir()]
     peers, missing = subjects.peers()
     return [*chosen, *peers, subjects.limit()], missing
 

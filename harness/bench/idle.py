@@ -9,23 +9,25 @@ from __future__ import annotations
 import socket
 import sys
 
-from harness import build, course, wire
 from harness.bench.__main__ import machine
-from harness.client import Client
-from harness.conversation import Conversation
-from harness.failure import Failure, NotJudged
-from harness.process import ServerProcess
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.evidence.conversation import Conversation
+from harness.evidence.failure import Failure, NotJudged
+from harness.lab import chapters
+from harness.server import build
+from harness.server.process import ServerProcess
 
 CONNECTIONS = 10_000
 SPARE = 200  # descriptors for everything else
-FRAME = wire.encode(b"ping")
+FRAME = length_framing.encode(b"ping")
 
 ONE_LOOP = ("-p", "0", "--threads", "1")
 
 
-def _subjects() -> "dict[str, list[str]]":
+def _subjects() -> dict[str, list[str]]:
     """What is measured, and the command that starts it."""
-    nine, ten = (str(build.cached_server(course.find(n).solution_dir).binary) for n in ("09", "10"))
+    nine, ten = (str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10"))
     return {
         "09": [nine, *ONE_LOOP],
         "10": [ten, *ONE_LOOP],
@@ -33,7 +35,7 @@ def _subjects() -> "dict[str, list[str]]":
     }
 
 
-def _measured(command: "list[str]", connections: int) -> "list[float]":
+def _measured(command: list[str], connections: int) -> list[float]:
     """Bytes for each connection, once all are there, and after a frame on each. Raises Failure."""
     with ServerProcess() as process:
         process.start(command, nofile=connections + SPARE)
@@ -51,13 +53,13 @@ def _measured(command: "list[str]", connections: int) -> "list[float]":
     return found
 
 
-def _served(address: "tuple[str, int]") -> None:
+def _served(address: tuple[str, int]) -> None:
     with Client(address, Conversation()) as client:
         client.send(FRAME)
         client.expect_frame(b"ping")
 
 
-def main(arguments: "list[str]") -> int:
+def main(arguments: list[str]) -> int:
     """Measures and prints. Returns the exit status: 0, or 2 with the reason on stderr."""
     try:
         connections = int(arguments[0]) if arguments else CONNECTIONS

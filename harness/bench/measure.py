@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import proc
 from harness.bench.rows import Load
 from harness.bench.subjects import SPIN, Subject
-from harness.spawn import LOCALHOST
+from harness.linux import procfs
+from harness.server.spawn import LOCALHOST
 
 START_SECONDS = 10  # until it listens
 LOOK_SECONDS = 0.01  # between two attempts to connect
@@ -99,7 +99,7 @@ def run(bench: Bench, subject: Subject, load: Load) -> Figures:
 def _used(running: Sequence[int]) -> float:
     """CPU seconds of these processes, and of the load generators that have ended."""
     times = os.times()
-    return sum(map(proc.cpu_seconds, running)) + times.children_user + times.children_system
+    return sum(map(procfs.cpu_seconds, running)) + times.children_user + times.children_system
 
 
 @contextmanager

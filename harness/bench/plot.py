@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.bench.curves import Curve, Line, Sweep
-from harness.target import WrongUsage
+from harness.lab.target import WrongUsage
 
 # What matplotlib writes for text, axes and grid, and what stands there in the end: a variable that
 # the page's colour scheme decides.

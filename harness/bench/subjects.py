@@ -7,9 +7,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import build, course
-from harness.course import ROOT
-from harness.target import Target, WrongUsage
+from harness.lab import chapters
+from harness.lab.chapters import ROOT
+from harness.lab.target import Target, WrongUsage
+from harness.server import build
 
 HERE = Path(__file__).parent
 BUILT = ROOT / "build" / "bench"
@@ -38,7 +39,7 @@ class Subject:
     one_client: bool = False
 
 
-def solution(chapter: course.Chapter) -> Subject:
+def solution(chapter: chapters.Chapter) -> Subject:
     """A chapter's solution. Raises BuildFailed, NoCompiler."""
     return _of_sources(chapter.number, SOLUTION, chapter, chapter.solution_dir)
 
@@ -52,7 +53,7 @@ def yours(target: Target) -> Subject:
     return _of_sources("yours", YOURS, target.chapter, target.source)
 
 
-def _of_sources(name: str, kind: str, chapter: course.Chapter, source: Path) -> Subject:
+def _of_sources(name: str, kind: str, chapter: chapters.Chapter, source: Path) -> Subject:
     binary = build.cached_server(source).binary
     return Subject(name, kind, (str(binary), "-p", "{port}"), one_client=chapter.number == "01")
 

@@ -17,15 +17,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from harness import build, course, messages, wire
 from harness.bench.__main__ import machine
 from harness.bench.measure import Place, busy_seconds
 from harness.bench.rounds import FOREIGN, TRIES
 from harness.bench.table import number
-from harness.client import Client
-from harness.conversation import Conversation
-from harness.greedy import greedy
-from harness.process import ServerProcess
+from harness.client import length_framing, messages
+from harness.client.client import Client
+from harness.evidence.conversation import Conversation
+from harness.lab import chapters
+from harness.scenarios.greedy import greedy
+from harness.server import build
+from harness.server.process import ServerProcess
 
 CLIENTS = 8
 ROUNDS = 5
@@ -62,7 +64,7 @@ class Running:
     def pace(self, body: bytes, clients: int) -> Pace:
         """While so many clients send this message without a pause."""
         begin, busy, ours = time.monotonic(), busy_seconds(PLACE), self._ours()
-        data = wire.encode(body) * max(1, OFFERED_BYTES // len(body))
+        data = length_framing.encode(body) * max(1, OFFERED_BYTES // len(body))
         with Client(self.address, Conversation()) as observer:
             with greedy(self, data, clients, "messages"):
                 time.sleep(WARM_SECONDS)
@@ -87,26 +89,26 @@ def _sent(observer: Client) -> int:
 
 
 @contextmanager
-def _running(number: str, words: "tuple[str, ...]") -> Iterator[Running]:
+def _running(number: str, words: tuple[str, ...]) -> Iterator[Running]:
     process = ServerProcess()
     try:
-        binary = build.cached_server(course.find(number).solution_dir).binary
+        binary = build.cached_server(chapters.find(number).solution_dir).binary
         process.start([str(binary), "-p", "0", "--app", "rpc", *words])
         yield Running(process)
     finally:
         process.destroy()
 
 
-def _undisturbed(subject: "tuple[str, tuple[str, ...]]", body: bytes) -> Pace:
+def _undisturbed(subject: tuple[str, tuple[str, ...]], body: bytes) -> Pace:
     """The first run in which nobody else worked much, or the least disturbed of TRIES."""
-    paces: "list[Pace]" = []
+    paces: list[Pace] = []
     while len(paces) < TRIES and all(pace.foreign > FOREIGN for pace in paces):
         with _running(*subject) as server:
             paces.append(server.pace(body, CLIENTS))
     return min(paces, key=lambda pace: pace.foreign)
 
 
-def main(arguments: "list[str]") -> int:
+def main(arguments: list[str]) -> int:
     """Measures and prints. Returns the exit status: 0, or 2 with the reason on stderr."""
     try:
         rounds = int(arguments[0]) if arguments else ROUNDS
@@ -116,7 +118,7 @@ def main(arguments: "list[str]") -> int:
     print(f"{machine()}\n{CLIENTS} clients; medians of {rounds} rounds, the least and the most\n")
     print("                         messages a second                server CPU")
     for text, body in LOADS.items():
-        paces: "dict[tuple, list[Pace]]" = {subject: [] for subject in SUBJECTS}
+        paces: dict[tuple, list[Pace]] = {subject: [] for subject in SUBJECTS}
         for _ in range(rounds):
             for subject in SUBJECTS:
                 paces[subject].append(_undisturbed(subject, body))
@@ -126,7 +128,7 @@ def main(arguments: "list[str]") -> int:
     return 0
 
 
-def _told(found: "list[Pace]") -> str:
+def _told(found: list[Pace]) -> str:
     rates = [pace.messages for pace in found]
     least, middle, most = map(number, (min(rates), statistics.median(rates), max(rates)))
     used = statistics.median(pace.processors for pace in found)

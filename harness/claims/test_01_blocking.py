@@ -9,12 +9,12 @@ from __future__ import annotations
 import signal
 import socket
 
-from harness import wire
-from harness.arrivals import arrive_together
-from harness.failure import Failure
-from harness.measure import until_asleep, until_read, wait_until
-from harness.plugin import claim
-from harness.talk import (
+from harness.client import length_framing
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import until_asleep, until_read, wait_until
+from harness.scenarios.connect_burst import arrive_together
+from harness.scenarios.exchanges import (
     MIB,
     SMALL_WINDOW,
     echo,
@@ -155,7 +155,7 @@ def all_bytes(rng) -> bytes:
 @claim("01.2", points=4, hints=TOO_LONG)
 def test_01_one_byte_over_the_maximum(server):
     """A frame of one byte over the maximum closes the connection, with no reply."""
-    _refused(server, wire.MAX_FRAME + 1)
+    _refused(server, length_framing.MAX_FRAME + 1)
 
 
 @claim("01.2", points=3, hints=TOO_LONG)
@@ -167,7 +167,7 @@ def test_01_length_is_unsigned(launch):
 
 def _refused(server, length: int) -> None:
     client = server.connect()
-    client.send(wire.header(length))
+    client.send(length_framing.header(length))
     client.expect_eof()
 
 
@@ -178,7 +178,7 @@ def _refused(server, length: int) -> None:
 def test_01_frame_cut_at_every_byte(launch, rng):
     """A frame that arrives in two pieces, cut anywhere, comes back whole."""
     body = words(rng, 6)
-    frame = wire.encode(body)
+    frame = length_framing.encode(body)
     for cut in range(1, len(frame)):
         client = launch().connect()
         send_in_pieces(client, frame, [cut])
@@ -189,7 +189,7 @@ def test_01_frame_cut_at_every_byte(launch, rng):
 def test_01_frame_byte_by_byte(server, rng):
     """A frame that arrives one byte at a time comes back whole."""
     body = words(rng, 10)
-    frame = wire.encode(body)
+    frame = length_framing.encode(body)
     client = server.connect()
     send_in_pieces(client, frame, range(1, len(frame)))
     client.expect_frame(body)
@@ -198,7 +198,7 @@ def test_01_frame_byte_by_byte(server, rng):
 @claim("01.3", points=6, hints=PARTIAL)
 def test_01_input_ends_inside_a_frame(launch, rng):
     """Where the input ends inside a header or a body the connection is closed, with no reply."""
-    frame = wire.encode(rng.randbytes(100))
+    frame = length_framing.encode(rng.randbytes(100))
     for size in (1, 2, 3, 4, 5, len(frame) - 1):
         client = launch().connect()
         client.send(frame[:size])
@@ -212,21 +212,21 @@ def test_01_frame_larger_than_a_segment(launch, rng):
     """Frames of 65,535 to 1,048,576 bytes, which no single read returns, come back whole."""
     for size in (65_535, 65_536, 70_000, 131_073, MIB):
         body = rng.randbytes(size)
-        launch().connect().exchange(wire.encode(body), [body])
+        launch().connect().exchange(length_framing.encode(body), [body])
 
 
 @claim("01.3", points=4, hints=LARGE)
 def test_01_largest_frame(server, rng):
     """A frame of exactly the maximum, 33,554,432 bytes, comes back whole."""
-    body = rng.randbytes(MIB) * (wire.MAX_FRAME // MIB)
-    server.connect().exchange(wire.encode(body), [body])
+    body = rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB)
+    server.connect().exchange(length_framing.encode(body), [body])
 
 
 @claim("01.3", points=3, hints=READ_INTERRUPTED)
 def test_01_read_interrupted_by_a_signal(launch, rng):
     """A signal that interrupts a read, in a header or in a body, loses neither byte nor server."""
     body = words(rng, 5)
-    frame = wire.encode(body)
+    frame = length_framing.encode(body)
     for cut in (2, 4, 6):
         server = launch()
         client = server.connect()
@@ -324,8 +324,8 @@ def _next_is_served(server, rng) -> None:
 @claim("01.6", points=3, hints=NEXT)
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """Whatever state a client leaves in, the next one is served."""
-    frame = wire.encode(words(rng, 5))
-    for sent in (b"", frame[:2], frame[:4], frame[:6], frame, wire.header(wire.MAX_FRAME + 1)):
+    frame = length_framing.encode(words(rng, 5))
+    for sent in (b"", frame[:2], frame[:4], frame[:6], frame, length_framing.header(length_framing.MAX_FRAME + 1)):
         for leave in ("close", "reset"):
             client = server.connect()
             client.send(sent)
@@ -390,12 +390,12 @@ def test_01_signal_while_it_waits_for_a_client(server, rng):
 @claim("01.6", points=2)
 def test_01_stops_when_told(launch, rng):
     """SIGTERM and SIGINT end it within a second, with status 0, in whatever state a client is."""
-    frame = wire.encode(rng.randbytes(5))
+    frame = length_framing.encode(rng.randbytes(5))
     for number, sent in (
         (signal.SIGTERM, b""),
         (signal.SIGINT, frame[:2]),
         (signal.SIGTERM, frame[:6]),
-        (signal.SIGTERM, wire.encode(rng.randbytes(8 * MIB))),
+        (signal.SIGTERM, length_framing.encode(rng.randbytes(8 * MIB))),
     ):
         server = launch()
         _next_is_served(server, rng)
@@ -409,13 +409,13 @@ def test_01_stops_when_told(launch, rng):
 @claim("01.6", points=2, chapters="01", valgrind=True, hints=NEXT)
 def test_01_memory(server, rng):
     """Under valgrind: it uses no memory but its own, frees all of it and closes all descriptors."""
-    frame = wire.encode(rng.randbytes(300))
+    frame = length_framing.encode(rng.randbytes(300))
     _next_is_served(server, rng)
     for sent, leave in (
         (frame[:3], "half_close"),  # of the length, the last byte does not come
         (frame[:200], "close"),
         (frame[:200], "reset"),
-        (wire.header(wire.MAX_FRAME + 1), "half_close"),
+        (length_framing.header(length_framing.MAX_FRAME + 1), "half_close"),
     ):
         client = server.connect()
         client.send(sent)

@@ -5,10 +5,10 @@ A server that does not load the library passes: it is judged by the other claims
 
 from __future__ import annotations
 
-from harness.cuts import every_cut, of_several
-from harness.cutting import try_alone, try_at_random, try_together
-from harness.faults import Party, single_faults
-from harness.plugin import claim
+from harness.grading.plugin import claim
+from harness.scenarios.cuts import every_cut, of_several
+from harness.scenarios.single_faults import Party, single_faults
+from harness.scenarios.try_cuts import try_alone, try_at_random, try_together
 from harness.shim import Group
 
 LONGEST_PIECES = (1, 2, 5, 20, 100, 1000, 5000)  # bytes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.faults import Party, single_faults
-from harness.plugin import claim
+from harness.grading.plugin import claim
+from harness.scenarios.single_faults import Party, single_faults
 
 
 # 02.5 any number of clients

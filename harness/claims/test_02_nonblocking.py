@@ -6,13 +6,12 @@ The claims of a TODO need that TODO and the ones before it: up to 02.2 one clien
 
 from __future__ import annotations
 
-from harness import wire
-from harness.failure import Failure
-from harness.flood import flooding
-from harness.measure import cpu_share, eventually, until_asleep, until_read, wait_until
-from harness.plugin import claim
-from harness.replies import Replies
-from harness.talk import (
+from harness.client import length_framing
+from harness.client.expected_replies import Replies
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read, wait_until
+from harness.scenarios.exchanges import (
     MIB,
     SMALL_WINDOW,
     burst,
@@ -23,6 +22,7 @@ from harness.talk import (
     read_in_turns,
     send_in_turns,
 )
+from harness.scenarios.flood import flooding
 
 # Of a processor. A sweep that sleeps a millisecond a turn takes 2 %; one that never sleeps takes
 # whatever it can get, which on a busy machine may be little.
@@ -70,7 +70,7 @@ def test_02_largest_frame_twice(server, rng):
     """Two frames of the maximum size come back on one connection, and a small one after them."""
     client = server.connect()
     for _ in range(2):
-        burst(client, [rng.randbytes(MIB) * (wire.MAX_FRAME // MIB)])
+        burst(client, [rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB)])
     ping(client, rng)
 
 
@@ -158,7 +158,7 @@ def test_02_fifty_clients_byte_by_byte(server, rng):
     """Fifty clients send their frames one byte in turn; each gets its own back."""
     bodies = [rng.randbytes(10) for _ in range(50)]
     clients = [server.connect() for _ in bodies]
-    frames = [wire.encode(body) for body in bodies]
+    frames = [length_framing.encode(body) for body in bodies]
     for offset in range(len(frames[0])):
         for client, frame in zip(clients, frames):
             client.send(frame[offset : offset + 1])
@@ -170,7 +170,7 @@ def test_02_fifty_clients_byte_by_byte(server, rng):
 @claim("02.5", points=6, hints={**BLOCKED, **MIXED})
 def test_02_stalled_clients_beside_live_ones(server, rng):
     """Twenty stalled senders and five stalled readers delay none of ten live clients."""
-    frame = wire.encode(rng.randbytes(20))
+    frame = length_framing.encode(rng.randbytes(20))
     for number in range(20):
         server.connect().send(frame[: number % len(frame)])
     body = rng.randbytes(12 * MIB)
@@ -218,7 +218,7 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
     for _ in range(4):
         ping(server.connect(), rng)
     base = server.process.descriptors().total
-    half, whole = wire.header(100) + rng.randbytes(50), wire.encode(rng.randbytes(4 * MIB))
+    half, whole = length_framing.header(100) + rng.randbytes(50), length_framing.encode(rng.randbytes(4 * MIB))
     for unfinished in 3 * (half, whole):
         first = server.connect("first", rcvbuf=SMALL_WINDOW)
         first.send(unfinished)
@@ -245,7 +245,7 @@ def test_02_sleeps_when_nothing_moves(server, rng):
 @claim("02.5", points=3, chapters="02-03", valgrind=True, hints=MANY)
 def test_02_memory(server, rng):
     """Under valgrind: clients in all states at once, then a stop; no byte is misused or kept."""
-    frame = wire.encode(rng.randbytes(1000))
+    frame = length_framing.encode(rng.randbytes(1000))
     reader = server.connect("reader", rcvbuf=SMALL_WINDOW)
     reader.send_frame(rng.randbytes(8 * MIB))
     for _ in range(20):  # each is in the table when the next one comes
@@ -256,10 +256,10 @@ def test_02_memory(server, rng):
             client.send(frame[start:end])
         until_read(clients[-1])
     for client in clients:
-        client.expect_frame(frame[wire.HEADER :])
+        client.expect_frame(frame[length_framing.HEADER :])
     clients[0].half_close()
     clients[0].expect_eof()
-    clients[1].send(wire.header(wire.MAX_FRAME + 1))
+    clients[1].send(length_framing.header(length_framing.MAX_FRAME + 1))
     clients[1].expect_eof()
     for client, sent in zip(clients[2:], (0, 2, 200, 0, 2, 200)):
         client.send(frame[:sent])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from harness import wire
-from harness.failure import Failure
-from harness.measure import eventually, until_read
-from harness.plugin import claim
+from harness.client import length_framing
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import eventually, until_read
+from harness.scenarios.exchanges import SMALL_WINDOW, echo
 from harness.shim import Group, Plan, Step
 from harness.shim.layout import PASS, SPURIOUS
-from harness.talk import SMALL_WINDOW, echo
 
 BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 
@@ -44,12 +44,12 @@ def test_03_no_descriptor_is_closed_twice(server, rng):
     if server.shim is None:
         return
     base = server.process.descriptors().total
-    frame = wire.encode(rng.randbytes(100))
+    frame = length_framing.encode(rng.randbytes(100))
     for leave in ("close", "reset", "half_close"):
         guests = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(6)]
         for guest, sent in zip(guests, (b"", frame[:2], frame[:50], frame, frame * 3)):
             guest.send(sent)
-        guests[-1].send(wire.header(wire.MAX_FRAME + 1))
+        guests[-1].send(length_framing.header(length_framing.MAX_FRAME + 1))
         for guest in guests:
             until_read(guest)
             getattr(guest, leave)()

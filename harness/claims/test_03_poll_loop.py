@@ -10,10 +10,10 @@ import signal
 import statistics
 import time
 
-from harness import wire
-from harness.failure import Failure, NotJudged
-from harness.flood import flooding
-from harness.measure import (
+from harness.client import length_framing
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading.plugin import claim
+from harness.instruments.observe import (
     cpu_share,
     eventually,
     until_asleep,
@@ -21,8 +21,8 @@ from harness.measure import (
     wait_until,
     waits_in_silence,
 )
-from harness.plugin import claim
-from harness.talk import MIB, SMALL_WINDOW, come_and_go, ping, words
+from harness.scenarios.exchanges import MIB, SMALL_WINDOW, come_and_go, ping, words
+from harness.scenarios.flood import flooding
 
 
 # Shares of a processor. A server that waits uses none. One that looks at 50 connections every
@@ -216,7 +216,7 @@ def test_03_resets_are_noticed(server, rng):
         until_read(reader)
     writers = [server.connect() for _ in range(5)]
     for writer in writers:
-        writer.send(wire.header(10) + rng.randbytes(4))
+        writer.send(length_framing.header(10) + rng.randbytes(4))
         until_read(writer)
     for client in readers + writers:
         client.reset()
@@ -249,7 +249,7 @@ def test_03_leaving_and_arriving_in_one_turn(server, rng):
     old = [server.connect("old") for _ in bodies]
     for client, body in zip(old, bodies):
         ping(client, rng)
-        client.send(wire.encode(body)[:6])
+        client.send(length_framing.encode(body)[:6])
         until_read(client)
     server.process.pause()
     for client in old[::2]:
@@ -261,7 +261,7 @@ def test_03_leaving_and_arriving_in_one_turn(server, rng):
     for client, body in new:
         client.expect_frame(body)
     for client, body in list(zip(old, bodies))[1::2]:
-        client.send(wire.encode(body)[6:])
+        client.send(length_framing.encode(body)[6:])
         client.expect_frame(body)
 
 

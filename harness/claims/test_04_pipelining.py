@@ -5,15 +5,13 @@ from __future__ import annotations
 import statistics
 import time
 
-from harness import wire
-from harness.cuts import random_plan
-from harness.failure import Failure
-from harness.flood import flooding
-from harness.growth import HELD_BYTES, bounded, burst_is_cheap, linear
-from harness.measure import bytes_within, cpu_share, until_asleep, until_read
-from harness.plugin import claim
-from harness.shim import Group
-from harness.talk import (
+from harness.client import length_framing
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import bytes_within, cpu_share, until_asleep, until_read
+from harness.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear
+from harness.scenarios.cuts import random_plan
+from harness.scenarios.exchanges import (
     MIB,
     SMALL_WINDOW,
     burst,
@@ -22,6 +20,8 @@ from harness.talk import (
     send_in_pieces,
     words,
 )
+from harness.scenarios.flood import flooding
+from harness.shim import Group
 
 
 IDLE = 0.01  # of a processor, as in chapter 03
@@ -37,7 +37,7 @@ FRAMES_A_WRITE = 10  # at least, on average, in a burst of small frames
 # the kernel at once. Else it keeps up to twice the largest that was freed, and that for each thread
 # (M_MMAP_THRESHOLD in mallopt(3)).
 EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
-IDLE_AFTER = ((40, 2 * MIB, 24 * MIB), (50, wire.MAX_FRAME, 96 * MIB))
+IDLE_AFTER = ((40, 2 * MIB, 24 * MIB), (50, length_framing.MAX_FRAME, 96 * MIB))
 
 # Of a polite client's replies beside others. A right server may take some tens of milliseconds, and
 # a busy machine makes everything slower: so it is a ratio to the same client alone, too.
@@ -78,7 +78,7 @@ def test_04_reply_taken_in_small_parts(server, rng):
     server.shim.schedule(parts)
     server.conversation.note("the grader", f"lets a write take {PART_BYTES:,} bytes at most")
     client = server.connect()
-    small, large = (wire.encode(rng.randbytes(MIB) * count) for count in (4, 8))
+    small, large = (length_framing.encode(rng.randbytes(MIB) * count) for count in (4, 8))
     client.echo_all(small)
     what = "a reply of 4 MiB costs {one:.2f} s of CPU, and one of 8 MiB {two:.2f} s"
     linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
@@ -133,8 +133,8 @@ def test_04_cost_grows_with_the_bytes(launch, rng):
     server = launch(environment=EXACT)  # else 16 MiB are kept for the next time, and 32 are not
     client = server.connect()
     small, large = (
-        wire.encode(rng.randbytes(MIB) * count)
-        for count in (wire.MAX_FRAME // MIB // 2, wire.MAX_FRAME // MIB)
+        length_framing.encode(rng.randbytes(MIB) * count)
+        for count in (length_framing.MAX_FRAME // MIB // 2, length_framing.MAX_FRAME // MIB)
     )
     client.echo_all(small)
     what = "a frame of 16 MiB costs {one:.2f} s of CPU, and one of 32 MiB {two:.2f} s"
@@ -166,8 +166,8 @@ def _stall(server, rng) -> None:
     """Five clients that do not read what they are owed, and five that send half a frame."""
     for _ in range(5):
         reader = server.connect("stalled", rcvbuf=SMALL_WINDOW)
-        reader.send_some(wire.encode(rng.randbytes(12 * MIB)), quiet=0.02)
-        server.connect("stalled").send(wire.header(100) + rng.randbytes(50))
+        reader.send_some(length_framing.encode(rng.randbytes(12 * MIB)), quiet=0.02)
+        server.connect("stalled").send(length_framing.header(100) + rng.randbytes(50))
 
 
 def _prompt(polite, rng, alone: float, where: str) -> None:
@@ -201,7 +201,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
     """A client that sends 256 MB of 1 KiB frames and never reads costs below 8 MiB of memory."""
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
-    data = wire.encode(rng.randbytes(1024)) * 1024
+    data = length_framing.encode(rng.randbytes(1024)) * 1024
     client = server.connect()
     sent = 0
     while sent < OFFERED_BYTES:
@@ -217,7 +217,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
 def test_04_reading_goes_on_when_the_peer_reads(server, rng):
     """A client that sends 20 MB without reading gets every reply once it reads."""
     bodies = [rng.randbytes(1000) for _ in range(20_000)]
-    data = b"".join(map(wire.encode, bodies))
+    data = b"".join(map(length_framing.encode, bodies))
     client = server.connect()
     sent = client.send_some(data)
     client.exchange(data[sent:], bodies)
@@ -241,7 +241,7 @@ def test_04_small_frames_behind_a_large_one(server, rng):
 def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
     """While frames wait behind replies that nobody reads the server uses no CPU time."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
-    client.send_some(wire.encode(rng.randbytes(1024)) * 20_000)
+    client.send_some(length_framing.encode(rng.randbytes(1024)) * 20_000)
     share = cpu_share(server, IDLE)
     if share > IDLE:
         text = f"while nobody reads its replies the server uses {share:.1%} of a processor"
@@ -276,7 +276,7 @@ def test_04_draining_uses_no_cpu(server, rng):
     """While a half-closed client does not take its last replies the server uses no CPU time."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
     lot = [rng.randbytes(1000) for _ in range(16)]
-    size = len(b"".join(map(wire.encode, lot)))
+    size = len(b"".join(map(length_framing.encode, lot)))
     owed = []
     while len(owed) < 20_000:
         client.send_frames(lot)
@@ -299,7 +299,7 @@ def test_04_replies_before_a_frame_that_is_too_long(server, rng):
     for count in (1, 100, 1000):
         bodies = [rng.randbytes(1000) for _ in range(count)]
         client = server.connect()
-        client.send(b"".join(map(wire.encode, bodies)) + wire.header(wire.MAX_FRAME + 1))
+        client.send(b"".join(map(length_framing.encode, bodies)) + length_framing.header(length_framing.MAX_FRAME + 1))
         client.expect_closed_after(bodies)
 
 
@@ -313,7 +313,7 @@ def test_04_memory_is_given_back(launch, rng):
         server = launch(environment=EXACT)
         ping(server.connect(), rng)
         base = server.process.resident_bytes()
-        frame = wire.encode(rng.randbytes(MIB) * (size // MIB))
+        frame = length_framing.encode(rng.randbytes(MIB) * (size // MIB))
         for number in range(1, count + 1):
             client = server.connect("idle")
             client.echo_all(frame)
@@ -329,7 +329,7 @@ def test_04_long_stream_costs_no_memory(server, rng):
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
     bodies = [rng.randbytes(rng.randrange(60_000)) for _ in range(500)]
-    stream = b"".join(map(wire.encode, bodies))
+    stream = b"".join(map(length_framing.encode, bodies))
     begun = stream[:3]  # in the server between two rounds: who waits for an empty buffer is found
     client = server.connect()
     client.exchange(stream + begun, bodies)
@@ -348,7 +348,7 @@ def test_04_declared_length_costs_no_memory(server, rng):
         ping(client, rng)
     base, reserved = server.process.resident_bytes(), server.process.reserved_bytes()
     for client in clients:
-        client.send(wire.header(wire.MAX_FRAME))
+        client.send(length_framing.header(length_framing.MAX_FRAME))
     ping(server.connect("last"), rng)  # so all of it is read
     when = "after 200 headers that announce 32 MiB"
     bounded(server, base, HELD_BYTES, when)
@@ -362,20 +362,20 @@ def test_04_declared_length_costs_no_memory(server, rng):
 def test_04_memory(server, rng):
     """Under valgrind: pipelines in all states, then a stop; no byte is misused or kept."""
     bodies = [rng.randbytes(number) for number in range(100)]
-    stream = b"".join(map(wire.encode, bodies))
+    stream = b"".join(map(length_framing.encode, bodies))
     client = server.connect()
     send_in_pieces(client, stream, (3, 4, 5, 1001, 3000))
     client.expect_frames(bodies)
     late = server.connect("late", rcvbuf=SMALL_WINDOW)
     owed = [rng.randbytes(40_000) for _ in range(300)]
-    data = b"".join(map(wire.encode, owed))
+    data = b"".join(map(length_framing.encode, owed))
     sent = late.send_some(data, quiet=0.1)
     late.exchange(data[sent:], owed)  # and now it reads
     client.send_frames(bodies)
     client.half_close()
     client.expect_closed_after(bodies)
     client = server.connect()
-    client.send(stream + wire.header(wire.MAX_FRAME + 1))
+    client.send(stream + length_framing.header(length_framing.MAX_FRAME + 1))
     client.expect_closed_after(bodies)
     client = server.connect()
     client.send(stream[:-1])

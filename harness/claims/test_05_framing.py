@@ -9,19 +9,13 @@ from __future__ import annotations
 from functools import partial
 from itertools import zip_longest
 
-from harness.cuts import of_several
-from harness.cutting import try_at_random, try_together
-from harness.framing import LINE, MAX_FIXED, MAX_LINE, Fixed
-from harness.growth import burst_is_cheap
-from harness.measure import until_read
-from harness.plugin import claim
-from harness.talk import (
-    burst,
-    echo,
-    echo_in_pieces,
-    expect_failed_start,
-    words,
-)
+from harness.client.framing import LINE, MAX_FIXED, MAX_LINE, Fixed
+from harness.grading.plugin import claim
+from harness.instruments.observe import until_read
+from harness.scenarios.cost import burst_is_cheap
+from harness.scenarios.cuts import of_several
+from harness.scenarios.exchanges import burst, echo, echo_in_pieces, expect_failed_start, words
+from harness.scenarios.try_cuts import try_at_random, try_together
 
 # What a general hint means in a claim, see plugin.claim.
 CUT = (

@@ -5,7 +5,7 @@ They are linked with programs of the grader (harness/programs), which call them.
 
 from __future__ import annotations
 
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 # What a general hint means in a claim, see plugin.claim.
 BEYOND = dict.fromkeys(("in-the-module", "memory-fault"), "beyond-the-message")

@@ -9,14 +9,9 @@ from __future__ import annotations
 import struct
 from functools import partial
 
-from harness import wire
-from harness.cuts import every_cut
-from harness.cutting import try_together
-from harness.failure import Failure
-from harness.framing import LINE, MAX_LINE, Fixed
-from harness.growth import HELD_BYTES, bounded
-from harness.measure import eventually, until_asleep, until_read
-from harness.messages import (
+from harness.client import length_framing
+from harness.client.framing import LINE, MAX_LINE, Fixed
+from harness.client.messages import (
     BAD_ARGUMENT,
     ECHO,
     LONGEST_ECHO,
@@ -37,9 +32,12 @@ from harness.messages import (
     string,
     sum_of,
 )
-from harness.plugin import claim
-from harness.shim import Group
-from harness.talk import (
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.scenarios.cost import HELD_BYTES, bounded
+from harness.scenarios.cuts import every_cut
+from harness.scenarios.exchanges import (
     MIB,
     SMALL_WINDOW,
     ask,
@@ -49,6 +47,8 @@ from harness.talk import (
     send_in_pieces,
     words,
 )
+from harness.scenarios.try_cuts import try_together
+from harness.shim import Group
 
 # Replies to a message without cmd and seq, to one without seq, and to one with both, all of them 0.
 TOO_SHORT = reply(NONE, NONE, MALFORMED)
@@ -144,7 +144,7 @@ def test_05_messages_in_flight(launch, rng):
     answers = {0: TOO_SHORT, 3: TOO_SHORT, 4: NO_SEQ, 7: NO_SEQ, 8: NO_COMMAND, 30: NO_COMMAND}
     sizes = rng.choices(list(answers), k=10_000)
     client = launch(framing=MESSAGES).connect()
-    data = b"".join(wire.encode(bytes(size)) for size in sizes)
+    data = b"".join(length_framing.encode(bytes(size)) for size in sizes)
     client.exchange(data, [answers[size] for size in sizes])
 
 
@@ -152,8 +152,8 @@ def test_05_messages_in_flight(launch, rng):
 def test_05_message_too_long(launch):
     """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it owes."""
     client = launch(framing=MESSAGES).connect()
-    client.exchange(wire.encode(bytes(wire.MAX_FRAME)), [NO_COMMAND])
-    client.send(wire.encode(bytes(8)) * 100 + wire.header(wire.MAX_FRAME + 1))
+    client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
+    client.send(length_framing.encode(bytes(8)) * 100 + length_framing.header(length_framing.MAX_FRAME + 1))
     client.expect_closed_after([NO_COMMAND] * 100)
 
 
@@ -213,7 +213,7 @@ def test_05_messages_that_nobody_reads_the_replies_of(launch):
     server = launch(framing=MESSAGES)
     ask(server.connect(), b"", TOO_SHORT)
     base = server.process.resident_bytes()
-    sent = server.connect().send_some(wire.encode(request(STATS, 1)) * UNREAD_STATS)
+    sent = server.connect().send_some(length_framing.encode(request(STATS, 1)) * UNREAD_STATS)
     bounded(server, base, HELD_BYTES, f"of {sent / 1e6:.0f} MB of requests sent and no reply read")
     ask(server.connect(), b"", TOO_SHORT)  # others are served
 
@@ -231,7 +231,7 @@ def test_05_strings_of_all_lengths(launch, rng):
         if length < MIB:
             ask(client, body, answer)
         else:
-            client.exchange(wire.encode(body), [answer])
+            client.exchange(length_framing.encode(body), [answer])
 
 
 @claim("05.6", points=2, cli=True, hints=STRINGS)
@@ -275,9 +275,9 @@ def test_05_strings_that_lie(launch, rng):
 def test_05_string_that_fills_the_frame(launch, rng):
     """A string whose reply has 32 MiB comes back; one byte more is a bad argument, status 3."""
     client = launch(framing=MESSAGES).connect()
-    text = (rng.randbytes(MIB) * (wire.MAX_FRAME // MIB))[:LONGEST_ECHO]
-    client.exchange(wire.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
-    longer = wire.encode(request(ECHO, 2, string(text + b"x")))
+    text = (rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB))[:LONGEST_ECHO]
+    client.exchange(length_framing.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
+    longer = length_framing.encode(request(ECHO, 2, string(text + b"x")))
     client.exchange(longer, [reply(ECHO, 2, BAD_ARGUMENT)])
     ask(client, request(ECHO, 3, string(b"x")), echo_reply(3, b"x"))
 
@@ -378,7 +378,7 @@ def test_05_memory(launch, rng):
 def _messages_under_valgrind(server, rng) -> None:
     client = server.connect()
     text = rng.randbytes(300_000)
-    client.exchange(wire.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
+    client.exchange(length_framing.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
     for body, status in (
         (request(ECHO, 7, string(b"abc", 0xFFFFFFFF)), MALFORMED),
         (request(ECHO, 7, b"\xff" * 100), MALFORMED),
@@ -390,7 +390,7 @@ def _messages_under_valgrind(server, rng) -> None:
     for size in range(len(whole)):
         client.send_frame(whole[:size])
         client.read_frame()
-    data = wire.encode(request(ECHO, 1, string(rng.randbytes(40_000))))
+    data = length_framing.encode(request(ECHO, 1, string(rng.randbytes(40_000))))
     server.connect(rcvbuf=SMALL_WINDOW).send_some(data * 100, quiet=0.1)
     server.connect().send(data[:-1])
     ask(client, whole, echo_reply(7, b"abc"))

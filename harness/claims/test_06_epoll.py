@@ -12,11 +12,19 @@ import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from harness import wire
-from harness.failure import Failure, NotJudged
-from harness.measure import cpu_of, cpu_share, eventually, until_asleep, wait_until
-from harness.plugin import claim
-from harness.talk import MIB, SMALL_WINDOW, burst, expect_failed_start, expect_stop, ping, words
+from harness.client import length_framing
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading.plugin import claim
+from harness.instruments.observe import cpu_of, cpu_share, eventually, until_asleep, wait_until
+from harness.scenarios.exchanges import (
+    MIB,
+    SMALL_WINDOW,
+    burst,
+    expect_failed_start,
+    expect_stop,
+    ping,
+    words,
+)
 
 IDLE = 5_000  # clients that are connected and say nothing
 SPARE = 200  # descriptors for everything else, here and in the server
@@ -164,7 +172,7 @@ def test_06_silence_after_a_burst(server, rng):
         body = rng.randbytes(size)
         clients = [server.connect() for _ in range(2)]
         server.process.pause()
-        data = wire.encode(body)
+        data = length_framing.encode(body)
         sent = [client.send_some(data) for client in clients]
         server.process.resume()
         for client, taken in zip(clients, sent):
@@ -182,7 +190,7 @@ def test_06_end_right_behind_the_last_bytes(server, rng):
         client = server.connect()
         if number % 2:
             ping(client, rng)
-        data = b"".join(map(wire.encode, bodies))
+        data = b"".join(map(length_framing.encode, bodies))
         server.process.pause()
         sent = client.send_some(data)
         if sent == len(data):  # else the kernel has no room for it
@@ -210,7 +218,7 @@ def test_06_share_of_a_turn(server, rng):
         recorded = server.shim.recorded()
         body = words(rng, 8)
         server.process.pause()
-        hose.send_some(wire.encode(rng.randbytes(1000)) * HOSE_FRAMES)
+        hose.send_some(length_framing.encode(rng.randbytes(1000)) * HOSE_FRAMES)
         polite.send_frame(body)
         server.process.resume()
         polite.expect_frame(body)

@@ -5,7 +5,7 @@ The programs (harness/programs) call it on pairs of sockets and on pipes, with e
 
 from __future__ import annotations
 
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 BACKENDS = ("select", "poll", "epoll")
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import signal
 import time
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure, NotJudged
-from harness.growth import HELD_BYTES, bounded
-from harness.measure import cpu_share, kernel_bytes, until_asleep, until_read, waits_in_silence
-from harness.messages import (
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.expected_replies import Replies
+from harness.client.messages import (
     AFTER,
     BAD_ARGUMENT,
     CANCEL,
@@ -29,9 +27,17 @@ from harness.messages import (
     rung_again,
     string,
 )
-from harness.plugin import claim
-from harness.replies import Replies
-from harness.talk import MIB, SMALL_WINDOW, ask, expect_stop
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading.plugin import claim
+from harness.instruments.observe import (
+    cpu_share,
+    kernel_bytes,
+    until_asleep,
+    until_read,
+    waits_in_silence,
+)
+from harness.scenarios.cost import HELD_BYTES, bounded
+from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ask, expect_stop
 
 FAR = 60_000  # ms: nobody waits for it
 
@@ -114,7 +120,7 @@ def test_07_alarms_hold_32_mib(launch):
     client = server.connect()
     text = bytes(12 * MIB)
     client.send_frames([after(1, FAR, text), after(2, FAR, text)])
-    client.exchange(wire.encode(after(3, FAR, text)), [reply(AFTER, 3, BAD_ARGUMENT)])
+    client.exchange(length_framing.encode(after(3, FAR, text)), [reply(AFTER, 3, BAD_ARGUMENT)])
     cancel_one(client)
     client.send_frame(after(3, FAR, text))
     check(client)
@@ -128,7 +134,7 @@ def test_07_memory(launch):
     for leave in ("close", "reset", "half_close"):
         guest = server.connect("guest")
         guest.send_frames(pending)
-        guest.send(wire.header(100))
+        guest.send(length_framing.header(100))
         until_read(guest)
         getattr(guest, leave)()
     client = server.connect()

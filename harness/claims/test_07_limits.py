@@ -10,15 +10,21 @@ import socket
 import time
 from collections.abc import Callable
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure, NotJudged
-from harness.measure import bytes_within, eventually, kernel_bytes, until_asleep, until_read
-from harness.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
-from harness.patience import Deadline
-from harness.plugin import claim
-from harness.replies import Replies
-from harness.talk import MIB, SMALL_WINDOW, echo, ping, words
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.expected_replies import Replies
+from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading.plugin import claim
+from harness.instruments.observe import (
+    bytes_within,
+    eventually,
+    kernel_bytes,
+    until_asleep,
+    until_read,
+)
+from harness.scenarios.exchanges import MIB, SMALL_WINDOW, echo, ping, words
+from harness.server.patience import Deadline
 
 TRIES = 5  # with a machine that is too slow for one of them
 STEP = 0.05  # seconds between two bytes, or frames, of a client that takes its time
@@ -117,7 +123,7 @@ def test_07_every_byte_counts(launch, rng):
 
 def _trickle(client: Client, rng, keeper: Keeper) -> None:
     body = words(rng, 6)
-    *firsts, last = wire.encode(body)
+    *firsts, last = length_framing.encode(body)
     for byte in firsts:
         since = time.monotonic()
         client.send(bytes([byte]))
@@ -183,7 +189,7 @@ def _send_until_closed(server, client: Client) -> None:
     """A frame without an end, byte by byte. That the next byte is refused is an end, too."""
     __tracebackhide__ = True
     deadline = Deadline(server.patience.seconds)
-    client.send(wire.header(1000))
+    client.send(length_framing.header(1000))
     client.conversation.note(client.name, f"sends a byte of the body every {1000 * STEP:g} ms")
     while client.offer(b"x") >= 0 and _is_open(client):
         if not deadline.left():
@@ -215,7 +221,7 @@ def test_07_honest_senders_are_not(launch, rng):
 def _overlap(client: Client, rng, keeper: Keeper) -> None:
     """Each send completes a frame and begins the next."""
     bodies = [words(rng, 8) for _ in range(12)]
-    stream = b"".join(map(wire.encode, bodies))
+    stream = b"".join(map(length_framing.encode, bodies))
     client.send(stream[:6])
     for body, start in zip(bodies, range(6, len(stream), 12)):
         time.sleep(STEP)
@@ -230,7 +236,7 @@ def test_07_replies_before_a_frame_timeout(launch, rng):
     """Replies that are owed when the time of a frame is over are sent, then it is closed."""
     client = launch(("--frame-timeout", "150")).connect(rcvbuf=SMALL_WINDOW)
     owed = _owe(client, rng)
-    client.send(wire.header(100))
+    client.send(length_framing.header(100))
     time.sleep(0.3)
     client.expect_closed_after(owed)
 
@@ -238,7 +244,7 @@ def test_07_replies_before_a_frame_timeout(launch, rng):
 def _owe(client: Client, rng) -> list[bytes]:
     """Bodies whose replies wait in the server, which goes on reading: the kernel takes no more."""
     lot = [rng.randbytes(1000) for _ in range(64)]
-    size = sum(len(wire.encode(body)) for body in lot)
+    size = sum(len(length_framing.encode(body)) for body in lot)
     owed: list[bytes] = []
     while len(owed) < 20_000:
         client.send_frames(lot)
@@ -260,7 +266,7 @@ def test_07_own_pauses_do_not_count(launch, rng):
 def _pause_in_a_frame(client: Client, rng, keeper: Keeper) -> None:
     """It stops reading where the output is full, with a part of the next frame read."""
     text = string(rng.randbytes(4000))
-    data = b"".join(wire.encode(request(ECHO, seq, text)) for seq in range(5000))
+    data = b"".join(length_framing.encode(request(ECHO, seq, text)) for seq in range(5000))
     sent = client.send_some(data)  # and it has not read for 0.3 s by now
     time.sleep(0.15)
     keeper.moved(time.monotonic())
@@ -272,7 +278,7 @@ def _pause_by_an_alarm(server, rng, keeper: Keeper) -> None:
     client, text = server.connect(rcvbuf=SMALL_WINDOW), rng.randbytes(MIB) * 10
     client.send_frame(after(1, 50, text))
     keeper.moved(time.monotonic())
-    frame = wire.encode(request(ECHO, 2, string(b"rest")))
+    frame = length_framing.encode(request(ECHO, 2, string(b"rest")))
     client.send(frame[:7])
     time.sleep(0.45)
     keeper.moved(time.monotonic())

@@ -5,9 +5,9 @@ So nothing has to wait, and no call can be late: see harness/programs/clock.h.
 
 from __future__ import annotations
 
-from harness.failure import Failure
-from harness.growth import GROWTH_TRIES, TOO_CHEAP
-from harness.plugin import claim
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.scenarios.cost import GROWTH_TRIES, TOO_CHEAP
 
 # What a general hint means in a claim, see plugin.claim.
 FREED = dict.fromkeys(("in-the-module", "memory-fault"), "timer-due-first")

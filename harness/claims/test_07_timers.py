@@ -9,10 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from harness import wire
-from harness.client import PATIENCE, Client
-from harness.failure import Failure, first_difference
-from harness.messages import (
+from harness.client import length_framing
+from harness.client.client import PATIENCE, Client
+from harness.client.messages import (
     AFTER,
     BAD_ARGUMENT,
     CANCEL,
@@ -21,8 +20,8 @@ from harness.messages import (
     EVERY,
     MALFORMED,
     MESSAGES,
-    NO_TIMER,
     NONE,
+    NO_TIMER,
     OK,
     RESET,
     after,
@@ -35,8 +34,10 @@ from harness.messages import (
     rung_again,
     string,
 )
-from harness.plugin import claim
-from harness.talk import ask, expect_failed_start, words
+from harness.evidence.compare import first_difference
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.scenarios.exchanges import ask, expect_failed_start, words
 
 FAR = 60_000  # ms: nobody waits for it
 LONG_AGO = 0.15  # seconds, between the start of a timer and a reset
@@ -84,7 +85,7 @@ def expect_in_any_order(client: Client, bodies: Sequence[bytes]) -> None:
 
 
 def _other_than(body: bytes, came: bytes) -> Failure:
-    due, came = wire.encode(body), wire.encode(came)
+    due, came = length_framing.encode(body), length_framing.encode(came)
     found = MESSAGES.difference(due, came, first_difference(due, came) or 0, "the reply")
     return Failure(found.text, hint=found.hint, expected=due, received=found.came)
 
@@ -218,7 +219,7 @@ def test_07_half_close_with_alarms_owed(launch):
 def test_07_frame_too_long_ends_alarms(launch):
     """A frame that is too long ends the connection, whatever is to come later."""
     client = launch(framing=MESSAGES).connect()
-    client.send(wire.encode(after(1, FAR, b"x")) + wire.header(wire.MAX_FRAME + 1))
+    client.send(length_framing.encode(after(1, FAR, b"x")) + length_framing.header(length_framing.MAX_FRAME + 1))
     client.expect_eof()
 
 
@@ -230,7 +231,7 @@ def test_07_ten_thousand_alarms(launch):
     """10,000 AFTERs of the same ms are answered in the order in which they were sent."""
     client = launch(framing=MESSAGES).connect()
     texts = [b"%05d" % seq for seq in range(MANY)]
-    data = b"".join(wire.encode(after(seq, 40, text)) for seq, text in enumerate(texts))
+    data = b"".join(length_framing.encode(after(seq, 40, text)) for seq, text in enumerate(texts))
     client.exchange(data, [rung(seq, text) for seq, text in enumerate(texts)])
     check(client)
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import time
 
-from harness.client import Client
-from harness.failure import Failure
-from harness.measure import cpu_share, is_open, until_asleep, wait_until, waits_in_silence
-from harness.plugin import claim
-from harness.talk import echo, ping, words
+from harness.client.client import Client
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import (
+    cpu_share,
+    is_open,
+    until_asleep,
+    wait_until,
+    waits_in_silence,
+)
+from harness.scenarios.exchanges import echo, ping, words
 
 BACKENDS = ("select", "poll", "epoll")
 
@@ -52,7 +58,7 @@ def test_08_max_conns_wait_in_the_backlog(launch, rng):
             served.append(client)
 
 
-def _expect_to_wait(server, served: "list[Client]", waiting: "list[Client]", rng) -> None:
+def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) -> None:
     """Nobody who waits has been answered, when the server had turns enough to do it."""
     __tracebackhide__ = True
     for client in served:
@@ -119,7 +125,7 @@ def test_08_descriptors_come_back(launch, rng):
             client.close()
 
 
-def _expect_turned_away(server, rng, hint: str = "turned-away") -> "list[Client]":
+def _expect_turned_away(server, rng, hint: str = "turned-away") -> list[Client]:
     """More clients come than there are descriptors for. Returns those that were let in."""
     __tracebackhide__ = True
     began = time.monotonic()

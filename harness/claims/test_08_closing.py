@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure, NotJudged
-from harness.framing import LENGTH, LINE
-from harness.measure import bytes_within, until_asleep, until_read, wait_until
-from harness.messages import MESSAGES, after, every
-from harness.patience import Deadline
-from harness.plugin import claim
-from harness.replies import Replies
-from harness.talk import MIB, SMALL_WINDOW, ping, words
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.expected_replies import Replies
+from harness.client.framing import LENGTH, LINE
+from harness.client.messages import MESSAGES, after, every
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading.plugin import claim
+from harness.instruments.observe import bytes_within, until_asleep, until_read, wait_until
+from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ping, words
+from harness.server.patience import Deadline
 
 BEHIND = 2 * MIB  # bytes behind a frame that is too long
 LINGER_SECONDS = 5  # what a peer has that makes no progress
@@ -40,7 +40,7 @@ LINGER = dict.fromkeys((*GONE, *LOST), "linger")
 @claim("08.9", points=6, cli=True, hints=ARRIVE)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Replies owed arrive, though a frame that is too long comes behind, and much more after it."""
-    too_long = {LENGTH: wire.header(wire.MAX_FRAME + 1), LINE: b""}
+    too_long = {LENGTH: length_framing.header(length_framing.MAX_FRAME + 1), LINE: b""}
     for framing, end in too_long.items():
         server = launch(framing=framing)
         base = _descriptors(server)
@@ -65,7 +65,7 @@ def _descriptors(server) -> int:
     return server.process.descriptors().total
 
 
-def _read_while_sending(client: Client, rest: bytes, bodies: "list[bytes]") -> None:
+def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> None:
     """Replies in front of what nobody reads any more; that this is refused at last, is no fault."""
     __tracebackhide__ = True
     replies = Replies(bodies, client.framing)
@@ -97,7 +97,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     _owe(client, rng, OWED_BYTES)
     began = time.monotonic()
     client.half_close()
-    silent.send(wire.header(wire.MAX_FRAME + 1))
+    silent.send(length_framing.header(length_framing.MAX_FRAME + 1))
     silent.expect_eof()
     server.conversation.note("the grader", "waits until both are closed")
     late = "a client is still connected that takes nothing, or one that never closes"
@@ -108,11 +108,11 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     raise Failure(text, hint="linger")
 
 
-def _owe(client: Client, rng, goal: int) -> "list[bytes]":
+def _owe(client: Client, rng, goal: int) -> list[bytes]:
     """Bodies whose replies wait in the server, so many bytes: the kernel takes no more."""
     lot = [rng.randbytes(1000) for _ in range(64)]
-    size = sum(len(wire.encode(body)) for body in lot)
-    owed: "list[bytes]" = []
+    size = sum(len(length_framing.encode(body)) for body in lot)
+    owed: list[bytes] = []
     while len(owed) < 40_000:
         client.send_frames(lot)
         owed += lot
@@ -129,7 +129,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     base = _descriptors(server)
     client, other = server.connect(), server.connect("other")
     began = time.monotonic()
-    client.send(wire.header(wire.MAX_FRAME + 1))
+    client.send(length_framing.header(length_framing.MAX_FRAME + 1))
     client.expect_eof()
     told = time.monotonic() - began
     if told > TOLD_SECONDS:
@@ -191,7 +191,7 @@ def test_08_memory(launch, rng):
         getattr(guest, leave)()
     held, lingers = server.connect("held"), server.connect("lingers")
     held.send_frames(messages)
-    lingers.send(wire.header(wire.MAX_FRAME + 1) + bytes(100))
+    lingers.send(length_framing.header(length_framing.MAX_FRAME + 1) + bytes(100))
     lingers.expect_eof()
     unread = server.connect("unread", rcvbuf=SMALL_WINDOW)
     unread.send_frame(after(1, 0, bytes(MIB)))

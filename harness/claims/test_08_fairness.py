@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 import time
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure
-from harness.greedy import greedy
-from harness.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
-from harness.plugin import claim
-from harness.talk import MIB, burst_that_waits, words
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.scenarios.exchanges import MIB, burst_that_waits, words
+from harness.scenarios.greedy import greedy
 
 BACKENDS = ("select", "poll", "epoll")
 
@@ -24,7 +24,7 @@ TRIES = 3
 SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
-SHORTEST = wire.encode(b"")
+SHORTEST = length_framing.encode(b"")
 
 # What a general hint means in a claim, see plugin.claim.
 LEFT = dict.fromkeys(("silence", "stalled-reply", "replies-missing", "not-taken"), "turn-over")
@@ -55,14 +55,14 @@ def test_08_nothing_stalls_when_the_turn_is_over(launch, rng):
         server = launch(options)
         burst_that_waits(server, server.connect(), bodies)
         client = server.connect()
-        client.echo_all(wire.encode(rng.randbytes(MIB) * 4))
+        client.echo_all(length_framing.encode(rng.randbytes(MIB) * 4))
         _ask_much(launch(options, framing=MESSAGES))
 
 
 def _ask_much(server) -> None:
     """Sums of nothing, which are all there when the server looks."""
     client, count = server.connect(), 10_000
-    data = b"".join(wire.encode(sum_of(seq)) for seq in range(count))
+    data = b"".join(length_framing.encode(sum_of(seq)) for seq in range(count))
     replies = [reply(SUM, seq, OK, i64(0)) for seq in range(count)]
     server.process.pause()
     try:

@@ -10,16 +10,16 @@ import select
 import time
 from collections.abc import Sequence
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure
-from harness.framing import LENGTH, LINE, Fixed
-from harness.growth import HELD_BYTES, bounded
-from harness.measure import cpu_share, until_asleep, waits_in_silence
-from harness.messages import ECHO, MESSAGES, OK, reply, request, string
-from harness.plugin import claim
-from harness.replies import Replies
-from harness.talk import MIB, ask, ping, words
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.expected_replies import Replies
+from harness.client.framing import LENGTH, LINE, Fixed
+from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import cpu_share, until_asleep, waits_in_silence
+from harness.scenarios.cost import HELD_BYTES, bounded
+from harness.scenarios.exchanges import MIB, ask, ping, words
 
 FRAMES, MS = 50, 300  # the quota that is kept for INTERVALS
 INTERVALS = 5
@@ -69,7 +69,7 @@ def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
     reply to the first of interval INTERVALS. None may come before its interval, counted from the
     first frame that is sent."""
     __tracebackhide__ = True
-    size, sent = len(wire.encode(bodies[0])), FRAMES + 1
+    size, sent = len(length_framing.encode(bodies[0])), FRAMES + 1
     replies, first, came = Replies(bodies), 0.0, 0
     began = time.monotonic()
     client.send_frames(bodies[:sent])
@@ -121,7 +121,7 @@ def test_08_quota_in_pieces(launch, rng):
         client.expect_nothing_yet()
 
 
-def _framings(rng) -> "list[tuple]":
+def _framings(rng) -> list[tuple]:
     """Each with a body."""
     message = request(ECHO, 7, string(b"text"))
     return [
@@ -170,7 +170,7 @@ def test_08_waiting_frames_are_answered(launch, rng):
 
 def _in_the_kernel(client: Client, rng) -> None:
     """So many bytes that most of the frames have to wait there."""
-    client.echo_all(b"".join(wire.encode(rng.randbytes(5000)) for _ in range(1000)))
+    client.echo_all(b"".join(length_framing.encode(rng.randbytes(5000)) for _ in range(1000)))
 
 
 @claim("08.5", points=2, cli=True, hints=WAITING)
@@ -204,7 +204,7 @@ def test_08_over_quota_is_not_read(launch, rng):
     base = server.process.resident_bytes()
     client = server.connect()
     body = rng.randbytes(1000)
-    sent = client.send_some(wire.encode(body) * (OFFERED_BYTES // 1000), quiet=0.2)
+    sent = client.send_some(length_framing.encode(body) * (OFFERED_BYTES // 1000), quiet=0.2)
     bounded(server, base, HELD_BYTES, f"with {sent / 1e6:.0f} MB of a client over its quota")
     _rests(server)
     client.expect_frames([body] * 10)
@@ -235,7 +235,7 @@ def test_08_half_close_over_quota(launch, rng):
             client = server.connect()
             bodies = [words(rng, 8) for _ in range(count)]
             server.process.pause()  # so that it hears of all at once
-            client.send(b"".join(map(wire.encode, bodies)) + rest)
+            client.send(b"".join(map(length_framing.encode, bodies)) + rest)
             client.half_close()
             server.process.resume()
             client.expect_closed_after(bodies)
@@ -258,7 +258,7 @@ def test_08_held_is_not_idle(launch, rng):
     times = ("--idle-timeout", "400", "--frame-timeout", "400")
     client = launch((*at_most(2, 900), *times)).connect()
     bodies = [words(rng, 8) for _ in range(5)]
-    stream = b"".join(map(wire.encode, bodies))
+    stream = b"".join(map(length_framing.encode, bodies))
     client.send(stream[:-3])
     client.expect_frames(bodies[:4])
     client.send(stream[-3:])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from harness import wire
-from harness.client import PATIENCE, Client
-from harness.failure import Failure
-from harness.framing import LENGTH, Fixed
-from harness.greedy import Silent
-from harness.growth import bounded
-from harness.measure import cpu_share, held_bytes, unread_bytes, until_asleep
-from harness.plugin import claim
-from harness.talk import MIB, burst, expect_failed_start, ping
+from harness.client import length_framing
+from harness.client.client import PATIENCE, Client
+from harness.client.framing import LENGTH, Fixed
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import cpu_share, held_bytes, unread_bytes, until_asleep
+from harness.scenarios.cost import bounded
+from harness.scenarios.exchanges import MIB, burst, expect_failed_start, ping
+from harness.scenarios.greedy import Silent
 
 KIB = 1 << 10
 
@@ -50,7 +50,7 @@ def test_08_reads_again_at_low_water(launch, rng):
     """Above high-water a client is not read; down at low-water, and not before, it is again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
     client = server.connect(rcvbuf=STEP)
-    data = wire.encode(rng.randbytes(1000)) * (OFFERED // 1000)
+    data = length_framing.encode(rng.randbytes(1000)) * (OFFERED // 1000)
     sent = client.send_some(data)
     until_asleep(server)
     held = held_bytes(client, sent)
@@ -88,7 +88,7 @@ def test_08_any_marks_will_do(launch, rng):
     for high, low in ((1, 0), (1, 1), (64 * KIB, 0), (64 * KIB, 64 * KIB), (4 * MIB, 1)):
         server = launch(("--high-water", str(high), "--low-water", str(low)))
         late = server.connect("late", rcvbuf=16 * KIB)
-        data = b"".join(map(wire.encode, bodies))
+        data = b"".join(map(length_framing.encode, bodies))
         sent = late.send_some(data, quiet=0.05)
         burst(server.connect(), bodies[:200])
         late.echo_all(data, sent)
@@ -98,7 +98,7 @@ def test_08_any_marks_will_do(launch, rng):
 @claim("08.3", points=4, cli=True, native=True, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
-    for framing, data in ((Fixed(1), bytes(256 * KIB)), (LENGTH, wire.encode(bytes(1000)) * 260)):
+    for framing, data in ((Fixed(1), bytes(256 * KIB)), (LENGTH, length_framing.encode(bytes(1000)) * 260)):
         server = launch(("--high-water", str(SMALL_HIGH)), framing=framing, environment=EXACT)
         burst(server.connect(), [bytes(1)] * 1000)
         base = server.process.resident_bytes()

@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import struct
 
-from harness import wire
-from harness.broadcasts import broadcast_to, one_each, stats
-from harness.client import Client
-from harness.failure import Failure
-from harness.growth import bounded
-from harness.measure import eventually
-from harness.messages import (
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.messages import (
     BAD_ARGUMENT,
     BROADCAST,
     ECHO,
@@ -31,8 +27,12 @@ from harness.messages import (
     request,
     string,
 )
-from harness.plugin import claim
-from harness.talk import MIB, SMALL_WINDOW, ask, words
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import eventually
+from harness.scenarios.broadcasts import broadcast_to, one_each, stats
+from harness.scenarios.cost import bounded
+from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ask, words
 
 LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
@@ -97,7 +97,7 @@ def test_09_broadcast_malformed(launch):
     ask(sender, body[:7], reply(BROADCAST, NONE, MALFORMED))
     ask(sender, body + b"\0", reply(BROADCAST, 7, MALFORMED))
     too_long = broadcast(7, bytes(LONGEST_ECHO + 1))
-    sender.exchange(wire.encode(too_long), [reply(BROADCAST, 7, BAD_ARGUMENT)])
+    sender.exchange(length_framing.encode(too_long), [reply(BROADCAST, 7, BAD_ARGUMENT)])
     check(sender)
     check(other)
 
@@ -222,7 +222,7 @@ def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
     """The first of them sends it, and all get it. Returns how many the reply says they were."""
     __tracebackhide__ = True
     sender, *others = readers
-    sender.exchange(wire.encode(broadcast(seq, text)), ())
+    sender.exchange(length_framing.encode(broadcast(seq, text)), ())
     for other in others:
         other.expect_frame(pushed(text))
     frames = [sender.read_frame(), sender.read_frame()]

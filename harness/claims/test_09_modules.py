@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 THREADS = "thread"  # the sanitizer that sees two threads at the same memory
 

@@ -6,17 +6,35 @@ import os
 import signal
 from pathlib import Path
 
-from harness import wire
-from harness.broadcasts import broadcast_to, one_each, stats, who
-from harness.client import PATIENCE, Client
-from harness.failure import Failure
-from harness.greedy import greedy
-from harness.measure import eventually, until_asleep, until_read
-from harness.messages import ECHO, MALFORMED, MESSAGES, OK, WHO, after, broadcast, reply
-from harness.messages import request, string
-from harness.plugin import claim
-from harness.storm import broadcasts_in_flight, storm
-from harness.talk import MIB, ask, burst, expect_failed_start, expect_stop, ping, words
+from harness.client import length_framing
+from harness.client.client import PATIENCE, Client
+from harness.client.messages import (
+    ECHO,
+    MALFORMED,
+    MESSAGES,
+    OK,
+    WHO,
+    after,
+    broadcast,
+    reply,
+    request,
+    string,
+)
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.scenarios.broadcasts import broadcast_to, one_each, stats, who
+from harness.scenarios.exchanges import (
+    MIB,
+    ask,
+    burst,
+    expect_failed_start,
+    expect_stop,
+    ping,
+    words,
+)
+from harness.scenarios.greedy import greedy
+from harness.scenarios.random_clients import broadcasts_in_flight, storm
 
 LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
@@ -179,7 +197,7 @@ def test_09_stops_under_load(launch, rng):
         server = launch(THREADS)
         guests = [server.connect() for _ in range(80)]
         ping(guests[-1], rng)
-        with greedy(server, wire.encode(rng.randbytes(1020)) * 1024, 20, "frames of 1 KB"):
+        with greedy(server, length_framing.encode(rng.randbytes(1020)) * 1024, 20, "frames of 1 KB"):
             expect_stop(server, signal.SIGTERM)
 
 

@@ -10,15 +10,35 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from harness import wire
-from harness.client import PATIENCE, Client
-from harness.failure import Failure, NotJudged
-from harness.measure import cpu_share, eventually, until_asleep, until_read
-from harness.messages import ECHO, MESSAGES, OK, after, broadcast, every, pushed, reached, reply
-from harness.messages import request, rung, string
-from harness.plugin import claim
-from harness.talk import MIB, SMALL_WINDOW, burst, come_and_go, expect_failed_start, expect_stop
-from harness.talk import ping, words
+from harness.client import length_framing
+from harness.client.client import PATIENCE, Client
+from harness.client.messages import (
+    ECHO,
+    MESSAGES,
+    OK,
+    after,
+    broadcast,
+    every,
+    pushed,
+    reached,
+    reply,
+    request,
+    rung,
+    string,
+)
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading.plugin import claim
+from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
+from harness.scenarios.exchanges import (
+    MIB,
+    SMALL_WINDOW,
+    burst,
+    come_and_go,
+    expect_failed_start,
+    expect_stop,
+    ping,
+    words,
+)
 
 KIB = 1 << 10
 
@@ -58,7 +78,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
     server = launch(LOW_WATER)
     late = server.connect("late", rcvbuf=SMALL_WINDOW)
     body = rng.randbytes(32 * MIB)
-    data = wire.encode(body)
+    data = length_framing.encode(body)
     sent = late.send_some(data)
     late.echo_all(data, sent)
     late.half_close()
@@ -116,7 +136,7 @@ def _low_water(launch, rng) -> None:
     __tracebackhide__ = True
     server = launch(LOW_WATER)
     client = server.connect(rcvbuf=SMALL_WINDOW)
-    data = wire.encode(words(rng, 1000)) * (UNREAD_BYTES // 1000)
+    data = length_framing.encode(words(rng, 1000)) * (UNREAD_BYTES // 1000)
     sent = client.send_some(data)
     _sleeps(server, "while a client does not read")
     client.echo_all(data, sent)
@@ -168,7 +188,7 @@ def _served(server, count: int) -> Iterator[None]:
     reset: no port stays taken."""
     __tracebackhide__ = True
     server.conversation.note("the grader", f"connects {count:,} clients; each has a frame echoed")
-    linger_zero, frame = struct.pack("ii", 1, 0), wire.encode(b"here")
+    linger_zero, frame = struct.pack("ii", 1, 0), length_framing.encode(b"here")
     seconds = server.patience.seconds
     with ExitStack() as stack:
         streams = []
@@ -257,10 +277,10 @@ def _in_all_states(server, rng) -> None:
         server.connect("unread", rcvbuf=SMALL_WINDOW).send_frame(rng.randbytes(8 * MIB))
     for _ in range(STATES):
         ping(server.connect("silent"), rng)
-        server.connect("begins").send(wire.encode(words(rng, 100))[:-1])
+        server.connect("begins").send(length_framing.encode(words(rng, 100))[:-1])
         server.connect("held").send_frames([b"held"] * (HELD + 1))
         lingers = server.connect("lingers")
-        lingers.send(wire.header(wire.MAX_FRAME + 1))
+        lingers.send(length_framing.header(length_framing.MAX_FRAME + 1))
         lingers.expect_eof()
     for _ in range(STATES):
         server.connect("waits").send_frame(b"here")
@@ -282,10 +302,10 @@ def test_10_memory(launch, rng):
     stays = server.connect("stays")
     stays.send_frame(request(ECHO, 1, string(b"stays")))
     stays.expect_frame(reply(ECHO, 1, OK, string(b"stays")))
-    server.connect("begins").send(wire.encode(big)[:-1])
+    server.connect("begins").send(length_framing.encode(big)[:-1])
     server.connect("late").send_frames(messages)
     lingers = server.connect("lingers")
-    lingers.send(wire.header(wire.MAX_FRAME + 1))
+    lingers.send(length_framing.header(length_framing.MAX_FRAME + 1))
     lingers.expect_eof()
     unread = server.connect("unread", rcvbuf=SMALL_WINDOW)
     unread.send_frame(big)

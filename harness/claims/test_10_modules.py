@@ -5,7 +5,7 @@ The programs run them on pairs of sockets, and on a clock that goes on when the 
 
 from __future__ import annotations
 
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 BACKENDS = ("select", "poll", "epoll")
 

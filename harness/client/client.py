@@ -10,16 +10,16 @@ import resource
 import socket
 import struct
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Iterable, Iterator, Optional, Sequence, Union
 
-from harness import wire
-from harness.conversation import Conversation, Step, counted, describe_bytes
-from harness.failure import Failure, NotJudged
-from harness.framing import LENGTH, Framing
-from harness.patience import PATIENCE, Patience
-from harness.replies import End, Replies
-from harness.stream import REST_BYTES, REST_SECONDS, Stream
+from harness.client import length_framing
+from harness.client.expected_replies import End, Replies
+from harness.client.framing import LENGTH, Framing
+from harness.client.stream import REST_BYTES, REST_SECONDS, Stream
+from harness.evidence.conversation import Conversation, Step, counted, describe_bytes
+from harness.evidence.failure import Failure, NotJudged
+from harness.server.patience import PATIENCE, Patience
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
 
@@ -47,11 +47,11 @@ class Client:
 
     def __init__(
         self,
-        address: "tuple[str, int]",
+        address: tuple[str, int],
         conversation: Conversation,
         name: str = "A",
         *,
-        rcvbuf: Optional[int] = None,
+        rcvbuf: int | None = None,
         patience: Patience = PATIENCE,
         framing: Framing = LENGTH,
     ) -> None:
@@ -64,7 +64,7 @@ class Client:
         self.conversation = conversation
         self.patience = patience
         self.framing = framing
-        self._stream: Optional[Stream] = None
+        self._stream: Stream | None = None
         began = time.monotonic_ns()
         with self._step("connects"):
             self._stream = Stream(address, patience, rcvbuf, self._moved)
@@ -103,7 +103,7 @@ class Client:
             step.text += f": {sent:,}"
             return sent
 
-    def offer(self, data: Union[bytes, memoryview]) -> int:
+    def offer(self, data: bytes | memoryview) -> int:
         """Sends what is taken at once: how many bytes, or -1 when the peer has closed.
 
         That is no step of the conversation: tell one before the first of many.
@@ -153,9 +153,9 @@ class Client:
         __tracebackhide__ = True
         with self._step(f"waits for a {self.framing.noun}") as step:
             stream = self._open()
-            head = stream.read_exactly(wire.HEADER, "the reply's header")
-            length = wire.declared_length(head)
-            if length > wire.MAX_FRAME:
+            head = stream.read_exactly(length_framing.HEADER, "the reply's header")
+            length = length_framing.declared_length(head)
+            if length > length_framing.MAX_FRAME:
                 text = f"the length header of the reply says {length:,}, which is over the maximum"
                 raise Failure(text, hint="wrong-header", received=head)
             body = stream.read_exactly(length, "the reply", before=head)
@@ -237,7 +237,7 @@ class Client:
         """The socket's descriptor, for a selector."""
         return self._open().socket.fileno()
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> Client:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -246,7 +246,7 @@ class Client:
     # Inside: none of these notes a step
 
     def _moved(
-        self, what: str, data: Union[bytes, memoryview] = b"", at_ns: int = 0
+        self, what: str, data: bytes | memoryview = b"", at_ns: int = 0
     ) -> None:
         self.conversation.moved(self.name, what, data, at_ns)
 

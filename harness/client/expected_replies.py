@@ -5,11 +5,12 @@ No I/O: bytes are given to it, failures are taken from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
-from typing import Iterable
 
-from harness.failure import Failure, first_difference
-from harness.framing import LENGTH, Framing
+from harness.client.framing import LENGTH, Framing
+from harness.evidence.compare import first_difference
+from harness.evidence.failure import Failure
 
 
 class End(Enum):
@@ -32,7 +33,7 @@ class Replies:
         self._wrong = b""  # what came instead of the stream from _matched on
 
     @classmethod
-    def echo_of(cls, stream: bytes, framing: Framing = LENGTH) -> "Replies":
+    def echo_of(cls, stream: bytes, framing: Framing = LENGTH) -> Replies:
         """What is due for a stream of whole frames: the same stream. Copies nothing of it."""
         replies = cls((), framing)
         replies._stream = stream
@@ -76,7 +77,7 @@ class Replies:
         found = self._framing.difference(due, came, at, which)
         return self._failure(found.text, found.hint, found.came)
 
-    def _compared(self) -> "tuple[bytes, bytes, str]":
+    def _compared(self) -> tuple[bytes, bytes, str]:
         """The frame with the wrong byte, what came in its place (and behind it), and its name."""
         start, size, which = self._frame()
         came = self._stream[start : self._matched] + self._wrong
@@ -98,7 +99,7 @@ class Replies:
             text, hint=hint, expected=self._stream[start : start + size], received=received
         )
 
-    def _frame(self) -> "tuple[int, int, str]":
+    def _frame(self) -> tuple[int, int, str]:
         """Start in the stream, size and name of the frame in which the next byte is due."""
         start = 0
         for index, size in enumerate(self._sizes):
@@ -109,7 +110,7 @@ class Replies:
         return start, size, which
 
 
-def why_it_stopped(end: End, seconds: float, so_far: str, begun: bool) -> "tuple[str, str]":
+def why_it_stopped(end: End, seconds: float, so_far: str, begun: bool) -> tuple[str, str]:
     """The message and the hint for bytes that did not come.
 
     `so_far` says how much did ("3 of 9 bytes of the reply"), `begun` whether it is more than none.

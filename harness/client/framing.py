@@ -9,10 +9,11 @@ terminator, and it may be either of the two. No I/O.
 from __future__ import annotations
 
 import random
-from typing import Iterator, NamedTuple, Sequence, Tuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from harness import wire
-from harness.conversation import counted, describe_bytes
+from harness.client import length_framing
+from harness.evidence.conversation import counted, describe_bytes
 
 MAX_LINE = 65_536  # bytes in front of the terminator; this and the next, too, from docs/protocol.md
 MAX_FIXED = 1_048_576
@@ -34,13 +35,13 @@ class Framing:
     many bytes stand in front of its body.
     """
 
-    options: Tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     noun = "frame"
-    header = wire.HEADER
+    header = length_framing.HEADER
 
     def encode(self, body: bytes) -> bytes:
         """The frame that carries `body`. Raises ValueError where no frame can."""
-        return wire.encode(body)
+        return length_framing.encode(body)
 
     def sizes(self, stream: bytes) -> Iterator[int]:
         """Of each of the frames that are the stream, one behind the other, how long it is."""
@@ -51,7 +52,7 @@ class Framing:
             at += size
 
     def _size(self, stream: bytes, at: int) -> int:
-        return wire.HEADER + wire.declared_length(stream[at : at + wire.HEADER])
+        return length_framing.HEADER + length_framing.declared_length(stream[at : at + length_framing.HEADER])
 
     def sample(self, rng: random.Random, size: int) -> bytes:
         """A body by chance, of about `size` bytes."""
@@ -59,9 +60,9 @@ class Framing:
 
     def byte(self, frame: bytes, number: int) -> str:
         """What the byte of this number is in its frame, from 1 on: "byte 3 of the length"."""
-        if number <= wire.HEADER:
+        if number <= length_framing.HEADER:
             return f"byte {number} of the length"
-        return f"byte {number - wire.HEADER} of the body"
+        return f"byte {number - length_framing.HEADER} of the body"
 
     def told_sent(self, body: bytes) -> str:
         """The frame, where it is sent, as the object of a sentence."""
@@ -96,7 +97,7 @@ class Framing:
         if len(came) < self.header:
             place = f"byte {at} of the length header of {which}"
             return Difference(_instead(place, due, came, at), "wrong-header", came)
-        says, length = wire.declared_length(came), wire.declared_length(due)
+        says, length = length_framing.declared_length(came), length_framing.declared_length(due)
         text = f"the length header of {which} says {says:,} instead of {length:,}"
         return Difference(text, "wrong-header", came[: self.header + says])
 

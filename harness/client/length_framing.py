@@ -6,7 +6,6 @@ A frame is a 4-byte little-endian unsigned length N, then N bytes, with 0 <= N <
 from __future__ import annotations
 
 import struct
-from typing import Optional
 
 HEADER = 4
 MAX_FRAME = 33_554_432  # 32 MiB, fixed by docs/protocol.md
@@ -44,7 +43,7 @@ class Decoder:
     def feed(self, data: bytes) -> None:
         self._data += data
 
-    def next_frame(self) -> Optional[bytes]:
+    def next_frame(self) -> bytes | None:
         """The body of the next complete frame, None when there is none yet. Raises Malformed."""
         if len(self._data) < HEADER:
             return None

@@ -10,11 +10,12 @@ more bytes than it needs.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from harness import wire
-from harness.conversation import SHOWN_BYTES, counted, describe_bytes
-from harness.framing import Difference, Framing
+from harness.client import length_framing
+from harness.client.framing import Difference, Framing
+from harness.evidence.conversation import SHOWN_BYTES, counted, describe_bytes
 
 ECHO, SUM, STATS = 1, 2, 3
 AFTER, EVERY, CANCEL, RESET = 10, 11, 12, 13
@@ -39,7 +40,7 @@ LISTED = 3  # messages that are named one by one where they are sent together
 
 # Of the string of an ECHO whose reply is just short enough: in front of it are cmd, seq, status and
 # its own length, of 4 bytes each.
-LONGEST_ECHO = wire.MAX_FRAME - 16
+LONGEST_ECHO = length_framing.MAX_FRAME - 16
 
 
 def i16(value: int) -> bytes:
@@ -63,7 +64,7 @@ def leb128(value: int, size: int = 0) -> bytes:
     return bytes(group | 0x80 for group in groups[:-1]) + bytes(groups[-1:])
 
 
-def string(data: bytes, says: Optional[int] = None, size: int = 0) -> bytes:
+def string(data: bytes, says: int | None = None, size: int = 0) -> bytes:
     """The string, whose length `says` so much, in `size` bytes at least."""
     return leb128(len(data) if says is None else says, size) + data
 
@@ -76,7 +77,7 @@ def reply(cmd: int, seq: int, status: int, *fields: bytes) -> bytes:
     return i32(cmd) + i32(seq) + i32(status) + b"".join(fields)
 
 
-def sum_of(seq: int, *numbers: int, count: Optional[int] = None) -> bytes:
+def sum_of(seq: int, *numbers: int, count: int | None = None) -> bytes:
     """The request for a sum, that says it has `count` numbers."""
     count = len(numbers) if count is None else count
     return request(SUM, seq, i32(count), *map(i64, numbers))
@@ -132,7 +133,7 @@ class Reply(NamedTuple):
     fields: bytes
 
     @classmethod
-    def of(cls, body: bytes) -> Optional["Reply"]:
+    def of(cls, body: bytes) -> Reply | None:
         """None: it is too short for one."""
         return cls(*struct.unpack_from("<iii", body), body[HEAD:]) if len(body) >= HEAD else None
 
@@ -142,7 +143,7 @@ class Reply(NamedTuple):
         return ", ".join([*parts, _told(self)] if self.fields else parts)
 
 
-def numbers(fields: bytes) -> Optional[Tuple[int, ...]]:
+def numbers(fields: bytes) -> tuple[int, ...] | None:
     """The i64 of which the fields consist; None: they do not."""
     count, rest = divmod(len(fields), 8)
     return None if rest else struct.unpack(f"<{count}q", fields)
@@ -209,13 +210,13 @@ class Messages(Framing):
 
     def wanted(self, due: bytes, came: bytes) -> int:
         """What it says, too: else a status that is not due would hide the fields behind it."""
-        says = wire.declared_length(came) if len(came) >= self.header else 0
+        says = length_framing.declared_length(came) if len(came) >= self.header else 0
         return max(len(due), self.header + says)
 
     def difference(self, due: bytes, came: bytes, at: int, which: str) -> Difference:
         """Told by fields, where it has a length that can be, and cmd, seq and status behind it."""
-        says = wire.declared_length(came) if len(came) >= self.header else 0
-        if says > wire.MAX_FRAME:
+        says = length_framing.declared_length(came) if len(came) >= self.header else 0
+        if says > length_framing.MAX_FRAME:
             return super().difference(due, came, at, which)
         whole = came[: self.header + says]
         ours, theirs = Reply.of(due[self.header :]), Reply.of(whole[self.header :])

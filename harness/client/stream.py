@@ -11,12 +11,12 @@ import os
 import select
 import socket
 import time
-from typing import Callable, Optional, Union
+from collections.abc import Callable
 
-from harness.conversation import describe_bytes
-from harness.failure import Failure, NotJudged
-from harness.patience import Deadline, Patience
-from harness.replies import End, Replies, why_it_stopped
+from harness.client.expected_replies import End, Replies, why_it_stopped
+from harness.evidence.conversation import describe_bytes
+from harness.evidence.failure import Failure, NotJudged
+from harness.server.patience import Deadline, Patience
 
 CHUNK = 256 * 1024  # bytes asked of one recv or offered to one send
 REST_SECONDS = 0.05  # how long a failure waits for the rest of a wrong frame, only to show it
@@ -26,10 +26,10 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAD
 
 # Is told what the socket did, the bytes that moved, which it must copy to keep, and when: sending
 # before it began, receiving when it was over. So nothing seems to arrive before it was sent.
-Tap = Callable[[str, Union[bytes, memoryview], int], None]
+Tap = Callable[[str, bytes | memoryview, int], None]
 
 
-def _nobody(_what: str, _data: Union[bytes, memoryview], _at_ns: int) -> None:
+def _nobody(_what: str, _data: bytes | memoryview, _at_ns: int) -> None:
     """Nobody wants to know."""
 
 
@@ -38,9 +38,9 @@ class Stream:
 
     def __init__(
         self,
-        address: "tuple[str, int]",
+        address: tuple[str, int],
         patience: Patience,
-        rcvbuf: Optional[int] = None,
+        rcvbuf: int | None = None,
         tap: Tap = _nobody,
     ) -> None:
         """Connects. Segments are not delayed, so that every send is seen as it was made."""
@@ -60,7 +60,7 @@ class Stream:
             self.socket.close()
             raise
 
-    def _connect(self, address: "tuple[str, int]") -> None:
+    def _connect(self, address: tuple[str, int]) -> None:
         __tracebackhide__ = True
         deadline = Deadline(self._patience.seconds)
         code = self.socket.connect_ex(address)
@@ -94,13 +94,13 @@ class Stream:
         self._send_while_taken(out, Deadline(quiet))
         return out.sent
 
-    def offer(self, data: Union[bytes, memoryview]) -> int:
+    def offer(self, data: bytes | memoryview) -> int:
         """Sends what is taken at once: how many bytes, or -1 when the peer has closed."""
         out = _Outgoing(self.socket, data, self._tap)
         out.push()
         return -1 if out.refused else out.sent
 
-    def _send_while_taken(self, out: "_Outgoing", deadline: Deadline) -> None:
+    def _send_while_taken(self, out: _Outgoing, deadline: Deadline) -> None:
         __tracebackhide__ = True
         while out.left:
             if out.push():
@@ -112,7 +112,7 @@ class Stream:
 
     # Receiving
 
-    def receive(self, limit: int, seconds: Optional[float] = None) -> Union[bytes, End]:
+    def receive(self, limit: int, seconds: float | None = None) -> bytes | End:
         """At least 1 and at most `limit` bytes, or why none came (by default: with patience)."""
         came = self._receive(limit, self._patience.seconds if seconds is None else seconds)
         if isinstance(came, bytes):
@@ -121,7 +121,7 @@ class Stream:
             self._tap(came.name.lower(), b"", time.monotonic_ns())
         return came
 
-    def _receive(self, limit: int, seconds: float) -> Union[bytes, End]:
+    def _receive(self, limit: int, seconds: float) -> bytes | End:
         deadline = Deadline(seconds)
         while True:
             try:
@@ -152,7 +152,7 @@ class Stream:
         while out.left or replies.missing:
             if out.refused and not replies.missing:
                 raise self._gone(out)
-            came: Union[bytes, End] = End.SILENCE
+            came: bytes | End = End.SILENCE
             ready = self._wait(_interest(out, replies), deadline)
             if not ready and not replies.missing:
                 raise self._not_taken(out, deadline)
@@ -186,7 +186,7 @@ class Stream:
         return Failure(text, hint=hint, received=came)
 
     def _accept(
-        self, replies: Replies, came: Union[bytes, End], seconds: float, remark: str = ""
+        self, replies: Replies, came: bytes | End, seconds: float, remark: str = ""
     ) -> None:
         """Takes note of what came, or raises what is wrong with it."""
         __tracebackhide__ = True
@@ -218,12 +218,12 @@ class Stream:
         ready = poller.poll(deadline.left() * 1000)
         return ready[0][1] if ready else 0
 
-    def _not_taken(self, out: "_Outgoing", deadline: Deadline) -> Failure:
+    def _not_taken(self, out: _Outgoing, deadline: Deadline) -> Failure:
         self._patience.expired()
         text = f"the server took {out.progress()} and then no more for {deadline.seconds:g} s"
         return Failure(text, hint="not-taken")
 
-    def _gone(self, out: "_Outgoing") -> Failure:
+    def _gone(self, out: _Outgoing) -> Failure:
         """The server is gone while we send: says so, and what it had answered."""
         reset = isinstance(out.refused, ConnectionResetError)
         what = "reset" if reset else "closed by the server"
@@ -238,13 +238,13 @@ class _Outgoing:
     """Data on its way out: how much the kernel took, and whether the peer is gone."""
 
     def __init__(
-        self, sock: socket.socket, data: Union[bytes, memoryview], tap: Tap
+        self, sock: socket.socket, data: bytes | memoryview, tap: Tap
     ) -> None:
         self._socket = sock
         self._tap = tap
         self._view = memoryview(data)
         self.sent = 0
-        self.refused: Optional[OSError] = None
+        self.refused: OSError | None = None
 
     @property
     def left(self) -> int:

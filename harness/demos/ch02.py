@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from harness import wire
+from harness.client import length_framing
 from harness.demos.common import Stopwatch
-from harness.shown import server_of
+from harness.demos.shown import server_of
 
 
 def one_slow_client_stops_everyone() -> None:
     """B gets no reply as long as A is slow, and then not before A has left."""
     with server_of("01", together=1) as server:
-        frame = wire.encode(b"hello")
+        frame = length_framing.encode(b"hello")
         a, b = server.connect("A"), server.connect("B")
         clock = Stopwatch()
         a.send(frame[:6])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Optional
 
-from harness import wire
-from harness.client import Client
+from harness.client import length_framing
+from harness.client.client import Client
 from harness.demos.common import MIB
-from harness.shown import Shown, server_of
+from harness.demos.shown import Shown, server_of
 
 
 def one_frame_an_event() -> None:
@@ -18,7 +17,7 @@ def one_frame_an_event() -> None:
         print("    frames   body of each   seconds   system calls")
         client = server.connect("A")
         for count in (1, 20_000):
-            size = 400_000 // count - wire.HEADER
+            size = 400_000 // count - length_framing.HEADER
             seconds, calls = _burst(server, client, [bytes(size)] * count)
             told = "not counted" if calls is None else f"{calls:,}"
             print(f"  {count:8,} {size:14,} {seconds:9.3f} {told:>14}", flush=True)
@@ -35,9 +34,9 @@ def one_frame_an_event() -> None:
         print("has one problem more: the replies that it has made and that nobody fetches.")
 
 
-def _burst(server: Shown, client: Client, bodies: list[bytes]) -> tuple[float, Optional[int]]:
+def _burst(server: Shown, client: Client, bodies: list[bytes]) -> tuple[float, int | None]:
     """Sends the frames in one go: seconds until the last reply, system calls of the server."""
-    data = b"".join(map(wire.encode, bodies))
+    data = b"".join(map(length_framing.encode, bodies))
     before, start = server.calls(), time.monotonic()
     client.exchange(data, bodies)
     seconds, after = time.monotonic() - start, server.calls()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from harness import wire
-from harness.client import Client
-from harness.shown import server_of
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.demos.shown import server_of
 
 
 class Padded(ctypes.Structure):
@@ -36,24 +36,24 @@ def bytes_have_no_borders() -> None:
 
 
 def _echoed(client: Client, data: bytes) -> str:
-    client.expect_frame(data[wire.HEADER :])
+    client.expect_frame(data[length_framing.HEADER :])
     return "echoes it"
 
 
 def _closed(client: Client, data: bytes) -> str:
     client.expect_eof()
-    return f"closes: N = {wire.declared_length(data):,}"
+    return f"closes: N = {length_framing.declared_length(data):,}"
 
 
 def _waiting(client: Client, data: bytes) -> str:
     client.expect_nothing(0.5)
-    if len(data) < wire.HEADER:
+    if len(data) < length_framing.HEADER:
         return "waits for the rest of N"
-    return f"waits for {wire.declared_length(data):,} bytes"
+    return f"waits for {length_framing.declared_length(data):,} bytes"
 
 
 MISUNDERSTOOD: tuple[tuple[bytes, str, Callable[[Client, bytes], str]], ...] = (
-    (wire.encode(b"hello"), "a frame", _echoed),
+    (length_framing.encode(b"hello"), "a frame", _echoed),
     (b"hello\n", "a line", _closed),
     (b"hi\n", "a line", _waiting),
     (b"\0\0\0\1x", "a big-endian frame", _waiting),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import resource
 import time
 
-from harness.client import Client
+from harness.client.client import Client
 from harness.demos.common import WATCHED_SECONDS, round_trip
-from harness.process import ServerProcess
-from harness.shown import server_of
+from harness.demos.shown import server_of
+from harness.server.process import ServerProcess
 
 CROWDS = (0, 1000, 5000)  # idle clients
 SPARE = 200  # descriptors for everything else

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import select
 import time
-from typing import Optional
 
-from harness import wire
+from harness.client import length_framing
 from harness.demos.common import Stopwatch
-from harness.shown import server_of
+from harness.demos.shown import server_of
 
 DEADLINE_SECONDS = 0.995
 
@@ -17,7 +16,7 @@ def nobody_tells_when_nothing_happens() -> None:
     """Clients that do nothing keep others out; and what it costs to look at the clock instead."""
     with server_of("06", together=3, nofile=50) as server:
         print("It may have 50 descriptors. All its clients stay, and do nothing.\n")
-        frame, clock = wire.encode(b"hello"), Stopwatch()
+        frame, clock = length_framing.encode(b"hello"), Stopwatch()
         server.connect("A").send(frame[:6])
         clock.tell("A sends 6 of the 9 bytes of a frame")
         for _ in range(60):
@@ -36,7 +35,7 @@ def nobody_tells_when_nothing_happens() -> None:
         print(f"    {told:24} {waits:8,} {late * 1000:6.1f} ms", flush=True)
 
 
-def _until_deadline(step: Optional[float]) -> tuple[int, float]:
+def _until_deadline(step: float | None) -> tuple[int, float]:
     """Waits for DEADLINE_SECONDS, `step` seconds at a time: how often, and how late it ends."""
     deadline, waits = time.monotonic() + DEADLINE_SECONDS, 0
     with select.epoll() as events:

@@ -8,17 +8,17 @@ import threading
 import time
 from contextlib import nullcontext
 
-from harness import messages, wire
-from harness.client import Client
+from harness.client import length_framing, messages
+from harness.client.client import Client
 from harness.demos.common import MIB
-from harness.flood import flooding
-from harness.shown import Shown, server_of
+from harness.demos.shown import Shown, server_of
+from harness.scenarios.flood import flooding
 
 GREEDY = (0, 5, 20)
 SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))
 REPLIES = 20  # of the polite client, beside each crowd
 REPLY = 10_000
-REPLY_HEAD = wire.HEADER + messages.HEAD + 2  # of a string of this size
+REPLY_HEAD = length_framing.HEADER + messages.HEAD + 2  # of a string of this size
 OWED = 300 * REPLY  # more than a client's kernel takes before the client reads
 
 
@@ -49,10 +49,10 @@ def _reply_ms(client: Client) -> float:
     return 1000 * (time.monotonic() - start)
 
 
-def _breaks_a_rule(server: Shown) -> "tuple[int, str]":
+def _breaks_a_rule(server: Shown) -> tuple[int, str]:
     """How many bytes of its replies a client gets that ends in nonsense, and what comes then."""
     message = messages.request(messages.ECHO, 1, messages.string(bytes(REPLY - REPLY_HEAD)))
-    data = wire.encode(message) * (OWED // REPLY) + b"\xff" * MIB
+    data = length_framing.encode(message) * (OWED // REPLY) + b"\xff" * MIB
     came = 0
     with socket.create_connection(server.address) as b:
         sender = threading.Thread(target=_send, args=(b, data), daemon=True)

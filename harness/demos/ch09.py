@@ -6,11 +6,12 @@ import os
 import subprocess
 from pathlib import Path
 
-from harness import build, messages
 from harness.bench.threads import Running
-from harness.course import ROOT
-from harness.failure import NotJudged
-from harness.shown import server_of
+from harness.client import messages
+from harness.demos.shown import server_of
+from harness.evidence.failure import NotJudged
+from harness.lab.chapters import ROOT
+from harness.server import build
 
 CROWDS = (1, 2, 8)
 MESSAGE = messages.request(messages.ECHO, 1, messages.string(b"hi"))
@@ -34,7 +35,7 @@ def one_loop_uses_one_core() -> None:
         print(f"    {told:24} {int(sum_):16,} {seconds:>9}")
 
 
-def _counted() -> "list[list[str]]":
+def _counted() -> list[list[str]]:
     """What the program prints: how was counted, what came out, seconds. Raises NotJudged."""
     source, binary = Path(__file__).with_name("count.c"), ROOT / "build" / "count"
     binary.parent.mkdir(exist_ok=True)

@@ -7,16 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import build, proc, wire
-from harness.course import ROOT
-from harness.failure import NotJudged
-from harness.measure import until_read
-from harness.process import ServerProcess
-from harness.shown import Shown, server_of
+from harness.client import length_framing
+from harness.demos.shown import Shown, server_of
+from harness.evidence.failure import NotJudged
+from harness.instruments.observe import until_read
+from harness.lab.chapters import ROOT
+from harness.linux import procfs
+from harness.server import build
+from harness.server.process import ServerProcess
 
 CLIENTS = 1000
 SPARE = 200  # descriptors for everything else
-HALF = wire.encode(b"ping")[:6]
+HALF = length_framing.encode(b"ping")[:6]
 
 
 def callbacks_turn_the_logic_inside_out() -> None:
@@ -46,7 +48,7 @@ def _tell_cost(told: str, server: Shown) -> None:
     for client in clients:
         until_read(client)
     kib = (server.process.resident_bytes() - before) / CLIENTS / 1024
-    process = proc.read_process(server.process.pid)
+    process = procfs.read_process(server.process.pid)
     print(f"    {told:29} {process.threads if process else 0:10,} {kib:22.1f} KiB", flush=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from harness.client import Client
+from harness.client.client import Client
 
 MIB = 1 << 20
 WATCHED_SECONDS = 0.7  # to watch what a server costs

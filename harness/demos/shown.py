@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Optional
 
-from harness import build, course
-from harness.client import Client
-from harness.conversation import Conversation
-from harness.course import Chapter
-from harness.failure import Failure, NotJudged
-from harness.patience import PATIENCE, Patience
-from harness.process import ServerProcess
+from harness.client.client import Client
+from harness.evidence.conversation import Conversation
+from harness.evidence.failure import Failure, NotJudged
+from harness.lab import chapters
+from harness.lab.chapters import Chapter
+from harness.server import build
+from harness.server.patience import PATIENCE, Patience
+from harness.server.process import ServerProcess
 from harness.shim import shim_library
 
 PROBE = Patience(((0, 1.0),))  # for a server that may not be finished
@@ -37,7 +37,7 @@ class Shown:
         self._clients.append(client)
         return client
 
-    def calls(self) -> Optional[int]:
+    def calls(self) -> int | None:
         """How many reads, writes and waits it has made so far; None when nobody counts."""
         calls = self.process.calls()
         return calls and calls.inputs + calls.outputs + calls.waits
@@ -75,7 +75,7 @@ def server_of(
     `together`: how many clients at once it has to serve; 1, or more than its stubs can.
     `nofile`: descriptors that it may open. `arguments`: with which it is started to be shown.
     """
-    chapter = course.find(number)
+    chapter = chapters.find(number)
     shown = _working(chapter.chapter_dir, together, nofile, arguments)
     if shown:
         print(f"Server: chapters/{chapter.slug}\n", flush=True)
@@ -92,7 +92,7 @@ def server_of(
 
 def _working(
     source: Path, together: int, nofile: int, arguments: Sequence[str]
-) -> Optional[Shown]:
+) -> Shown | None:
     """The server made of these sources, None when they do not become one that works."""
     shown = _start(source, nofile)
     if shown and not shown.works(together):
@@ -104,7 +104,7 @@ def _working(
     return shown
 
 
-def _start(source: Path, nofile: int, arguments: Sequence[str] = ()) -> Optional[Shown]:
+def _start(source: Path, nofile: int, arguments: Sequence[str] = ()) -> Shown | None:
     """The server made of these sources, None when they do not become one that listens."""
     process = ServerProcess()
     try:
@@ -116,7 +116,7 @@ def _start(source: Path, nofile: int, arguments: Sequence[str] = ()) -> Optional
     return Shown(process)
 
 
-def _counting() -> "list[Path]":
+def _counting() -> list[Path]:
     """The library that counts system calls, nothing when it cannot be made here."""
     try:
         return [shim_library()]

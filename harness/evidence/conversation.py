@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, List, Optional, Union
+from typing import Any
 
-from harness.failure import printable
+from harness.evidence.printable import printable
 
 SHOWN_BYTES = 16  # longer data is told by its size
 KEPT_BYTES = 1024 * 1024  # of a test, for a trace
@@ -48,8 +48,8 @@ class Conversation:
     """
 
     def __init__(self) -> None:
-        self.steps: "list[Step]" = []
-        self.moves: "Optional[List[Move]]" = None
+        self.steps: list[Step] = []
+        self.moves: list[Move] | None = None
         self._kept = 0
 
     def restart(self) -> None:
@@ -59,7 +59,7 @@ class Conversation:
             self.moves.clear()
 
     def moved(
-        self, who: str, what: str, data: Union[bytes, memoryview] = b"", at_ns: int = 0
+        self, who: str, what: str, data: bytes | memoryview = b"", at_ns: int = 0
     ) -> None:
         """Takes note of what a socket did, now or at `at_ns`. The bytes are copied."""
         if self.moves is not None:
@@ -91,7 +91,7 @@ class Conversation:
             return ""
         marked = [i for i, group in enumerate(groups) if group[0].failed] or [len(groups) - 1]
         digits = max(len(_numbers(group)) for group in groups)
-        lines: "list[str]" = []
+        lines: list[str] = []
         last = -1
         for index in _kept(len(groups), marked[0], limit_lines):
             if index > last + 1:
@@ -121,7 +121,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _kept(groups: int, marked: int, limit: int) -> "list[int]":
+def _kept(groups: int, marked: int, limit: int) -> list[int]:
     """Which lines to show: the first few, those before the marked one, and the marked one."""
     if groups <= limit:
         return list(range(groups))
@@ -132,12 +132,12 @@ def _kept(groups: int, marked: int, limit: int) -> "list[int]":
     return list(range(head)) + list(tail)
 
 
-def _numbers(group: "list[Step]") -> str:
+def _numbers(group: list[Step]) -> str:
     first, last = group[0].number, group[-1].number
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _sentence(group: "list[Step]") -> str:
+def _sentence(group: list[Step]) -> str:
     names = list(dict.fromkeys(step.who for step in group))
     if len(names) > 1:
         return f"each of {len(names):,} clients, {names[0]} to {names[-1]}: {group[0].text}"

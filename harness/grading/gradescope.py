@@ -8,8 +8,8 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from harness import report
-from harness.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
+from harness.grading import report
+from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
 
 
 def as_json(grade: Grade) -> dict:

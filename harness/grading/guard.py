@@ -1,19 +1,17 @@
 """What the grader does against a server that is after the grader itself.
 
-Where servers are confined (see confine.py) they cannot reach it, and none of this matters. Where
+Where servers are confined (see linux/landlock.py) they cannot reach it, and none of this matters. Where
 they are not, what they do to it is at least seen, and costs no more than a test.
 """
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
-import signal
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Dict, Iterable
 
-from harness.course import ROOT
+from harness.lab.chapters import ROOT
 
 KILLED = (
     "the grader's own process was killed while this test ran; "
@@ -21,19 +19,8 @@ KILLED = (
 )
 RESTORE = "git checkout -- harness Makefile"
 
-_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE = 1, 4  # linux/prctl.h
 _LAB = ("harness", "Makefile")
 _TESTS = ROOT / "harness" / "selftest"  # they decide nothing
-
-
-def close_memory() -> None:
-    """Nobody but root may read or change this process: its memory, descriptors and environment."""
-    _prctl(_PR_SET_DUMPABLE, 0)
-
-
-def die_with_parent() -> None:
-    """This process is killed when the one that started it is."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def leave_group() -> None:
@@ -41,11 +28,7 @@ def leave_group() -> None:
     os.setpgid(0, 0)
 
 
-def _prctl(option: int, value: int) -> None:
-    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), *[ctypes.c_ulong(0)] * 3)
-
-
-def digests(more: Iterable[Path]) -> Dict[Path, bytes]:
+def digests(more: Iterable[Path]) -> dict[Path, bytes]:
     """A digest of each file that decides a grade: those of the harness, and `more`."""
     tops = [*(ROOT / name for name in _LAB), *more]
     files = {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
@@ -59,13 +42,13 @@ def _digest(path: Path) -> bytes:
         return b""
 
 
-def changed(before: Dict[Path, bytes], after: Dict[Path, bytes]) -> "list[str]":
+def changed(before: dict[Path, bytes], after: dict[Path, bytes]) -> list[str]:
     """The names of the files that differ, are new or are gone."""
     names = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     return sorted(os.path.relpath(path, ROOT) for path in names)
 
 
-def complaint(names: "list[str]") -> str:
+def complaint(names: list[str]) -> str:
     """What to say of a grade during which these files changed."""
     few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return (

@@ -2,7 +2,7 @@
 
 A test of harness/claims is
 
-    from harness.plugin import claim
+    from harness.grading.plugin import claim
 
     @claim("01.3", points=6)
     def test_01_header_cut_everywhere(server, rng):
@@ -25,11 +25,14 @@ import os
 
 import pytest
 
-from harness import guard, proc, sweep
-from harness.failure import Failure, NotJudged, compare
-from harness.fixtures import Run, Stage, launch, rng, run, server
-from harness.program import program
-from harness.scoring import FAILED, NOT_JUDGED, PASSED
+from harness.evidence.compare import compare
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading import guard
+from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
+from harness.linux import prctl, procfs
+from harness.server import kill
+from harness.stage.program import program
+from harness.stage.stage import Run, Stage, launch, rng, run, server
 
 __all__ = ["claim", "launch", "program", "rng", "run", "server"]
 
@@ -59,7 +62,7 @@ def claim(
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
     of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
-    module: it has no server; programs of the grader call the student's files, see program.py.
+    module: it has no server; programs of the grader call the student's files, see stage/program.py.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     """
 
@@ -82,8 +85,8 @@ def pytest_configure(config):
     if not config.option.lab_run:
         raise pytest.UsageError("the claims are run by `make grade`, or python3 -m harness.grade")
     config.lab_run = Run.load(config.option.lab_run)
-    guard.close_memory()
-    guard.die_with_parent()
+    prctl.close_memory()
+    prctl.die_with_parent()
     if hasattr(config, "workerinput"):
         guard.leave_group()
     else:
@@ -158,20 +161,20 @@ class Outcomes:
     def pytest_testnodedown(self, node, error):
         """A worker has ended: what its servers leave is ours now, and nobody else would end it."""
         self._a_worker_died = True
-        sweep.end(_orphans, SWEEP_SECONDS)
+        kill.end(_orphans, SWEEP_SECONDS)
 
     def pytest_runtest_logstart(self, nodeid, location):
         """Some of that may have become ours only now: a server dies a moment after its worker."""
         if self._a_worker_died:
-            sweep.end(_orphans, SWEEP_SECONDS)
+            kill.end(_orphans, SWEEP_SECONDS)
 
 
 def _orphans():
     """Our children that are not workers, which share our session, and all below them."""
-    processes = proc.table()
+    processes = procfs.table()
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
-    return proc.tree([child.pid for child in children], processes)
+    return procfs.tree([child.pid for child in children], processes)
 
 
 def _result(report):

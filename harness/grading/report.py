@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from harness import course
-from harness.failure import harmless
-from harness.hints import HINTS
-from harness.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
+from harness.evidence.printable import harmless
+from harness.evidence.hints import HINTS
+from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
+from harness.lab import chapters
 
 SHOWN_IN_FULL = 3  # failures, unless V=1
 SHOWN_INHERITED = 4  # claims of each earlier chapter that did not pass, unless V=1
@@ -287,8 +287,8 @@ def next_step(grade: Grade) -> list[str]:
         return [f"next: {grade.again}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":
         return []
-    place = course.CHAPTERS.index(grade.chapter) + 1
-    later = course.CHAPTERS[place : place + 1]
+    place = chapters.CHAPTERS.index(grade.chapter) + 1
+    later = chapters.CHAPTERS[place : place + 1]
     return [f"next: chapter {c.number}, chapters/{c.slug}/README.md" for c in later]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import select
@@ -13,17 +12,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import confine, debugger, guard, proc, sweep, tidy
-from harness.course import ROOT
-from harness.fixtures import Run
-from harness.scoring import Claim
+from harness.grading import guard
+from harness.grading.scoring import Claim
+from harness.instruments import gdb
+from harness.lab.chapters import ROOT
+from harness.linux import landlock, prctl, procfs
+from harness.server import kill, scratch
+from harness.stage.stage import Run
 
 TEST_SECONDS = 120  # one claim may take: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # pytest may take to end, when all is said
 WAKE_SECONDS = 5  # between two looks whether a server has stopped the grader
-PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h: orphans below us become our children
 
 # (name of the claim, verdict, seconds it took, detail), as it comes
 Found = Callable[[str, str, float, dict], None]
@@ -42,17 +43,17 @@ def run_claims(
 
     What pytest says, tracebacks too, goes into `log`.
     """
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    prctl.adopt_orphans()
     bystanders = {(process.pid, process.started) for process in _below()}
     log.parent.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()
     try:
-        with tidy.directory("lab-") as scratch, log.open("wb") as output:
-            command = _command(claims, run, scratch, jobs, writer)
+        with scratch.directory("lab-") as directory, log.open("wb") as output:
+            command = _command(claims, run, directory, jobs, writer)
             process = subprocess.Popen(
                 command,
                 cwd=ROOT,
-                env=_environment(scratch),
+                env=_environment(directory),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
@@ -68,10 +69,10 @@ def run_claims(
         os.close(reader)
 
 
-def _command(claims: list[Claim], run: Run, scratch: Path, jobs: int, writer: int) -> list[str]:
+def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: int) -> list[str]:
     """pytest with our plugins and no others, and without anybody's configuration."""
-    run.save(scratch / "run.json")
-    seconds = debugger.SECONDS if run.debugger else TEST_SECONDS
+    run.save(directory / "run.json")
+    seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
     options = f"-q --tb=short -p no:cacheprovider -p xdist.plugin -p pytest_timeout -n {jobs}"
     options += f" --timeout={seconds} --timeout-method=signal --max-worker-restart={len(claims)}"
@@ -79,18 +80,18 @@ def _command(claims: list[Claim], run: Run, scratch: Path, jobs: int, writer: in
     return [
         *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", root),
         *options.split(),
-        *("-p", "harness.plugin", "--run", str(scratch / "run.json"), "--outcomes", str(writer)),
+        *("-p", "harness.grading.plugin", "--run", str(directory / "run.json"), "--outcomes", str(writer)),
         *(f"{claim.file}::{claim.name}" for claim in claims),
     ]
 
 
-def _environment(scratch: Path) -> dict[str, str]:
+def _environment(directory: Path) -> dict[str, str]:
     """That of pytest. What it and the servers leave behind is removed with the directory."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    if not confine.works():  # then for all servers; and no file of the lab changes, see guard.py
-        kept.update({confine.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
-    return {**kept, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)}
+    if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py
+        kept.update({landlock.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
+    return {**kept, "PYTHONPATH": str(ROOT), "TMPDIR": str(directory)}
 
 
 def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found) -> str:
@@ -124,16 +125,16 @@ def _wake(session: int) -> None:
     """Lets pytest and its workers go on, should a server have stopped them (SIGSTOP)."""
     for process in _below():
         if process.session == session and process.state == "T":
-            sweep.send(process.pid, signal.SIGCONT)
+            kill.send(process.pid, signal.SIGCONT)
 
 
-def _below() -> list[proc.Process]:
+def _below() -> list[procfs.Process]:
     """All processes below this one."""
-    return proc.tree([os.getpid()], proc.table())[1:]
+    return procfs.tree([os.getpid()], procfs.table())[1:]
 
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills what is below this process and was not there before, until nothing is left."""
-    sweep.end(
+    kill.end(
         lambda: [p for p in _below() if (p.pid, p.started) not in bystanders], LAST_SECONDS
     )

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from harness import course
+from harness.lab import chapters
 
-CLAIMS = course.ROOT / "harness" / "claims"
+CLAIMS = chapters.ROOT / "harness" / "claims"
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 
 
@@ -69,7 +69,7 @@ class Grade:
     the compiler's message, or what went wrong with the harness.
     """
 
-    chapter: course.Chapter
+    chapter: chapters.Chapter
     subject: str
     source: Path | None = None
     outcomes: list[Outcome] = field(default_factory=list)
@@ -112,7 +112,7 @@ def load(directory: Path = CLAIMS) -> list[Claim]:
     Raises ClaimsBroken.
     """
     claims: list[Claim] = []
-    for chapter in course.CHAPTERS:
+    for chapter in chapters.CHAPTERS:
         for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
             claims += _load_file(file, chapter.number)
     claims.sort(key=lambda claim: (claim.chapter, claim.todo))
@@ -172,9 +172,9 @@ def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
     for claim in claims:
         groups.setdefault(claim.chapter, []).append(claim)
     earlier = [number for number in groups if number != chapter]
-    shares = {number: Fraction(course.INHERITED[chapter], len(earlier)) for number in earlier}
+    shares = {number: Fraction(chapters.INHERITED[chapter], len(earlier)) for number in earlier}
     if chapter in groups:
-        shares[chapter] = Fraction(100 - course.INHERITED[chapter])
+        shares[chapter] = Fraction(100 - chapters.INHERITED[chapter])
     total = sum(shares.values())
     return {
         claim.name: 100 * shares[number] / total * claim.points / sum(c.points for c in group)

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import proc
-from harness.failure import NotJudged
-from harness.patience import Patience
-from harness.target import WrongUsage
+from harness.evidence.failure import NotJudged
+from harness.lab.target import WrongUsage
+from harness.linux import procfs
+from harness.server.patience import Patience
 
 SECONDS = 3600  # for whoever debugs
 PATIENCE = Patience(((0, SECONDS),))
@@ -91,12 +91,12 @@ def hold(pid: int, file: Path) -> None:
 
 
 def _traced(pid: int) -> bool:
-    return proc.status(pid).get("TracerPid", "0") != "0" or not proc.status(pid)
+    return procfs.status(pid).get("TracerPid", "0") != "0" or not procfs.status(pid)
 
 
 def _stopped(pid: int) -> bool:
     """By a debugger. One that has detached has let it go on."""
-    return proc.status(pid).get("State", "").startswith("t")
+    return procfs.status(pid).get("State", "").startswith("t")
 
 
 def _until(condition, seconds: float, otherwise: str) -> None:

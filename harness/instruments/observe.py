@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import proc, sockdiag
+from harness.linux import procfs, sockdiag
 
 LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
@@ -144,13 +144,13 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     does: a server that spins is told by the CPU time that it uses meanwhile.
     """
     pid = server.process.pid
-    spun = proc.cpu_seconds(pid) + SPUN_SECONDS
+    spun = procfs.cpu_seconds(pid) + SPUN_SECONDS
 
     def at_rest() -> bool:
-        return proc.thread_states(pid) <= set("SZX")
+        return procfs.thread_states(pid) <= set("SZX")
 
-    wait_until(lambda: at_rest() or proc.cpu_seconds(pid) > spun, seconds)
-    return proc.thread_states(pid) == {"S"}
+    wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, seconds)
+    return procfs.thread_states(pid) == {"S"}
 
 
 def waits_in_silence(server, seconds: float) -> int | None:
@@ -166,9 +166,9 @@ def waits_in_silence(server, seconds: float) -> int | None:
 def never_waits(pid: int) -> bool:
     """Whether the process wants the processor now, and BUSY_SECONDS later. On a busy machine it may
     not have it: so it is no question of CPU time."""
-    before = proc.read_process(pid)
+    before = procfs.read_process(pid)
     time.sleep(BUSY_SECONDS)
-    after = proc.read_process(pid)
+    after = procfs.read_process(pid)
     return before is not None and after is not None and before.state == after.state == "R"
 
 

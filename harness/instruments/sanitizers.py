@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection
 
-from harness.failure import Failure
+from harness.evidence.failure import Failure
 
 LASTING = "-fno-sanitize-recover=all -fno-omit-frame-pointer".split()
 SHOWN_FRAMES = 4

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.failure import Failure
-from harness.patience import Deadline, Patience
+from harness.evidence.failure import Failure
+from harness.server.patience import Deadline, Patience
 
 MISSING = "valgrind is not installed; `make setup` installs it"
 PROBE_SECONDS = 20

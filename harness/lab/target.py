@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import course
+from harness.lab import chapters
 
 WITH_PORT = "SERVER='./server -p {port}'"
 FIXED_PORT = "SERVER=./server PORT=1234"
@@ -29,7 +29,7 @@ class Target:
     `words` are the make variables that name it, `subject` is for the reader.
     """
 
-    chapter: course.Chapter
+    chapter: chapters.Chapter
     subject: str
     words: str
     source: Path | None = None
@@ -50,7 +50,7 @@ def setting(name: str) -> str | None:
 
 
 def resolve(
-    chapter: course.Chapter,
+    chapter: chapters.Chapter,
     origin: str | None = None,
     directory: str | None = None,
     server: str | None = None,
@@ -72,7 +72,7 @@ def resolve(
     return _of_the_lab(chapter, origin or "chapters", words)
 
 
-def _of_the_lab(chapter: course.Chapter, origin: str, words: str) -> Target:
+def _of_the_lab(chapter: chapters.Chapter, origin: str, words: str) -> Target:
     if origin not in ("chapters", "solutions"):
         raise WrongUsage(f"FROM={origin}: it can be chapters or solutions")
     source = chapter.chapter_dir if origin == "chapters" else chapter.solution_dir
@@ -94,7 +94,7 @@ def _sources(source: Path, said: str) -> Path:
     return source
 
 
-def _server(chapter: course.Chapter, server: str, port: str | None, words: str) -> Target:
+def _server(chapter: chapters.Chapter, server: str, port: str | None, words: str) -> Target:
     number = _port(port) if port else None
     if number is None and "{port}" not in server:
         raise WrongUsage(f"on which port will it be? {WITH_PORT}, or {FIXED_PORT}")

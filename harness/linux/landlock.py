@@ -13,8 +13,10 @@ import ctypes
 import functools
 import os
 import struct
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Iterable, Optional
+
+from harness.linux import prctl
 
 SWITCH = "LAB_CONFINE"
 # Not a terminal: what a server prints belongs into a report, and nowhere else.
@@ -23,7 +25,6 @@ DEVICES = [Path("/dev", name) for name in ("null", "zero", "full", "random", "ur
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on nearly every machine
 _VERSION = 1  # flag of _CREATE_RULESET: tell the version of the interface
 _PATH_BENEATH = 1
-_PR_SET_NO_NEW_PRIVS = 38  # linux/prctl.h
 
 # linux/landlock.h: the rights a ruleset can take away, by the version that brought them.
 _WRITE_FILE = 1 << 1
@@ -34,7 +35,6 @@ _SCOPES = {6: 0b11}  # abstract unix sockets, signals
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.syscall.argtypes = [ctypes.c_long] * 5
 _libc.syscall.restype = ctypes.c_long
-_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 
 
 @functools.lru_cache(maxsize=None)
@@ -45,7 +45,7 @@ def version() -> int:
     return max(0, _libc.syscall(_CREATE_RULESET, 0, 0, _VERSION, 0))
 
 
-def ruleset(writable: Iterable[Path]) -> Optional[int]:
+def ruleset(writable: Iterable[Path]) -> int | None:
     """A descriptor for enter(): write below these directories and nowhere else. To be closed.
 
     None when the kernel cannot confine. What is not there is left out.
@@ -70,7 +70,7 @@ def enter(made: int) -> bool:
 
     Whether it worked.
     """
-    _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)  # else only root may confine itself
+    prctl.renounce_privileges()  # else only root may confine itself
     return _libc.syscall(_RESTRICT_SELF, made, 0, 0, 0) == 0
 
 
@@ -100,7 +100,7 @@ def _cannot_write(path: str) -> bool:
     return False
 
 
-def _known(rights: "dict[int, int]") -> int:
+def _known(rights: dict[int, int]) -> int:
     """Those of the rights that this kernel knows."""
     return sum(bits for since, bits in rights.items() if since <= version())
 

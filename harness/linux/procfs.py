@@ -6,7 +6,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import Dict, Iterable, NamedTuple, Optional, Set
+from collections.abc import Iterable
+from typing import NamedTuple
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/stat
@@ -36,7 +37,7 @@ class Descriptors(NamedTuple):
     sockets: int
 
 
-def read_process(pid: int) -> Optional[Process]:
+def read_process(pid: int) -> Process | None:
     """The process table's line for `pid`, None when there is no such process."""
     fields = _stat(f"/proc/{pid}/stat")
     if not fields:
@@ -53,7 +54,7 @@ def read_process(pid: int) -> Optional[Process]:
     )
 
 
-def thread_states(pid: int) -> Set[str]:
+def thread_states(pid: int) -> set[str]:
     """The states that its threads are in; nothing when there is no such process."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -63,13 +64,13 @@ def thread_states(pid: int) -> Set[str]:
     return {fields[0].decode() for fields in found if fields}
 
 
-def table() -> Dict[int, Process]:
+def table() -> dict[int, Process]:
     """Every process there is, by pid."""
     found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in found if process}
 
 
-def children(pid: int) -> "list[int]":
+def children(pid: int) -> list[int]:
     """The children of a process, ended ones too. None where the kernel was built without this."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -79,9 +80,9 @@ def children(pid: int) -> "list[int]":
     return [int(child) for text in lists for child in text.split()]
 
 
-def tree(roots: Iterable[int], processes: Dict[int, Process]) -> "list[Process]":
+def tree(roots: Iterable[int], processes: dict[int, Process]) -> list[Process]:
     """The roots and everything below them, each once, parents first."""
-    children: Dict[int, "list[int]"] = {}
+    children: dict[int, list[int]] = {}
     for process in processes.values():
         children.setdefault(process.parent, []).append(process.pid)
     order = [pid for pid in dict.fromkeys(roots) if pid in processes]
@@ -93,7 +94,7 @@ def tree(roots: Iterable[int], processes: Dict[int, Process]) -> "list[Process]"
     return [processes[pid] for pid in order]
 
 
-def environment(pid: int, name: str) -> Optional[str]:
+def environment(pid: int, name: str) -> str | None:
     """The value `name` had in the environment the process was executed with."""
     prefix = name.encode() + b"="
     for entry in read(f"/proc/{pid}/environ").split(b"\0"):
@@ -102,7 +103,7 @@ def environment(pid: int, name: str) -> Optional[str]:
     return None
 
 
-def status(pid: int) -> Dict[str, str]:
+def status(pid: int) -> dict[str, str]:
     """The lines of /proc/PID/status by their names; empty when the process is gone."""
     lines = read(f"/proc/{pid}/status").decode(errors="replace").splitlines()
     return {name: text.strip() for name, _, text in (line.partition(":") for line in lines)}
@@ -147,12 +148,12 @@ def quick_resident_bytes(pid: int) -> int:
     return int(fields[1]) * PAGE if fields else 0
 
 
-def descriptor_targets(pid: int) -> "list[str]":
+def descriptor_targets(pid: int) -> list[str]:
     """What each open descriptor is: "socket:[123]", a path ..."""
     return [target for _, target in descriptors(pid)]
 
 
-def descriptors(pid: int) -> "list[tuple[str, str]]":
+def descriptors(pid: int) -> list[tuple[str, str]]:
     """The number of each open descriptor, and what it is."""
     found = []
     try:
@@ -172,10 +173,10 @@ def maps_file(pid: int, path: str) -> bool:
     return path.encode() in read(f"/proc/{pid}/maps")
 
 
-def listening_ports(pids: Iterable[int]) -> "list[int]":
+def listening_ports(pids: Iterable[int]) -> list[int]:
     """The TCP ports on which these processes listen, lowest first."""
     own = {target for pid in pids for target in descriptor_targets(pid)}
-    ports: Set[int] = set()
+    ports: set[int] = set()
     for family in ("tcp", "tcp6"):
         for line in read(f"/proc/net/{family}").splitlines()[1:]:
             fields = line.split()
@@ -184,7 +185,7 @@ def listening_ports(pids: Iterable[int]) -> "list[int]":
     return sorted(ports)
 
 
-def _threads(pid: int) -> "list[list[bytes]]":
+def _threads(pid: int) -> list[list[bytes]]:
     """The fields of every thread of the process."""
     try:
         names = os.listdir(f"/proc/{pid}/task")
@@ -193,7 +194,7 @@ def _threads(pid: int) -> "list[list[bytes]]":
     return list(filter(None, (_stat(f"/proc/{pid}/task/{name}/stat") for name in names)))
 
 
-def _stat(path: str) -> "list[bytes]":
+def _stat(path: str) -> list[bytes]:
     """The fields of a stat file from the third (state) on; see proc(5). Empty when it is gone."""
     text = read(path)
     return text[text.rindex(b")") + 2 :].split() if text else []  # the name may contain anything

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 # linux/netlink.h, linux/sock_diag.h, linux/inet_diag.h
 _SOCK_DIAG = 4  # the netlink protocol
@@ -34,7 +34,7 @@ class Queues(NamedTuple):
     unsent: int
 
 
-def queues(here: "tuple", there: "tuple") -> Optional[Queues]:
+def queues(here: tuple, there: tuple) -> Queues | None:
     """Of the socket at `here` that is connected with `there`; None when there is none.
 
     Both are addresses as getsockname() gives them. Raises Unavailable.
@@ -50,7 +50,7 @@ def queues(here: "tuple", there: "tuple") -> Optional[Queues]:
     return None if state == _LISTEN else Queues(unread, unsent)
 
 
-def _ask(message: bytes) -> Optional[bytes]:
+def _ask(message: bytes) -> bytes | None:
     """The body of the answer, None when the kernel knows no such connection."""
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as link:

@@ -2,4 +2,6 @@
 
 mutant.py says what one is, chNN.py are the data, catalogue.py has all of them and checks that they
 are sound, judge.py grades them, matrix.py prints what came of it, page.py writes docs/mutants.md.
+
+Imports: evidence, grading, lab, server, skeleton.
 """

@@ -11,14 +11,15 @@ from __future__ import annotations
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from harness import course, scoring
+from harness.grading import scoring
+from harness.lab import chapters
+from harness.lab.target import setting
 from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.judge import KILLED, Judgement, judge
 from harness.mutants.mutant import Mutant
 from harness.skeleton import NoSolutions
-from harness.target import setting
 
-DIRECTORY = course.ROOT / "build" / "mutants"
+DIRECTORY = chapters.ROOT / "build" / "mutants"
 JOBS = 2
 
 
@@ -34,14 +35,14 @@ def main(arguments: list[str]) -> int:
         if arguments:
             return keep()
         return run()
-    except (course.UnknownChapter, NoSolutions) as error:
+    except (chapters.UnknownChapter, NoSolutions) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 2
 
 
 def run() -> int:
     """Judges what CH, T and FULL say. Returns the exit status."""
-    chapter = course.find(setting("CH")).number if setting("CH") else None
+    chapter = chapters.find(setting("CH")).number if setting("CH") else None
     full = setting("FULL") not in (None, "0")
     claims = scoring.load()
     mutants = catalogue.select(chapter, setting("T"))
@@ -58,7 +59,7 @@ def run() -> int:
 
 def keep() -> int:
     """Writes the failures of the mutants that CH and T name. Returns the exit status."""
-    chapter = course.find(setting("CH")).number if setting("CH") else None
+    chapter = chapters.find(setting("CH")).number if setting("CH") else None
     every = setting("FULL") not in (None, "0")
     chosen = [
         mutant

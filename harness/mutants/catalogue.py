@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness import scoring
-from harness.hints import HINTS
+from harness.evidence.hints import HINTS
+from harness.grading import scoring
+from harness.grading.scoring import Claim
 from harness.mutants import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
 from harness.mutants.mutant import GROUPS, Mutant, Unsound
-from harness.scoring import Claim
 
 CATALOGUE: tuple[Mutant, ...] = (
     *(*ch01.MUTANTS, *ch02.MUTANTS, *ch03.MUTANTS, *ch04.MUTANTS),

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.mutants.mutant import (
-    CALLS,
-    GROWTH,
-    LOOP,
-    PRESSURE,
-    RESOURCES,
-    START,
-    STATE,
-    Mutant,
-)
+from harness.mutants.mutant import CALLS, GROWTH, LOOP, PRESSURE, RESOURCES, START, STATE, Mutant
 
 mutant = partial(Mutant, "06")
 

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.mutants.mutant import (
-    CALLS,
-    LOOP,
-    PRESSURE,
-    RESOURCES,
-    START,
-    STATE,
-    TIMERS,
-    Mutant,
-)
+from harness.mutants.mutant import CALLS, LOOP, PRESSURE, RESOURCES, START, STATE, TIMERS, Mutant
 
 mutant = partial(Mutant, "08")
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.mutants.mutant import (
-    MESSAGES,
-    RESOURCES,
-    START,
-    THREADS,
-    Mutant,
-)
+from harness.mutants.mutant import MESSAGES, RESOURCES, START, THREADS, Mutant
 
 mutant = partial(Mutant, "09")
 

@@ -9,10 +9,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.build import compiler_cache
-from harness.course import ROOT
+from harness.grading.scoring import FAILED, PASSED
+from harness.lab.chapters import ROOT
 from harness.mutants.mutant import Mutant
-from harness.scoring import FAILED, PASSED
+from harness.server.build import compiler_cache
 
 PATIENCE = "1.5"  # seconds: many mutants hang
 GRADE_SECONDS = 600

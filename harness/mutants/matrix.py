@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness import course
+from harness.grading.scoring import Claim
+from harness.lab import chapters
 from harness.mutants.catalogue import NAME_WIDTH
 from harness.mutants.judge import BROKEN, KILLED, OTHER_HINT, SURVIVED, Judgement
 from harness.mutants.mutant import GROUPS
-from harness.scoring import Claim
 
 WIDTH = 100
 INDENT = " " * 13
@@ -17,7 +17,7 @@ INDENT = " " * 13
 def table(judgements: Sequence[Judgement]) -> str:
     """The rows, by chapter and group, and how many were killed."""
     lines = []
-    for chapter in course.CHAPTERS:
+    for chapter in chapters.CHAPTERS:
         for group in GROUPS:
             rows = [
                 judgement

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import course, skeleton
+from harness import skeleton
+from harness.lab import chapters
 
 FRAMING = "framing"
 NUMBERS = "signs and widths"
@@ -56,7 +57,7 @@ class Mutant:
 
     def sources(self) -> dict[str, str]:
         """The C files of the wrong server by name. Raises Unsound, skeleton.NoSolutions."""
-        files = skeleton.solution_without_marks(course.find(self.chapter))
+        files = skeleton.solution_without_marks(chapters.find(self.chapter))
         for name, changes in self.edits.items():
             if name not in files:
                 raise Unsound(f"{self.id}: the solution has no {name}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness import course
+from harness.lab import chapters
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.mutant import GROUPS, Mutant
 
-PAGE = course.ROOT / "docs" / "mutants.md"
+PAGE = chapters.ROOT / "docs" / "mutants.md"
 
 HEAD = """\
 # Wrong servers, and the tests that catch them
@@ -29,7 +29,7 @@ The sources are left in `build/mutants`, a directory each. To see what a student
     make grade CH=01 DIR=build/mutants/01-no-reuseaddr V=1
 
 What they are stands in `harness/mutants/chNN.py`: for each mistake the lines that change, the test
-and the hint (`harness/hints.py` has its text). This page is written from there, by
+and the hint (`harness/evidence/hints` has its text). This page is written from there, by
 
     $(sh harness/find-python.sh) -m harness.mutants write
 
@@ -46,7 +46,7 @@ for so long.
 def text(mutants: Sequence[Mutant] = CATALOGUE) -> str:
     """The whole page."""
     parts = [HEAD.format(count=len(mutants))]
-    for chapter in course.CHAPTERS:
+    for chapter in chapters.CHAPTERS:
         of_chapter = [mutant for mutant in mutants if mutant.chapter == chapter.number]
         if of_chapter:
             parts.append(f"## {chapter.slug}\n")

@@ -1,1 +1,4 @@
-"""The pictures of the handouts: drawn by Graphviz, from sources that are kept beside them."""
+"""The pictures of the handouts: drawn by Graphviz, from sources that are kept beside them.
+
+Imports: bench, lab.
+"""

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from harness.bench.plot import STYLE
-from harness.course import ROOT
+from harness.lab.chapters import ROOT
 
 DIRECTORY = ROOT / "docs" / "pictures"
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The layout of the shared memory. harness/channel.py says the same. */
+/* The layout of the shared memory. harness/stage/report_channel.py says the same. */
 enum { TOKEN_BYTES = 16, TEXT_BYTES = 64 << 10 };
 
 struct text {
@@ -290,7 +290,7 @@ int main(int argc, char **argv)
 {
     char token[TOKEN_BYTES];
     if (argc < 3) {
-        fprintf(stderr, "harness/program.py starts this program\n");
+        fprintf(stderr, "harness/stage/program.py starts this program\n");
         return STATUS_USAGE;
     }
     int fd = atoi(argv[1]);

@@ -1,6 +1,6 @@
 /*
  * What the grader's own programs are made of. Such a program is linked with modules of a server and
- * calls them as the server would. harness/program.py starts it once for each check and reads what
+ * calls them as the server would. harness/stage/program.py starts it once for each check and reads what
  * the check has to say from memory that both share: so it is there also when the module has brought
  * the program down, and nothing that the module prints is taken for it.
  *
@@ -34,7 +34,7 @@ void check_case(void);
 __attribute__((format(printf, 1, 2))) void check_step(const char *format, ...);
 
 /* The module is wrong, in the step that was told last: one sentence, no advice; `hint` is a key of
- * harness/hints.py. */
+ * harness/evidence/hints. */
 __attribute__((format(printf, 2, 3))) _Noreturn void check_fail(const char *hint,
                                                                 const char *format, ...);
 

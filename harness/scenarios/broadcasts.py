@@ -5,10 +5,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure, first_difference
-from harness.messages import MESSAGES, OK, STATS, WHO, Reply, broadcast, pushed, reached, request
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.messages import (
+    MESSAGES,
+    OK,
+    STATS,
+    WHO,
+    Reply,
+    broadcast,
+    pushed,
+    reached,
+    request,
+)
+from harness.evidence.compare import first_difference
+from harness.evidence.failure import Failure
 
 SEQ = 77  # of what is asked here
 
@@ -74,7 +85,7 @@ def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
     while left:
         came = client.read_frame()
         if came not in left:
-            due, frame = wire.encode(left[0]), wire.encode(came)
+            due, frame = length_framing.encode(left[0]), length_framing.encode(came)
             at = first_difference(due, frame) or 0
             found = MESSAGES.difference(due, frame, at, "the reply")
             raise Failure(found.text, hint=found.hint, expected=due, received=found.came)

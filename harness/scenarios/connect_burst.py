@@ -12,9 +12,9 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from harness.failure import Failure, NotJudged
-from harness.measure import LOOK_AGAIN
-from harness.patience import Deadline, Patience
+from harness.evidence.failure import Failure, NotJudged
+from harness.instruments.observe import LOOK_AGAIN
+from harness.server.patience import Deadline, Patience
 
 LONGEST_BACKLOG = Path("/proc/sys/net/core/somaxconn")  # what the kernel cuts a backlog down to
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from harness.framing import LENGTH, Framing
+from harness.client.framing import LENGTH, Framing
 from harness.shim import Group, Plan, Step, fail, piece
 from harness.shim.layout import STEPS_MAX
 

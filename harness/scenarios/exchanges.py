@@ -8,13 +8,14 @@ import signal
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure, printable
-from harness.measure import eventually, until_asleep, until_read
-from harness.patience import Patience
-from harness.process import ServerProcess
-from harness.replies import Replies
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.expected_replies import Replies
+from harness.evidence.failure import Failure
+from harness.evidence.printable import printable
+from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.server.patience import Patience
+from harness.server.process import ServerProcess
 
 LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
@@ -117,7 +118,7 @@ def send_and_owe(
 def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
     """Each client sends a frame: a piece of one, a piece of the next, and so on."""
     __tracebackhide__ = True
-    frames = [wire.encode(body) for body in bodies]
+    frames = [length_framing.encode(body) for body in bodies]
     for start in range(0, max(map(len, frames)), PIECE):
         for client, frame in zip(clients, frames):
             if start < len(frame):
@@ -152,7 +153,7 @@ def come_and_go(server, rng: random.Random, count: int) -> None:
     """
     __tracebackhide__ = True
     body = rng.randbytes(GUEST_BYTES)
-    frame = wire.encode(body)
+    frame = length_framing.encode(body)
     for first in range(0, count, TABLE):
         guests = [server.connect("guest") for _ in range(min(TABLE, count - first))]
         for guest in guests:

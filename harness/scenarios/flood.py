@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from harness import wire
+from harness.client import length_framing
 
 SEND_BYTES = 256 << 10  # offered to one send, at least
 LOOK_MS = 50  # how long the thread may take to notice that it is to end
@@ -33,7 +33,7 @@ def flooding(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
         streams = [
             stack.enter_context(socket.create_connection(server.address)) for _ in range(clients)
         ]
-        thread = threading.Thread(target=_flood, args=(streams, wire.encode(body), begun, over))
+        thread = threading.Thread(target=_flood, args=(streams, length_framing.encode(body), begun, over))
         thread.daemon = True
         thread.start()
         begun.wait(BEGIN_SECONDS)
@@ -45,7 +45,7 @@ def flooding(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
 
 
 def _flood(
-    streams: "list[socket.socket]", frame: bytes, begun: threading.Event, over: threading.Event
+    streams: list[socket.socket], frame: bytes, begun: threading.Event, over: threading.Event
 ) -> None:
     """Sends whole rounds of frames, so that each stream stays in step, until `over` is set.
 

@@ -1,6 +1,6 @@
 """Greedy clients in a process of their own, so that they cost the test that runs them no time.
 
-They offer a server more than it can take, and take every reply. harness/flood.py has such clients
+They offer a server more than it can take, and take every reply. harness/scenarios/flood.py has such clients
 in a thread: where delays are measured, those would be delays of our own.
 """
 
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from harness.failure import NotJudged
+from harness.evidence.failure import NotJudged
 
 BEGIN_SECONDS = 10.0  # at most, until all of them have sent something
 
@@ -74,7 +74,7 @@ def greedy(server, data: bytes, clients: int, what: str) -> Iterator[None]:
 
 
 @contextmanager
-def _started(numbers: "list[int]", data: bytes) -> Iterator[subprocess.Popen]:
+def _started(numbers: list[int], data: bytes) -> Iterator[subprocess.Popen]:
     process = subprocess.Popen(
         [sys.executable, "-I", "-c", PROGRAM, str(os.getpid()), *map(str, numbers)],
         stdin=subprocess.PIPE,
@@ -103,7 +103,7 @@ class Silent:
         server.conversation.note("silent", f"{clients} clients connect that will never read")
         self._streams = [self._connected(server.address) for _ in range(clients)]
 
-    def _connected(self, address: "tuple[str, int]") -> socket.socket:
+    def _connected(self, address: tuple[str, int]) -> socket.socket:
         stream = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
         stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.SEGMENT_BYTES)
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
@@ -133,7 +133,7 @@ class Silent:
         for stream in self._streams:
             stream.close()
 
-    def __enter__(self) -> "Silent":
+    def __enter__(self) -> Silent:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from harness import wire
-from harness.client import Client
-from harness.messages import (
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.messages import (
     AFTER,
     BROADCAST,
     ECHO,
@@ -69,7 +69,7 @@ def _ask(client: Client, rng: random.Random, number: int) -> set[int]:
     """Sends some requests in one go. Returns their seqs."""
     __tracebackhide__ = True
     seqs = range(number * ASKED, (number + 1) * ASKED)
-    client.send(b"".join(wire.encode(_request(rng, seq)) for seq in seqs))
+    client.send(b"".join(length_framing.encode(_request(rng, seq)) for seq in seqs))
     return set(seqs)
 
 

@@ -13,12 +13,12 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from harness import wire
-from harness.client import Client
-from harness.failure import Failure
-from harness.measure import until_asleep
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.evidence.failure import Failure
+from harness.instruments.observe import until_asleep
+from harness.scenarios.exchanges import SMALL_WINDOW, expect_stop
 from harness.shim import Group, Plan, Step, fail, piece
-from harness.talk import SMALL_WINDOW, expect_stop
 
 # Every call is tried up to this one; of those behind it, fewer and fewer.
 EVERY = 12
@@ -148,9 +148,9 @@ class Party:
     """The fixed scenario: three guests, with their frames."""
 
     def __init__(self, rng: random.Random) -> None:
-        self.small = [wire.encode(rng.randbytes(size)) for size in (10, 300)]
-        self.several = b"".join(wire.encode(rng.randbytes(size)) for size in (0, 5, 2000))
-        self.large = wire.encode(rng.randbytes(100_000))
+        self.small = [length_framing.encode(rng.randbytes(size)) for size in (10, 300)]
+        self.several = b"".join(length_framing.encode(rng.randbytes(size)) for size in (0, 5, 2000))
+        self.large = length_framing.encode(rng.randbytes(100_000))
 
     def together(self, server) -> list[Guest]:
         """All three at once."""
@@ -187,7 +187,7 @@ class Party:
         return guests
 
 
-Scenario = Callable[[object], "list[Guest]"]
+Scenario = Callable[[object], list[Guest]]
 
 
 def single_faults(

@@ -7,9 +7,9 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from harness.cuts import Cut, random_plan
-from harness.failure import Failure
-from harness.patience import Deadline
+from harness.evidence.failure import Failure
+from harness.scenarios.cuts import Cut, random_plan
+from harness.server.patience import Deadline
 from harness.shim import Group
 
 MOST = 1 << 16  # bytes asked of one recv

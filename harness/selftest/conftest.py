@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-from harness import scoring
+from harness.grading import scoring
 from harness.mutants import matrix
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.judge import PROPERTY, Judgement

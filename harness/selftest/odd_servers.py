@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import proc
-from harness.client import Client, Conversation
-from harness.failure import HINT_KEYS, Failure
-from harness.patience import Patience
-from harness.process import ServerProcess
+from harness.client.client import Client, Conversation
+from harness.evidence.failure import HINT_KEYS, Failure
+from harness.linux import procfs
+from harness.server.patience import Patience
+from harness.server.process import ServerProcess
 
 ODD = str(Path(__file__).with_name("servers") / "odd.py")
 PYTHON = [sys.executable, "-S", "-E"]
@@ -27,7 +27,7 @@ def short():
 
 def below():
     """The processes below this one."""
-    return {(one.pid, one.started) for one in proc.tree([os.getpid()], proc.table())[1:]}
+    return {(one.pid, one.started) for one in procfs.tree([os.getpid()], procfs.table())[1:]}
 
 
 def _descriptors():

@@ -7,13 +7,14 @@ import threading
 
 import pytest
 
-from harness import failure, wire
-from harness.client import Client, Conversation
-from harness.failure import Failure
-from harness.patience import Patience
+from harness.client import length_framing
+from harness.client.client import Client, Conversation
+from harness.evidence import failure
+from harness.evidence.failure import Failure
+from harness.server.patience import Patience
 
 MIB = 1 << 20
-HELLO = wire.encode(b"hello")
+HELLO = length_framing.encode(b"hello")
 
 
 def short():

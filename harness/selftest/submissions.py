@@ -90,7 +90,7 @@ import os
 import signal
 import time
 
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 @claim("01.1", points=40)
 def test_01_connects(server):
@@ -111,8 +111,8 @@ def test_01_ends(server):
 '''
 
 CLAIMS_02 = '''
-from harness.failure import NotJudged
-from harness.plugin import claim
+from harness.evidence.failure import NotJudged
+from harness.grading.plugin import claim
 
 @claim("02.1", points=60)
 def test_02_random_bytes(server, rng):
@@ -133,8 +133,8 @@ import os
 import signal
 import time
 
-from harness.failure import NotJudged
-from harness.plugin import claim
+from harness.evidence.failure import NotJudged
+from harness.grading.plugin import claim
 
 @claim("01.1", points=10)
 def test_01_bug_of_the_test(server):
@@ -160,7 +160,7 @@ def test_01_connects(server):
 CLAIMS_SLOW = '''
 import time
 
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 @claim("01.1", points=60)
 def test_01_sleeps(server):

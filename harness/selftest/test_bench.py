@@ -11,15 +11,15 @@ import threading
 
 import pytest
 
-from harness import course, wire
-from harness.bench import __main__ as bench
-from harness.bench import curves, measure, plot, rounds, subjects, table
+from harness.bench import __main__ as bench, curves, measure, plot, rounds, subjects, table
 from harness.bench.curves import SWEEPS, Line
 from harness.bench.measure import Bench, Failed, Figures, Place, Timing
 from harness.bench.rounds import Cell
 from harness.bench.rows import ROWS, Load
 from harness.bench.subjects import LIMIT, PEER, SOLUTION, Subject
-from harness.course import ROOT
+from harness.client import length_framing
+from harness.lab import chapters
+from harness.lab.chapters import ROOT
 
 SHORT = Timing(warm=20, measured=100)
 LONG = Timing(warm=20, measured=2000)  # for frames that take a busy machine a while
@@ -35,7 +35,7 @@ def generator():
 
 @pytest.fixture(scope="module")
 def solution():
-    return subjects.solution(course.find("04"))
+    return subjects.solution(chapters.find("04"))
 
 
 @pytest.fixture(autouse=True)
@@ -97,19 +97,19 @@ def test_a_right_server_is_measured(generator, solution, load):
 
 def test_a_wrong_byte_is_found(generator, server_that):
     def handle(connection):
-        frame = bytearray(connection.recv(wire.HEADER + BODY, socket.MSG_WAITALL))
+        frame = bytearray(connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL))
         frame[-1] ^= 1
         connection.sendall(frame)
         connection.recv(1)
 
     status, found = ask(generator, server_that(handle))
     assert (status, found["errors"]) == (1, 1)
-    assert found["error"] == f"client 0: byte {wire.HEADER + BODY - 1} of what came back is wrong"
+    assert found["error"] == f"client 0: byte {length_framing.HEADER + BODY - 1} of what came back is wrong"
 
 
 def test_a_reply_to_somebody_else_is_found(generator, server_that):
     def handle(connection):
-        first, second = (connection.recv(wire.HEADER + BODY, socket.MSG_WAITALL) for _ in "12")
+        first, second = (connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL) for _ in "12")
         connection.sendall(second + first)
         connection.recv(1)
 
@@ -120,7 +120,7 @@ def test_a_reply_to_somebody_else_is_found(generator, server_that):
 
 def test_too_much_is_found(generator, server_that):
     def handle(connection):
-        frame = connection.recv(wire.HEADER + BODY, socket.MSG_WAITALL)
+        frame = connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL)
         connection.sendall(frame + frame)
         connection.recv(1)
 

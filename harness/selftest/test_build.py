@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from harness import build
 from harness.selftest.submissions import BROKEN, WARNING, right, submission
+from harness.server import build
 
 
 @pytest.fixture(autouse=True)

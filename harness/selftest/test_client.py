@@ -10,11 +10,10 @@ import time
 
 import pytest
 
-from harness import wire
-from harness.client import Client, Conversation
-from harness.failure import Failure, NotJudged
-from harness.selftest.peer import HELLO, MIB, echo, reset, short
-from harness.selftest.peer import fails, peer  # noqa: F401  fixtures
+from harness.client import length_framing
+from harness.client.client import Client, Conversation
+from harness.evidence.failure import Failure, NotJudged
+from harness.selftest.peer import HELLO, MIB, echo, fails, peer, reset, short
 
 # Connecting
 
@@ -75,7 +74,7 @@ def test_the_limit_of_descriptors_is_raised():
         "import resource\n"
         "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))\n"
-        "import harness.client\n"
+        "import harness.client.client\n"
         "print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
     )
     result = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True)
@@ -91,7 +90,7 @@ def test_frames_come_in_any_pieces(peer):
     for byte in HELLO:
         end.sendall(bytes([byte]))
     client.expect_frame(b"hello")
-    end.sendall(wire.encode(b"") + wire.encode(b"x") + HELLO)
+    end.sendall(length_framing.encode(b"") + length_framing.encode(b"x") + HELLO)
     client.expect_frames([b"", b"x"])
     assert client.read_frame() == b"hello"
 
@@ -142,7 +141,7 @@ def test_big_traffic_with_an_echo_in_both_directions(peer):
     client, end = peer.connect()
     peer.run(echo, end)
     bodies = [os.urandom(8 * MIB), b"", b"x" * 1000, os.urandom(MIB)]
-    client.exchange(b"".join(map(wire.encode, bodies)), bodies)
+    client.exchange(b"".join(map(length_framing.encode, bodies)), bodies)
     client.half_close()
     client.expect_eof()
 
@@ -151,9 +150,9 @@ def test_the_biggest_frame_is_fast(peer):
     """No loop over bytes: 32 MiB there and back cost less than 2 s of CPU, the peer's included."""
     client, end = peer.connect()
     peer.run(echo, end)
-    body = os.urandom(wire.MAX_FRAME)
+    body = os.urandom(length_framing.MAX_FRAME)
     start = time.process_time()
-    client.exchange(wire.encode(body), [body])
+    client.exchange(length_framing.encode(body), [body])
     assert time.process_time() - start < 2
 
 
@@ -162,7 +161,7 @@ def test_many_small_frames_are_fast(peer):
     peer.run(echo, end)
     bodies = [b"x" * 16] * 100_000
     start = time.process_time()
-    client.exchange(b"".join(map(wire.encode, bodies)), bodies)
+    client.exchange(b"".join(map(length_framing.encode, bodies)), bodies)
     assert time.process_time() - start < 3
 
 
@@ -176,7 +175,7 @@ def test_fin_and_rst_both_count_as_closed(peer, by):
 @pytest.mark.parametrize("by", [socket.socket.close, reset])
 def test_closed_after_replies(peer, by):
     client, end = peer.connect()
-    end.sendall(HELLO + wire.encode(b""))
+    end.sendall(HELLO + length_framing.encode(b""))
     by(end)
     client.expect_closed_after([b"hello", b""])
 

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from harness import failure, stream, wire
-from harness.failure import Failure
-from harness.patience import Deadline, Patience
-from harness.selftest.peer import HELLO, MIB, reset, short, wait_for_hang_up
-from harness.selftest.peer import fails, peer  # noqa: F401  fixtures
+from harness.client import length_framing, stream
+from harness.evidence import failure
+from harness.evidence.failure import Failure
+from harness.selftest.peer import HELLO, MIB, fails, peer, reset, short, wait_for_hang_up
+from harness.server.patience import Deadline, Patience
 
 # Silence
 
@@ -34,7 +34,7 @@ def test_missing_replies(peer, fails):
     end.sendall(HELLO)
     bodies = [b"hello", b"second", b"third"]
     raised = fails("replies-missing", "nothing of reply 2 of 3", client.expect_frames, bodies)
-    assert (raised.expected, raised.received) == (wire.encode(b"second"), b"")
+    assert (raised.expected, raised.received) == (length_framing.encode(b"second"), b"")
 
 
 def test_silence_in_an_exchange(peer, fails):
@@ -194,7 +194,7 @@ def test_a_wrong_byte_anywhere(peer, fails, at):
     wrong = bytearray(HELLO)
     wrong[at] ^= 0xFF
     end.sendall(wrong)
-    if at < wire.HEADER:
+    if at < length_framing.HEADER:
         hint, pattern = "wrong-header", "the length header of the reply says [0-9,]+ instead of 5"
     else:
         hint, pattern = "wrong-body", f"byte {at - 4} of the body of the reply is .. instead of .."
@@ -226,20 +226,20 @@ def test_a_piece_of_a_wrong_header(peer, fails):
 
 def test_a_wrong_frame_among_many(peer, fails):
     client, end = peer.connect()
-    end.sendall(HELLO + wire.encode(b"sEcond") + HELLO)
+    end.sendall(HELLO + length_framing.encode(b"sEcond") + HELLO)
     bodies = [b"hello", b"second", b"hello"]
     pattern = "byte 1 of the body of reply 2 of 3 is 45 instead of 65"
     raised = fails("wrong-body", pattern, client.expect_frames, bodies)
-    assert raised.expected == wire.encode(b"second")
-    assert raised.received == wire.encode(b"sEcond")
+    assert raised.expected == length_framing.encode(b"second")
+    assert raised.received == length_framing.encode(b"sEcond")
 
 
 @pytest.mark.parametrize("at", [0, 5_000_000, 8 * MIB - 1])
 def test_a_wrong_byte_in_a_big_body(peer, fails, at):
     client, end = peer.connect()
     body = os.urandom(8 * MIB)
-    wrong = bytearray(wire.encode(body))
-    wrong[wire.HEADER + at] ^= 1
+    wrong = bytearray(length_framing.encode(body))
+    wrong[length_framing.HEADER + at] ^= 1
 
     def send():
         try:
@@ -250,13 +250,13 @@ def test_a_wrong_byte_in_a_big_body(peer, fails, at):
     peer.run(send)
     pattern = f"byte {at:,} of the body"
     raised = fails("wrong-body", pattern, client.expect_frame, body)
-    assert failure.first_difference(raised.expected, raised.received) == wire.HEADER + at
+    assert failure.first_difference(raised.expected, raised.received) == length_framing.HEADER + at
     client.abandon()
 
 
 def test_a_declared_length_over_the_maximum(peer, fails):
     client, end = peer.connect()
-    end.sendall(wire.header(wire.MAX_FRAME + 1))
+    end.sendall(length_framing.header(length_framing.MAX_FRAME + 1))
     fails("wrong-header", "over the maximum", client.read_frame)
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness import course, scoring, skeleton
-from harness.course import CHAPTERS
+from harness import skeleton
+from harness.grading import scoring
+from harness.lab import chapters
+from harness.lab.chapters import CHAPTERS
 
 FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 SMALLER = [chapter for chapter in CHAPTERS if chapter.previous]
@@ -84,17 +86,17 @@ def test_the_diff_is_the_lesson(chapter):
     before = skeleton.solution_without_marks(chapter.previous)
     after = skeleton.solution_without_marks(chapter)
     changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
-    assert changed == course.MAY_CHANGE[chapter.number]
-    assert after.keys() - before.keys() == course.MAY_ADD[chapter.number]
-    assert before.keys() - after.keys() == course.MAY_REMOVE.get(chapter.number, set())
+    assert changed == chapters.MAY_CHANGE[chapter.number]
+    assert after.keys() - before.keys() == chapters.MAY_ADD[chapter.number]
+    assert before.keys() - after.keys() == chapters.MAY_REMOVE.get(chapter.number, set())
 
 
 @by_slug(SMALLER)
 def test_marks_do_not_get_in_the_way_of_the_diff(chapter):
     """A file that the chapter leaves alone keeps its marks too, so that diff -r shows the lesson."""
     for path in skeleton.sources(chapter.previous.solution_dir):
-        gone = course.MAY_REMOVE.get(chapter.number, set())
-        if path.name not in course.MAY_CHANGE[chapter.number] | gone:
+        gone = chapters.MAY_REMOVE.get(chapter.number, set())
+        if path.name not in chapters.MAY_CHANGE[chapter.number] | gone:
             assert (chapter.solution_dir / path.name).read_text() == path.read_text(), path.name
 
 
@@ -116,7 +118,7 @@ def test_sources_carry_no_chapter_numbers_dates_or_licences():
 
 def test_functions_and_files_are_short():
     """STYLE: functions of about 40 lines, files under about 300."""
-    for path in Path(course.ROOT / "solutions").glob("*/*.[ch]"):
+    for path in Path(chapters.ROOT / "solutions").glob("*/*.[ch]"):
         lines = path.read_text().splitlines()
         assert len(lines) <= 300, path
         starts = [i for i, line in enumerate(lines) if line == "{"]
@@ -126,7 +128,7 @@ def test_functions_and_files_are_short():
 
 
 def test_chapters_are_found_by_number_and_name():
-    assert course.find("3") is course.find("03") is course.find("03-poll-loop")
+    assert chapters.find("3") is chapters.find("03") is chapters.find("03-poll-loop")
     for wrong in ("99", "", "3-blocking", "poll", "../03"):
-        with pytest.raises(course.UnknownChapter, match="01, 02, 03, 04"):
-            course.find(wrong)
+        with pytest.raises(chapters.UnknownChapter, match="01, 02, 03, 04"):
+            chapters.find(wrong)

@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from harness import wire
-from harness.cuts import Cut, every_cut, of_several, random_plan
-from harness.framing import LINE, Fixed
+from harness.client import length_framing
+from harness.client.framing import LINE, Fixed
+from harness.scenarios.cuts import Cut, every_cut, of_several, random_plan
 from harness.shim import Group, fail, piece
 
 FRAME, FRAMES = (b"ab",), (b"", b"a")
@@ -50,7 +50,7 @@ def test_answers_are_cut_on_their_way_out():
     for way, size in ((Group.INPUT, 4), (Group.OUTPUT, 6)):
         cuts = list(every_cut([b""], way, answers=FRAME))
         assert max(offset for cut in cuts for offset in cut.at) == size - 1
-        assert {(cut.stream, cut.due) for cut in cuts} == {(wire.encode(b""), wire.encode(b"ab"))}
+        assert {(cut.stream, cut.due) for cut in cuts} == {(length_framing.encode(b""), length_framing.encode(b"ab"))}
 
 
 def test_a_stream_that_is_too_long_is_refused():

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from harness import course, demo, shown
+from harness import demo
+from harness.demos import shown
+from harness.lab import chapters
 
 WIDTH = 80
 LINES = 24
@@ -20,7 +22,7 @@ def run(*arguments, few=None):
     limit = few and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
     return subprocess.run(
         [sys.executable, "-m", "harness.demo", *arguments],
-        cwd=course.ROOT,
+        cwd=chapters.ROOT,
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -43,7 +45,7 @@ def numbers(text):
 
 
 def test_every_chapter_has_a_demo():
-    assert list(demo.DEMOS) == [chapter.number for chapter in course.CHAPTERS]
+    assert list(demo.DEMOS) == [chapter.number for chapter in chapters.CHAPTERS]
 
 
 def test_01_joins_small_messages():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import scoring
-from harness.course import ROOT
-from harness.hints import HINTS, PAGE
+from harness.evidence.hints import HINTS, PAGE
+from harness.grading import scoring
+from harness.lab.chapters import ROOT
 
 PLACES = ("README.md", "docs/*.md", "chapters/*/README.md", "solutions/*/README.md")
 DOCUMENTS = [path for place in PLACES for path in sorted(ROOT.glob(place))]

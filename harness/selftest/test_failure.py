@@ -2,8 +2,9 @@
 
 import pytest
 
-from harness.conversation import Conversation, describe_bytes
-from harness.failure import HINT_KEYS, compare, first_difference
+from harness.evidence.conversation import Conversation, describe_bytes
+from harness.evidence.compare import compare, first_difference
+from harness.evidence.failure import HINT_KEYS
 
 BIG = 32 << 20
 

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import build, course, faults
-from harness.course import CHAPTERS
-from harness.faults import FAULTS, Party, single_faults
-from harness.fixtures import Run, Stage
+from harness.lab import chapters
+from harness.lab.chapters import CHAPTERS
+from harness.scenarios import single_faults
+from harness.scenarios.single_faults import FAULTS, Party, single_faults
+from harness.server import build
 from harness.shim import Group, shim_library
+from harness.stage.stage import Run, Stage
 
 POINTS = 60  # a server that makes fewer calls than this does not serve three clients
 
@@ -41,7 +43,7 @@ def test_every_fault_happens(chapter, stage, monkeypatch):
     """Where one cannot (EAGAIN in a server that waits in read) the list of points is empty."""
     impossible = set()
     for fault in FAULTS:
-        monkeypatch.setattr(faults, "FAULTS", (fault,))
+        monkeypatch.setattr(single_faults, "FAULTS", (fault,))
         if not single_faults(stage.launch, scenario(chapter), allocations=True):
             impossible.add((fault.group, str(fault)))
     again = {(group, "fails with EAGAIN") for group in (Group.INPUT, Group.OUTPUT, Group.ACCEPT)}
@@ -51,7 +53,7 @@ def test_every_fault_happens(chapter, stage, monkeypatch):
 
 def test_no_memory_while_it_starts_is_its_own_affair(tmp_path, monkeypatch):
     """It says where it listens, and is held up before it makes its tables."""
-    solution = course.find("03").solution_dir
+    solution = chapters.find("03").solution_dir
     source = Path(shutil.copytree(solution, tmp_path / "server"))
     text = (source / "server.c").read_text()
     busy = "for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;)\n        continue;\n"
@@ -61,7 +63,7 @@ def test_no_memory_while_it_starts_is_its_own_affair(tmp_path, monkeypatch):
     binary = build.compile_server(source, tmp_path / "built").binary
     stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
     allocation = [fault for fault in FAULTS if fault.group == Group.ALLOCATION]
-    monkeypatch.setattr(faults, "FAULTS", allocation)
+    monkeypatch.setattr(single_faults, "FAULTS", allocation)
     try:
         assert single_faults(stage.launch, Party(random.Random(1)).together, allocations=True)
     finally:

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from harness import wire
-from harness.framing import LENGTH, LINE, MAX_LINE, Fixed
-from harness.replies import Replies
+from harness.client import length_framing
+from harness.client.expected_replies import Replies
+from harness.client.framing import LENGTH, LINE, MAX_LINE, Fixed
 
 BODIES = {
     LENGTH: [b"", b"a", b"hello", b"\n"],
@@ -48,7 +48,7 @@ def test_samples_of_lines_have_both_ends():
         (LINE, b"x" * MAX_LINE + b"\r\r\n"),
         (Fixed(3), b"ab"),
         (Fixed(3), b""),
-        (LENGTH, bytes(wire.MAX_FRAME + 1)),
+        (LENGTH, bytes(length_framing.MAX_FRAME + 1)),
     ],
 )
 def test_what_no_frame_can_carry_is_refused(framing, body):
@@ -64,7 +64,7 @@ def test_the_longest_lines():
 @pytest.mark.parametrize(
     "framing, frame, names",
     [
-        (LENGTH, wire.encode(b"ab"), {1: "byte 1 of the length", 6: "byte 2 of the body"}),
+        (LENGTH, length_framing.encode(b"ab"), {1: "byte 1 of the length", 6: "byte 2 of the body"}),
         (LINE, b"ab\r\n", {1: "byte 1", 3: "the CR", 4: "the LF"}),
         (LINE, b"a\rb\n", {2: "byte 2", 3: "byte 3", 4: "the LF"}),
         (Fixed(2), b"\r\n", {1: "byte 1", 2: "byte 2"}),

@@ -7,9 +7,10 @@ import shutil
 
 import pytest
 
-from harness import course, fuzz
+from harness import fuzz
+from harness.lab import chapters
 
-SOLUTION = course.find("05").solution_dir
+SOLUTION = chapters.find("05").solution_dir
 LIMIT = "if (i == LEB128_MAX_BYTES - 1 && *byte.data > LEB128_LAST_MAX)"
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import proc
-from harness.course import ROOT
-from harness.seed import SEEDS, of_files
+from harness.lab.chapters import ROOT
+from harness.lab.seed import SEEDS, of_files
+from harness.linux import procfs
 from harness.selftest import submissions
 
 GRADE = [sys.executable, "-m", "harness.grade"]
@@ -226,10 +226,10 @@ def test_the_whole_grade_has_a_limit(grade, tmp_path):
 
 
 def test_a_slow_test_is_a_failure(tmp_path, monkeypatch):
-    from harness import runner
-    from harness.build import cached_server
-    from harness.fixtures import Run
-    from harness.scoring import load
+    from harness.grading import runner
+    from harness.grading.scoring import load
+    from harness.server.build import cached_server
+    from harness.stage.stage import Run
 
     monkeypatch.setattr(runner, "TEST_SECONDS", 1)
     binary = cached_server(submissions.submission(tmp_path / "submission", submissions.right()))
@@ -269,7 +269,7 @@ def test_a_signal_ends_everything(tmp_path, number):
 
 
 def below(pid: int) -> list:
-    return proc.tree([pid], proc.table())[1:]
+    return procfs.tree([pid], procfs.table())[1:]
 
 
 def until(condition, seconds: float = 20) -> None:
@@ -282,7 +282,7 @@ def until(condition, seconds: float = 20) -> None:
 def still_running(tmp_path: Path) -> list:
     """Command lines that name this test's directory, or come from it."""
     found = []
-    for pid in proc.table():
+    for pid in procfs.table():
         try:
             line = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
         except OSError:
@@ -330,11 +330,11 @@ def test_a_selection_that_matches_nothing_lists_the_todos(grade):
 
 
 def test_without_solutions(grade, tmp_path, monkeypatch):
-    from harness import course, target
+    from harness.lab import chapters, target
 
-    monkeypatch.setattr(course, "ROOT", tmp_path)
+    monkeypatch.setattr(chapters, "ROOT", tmp_path)
     with pytest.raises(target.WrongUsage, match="came without solutions"):
-        target.resolve(course.find("01"), "solutions")
+        target.resolve(chapters.find("01"), "solutions")
 
 
 # The terminal

@@ -1,7 +1,7 @@
 """Submissions that are after the grader or its machine: an honest verdict, and nothing left.
 
 Each is a small program of hostile/, which says what it tries and what bounds it. They are graded
-with and without confinement (see confine.py), always in a session of their own.
+with and without confinement (see linux/landlock.py), always in a session of their own.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from harness import confine, family, guard, proc, sweep, tidy
-from harness.course import ROOT
-from harness.hints import HINTS
+from harness.evidence.hints import HINTS
+from harness.grading import guard
+from harness.lab.chapters import ROOT
+from harness.linux import landlock, procfs
 from harness.selftest import submissions
+from harness.server import kill, process_tree, scratch
 
 HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "LAB_HOSTILE_TEST"  # in the environment of all that a grade of ours starts
@@ -30,8 +32,8 @@ CONFINED, FREE = "1", "0"
 CLAIMS = '''
 import os
 
-from harness.failure import Failure
-from harness.plugin import claim
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
 
 @claim("01.1", points=20)
 def test_01_connects(server):
@@ -63,7 +65,7 @@ class Grade:
     results: dict
 
     @property
-    def lost(self) -> "set[str]":
+    def lost(self) -> set[str]:
         return {t["extra_data"]["test"] for t in self.results["tests"] if not t["score"]}
 
 
@@ -77,7 +79,7 @@ def grade(tmp_path):
     claims = submissions.claims(tmp_path / "claims", test_01_x=CLAIMS)
 
     def run(source, confinement, *options, patience=1.0, **environment):
-        if confinement == CONFINED and not confine.works():
+        if confinement == CONFINED and not landlock.works():
             pytest.skip("this kernel cannot confine")
         results = tmp_path / f"{source.name}.json"
         results.unlink(missing_ok=True)
@@ -91,7 +93,7 @@ def grade(tmp_path):
             [sys.executable, "-m", "harness.grade", "--dir", str(source), "--verbose",
              "--results", str(results), *options],
             cwd=ROOT,
-            env={**inherited, **own, confine.SWITCH: confinement, **environment},
+            env={**inherited, **own, landlock.SWITCH: confinement, **environment},
             capture_output=True,
             text=True,
             timeout=300,
@@ -120,9 +122,9 @@ def program(directory: Path, name: str) -> Path:
     return directory
 
 
-def left(trace: str) -> "list[int]":
+def left(trace: str) -> list[int]:
     """The processes that were started by a grade of this test, ended ones apart."""
-    return [pid for pid in proc.table() if proc.environment(pid, TRACE) == trace]
+    return [pid for pid in procfs.table() if procfs.environment(pid, TRACE) == trace]
 
 
 def test_every_program_is_graded():
@@ -250,13 +252,13 @@ def test_what_it_leaves_is_ended_before_the_next_claim(grade, tmp_path):
 def test_01_nobody_is_left():
     """The grader has no children but this one."""
     def left():
-        children = [p for p in proc.table().values() if p.parent == os.getppid()]
+        children = [p for p in procfs.table().values() if p.parent == os.getppid()]
         return [p for p in children if p.state != "Z" and p.pid != os.getpid()]
 
-    if not measure.wait_until(lambda: not left(), 5):  # a killed process may take its time to end
+    if not observe.wait_until(lambda: not left(), 5):  # a killed process may take its time to end
         raise Failure(f"left: {left()}")
 '''
-    claims = submissions.claims(tmp_path / "more", test_01_x="from harness import measure, proc\n" + looks)
+    claims = submissions.claims(tmp_path / "more", test_01_x="from harness.instruments import observe\nfrom harness.linux import procfs\n" + looks)
     found = grade("kills_parent", FREE, "--jobs", "1", "--claims", str(claims))
     assert found.status == NOT_JUDGED
     assert "test_01_echoes" in found.lost and "test_01_nobody_is_left" not in found.lost
@@ -294,15 +296,15 @@ def test_it_edits_the_harness(grade, tmp_path):
 
 def test_a_breed_is_hunted_down(tmp_path):
     """Without a look at all processes."""
-    assert family.MARK in os.environ  # orphans below this process become its children
+    assert process_tree.MARK in os.environ  # orphans below this process become its children
     server = tmp_path / "server"
     subprocess.run(["cc", "-o", server, HOSTILE / "breeds.c"], check=True)
-    before = set(proc.children(os.getpid()))
+    before = set(procfs.children(os.getpid()))
     with subprocess.Popen([server], stdout=subprocess.PIPE, start_new_session=True) as first:
         first.stdout.readline()
         for _ in range(40):
-            sweep.race(before | {first.pid})
-        assert set(proc.children(os.getpid())) - before == {first.pid}
+            kill.race(before | {first.pid})
+        assert set(procfs.children(os.getpid())) - before == {first.pid}
         first.kill()
 
 
@@ -321,6 +323,6 @@ def test_whatever_lies_in_a_directory_is_removed(tmp_path):
     (top / "closed").mkdir()
     (top / "closed" / "file").write_text("x")
     (top / "closed").chmod(0)
-    tidy.remove(top)
+    scratch.remove(top)
     assert list(tmp_path.iterdir()) == []
     assert deep == top

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.course import ROOT
+from harness.lab.chapters import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
 
@@ -76,7 +76,7 @@ def test_variables_of_the_environment_mean_nothing(told):
     "target, command",
     [
         ("memcheck", "-m harness.grade --memcheck"),
-        ("run", "-m harness.build"),
+        ("run", "-m harness.run"),
         ("fuzz", "-m harness.fuzz"),
         ("demo", "-m harness.demo 02"),
         ("diff", "-m harness.skeleton diff 02"),

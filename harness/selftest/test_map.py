@@ -7,18 +7,19 @@ from typing import NamedTuple
 
 import pytest
 
-from harness import course, scoring
+from harness.grading import scoring
+from harness.lab import chapters
 
-MAP = course.ROOT / "docs" / "map.md"
+MAP = chapters.ROOT / "docs" / "map.md"
 CODE = re.compile(r"`(\w+\.[ch])` `(\w+)`")
 CLAIMS = scoring.load()
 
 
 class Row(NamedTuple):
     idea: str
-    chapter: course.Chapter  # the last one, where several are named
-    code: "list[tuple[str, str]]"  # file, name
-    tests: "list[str]"
+    chapter: chapters.Chapter  # the last one, where several are named
+    code: list[tuple[str, str]]  # file, name
+    tests: list[str]
 
 
 def rows():
@@ -26,7 +27,7 @@ def rows():
     for line in MAP.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("|") and len(cells) == 4 and re.match(r"\d\d", cells[1]):
-            chapter = course.find(re.findall(r"\d\d", cells[1])[-1])
+            chapter = chapters.find(re.findall(r"\d\d", cells[1])[-1])
             yield Row(cells[0], chapter, CODE.findall(cells[2]), re.findall(r"`(\w+)`", cells[3]))
 
 
@@ -58,4 +59,4 @@ def test_every_table_row_was_read():
 
 
 def test_every_chapter_is_on_it():
-    assert {row.chapter for row in ROWS} == set(course.CHAPTERS)
+    assert {row.chapter for row in ROWS} == set(chapters.CHAPTERS)

@@ -11,12 +11,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import measure, sockdiag
-from harness.arrivals import arrive_together
-from harness.conversation import Conversation
-from harness.failure import Failure
-from harness.flood import flooding
-from harness.patience import Patience
+from harness.evidence.conversation import Conversation
+from harness.evidence.failure import Failure
+from harness.instruments import observe
+from harness.linux import sockdiag
+from harness.scenarios.connect_burst import arrive_together
+from harness.scenarios.flood import flooding
+from harness.server.patience import Patience
 
 
 class Server:
@@ -41,7 +42,7 @@ def pair():
 
 
 def by_tables(client: socket.socket):
-    return measure._unread_in_tables(client.getpeername()[1], client.getsockname()[1])
+    return observe._unread_in_tables(client.getpeername()[1], client.getsockname()[1])
 
 
 def test_unread_bytes(pair):
@@ -49,7 +50,7 @@ def test_unread_bytes(pair):
     for sent, read, left in ((b"hello", 0, 5), (b"", 3, 2), (b"", 2, 0)):
         client.sendall(sent)
         server.recv(read)
-        assert measure.unread_bytes(client) == by_tables(client) == left
+        assert observe.unread_bytes(client) == by_tables(client) == left
 
 
 def test_unread_bytes_where_the_kernel_does_not_answer(pair, monkeypatch):
@@ -58,20 +59,20 @@ def test_unread_bytes_where_the_kernel_does_not_answer(pair, monkeypatch):
 
     monkeypatch.setattr(sockdiag, "queues", unavailable)
     pair[0].sendall(b"abc")
-    assert measure.unread_bytes(pair[0]) == 3
+    assert observe.unread_bytes(pair[0]) == 3
 
 
 def test_unread_bytes_of_one_that_was_never_accepted():
     with Server(5).socket as listener:
         with socket.create_connection(listener.getsockname()) as client:
             client.sendall(b"hello")
-            assert measure.unread_bytes(client) == 5
+            assert observe.unread_bytes(client) == 5
 
 
 def test_nothing_is_unread_when_the_other_end_is_gone(pair):
     client, server = pair
     server.close()
-    assert not measure.unread_bytes(client)
+    assert not observe.unread_bytes(client)
     assert sockdiag.queues(("127.0.0.1", 1), client.getsockname()) is None
 
 
@@ -81,7 +82,7 @@ def test_bytes_that_are_in_the_server_itself(pair):
         client.sendall(sent)
         server.recv(read)
         server.sendall(written)
-        assert measure.bytes_within(client, 5) == within
+        assert observe.bytes_within(client, 5) == within
 
 
 def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
@@ -89,7 +90,7 @@ def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
         raise sockdiag.Unavailable("not here")
 
     monkeypatch.setattr(sockdiag, "queues", unavailable)
-    assert measure.bytes_within(pair[0], 5) is None
+    assert observe.bytes_within(pair[0], 5) is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_whether_a_server_sleeps(program, asleep):
     """One that spins, or has ended, is not waited for to the end."""
     server = SimpleNamespace(process=subprocess.Popen([sys.executable, "-c", program]))
     try:
-        assert measure.until_asleep(server, 30) is asleep
+        assert observe.until_asleep(server, 30) is asleep
     finally:
         server.process.kill()
         server.process.wait()
@@ -124,7 +125,7 @@ def test_a_flood_has_begun_and_ends():
             thread.start()
         with flooding(server, b"hello", clients=2):
             assert any(came)
-            assert measure.wait_until(lambda: min(came) > 1 << 20, 10)
+            assert observe.wait_until(lambda: min(came) > 1 << 20, 10)
         for thread in threads:
             thread.join(10)
             assert not thread.is_alive()
@@ -155,7 +156,7 @@ def test_nobody_listens():
 
 def test_a_short_wait_ends_in_time():
     start = time.monotonic()
-    assert not measure.wait_until(lambda: False, 0.05)
+    assert not observe.wait_until(lambda: False, 0.05)
     assert 0.05 <= time.monotonic() - start < 5
 
 
@@ -165,9 +166,9 @@ def test_a_process_that_never_waits(code, waits):
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
         try:
             process.stdout.readline()
-            reached = lambda: measure.never_waits(process.pid) != waits
-            assert measure.wait_until(reached, 10)
+            reached = lambda: observe.never_waits(process.pid) != waits
+            assert observe.wait_until(reached, 10)
             assert all(reached() for _ in range(5))
         finally:
             process.kill()
-    assert not measure.never_waits(process.pid)
+    assert not observe.never_waits(process.pid)

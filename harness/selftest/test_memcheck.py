@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from harness import memcheck
+from harness.instruments import valgrind
 from harness.selftest import submissions
-from harness.selftest.test_grade import both, grade  # noqa: F401  the fixture
+from harness.selftest.test_grade import both, grade
 
-needs_valgrind = pytest.mark.skipif(memcheck.missing(), reason="valgrind is not installed")
+needs_valgrind = pytest.mark.skipif(valgrind.missing(), reason="valgrind is not installed")
 
 LOG = """\
 ==7== Memcheck, a memory error detector
@@ -52,7 +52,7 @@ LOG = """\
 
 
 def test_the_faults_of_a_log():
-    faults = memcheck.read_log(LOG, {"conn.c", "server.c"})
+    faults = valgrind.read_log(LOG, {"conn.c", "server.c"})
     assert [(fault.kind, fault.text.splitlines()) for fault in faults] == [
         (
             "memory-fault",
@@ -74,7 +74,7 @@ def test_the_faults_of_a_log():
 
 
 def test_frames_of_others_are_better_than_none():
-    assert "  in main (server.c:8)" in memcheck.read_log(LOG, {"other.c"})[1].text.splitlines()
+    assert "  in main (server.c:8)" in valgrind.read_log(LOG, {"other.c"})[1].text.splitlines()
 
 
 @needs_valgrind
@@ -104,7 +104,7 @@ def test_a_right_server_is_clean(grade):  # noqa: F811
 # A claim that asks for valgrind, in an ordinary grade
 
 CLAIMS = '''
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 @claim("01.1", points=50)
 def test_01_connects(server):

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from harness import messages, wire
-from harness.messages import ECHO, MALFORMED, MESSAGES, OK, STATS, SUM, WHO, Reply
-from harness.messages import i16, i32, i64, leb128, reply, request, string
-from harness.replies import Replies
+from harness.client import length_framing, messages
+from harness.client.expected_replies import Replies
+from harness.client.messages import (
+    ECHO,
+    MALFORMED,
+    MESSAGES,
+    OK,
+    STATS,
+    SUM,
+    WHO,
+    Reply,
+    i16,
+    i32,
+    i64,
+    leb128,
+    reply,
+    request,
+    string,
+)
 
 
 def test_numbers_are_little_endian():
@@ -44,7 +59,7 @@ def test_strings_can_lie():
 
 def test_requests():
     """As docs/protocol.md shows them."""
-    echo = wire.encode(request(ECHO, 7, string(b"hi")))
+    echo = length_framing.encode(request(ECHO, 7, string(b"hi")))
     assert echo.hex(" ") == "0b 00 00 00 01 00 00 00 07 00 00 00 02 68 69"
     assert messages.sum_of(8, -5, 300) == request(SUM, 8, i32(2), i64(-5), i64(300))
     assert messages.sum_of(8, 5, count=-1) == request(SUM, 8, i32(-1), i64(5))
@@ -63,7 +78,7 @@ def test_requests_for_later():
 
 def test_the_longest_echo_has_the_longest_reply():
     body = reply(ECHO, 1, OK, string(bytes(messages.LONGEST_ECHO)))
-    assert len(body) == wire.MAX_FRAME
+    assert len(body) == length_framing.MAX_FRAME
 
 
 def test_replies_are_read():
@@ -141,18 +156,18 @@ def wrong(due, frame):
     ],
 )
 def test_a_wrong_reply(came, hint, words):
-    failure = wrong(DUE, wire.encode(came))
+    failure = wrong(DUE, length_framing.encode(came))
     assert failure.hint == hint
     assert words in failure.message
-    assert failure.expected == wire.encode(DUE)
-    assert failure.received == wire.encode(came)
+    assert failure.expected == length_framing.encode(DUE)
+    assert failure.received == length_framing.encode(came)
 
 
 def test_fields_that_are_not_due_are_shown():
     """The reply is longer than the one that is due."""
-    failure = wrong(reply(SUM, 7, MALFORMED), wire.encode(DUE) + b"more")
+    failure = wrong(reply(SUM, 7, MALFORMED), length_framing.encode(DUE) + b"more")
     assert "status 0 (ok), 5; due is" in failure.message
-    assert failure.received == wire.encode(DUE)
+    assert failure.received == length_framing.encode(DUE)
 
 
 def test_a_length_that_cannot_be():
@@ -163,5 +178,5 @@ def test_a_length_that_cannot_be():
 
 
 def test_a_reply_of_which_little_came():
-    failure = wrong(DUE, wire.encode(reply(SUM, 8, OK))[:10])
+    failure = wrong(DUE, length_framing.encode(reply(SUM, 8, OK))[:10])
     assert failure.hint == "wrong-header"

@@ -11,13 +11,15 @@ import sys
 
 import pytest
 
-from harness import build, course, replay
+from harness import replay
+from harness.lab import chapters
 from harness.selftest import submissions
+from harness.server import build
 
-SOLUTION = course.find("05").solution_dir
+SOLUTION = chapters.find("05").solution_dir
 
 CLAIMS = '''
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 @claim("01.1", points=60)
 def test_01_connects(server):
@@ -41,7 +43,7 @@ def grade(tmp_path):
         command = [sys.executable, "-m", f"harness.{what}", *words]
         printed = subprocess.run(
             [*command, "--claims", str(claims), "--results", str(results)],
-            cwd=course.ROOT,
+            cwd=chapters.ROOT,
             env={k: v for k, v in os.environ.items() if not k.startswith("LAB_")},
             capture_output=True,
             text=True,

@@ -9,8 +9,8 @@ import dataclasses
 
 import pytest
 
-from harness import scoring
-from harness.hints import HINTS
+from harness.evidence.hints import HINTS
+from harness.grading import scoring
 from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.judge import BROKEN, KILLED, OTHER_HINT, PROPERTY, SURVIVED, Judgement, judge

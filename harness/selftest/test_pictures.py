@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness import course
+from harness.lab import chapters
 from harness.pictures import __main__ as pictures
 
 SVGS = sorted(pictures.DIRECTORY.glob("*.svg"))
@@ -17,11 +17,11 @@ NAME = re.compile(r"[A-Za-z]\w*_\w+|\b\w+(?=\(\))")  # conn_read, POLL_STOP, rea
 CLIENTS_OWN = {"recv"}  # what a client calls, and no server
 
 each_picture = pytest.mark.parametrize("svg", SVGS, ids=lambda path: path.name)
-each_chapter = pytest.mark.parametrize("chapter", course.CHAPTERS, ids=lambda c: c.slug)
+each_chapter = pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda c: c.slug)
 
 
 def chapter_of(svg):
-    return course.find(svg.name[:2])
+    return chapters.find(svg.name[:2])
 
 
 def images(chapter):

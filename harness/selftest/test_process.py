@@ -8,11 +8,19 @@ import time
 
 import pytest
 
-from harness import family, limits, proc, process
-from harness.client import Client, Conversation
-from harness.failure import NotJudged
-from harness.selftest.odd_servers import MB, below, echoes, eventually, short
-from harness.selftest.odd_servers import nothing_is_left, start  # noqa: F401
+from harness.client.client import Client, Conversation
+from harness.evidence.failure import NotJudged
+from harness.linux import procfs
+from harness.selftest.odd_servers import (
+    MB,
+    below,
+    echoes,
+    eventually,
+    nothing_is_left,
+    short,
+    start,
+)
+from harness.server import limits, process, process_tree
 
 # Ending
 
@@ -133,7 +141,7 @@ def test_destroyed_after_it_has_ended(start):
 
 def test_what_is_forgotten_is_destroyed_at_the_end(start):
     server = start("forks")
-    family.destroy_all()
+    process_tree.destroy_all()
     assert server.pids() == []
 
 
@@ -216,7 +224,7 @@ def test_memory_that_is_only_reserved(start):
 def test_shared_memory_counts_once(start):
     server = start("forks")
     assert len(server.pids()) == 7
-    whole = sum(map(proc.quick_resident_bytes, server.pids()))
+    whole = sum(map(procfs.quick_resident_bytes, server.pids()))
     assert 0 < server.resident_bytes() < whole / 2
 
 
@@ -226,7 +234,7 @@ def test_shared_memory_counts_once(start):
 def test_pause_and_resume(start):
     server = start("forks")
     server.pause()
-    assert {one.state for one in (proc.read_process(pid) for pid in server.pids())} == {"T"}
+    assert {one.state for one in (procfs.read_process(pid) for pid in server.pids())} == {"T"}
     before = server.cpu_seconds()
     with Client(server.address, Conversation()) as client:
         client.send_frame(b"hello")
@@ -239,11 +247,11 @@ def test_pause_and_resume(start):
 def test_pause_waits_until_all_have_stopped(start, monkeypatch):
     server = start("forks")
     asked = []
-    monkeypatch.setattr(proc, "stopped", lambda pid: asked.append(pid) or len(asked) > 20)
+    monkeypatch.setattr(procfs, "stopped", lambda pid: asked.append(pid) or len(asked) > 20)
     server.pause()
     assert set(asked) <= set(server.pids()) and len(asked) > 20
-    monkeypatch.setattr(proc, "stopped", lambda pid: False)
-    monkeypatch.setattr(family, "PATIENCE", short())
+    monkeypatch.setattr(procfs, "stopped", lambda pid: False)
+    monkeypatch.setattr(process_tree, "PATIENCE", short())
     with pytest.raises(NotJudged, match="could not be paused"):
         server.pause()
 

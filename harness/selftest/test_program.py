@@ -12,12 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from harness import build, confine, course, linking, memcheck, plugin, proc, sanitizers
-from harness.failure import Failure, NotJudged
-from harness.fixtures import Run, Stage
-from harness.linking import PROGRAMS
-from harness.patience import Patience
-from harness.program import Programs
+from harness.evidence.failure import Failure, NotJudged
+from harness.grading import plugin
+from harness.instruments import sanitizers, valgrind
+from harness.lab import chapters
+from harness.linux import landlock, procfs
+from harness.server import build
+from harness.server.patience import Patience
+from harness.stage import linking
+from harness.stage.linking import PROGRAMS
+from harness.stage.program import Programs
+from harness.stage.stage import Run, Stage
 
 SAMPLE = Path(__file__).parent / "programs"
 MODULE, HEADER = ((SAMPLE / name).read_text() for name in ("module.c", "module.h"))
@@ -150,7 +155,7 @@ def test_whatever_the_module_prints_or_closes(check, what):
 
 def test_what_the_module_leaves_running_is_ended(check):
     child = int(check("told", what="child")["child"])
-    assert child > 0 and proc.read_process(child) is None
+    assert child > 0 and procfs.read_process(child) is None
 
 
 def test_a_byte_behind_the_end(check):
@@ -159,7 +164,7 @@ def test_a_byte_behind_the_end(check):
     assert error.message == "the program was killed by SIGSEGV in the marked step"
 
 
-@pytest.mark.skipif(not confine.works(), reason="this kernel cannot confine")
+@pytest.mark.skipif(not landlock.works(), reason="this kernel cannot confine")
 def test_the_module_is_confined(check):
     assert check("told", what="write") == {"child": 0}
     assert not os.path.exists("/dev/shm/event-loop-lab-test")
@@ -216,8 +221,8 @@ def test_programs_compile_without_a_warning(compiler):
         pytest.skip(f"{compiler} is not installed")
     for path in sorted(PROGRAMS.glob("*.c")):
         first = path.stem[:2] if path.stem[:2].isdigit() else "00"
-        chapters = [chapter for chapter in course.CHAPTERS if chapter.number >= first]
-        for chapter in {chapters[0], chapters[-1]}:
+        later = [chapter for chapter in chapters.CHAPTERS if chapter.number >= first]
+        for chapter in {later[0], later[-1]}:
             words = [*build.FLAGS, "-Werror", *linking.HEADERS, "-c", str(path), "-o", os.devnull]
             done = subprocess.run(
                 [compiler, *words], cwd=chapter.solution_dir, capture_output=True, text=True
@@ -299,7 +304,7 @@ def test_reports_are_cut_down(printed, says, hint, rest):
     assert sanitizers.fault("all is well\n", ["reader.c"]) is None
 
 
-@pytest.mark.skipif(memcheck.missing(), reason="valgrind is not installed")
+@pytest.mark.skipif(valgrind.missing(), reason="valgrind is not installed")
 def test_valgrind_sees_a_leak(check):
     check("told", what="leak", valgrind=True)
     with pytest.raises(Failure, match="100 bytes in 1 blocks") as caught:

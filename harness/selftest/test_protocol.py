@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from harness import build, course
-from harness.client import Client
-from harness.conversation import Conversation
-from harness.process import ServerProcess
+from harness.client.client import Client
+from harness.evidence.conversation import Conversation
+from harness.lab import chapters
+from harness.server import build
+from harness.server.process import ServerProcess
 
-PAGE = course.ROOT / "docs" / "protocol.md"
+PAGE = chapters.ROOT / "docs" / "protocol.md"
 PART = re.compile(r"^    (request|reply|push) +((?:[0-9a-f]{2}[ |]*)+\n(?: +\|[ |0-9a-f]+\n)*)", re.M)
 
 Exchange = "tuple[list[bytes], list[bytes]]"
@@ -32,7 +33,7 @@ def worked_bytes() -> list[Exchange]:
 def test_the_solution_answers_as_the_page_says():
     exchanges = worked_bytes()
     assert sum(len(requests) for requests, _ in exchanges) >= 18
-    binary = build.cached_server(course.CHAPTERS[-1].solution_dir).binary
+    binary = build.cached_server(chapters.CHAPTERS[-1].solution_dir).binary
     process = ServerProcess()
     try:
         process.start([str(binary), "-p", "0", "--app", "rpc"])

@@ -7,11 +7,12 @@ import shutil
 
 import pytest
 
-from harness import debugger, report
 from harness import replay as module
-from harness.course import find
+from harness.grading import report
+from harness.grading.scoring import Grade
+from harness.instruments import gdb
+from harness.lab.chapters import find
 from harness.mutants.catalogue import CATALOGUE
-from harness.scoring import Grade
 from harness.selftest.test_verdicts import grade, lost
 
 TEST = "04_small_frames_behind_a_large_one"
@@ -72,12 +73,12 @@ def test_gdb_sees_the_first_byte(tmp_path, monkeypatch, capfd):
 
 def test_a_debugger_that_does_not_attach(tmp_path, monkeypatch, capfd):
     """The test is not judged: nobody has seen it."""
-    monkeypatch.setattr(debugger, "ATTACH_SECONDS", 0.2)
+    monkeypatch.setattr(gdb, "ATTACH_SECONDS", 0.2)
     monkeypatch.setenv("LAB_GDB", "true")
-    monkeypatch.setattr(debugger, "SECONDS", 5)
-    with debugger.session("true") as file:
+    monkeypatch.setattr(gdb, "SECONDS", 5)
+    with gdb.session("true") as file:
         with pytest.raises(Exception, match="no debugger has attached"):
-            debugger.hold(1, file)
+            gdb.hold(1, file)
 
 
 @pytest.mark.parametrize(

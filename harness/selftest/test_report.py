@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import course, failure, report
-from harness.hints import HINTS, PAGE
-from harness.report import Look
-from harness.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+from harness.evidence import failure
+from harness.evidence.hints import HINTS, PAGE
+from harness.grading import report
+from harness.grading.report import Look
+from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+from harness.lab import chapters
 
-HARNESS = course.ROOT / "harness"
+HARNESS = chapters.ROOT / "harness"
 
 
 def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
@@ -88,7 +90,7 @@ def source(tmp_path):
 
 
 def a_grade(source, number: str, outcomes) -> Grade:
-    chapter = course.find(number)
+    chapter = chapters.find(number)
     return Grade(
         chapter=chapter,
         subject=f"chapters/{chapter.slug}",
@@ -166,7 +168,7 @@ def test_full_marks_name_the_next_chapter(source):
     grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
     step = "next: chapter 02, chapters/02-nonblocking/README.md"
     assert report.next_step(grade) == [step]
-    assert report.next_step(a_grade(source, course.CHAPTERS[-1].number, grade.outcomes)) == []
+    assert report.next_step(a_grade(source, chapters.CHAPTERS[-1].number, grade.outcomes)) == []
 
 
 def test_colours_do_not_change_the_text(source):

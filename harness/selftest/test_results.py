@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import course, results, scoring
-from harness.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+from harness.grading import gradescope, scoring
+from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+from harness.lab import chapters
 from harness.selftest import submissions
 
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
@@ -30,7 +31,7 @@ def claim(number: str, points: int, name: str = "", chapters: str = "") -> Claim
 def grade(*verdicts: str, **more) -> Grade:
     worth = Fraction(100, len(verdicts) or 1)
     outcomes = [Outcome(claim("01.1", 1, f"t{i}"), worth, v) for i, v in enumerate(verdicts)]
-    return Grade(course.find("01"), "chapters/01-blocking", outcomes=outcomes, **more)
+    return Grade(chapters.find("01"), "chapters/01-blocking", outcomes=outcomes, **more)
 
 
 # Points
@@ -42,13 +43,13 @@ def test_own_claims_alone():
 
 
 def test_earlier_chapters_share_what_is_inherited(monkeypatch):
-    monkeypatch.setitem(course.INHERITED, "03", 25)
+    monkeypatch.setitem(chapters.INHERITED, "03", 25)
     claims = [claim("01.1", 10), claim("01.2", 90), claim("02.1", 100), claim("03.1", 100)]
     assert list(scoring.worths(claims, "03").values()) == [1.25, 11.25, 12.5, 75]
 
 
 def test_what_is_left_out_leaves_its_points_to_the_others(monkeypatch):
-    monkeypatch.setitem(course.INHERITED, "03", 25)
+    monkeypatch.setitem(chapters.INHERITED, "03", 25)
     without_two = [claim("01.1", 10), claim("03.1", 60), claim("03.2", 20)]
     worth = scoring.worths(without_two, "03")
     assert list(worth.values()) == [25, Fraction(225, 4), Fraction(75, 4)]
@@ -95,7 +96,7 @@ def test_loading_keeps_the_order(tmp_path):
 
 def test_claims_of_two_files_come_in_the_order_of_their_todos(tmp_path):
     text = """
-from harness.plugin import claim
+from harness.grading.plugin import claim
 
 @claim("01.{}", points=1)
 def test_01_{}(server):
@@ -116,7 +117,7 @@ def test_01_{}(server):
     ],
 )
 def test_claims_have_all_they_need(tmp_path, text):
-    imports = "from harness.plugin import claim\n"
+    imports = "from harness.grading.plugin import claim\n"
     with pytest.raises(scoring.ClaimsBroken, match="test_01_x.py: test_01_"):
         scoring.load(submissions.claims(tmp_path, test_01_x=imports + text))
 
@@ -142,7 +143,7 @@ def test_exit_status(verdicts, status):
 
 
 def test_only_keys_of_the_format(tmp_path):
-    results.write(grade(PASSED, FAILED, NOT_JUDGED), tmp_path / "01.json")
+    gradescope.write(grade(PASSED, FAILED, NOT_JUDGED), tmp_path / "01.json")
     read = json.loads((tmp_path / "01.json").read_text())
     assert set(read) == TOP
     assert all(set(test) <= TEST for test in read["tests"])
@@ -154,20 +155,20 @@ def test_only_keys_of_the_format(tmp_path):
 
 
 def test_the_worths_add_up_to_all_points():
-    read = results.as_json(grade(PASSED, PASSED, PASSED))
+    read = gradescope.as_json(grade(PASSED, PASSED, PASSED))
     assert [test["max_score"] for test in read["tests"]] == [33.33, 33.33, 33.34]
     assert read["score"] == 100
 
 
 def test_not_judged(tmp_path):
-    read = results.as_json(grade(PASSED, NOT_JUDGED))
+    read = gradescope.as_json(grade(PASSED, NOT_JUDGED))
     assert read["extra_data"]["verdict"] == "not judged"
     assert "status" not in read["tests"][1]
     assert read["tests"][1]["extra_data"]["verdict"] == "not judged"
 
 
 def test_what_does_not_compile_has_a_test_that_says_so():
-    read = results.as_json(grade(built=False, problem="main.c:1: error: no"))
+    read = gradescope.as_json(grade(built=False, problem="main.c:1: error: no"))
     assert read["score"] == 0
     told = [(test["status"], test["output"]) for test in read["tests"]]
     assert told == [("failed", "main.c:1: error: no")]

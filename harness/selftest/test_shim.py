@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from harness import shim
-from harness.client import Client, Conversation
-from harness.failure import NotJudged
-from harness.process import ServerProcess
+from harness.client.client import Client, Conversation
+from harness.evidence.failure import NotJudged
+from harness.server.process import ServerProcess
 from harness.shim import Calls, Shim, alloc_library, layout, shim_library
 
 SERVERS = Path(__file__).with_name("servers")

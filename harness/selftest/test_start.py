@@ -9,11 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from harness import readiness, spawn
-from harness.failure import NotJudged
-from harness.process import ServerProcess
-from harness.selftest.odd_servers import MB, ODD, PYTHON, echoes, eventually, short
-from harness.selftest.odd_servers import fails_to_start, nothing_is_left, start  # noqa: F401
+from harness.evidence.failure import NotJudged
+from harness.selftest.odd_servers import (
+    MB,
+    ODD,
+    PYTHON,
+    echoes,
+    eventually,
+    fails_to_start,
+    nothing_is_left,
+    short,
+    start,
+)
+from harness.server import readiness, spawn
+from harness.server.process import ServerProcess
 
 # Beginning
 
@@ -225,7 +234,7 @@ def test_it_dies_with_the_grader(tmp_path):
     """Even when the grader gets no chance to end it."""
     script = (
         "import os, sys\n"
-        "from harness.process import ServerProcess\n"
+        "from harness.server.process import ServerProcess\n"
         "server = ServerProcess().start(sys.argv[1:])\n"
         "print(server.pid, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from harness import steady
-from harness.course import ROOT
+from harness.lab.chapters import ROOT
 from harness.selftest import submissions
 from harness.selftest.test_grade import below, until
 

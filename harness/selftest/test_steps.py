@@ -15,16 +15,18 @@ from pathlib import Path
 
 import pytest
 
-from harness import build, course, skeleton
-from harness.course import CHAPTERS, ROOT
-from harness.target import setting
+from harness import skeleton
+from harness.lab import chapters
+from harness.lab.chapters import CHAPTERS, ROOT
+from harness.lab.target import setting
+from harness.server import build
 
 PATIENCE = "1"  # seconds; most steps hang in most claims
 JOBS = "4"  # waiting costs no processor
 GRADE_SECONDS = 300
 
 
-def grade(chapter: course.Chapter, solved: int, directory: Path, only: str | None = None) -> dict:
+def grade(chapter: chapters.Chapter, solved: int, directory: Path, only: str | None = None) -> dict:
     """The results of a chapter with its first `solved` TODOs solved, as grade.py saves them."""
     source, results = directory / f"{chapter.number}-{solved}", directory / "results.json"
     skeleton.write(chapter, source, solved)

@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from harness import build, course, sanitizers
-from harness.client import Client
-from harness.conversation import Conversation
-from harness.family import ExitStatus
-from harness.fixtures import Run, Stage
-from harness.patience import Patience
-from harness.plugin import judge
-from harness.process import ServerProcess
-from harness.storm import broadcasts_in_flight, storm
+from harness.client.client import Client
+from harness.evidence.conversation import Conversation
+from harness.grading.plugin import judge
+from harness.instruments import sanitizers
+from harness.lab import chapters
+from harness.scenarios.random_clients import broadcasts_in_flight, storm
+from harness.server import build
+from harness.server.patience import Patience
+from harness.server.process import ServerProcess
+from harness.server.process_tree import ExitStatus
+from harness.stage.stage import Run, Stage
 
-SOLUTION = course.find("09").solution_dir
+SOLUTION = chapters.find("09").solution_dir
 OPTIONS = ("-p", "0", "--app", "rpc", "--threads", "4", "--max-conns", "500")
 SECONDS = 10.0  # of all storms together, each of a server that is started and stopped
 ROUNDS = 200  # of one storm

@@ -8,11 +8,10 @@ import shutil
 
 import pytest
 
-from harness.course import ROOT
+from harness.lab.chapters import ROOT
 from harness.mutants.catalogue import CATALOGUE
 from harness.selftest.test_unusual import _command
-from harness.trace import __main__ as trace
-from harness.trace import page, screen, timeline
+from harness.trace import __main__ as trace, page, screen, timeline
 from harness.trace.fold import fold
 from harness.trace.timeline import CLIENT, SERVER, Event
 

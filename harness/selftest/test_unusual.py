@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import build
 from harness.selftest.test_verdicts import grade, lost
+from harness.server import build
 
 SERVERS = Path(__file__).parent / "servers" / "unusual"
 FLAGS = (*build.FLAGS, "-Werror")
@@ -47,7 +47,7 @@ def test_every_unusual_server_is_graded():
     assert {path.name for path in SERVERS.iterdir() if path.suffix in INTERPRETERS} == set(GRADED)
 
 
-def _command(name: str, directory: Path) -> "list[str]":
+def _command(name: str, directory: Path) -> list[str]:
     """The words that start the server, compiled into `directory` if need be."""
     source = SERVERS / name
     if source.suffix != ".c":

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import scoring
-from harness.course import CHAPTERS, ROOT, find
-from harness.target import setting
+from harness.grading import scoring
+from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.lab.target import setting
 
 SERVERS = Path(__file__).parent / "servers"
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
@@ -28,7 +28,7 @@ CORE = find("04")  # the last chapter that is about the protocol alone
 chapters = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
 
 
-def grade(tmp_path, *words: str, **environment: str) -> "tuple[dict, int]":
+def grade(tmp_path, *words: str, **environment: str) -> tuple[dict, int]:
     """Results and exit status of harness.grade with these words."""
     results = tmp_path / "results.json"
     printed = subprocess.run(
@@ -43,7 +43,7 @@ def grade(tmp_path, *words: str, **environment: str) -> "tuple[dict, int]":
     return json.loads(results.read_text()), printed.returncode
 
 
-def lost(results: dict) -> "list[str]":
+def lost(results: dict) -> list[str]:
     """What was not passed, with the reason."""
     return [
         f"{test.get('extra_data', {}).get('test', test['name'])}: {test['output']}"
@@ -52,7 +52,7 @@ def lost(results: dict) -> "list[str]":
     ]
 
 
-def own_claims(chapter) -> "list[str]":
+def own_claims(chapter) -> list[str]:
     """The words that select what a chapter adds: slow grades repeat the rest in the last one only.
     FULL=1: in every one."""
     if chapter is CHAPTERS[-1] or setting("FULL"):
@@ -149,7 +149,7 @@ def test_submission_that_does_not_compile(tmp_path):
     assert "conn.c" in results["tests"][0]["output"] and "error" in results["tests"][0]["output"]
 
 
-def _running(name: str) -> "list[str]":
+def _running(name: str) -> list[str]:
     """The command lines of the processes whose program was built from the directory `name`."""
     found = []
     for entry in Path("/proc").iterdir():

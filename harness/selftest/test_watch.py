@@ -12,9 +12,10 @@ import time
 
 import pytest
 
-from harness import report, skeleton, watch
-from harness.course import ROOT, find
-from harness.scoring import FAILED, PASSED, Grade, Outcome, holding, load
+from harness import skeleton, watch
+from harness.grading import report
+from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, holding, load
+from harness.lab.chapters import ROOT, find
 
 CLAIMS = holding(load(), "02")[-3:]
 SECONDS = 120  # for a grade on a busy machine

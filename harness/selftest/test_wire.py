@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from harness import wire
+from harness.client import length_framing
 
 BODIES = [b"", b"a", bytes(range(256)), b"", b"hello" * 100]
 
@@ -14,27 +14,27 @@ def frames_in(decoder):
 
 
 def test_a_header_is_little_endian():
-    assert wire.header(1) == b"\x01\x00\x00\x00"
-    assert wire.header(0x80000000) == b"\x00\x00\x00\x80"
-    assert wire.header(0xFFFFFFFF) == b"\xff\xff\xff\xff"
-    assert wire.declared_length(b"\x05\x01\x00\x00rest") == 261
+    assert length_framing.header(1) == b"\x01\x00\x00\x00"
+    assert length_framing.header(0x80000000) == b"\x00\x00\x00\x80"
+    assert length_framing.header(0xFFFFFFFF) == b"\xff\xff\xff\xff"
+    assert length_framing.declared_length(b"\x05\x01\x00\x00rest") == 261
 
 
 def test_a_frame_is_header_and_body():
-    assert wire.encode(b"hello") == b"\x05\x00\x00\x00hello"
-    assert wire.encode(b"") == bytes(4)
+    assert length_framing.encode(b"hello") == b"\x05\x00\x00\x00hello"
+    assert length_framing.encode(b"") == bytes(4)
 
 
 def test_a_body_over_the_maximum_cannot_be_encoded():
-    assert len(wire.encode(bytes(wire.MAX_FRAME))) == wire.MAX_FRAME + wire.HEADER
-    with pytest.raises(wire.Malformed):
-        wire.encode(bytes(wire.MAX_FRAME + 1))
+    assert len(length_framing.encode(bytes(length_framing.MAX_FRAME))) == length_framing.MAX_FRAME + length_framing.HEADER
+    with pytest.raises(length_framing.Malformed):
+        length_framing.encode(bytes(length_framing.MAX_FRAME + 1))
 
 
 def test_cut_in_two_anywhere():
-    stream = b"".join(map(wire.encode, BODIES[:4]))
+    stream = b"".join(map(length_framing.encode, BODIES[:4]))
     for cut in range(len(stream) + 1):
-        decoder = wire.Decoder()
+        decoder = length_framing.Decoder()
         decoder.feed(stream[:cut])
         bodies = frames_in(decoder)
         decoder.feed(stream[cut:])
@@ -43,17 +43,17 @@ def test_cut_in_two_anywhere():
 
 
 def test_byte_by_byte():
-    decoder = wire.Decoder()
+    decoder = length_framing.Decoder()
     bodies = []
-    for byte in b"".join(map(wire.encode, BODIES)):
+    for byte in b"".join(map(length_framing.encode, BODIES)):
         decoder.feed(bytes([byte]))
         bodies += frames_in(decoder)
     assert bodies == BODIES
 
 
 def test_pending_is_what_no_frame_has_taken():
-    decoder = wire.Decoder()
-    decoder.feed(wire.encode(b"one") + wire.encode(b"second")[:7])
+    decoder = length_framing.Decoder()
+    decoder.feed(length_framing.encode(b"one") + length_framing.encode(b"second")[:7])
     assert decoder.next_frame() == b"one"
     assert decoder.next_frame() is None
     assert decoder.pending == b"\x06\x00\x00\x00sec"
@@ -61,12 +61,12 @@ def test_pending_is_what_no_frame_has_taken():
 
 
 def test_a_header_over_the_maximum_is_malformed():
-    decoder = wire.Decoder()
-    decoder.feed(wire.header(wire.MAX_FRAME))
+    decoder = length_framing.Decoder()
+    decoder.feed(length_framing.header(length_framing.MAX_FRAME))
     assert decoder.next_frame() is None
-    decoder = wire.Decoder()
-    decoder.feed(wire.header(wire.MAX_FRAME + 1))
-    with pytest.raises(wire.Malformed):
+    decoder = length_framing.Decoder()
+    decoder.feed(length_framing.header(length_framing.MAX_FRAME + 1))
+    with pytest.raises(length_framing.Malformed):
         decoder.next_frame()
 
 
@@ -74,8 +74,8 @@ def test_cost_is_linear():
     """Twice the frames in one buffer cost about twice the time, not four times."""
 
     def seconds(count):
-        decoder = wire.Decoder()
-        decoder.feed(wire.encode(b"x" * 16) * count)
+        decoder = length_framing.Decoder()
+        decoder.feed(length_framing.encode(b"x" * 16) * count)
         start = time.process_time()
         assert len(frames_in(decoder)) == count
         return time.process_time() - start

@@ -3,8 +3,6 @@
     compile_server(source, binary)    one compiler command for each file, no cache
     cached_server(source)             the same, kept under build/bin
     cached_program(source, ...)       some of its files, with a program of the grader's
-
-    python3 -m harness.build          builds what CH, FROM, DIR name and becomes it (make run)
 """
 
 from __future__ import annotations
@@ -17,14 +15,12 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.course import ROOT, UnknownChapter, find
-from harness.patience import Deadline
-from harness.target import WrongUsage, resolve, setting
+from harness.lab.chapters import ROOT
+from harness.server.patience import Deadline
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 COMPILERS = ("gcc", "clang", "cc")
@@ -240,22 +236,3 @@ def _end_group(process: subprocess.Popen) -> None:
             pass
     except ChildProcessError:
         pass
-
-
-def main() -> int:
-    """Builds the server that CH, FROM or DIR name, and becomes it, with the options in ARGS."""
-    try:
-        if not setting("CH"):
-            raise WrongUsage("which chapter? For instance: make run CH=03")
-        target = resolve(find(setting("CH")), setting("FROM"), setting("DIR"))
-        compiled = cached_server(target.source)
-        options = shlex.split(setting("ARGS") or "")
-    except (WrongUsage, UnknownChapter, NoCompiler, BuildFailed, ValueError) as error:
-        print(f"run: {error}", file=sys.stderr)
-        return 2
-    print(compiled.warnings, end="", file=sys.stderr, flush=True)
-    os.execv(compiled.binary, ["server", *options])
-
-
-if __name__ == "__main__":
-    sys.exit(main())

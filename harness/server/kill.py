@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import time
-from typing import Callable, Iterable, List, Set
+from collections.abc import Callable, Iterable
 
-from harness import proc
+from harness.linux import procfs
 
 STEP = 0.001  # seconds between two looks at processes that are about to end
 PATIENT_LOOKS = 5  # after so many it is a race
 RACE_SECONDS = 0.05
 
 
-def end(choose: Callable[[], List[proc.Process]], seconds: float) -> bool:
+def end(choose: Callable[[], list[procfs.Process]], seconds: float) -> bool:
     """Kills what `choose` finds until it finds nothing any more. Whether that came within the time.
 
     What it finds has to be below this process, which reaps what becomes its child.
@@ -33,11 +33,11 @@ def end(choose: Callable[[], List[proc.Process]], seconds: float) -> bool:
         looks += 1
         if looks > PATIENT_LOOKS:
             chosen = {process.pid for process in found}
-            race(set(proc.children(os.getpid())) - chosen)
+            race(set(procfs.children(os.getpid())) - chosen)
         time.sleep(STEP)
 
 
-def kill(processes: Iterable[proc.Process]) -> None:
+def kill(processes: Iterable[procfs.Process]) -> None:
     """SIGKILL to whole process groups, so that nobody in them can fork away meanwhile.
 
     In our own group to each by itself; kill(2) means others by the groups 0 and -1.
@@ -47,7 +47,7 @@ def kill(processes: Iterable[proc.Process]) -> None:
         send(target, signal.SIGKILL)
 
 
-def race(bystanders: Set[int]) -> None:
+def race(bystanders: set[int]) -> None:
     """Kills every other child of ours as soon as it shows, for RACE_SECONDS.
 
     A process that forks, leaves its group and ends is gone before a look at all processes is over;
@@ -55,7 +55,7 @@ def race(bystanders: Set[int]) -> None:
     """
     end_of_race = time.monotonic() + RACE_SECONDS
     while time.monotonic() < end_of_race:
-        for pid in proc.children(os.getpid()):
+        for pid in procfs.children(os.getpid()):
             if pid not in bystanders:
                 send(-pid, signal.SIGKILL)  # its own group, and so what it has just forked
                 send(pid, signal.SIGKILL)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
-from harness import proc
-from harness.family import Family
-from harness.outputs import Output
+from harness.linux import procfs
+from harness.server.output import Output
+from harness.server.process_tree import Family
 
 MB = 1024 * 1024
 MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
@@ -40,7 +41,7 @@ class Machine(NamedTuple):
     shared: int  # bytes in files that are in memory only
     disk: int  # bytes used where the server's directory is
 
-    def grew_since(self, before: "Machine") -> bool:
+    def grew_since(self, before: Machine) -> bool:
         """Whether a look at the server is due."""
         more = [now - then for now, then in zip(self, before)]
         return more[0] > MORE_THREADS or max(more[1:]) > MORE_BYTES
@@ -85,7 +86,7 @@ class Watch:
                 self._family.let_go()
 
     def _crowd(self) -> str:
-        orphans = len(proc.children(os.getpid()))  # ended ones too, which have no mark any more
+        orphans = len(procfs.children(os.getpid()))  # ended ones too, which have no mark any more
         if max(len(self._members), orphans) > PROCESS_LIMIT:
             return f"started more than {PROCESS_LIMIT:,} processes"
         if sum(member.threads for member in self._members) > THREAD_LIMIT:
@@ -94,7 +95,7 @@ class Watch:
 
     def _memory(self) -> str:
         """Quickly, and exactly only when that is too much: what is shared counts once."""
-        for measure in (proc.quick_resident_bytes, proc.resident_bytes):
+        for measure in (procfs.quick_resident_bytes, procfs.resident_bytes):
             if sum(measure(member.pid) for member in self._members) <= MEMORY_LIMIT:
                 return ""
         return f"used more than {MEMORY_LIMIT // MB:,} MB of memory"
@@ -116,7 +117,7 @@ class Watch:
 
 def machine(directory: Path) -> Machine:
     """Of this moment; zeros where the kernel does not tell."""
-    memory = dict(re.findall(rb"^(\w+): +(\d+) kB", proc.read("/proc/meminfo"), re.M))
+    memory = dict(re.findall(rb"^(\w+): +(\d+) kB", procfs.read("/proc/meminfo"), re.M))
     names = (b"MemTotal", b"MemAvailable", b"Shmem")
     total, available, shared = (1024 * int(memory.get(name, 0)) for name in names)
     try:
@@ -134,11 +135,11 @@ def machine(directory: Path) -> Machine:
 
 def threads() -> int:
     """Of all programs: the second number in the fourth field, see proc_loadavg(5)."""
-    fields = proc.read("/proc/loadavg").split()
+    fields = procfs.read("/proc/loadavg").split()
     return int(fields[3].split(b"/")[1]) if len(fields) > 3 else 0
 
 
-def written(directory: Path) -> "tuple[int, int]":
+def written(directory: Path) -> tuple[int, int]:
     """Number and bytes of what is below the directory; the count ends above FILE_LIMIT."""
     count = size = 0
     directories = [str(directory)]
@@ -159,7 +160,7 @@ def written(directory: Path) -> "tuple[int, int]":
 def nameless_bytes(pid: int) -> int:
     """Bytes in files that this process has open and that no directory names."""
     size = 0
-    for name, target in proc.descriptors(pid):
+    for name, target in procfs.descriptors(pid):
         if target.endswith(" (deleted)"):  # memory files (memfd_create) are called so too
             try:
                 size += 512 * os.stat(f"/proc/{pid}/fd/{name}").st_blocks

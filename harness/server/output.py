@@ -10,7 +10,8 @@ import os
 import selectors
 import threading
 import time
-from typing import IO, Callable, Dict
+from collections.abc import Callable
+from typing import IO
 
 KEPT = 64 * 1024  # bytes, of the beginning and again of the end
 PERIOD = 0.02  # seconds between two calls of the watch function
@@ -53,7 +54,7 @@ class Drain(threading.Thread):
     """Reads the pipes until their end, sets `news` at each piece, and calls `watch` regularly."""
 
     def __init__(
-        self, pipes: Dict[IO[bytes], Output], news: threading.Event, watch: Callable[[], None]
+        self, pipes: dict[IO[bytes], Output], news: threading.Event, watch: Callable[[], None]
     ) -> None:
         """Takes over the pipes, and closes each at its end."""
         super().__init__(name="drain", daemon=True)

@@ -18,7 +18,7 @@ class Patience:
     Everything in a worker process shares one (PATIENCE), so that it shrinks as waits run out.
     """
 
-    def __init__(self, schedule: "tuple[tuple[int, float], ...]" = SCHEDULE) -> None:
+    def __init__(self, schedule: tuple[tuple[int, float], ...] = SCHEDULE) -> None:
         self._schedule = schedule
         self._ran_out = 0
 

@@ -7,14 +7,16 @@ import os
 import signal
 import tempfile
 import threading
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Dict, Optional, Sequence, Union
 
-from harness import limits, proc, readiness, shim, spawn, tidy
-from harness.failure import Failure
-from harness.family import MARK, ExitStatus, Family, destroy_all, new_mark
-from harness.outputs import Drain, Output
-from harness.patience import PATIENCE, Patience
+from harness import shim
+from harness.evidence.failure import Failure
+from harness.linux import procfs
+from harness.server import limits, readiness, scratch, spawn
+from harness.server.output import Drain, Output
+from harness.server.patience import PATIENCE, Patience
+from harness.server.process_tree import MARK, ExitStatus, Family, destroy_all, new_mark
 from harness.shim import Calls, Shim
 
 MB = 1024 * 1024
@@ -34,21 +36,21 @@ class ServerProcess:
 
     def __init__(self) -> None:
         self.news = threading.Event()  # set when something was printed or the server ended
-        self._home: Optional[Path] = None
-        self._environment: Dict[str, str] = {}
+        self._home: Path | None = None
+        self._environment: dict[str, str] = {}
         self._reset()
 
     def _reset(self) -> None:
         """As before start()."""
         self.address = ("", 0)
         self.pid = 0
-        self.status: Optional[ExitStatus] = None
+        self.status: ExitStatus | None = None
         self.ended_by_test = False
         self.stdout, self.stderr = Output(), Output()
         self._ended = threading.Event()
-        self._family: Optional[Family] = None
+        self._family: Family | None = None
         self._destroyed = False
-        self._shim: Optional[Shim] = None
+        self._shim: Shim | None = None
         self._shim_is_loaded = False
         self._killed_for = ""
         self._last_words = ""  # what describe() said before destroy()
@@ -57,17 +59,17 @@ class ServerProcess:
 
     def start(
         self,
-        argv: Union[str, Sequence[str]],
+        argv: str | Sequence[str],
         *,
         mode: str = "stdout",
-        port: Optional[int] = None,
+        port: int | None = None,
         nofile: int = 4096,
         preload: Sequence[Path] = (),
         wrapper: Sequence[str] = (),
         writable: Sequence[Path] = (),
-        environment: Optional[Dict[str, str]] = None,
+        environment: dict[str, str] | None = None,
         patience: Patience = PATIENCE,
-    ) -> "ServerProcess":
+    ) -> ServerProcess:
         """Starts the server and returns it when it can be connected to.
 
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
@@ -95,7 +97,7 @@ class ServerProcess:
                     raise
         return self._start(command, spawn.free_port(), patience)
 
-    def run(self, argv: Sequence[str], seconds: float) -> Optional[ExitStatus]:
+    def run(self, argv: Sequence[str], seconds: float) -> ExitStatus | None:
         """Starts a program that is to end by itself and waits for that; None when it still runs.
 
         Confined, limited and destroyed like a server. What it printed is in `stdout`, `stderr`.
@@ -110,7 +112,7 @@ class ServerProcess:
             self.destroy()
 
     def begin(
-        self, command: spawn.Command, environment: Optional[Dict[str, str]] = None
+        self, command: spawn.Command, environment: dict[str, str] | None = None
     ) -> None:
         """Starts a program that is no server, with these variables beside ours.
 
@@ -123,8 +125,8 @@ class ServerProcess:
         self._launch(command, None, home)
 
     def _start(
-        self, command: spawn.Command, port: Optional[int], patience: Patience
-    ) -> "ServerProcess":
+        self, command: spawn.Command, port: int | None, patience: Patience
+    ) -> ServerProcess:
         __tracebackhide__ = True
         self._reset()
         home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
@@ -140,20 +142,20 @@ class ServerProcess:
             raise
         return self
 
-    def _launch(self, command: spawn.Command, port: Optional[int], home: Path) -> None:
+    def _launch(self, command: spawn.Command, port: int | None, home: Path) -> None:
         """Starts the program and the two threads that attend to it."""
         __tracebackhide__ = True
         mark = new_mark()
-        scratch = home / "scratch"
-        scratch.mkdir()
-        environment = {**os.environ, **self._environment, MARK: mark, "TMPDIR": str(scratch)}
+        directory = home / "scratch"
+        directory.mkdir()
+        environment = {**os.environ, **self._environment, MARK: mark, "TMPDIR": str(directory)}
         if command.preload:
             self._shim = Shim(home / "shim")
             environment.update(shim.environment(command.preload, self._shim.path))
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))
             writable.append(SHARED_MEMORY)
-        self._child = spawn.start(command, port, scratch, environment, writable)
+        self._child = spawn.start(command, port, directory, environment, writable)
         self.pid = self._child.pid
         self._family = Family(self.pid, mark)
         self._limits = limits.Watch(self._family, [self.stdout, self.stderr], home)
@@ -170,7 +172,7 @@ class ServerProcess:
         self.settle()
         return self._family is not None and self.status is None
 
-    def wait(self, seconds: float) -> Optional[ExitStatus]:
+    def wait(self, seconds: float) -> ExitStatus | None:
         """Waits for its end; None when it still runs after `seconds`."""
         self._ended.wait(seconds)
         return self.status
@@ -181,7 +183,7 @@ class ServerProcess:
         if self.alive():
             os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
 
-    def stop_gently(self, seconds: float) -> Optional[ExitStatus]:
+    def stop_gently(self, seconds: float) -> ExitStatus | None:
         """Sends SIGTERM and waits; None when it still runs after `seconds`."""
         self.signal(signal.SIGTERM)
         return self.wait(seconds)
@@ -190,7 +192,7 @@ class ServerProcess:
         """Gives a server that is ending, as a client may have seen, the moment that it needs."""
         if self._family is None or self._destroyed:
             return
-        if proc.ending(self.pid) and self._ended.wait(DYING_SECONDS):
+        if procfs.ending(self.pid) and self._ended.wait(DYING_SECONDS):
             self._drain.dry.wait(LAST_OUTPUT_SECONDS)
 
     def destroy(self) -> None:
@@ -209,9 +211,9 @@ class ServerProcess:
             self.status = self.status or self._family.exit_status
             self._ended.set()
         if self._home is not None:
-            tidy.remove(self._home)
+            scratch.remove(self._home)
 
-    def __enter__(self) -> "ServerProcess":
+    def __enter__(self) -> ServerProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -230,7 +232,7 @@ class ServerProcess:
             return f"still running, {self.resident_bytes() / MB:.1f} MB resident"
         return f"killed by the grader: {self._killed_for}" if self._killed_for else str(self.status)
 
-    def pids(self) -> "list[int]":
+    def pids(self) -> list[int]:
         """The server and every process that it has started, as far as they are there."""
         return [member.pid for member in self._family.members()] if self._family else []
 
@@ -240,24 +242,24 @@ class ServerProcess:
 
     def resident_bytes(self) -> int:
         """Resident memory of all its processes; what they share counts once."""
-        return sum(map(proc.resident_bytes, self.pids()))
+        return sum(map(procfs.resident_bytes, self.pids()))
 
     def reserved_bytes(self) -> int:
         """Memory that its processes have asked for, whether they use it or not."""
-        return sum(map(proc.reserved_bytes, self.pids()))
+        return sum(map(procfs.reserved_bytes, self.pids()))
 
-    def descriptors(self) -> proc.Descriptors:
+    def descriptors(self) -> procfs.Descriptors:
         """Open descriptors of all its processes together."""
-        targets = [target for pid in self.pids() for target in proc.descriptor_targets(pid)]
+        targets = [target for pid in self.pids() for target in procfs.descriptor_targets(pid)]
         sockets = [target for target in targets if target.startswith("socket:")]
-        return proc.Descriptors(total=len(targets), sockets=len(sockets))
+        return procfs.Descriptors(total=len(targets), sockets=len(sockets))
 
-    def calls(self) -> Optional[Calls]:
+    def calls(self) -> Calls | None:
         """System calls so far; None without the shim, or when it could not be loaded."""
         return self.shim.calls() if self.shim else None
 
     @property
-    def shim(self) -> Optional[Shim]:
+    def shim(self) -> Shim | None:
         """To schedule faults and read the record; None where calls() is."""
         return self._shim if self._shim_is_loaded else None
 
@@ -298,7 +300,7 @@ class ServerProcess:
     def _look_for_shim(self, libraries: Sequence[Path]) -> None:
         """Whether it was loaded: a statically linked program does not load any library."""
         path = os.path.realpath(libraries[0]) if libraries else ""
-        self._shim_is_loaded = bool(path) and any(proc.maps_file(pid, path) for pid in self.pids())
+        self._shim_is_loaded = bool(path) and any(procfs.maps_file(pid, path) for pid in self.pids())
 
 
 atexit.register(destroy_all)

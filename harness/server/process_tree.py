@@ -7,34 +7,26 @@ server starts can leave our part of the process tree, and nothing outside of it 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import secrets
 import signal
 import time
 from dataclasses import dataclass
-from typing import Dict, Optional
 
-from harness import proc, sweep
-from harness.failure import NotJudged
-from harness.patience import Deadline, PATIENCE
+from harness.evidence.failure import NotJudged
+from harness.linux import prctl, procfs
+from harness.server import kill
+from harness.server.patience import PATIENCE, Deadline
 
 MARK = "EVENT_LOOP_LAB_CHILD"
 STEP = 0.001  # seconds between two looks at processes that are about to stop or end
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
 
-_PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
-
-def _adopt_orphans() -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    # Our other children carry a mark as well: one without any has wiped its environment.
-    os.environ.setdefault(MARK, "harness")
-
-
-_adopt_orphans()
-_families: "Dict[int, Family]" = {}  # those that are not destroyed, by the pid of their leader
+prctl.adopt_orphans()
+# Our other children carry a mark as well: one without any has wiped its environment.
+os.environ.setdefault(MARK, "harness")
+_families: dict[int, Family] = {}  # those that are not destroyed, by the pid of their leader
 
 
 def new_mark() -> str:
@@ -46,8 +38,8 @@ def new_mark() -> str:
 class ExitStatus:
     """How a server ended: `code` if it exited, `signal` if that killed it; the other is None."""
 
-    code: Optional[int] = None
-    signal: Optional[int] = None
+    code: int | None = None
+    signal: int | None = None
 
     def __str__(self) -> str:
         if self.signal is None:
@@ -58,7 +50,7 @@ class ExitStatus:
             return f"killed by signal {self.signal}"
 
     @classmethod
-    def of(cls, status: int) -> "ExitStatus":
+    def of(cls, status: int) -> ExitStatus:
         """From the number that waitpid(2) gives."""
         if os.WIFSIGNALED(status):
             return cls(signal=os.WTERMSIG(status))
@@ -76,13 +68,13 @@ class Family:
         self._mark = mark
         self._reaped_cpu = 0.0
         self._paused = False
-        self.exit_status: Optional[ExitStatus] = None  # of the leader, once destroyed
-        self._seen: "set[tuple[int, int]]" = set()
-        itself = proc.read_process(leader)
+        self.exit_status: ExitStatus | None = None  # of the leader, once destroyed
+        self._seen: set[tuple[int, int]] = set()
+        itself = procfs.read_process(leader)
         self._started = itself.started if itself else 0
         _families[leader] = self
 
-    def members(self) -> "list[proc.Process]":
+    def members(self) -> list[procfs.Process]:
         """Every process of the server, also ended ones that nobody has waited for.
 
         None after destroy().
@@ -99,40 +91,40 @@ class Family:
         """
         members = self.members()
         return self._reaped_cpu + sum(
-            proc.cpu_seconds(member.pid) + member.reaped_cpu for member in members
+            procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members
         )
 
     def kill(self) -> None:
         """SIGKILL until nobody runs any more; destroy() is still to be called."""
-        sweep.send(-self.leader, signal.SIGKILL)  # most are there, and it takes no look
+        kill.send(-self.leader, signal.SIGKILL)  # most are there, and it takes no look
         deadline = Deadline(KILL_SECONDS)
         while deadline.left():
             running = [member for member in self.members() if member.state not in "ZX"]
             if not running:
                 return
-            sweep.kill(running)
+            kill.kill(running)
             time.sleep(STEP)
 
     def hold(self) -> None:
         """Stops what is in the leader's group, so that it does not grow while one looks."""
         if not self._paused:
-            sweep.send(-self.leader, signal.SIGSTOP)
+            kill.send(-self.leader, signal.SIGSTOP)
 
     def let_go(self) -> None:
         """After hold()."""
         if not self._paused:
-            sweep.send(-self.leader, signal.SIGCONT)
+            kill.send(-self.leader, signal.SIGCONT)
 
     def pause(self) -> None:
         """Stops every process; returns when the kernel says that all their threads have stopped."""
         self._paused = True
         deadline = Deadline(PATIENCE.seconds)
-        told: "set[int]" = set()
+        told: set[int] = set()
         while True:
             pids = {member.pid for member in self.members()}
             for pid in pids - told:
-                sweep.send(pid, signal.SIGSTOP)
-            if pids <= told and all(proc.stopped(pid) for pid in pids):
+                kill.send(pid, signal.SIGSTOP)
+            if pids <= told and all(procfs.stopped(pid) for pid in pids):
                 return
             told |= pids
             if not deadline.left():
@@ -143,7 +135,7 @@ class Family:
         """Lets every process run on."""
         self._paused = False
         for member in self.members():
-            sweep.send(member.pid, signal.SIGCONT)
+            kill.send(member.pid, signal.SIGCONT)
 
     def destroy(self) -> None:
         """Ends and reaps every process of the server. May be called again."""
@@ -154,20 +146,20 @@ class Family:
         while empty_looks < 2:  # one look can miss a process that forks just then
             members = self._members(wiped_too=len(_families) == 1)
             empty_looks = 0 if members else empty_looks + 1
-            sweep.kill(members)
+            kill.kill(members)
             for member in members:
                 self._reap(member)
             if not deadline.left():
                 raise NotJudged(f"{len(members):,} processes of a server cannot be killed")
             looks += 1
-            if members and looks > sweep.PATIENT_LOOKS:
+            if members and looks > kill.PATIENT_LOOKS:
                 self._race(members)
             if members:
                 time.sleep(STEP)
         del _families[self.leader]
 
-    def _members(self, wiped_too: bool) -> "list[proc.Process]":
-        processes = proc.table()
+    def _members(self, wiped_too: bool) -> list[procfs.Process]:
+        processes = procfs.table()
         me = processes[os.getpid()]
         orphans = [
             process.pid
@@ -177,29 +169,29 @@ class Family:
             and process.session != me.session
             and self._owns(process, wiped_too)
         ]
-        members = proc.tree([self.leader] + orphans, processes)
+        members = procfs.tree([self.leader] + orphans, processes)
         self._seen = {(member.pid, member.started) for member in members}
         return members
 
-    def _owns(self, orphan: proc.Process, wiped_too: bool) -> bool:
+    def _owns(self, orphan: procfs.Process, wiped_too: bool) -> bool:
         """Whether this child of ours, which we did not start, comes from this server."""
         if orphan.session == self.leader or (orphan.pid, orphan.started) in self._seen:
             return True
-        mark = proc.environment(orphan.pid, MARK)
+        mark = procfs.environment(orphan.pid, MARK)
         if mark is not None:
             return mark == self._mark
         return wiped_too and orphan.started >= self._started
 
-    def _race(self, members: "list[proc.Process]") -> None:
+    def _race(self, members: list[procfs.Process]) -> None:
         """Kills what shows up from now on: orphans of this server, as nothing else is started.
 
         Not beside another server, whose orphans it would kill as well.
         """
         if len(_families) == 1:
             own = {member.pid for member in members} - {self.leader}
-            sweep.race(set(proc.children(os.getpid())) - own)
+            kill.race(set(procfs.children(os.getpid())) - own)
 
-    def _reap(self, member: proc.Process) -> None:
+    def _reap(self, member: procfs.Process) -> None:
         """Waits for a child of ours that has ended; its own parent does so for any other."""
         if member.parent != os.getpid():
             return

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import socket
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING
 
-from harness import proc
-from harness.failure import Failure, NotJudged
-from harness.outputs import KEPT
-from harness.patience import Deadline, Patience
-from harness.spawn import LOCALHOST
+from harness.evidence.failure import Failure, NotJudged
+from harness.linux import procfs
+from harness.server.output import KEPT
+from harness.server.patience import Deadline, Patience
+from harness.server.spawn import LOCALHOST
 
 if TYPE_CHECKING:
-    from harness.process import ServerProcess
+    from harness.server.process import ServerProcess
 
 LINE = "listening on ADDR:PORT"
 LOOK = 0.005  # seconds between two attempts to connect
@@ -24,7 +24,7 @@ _PATTERN = re.compile(rb"^listening on (\S+):(\d{1,5})\r?\n", re.MULTILINE)
 _EVERY_ADDRESS = {"0.0.0.0", "::", "[::]", "*"}
 
 
-def announced(server: "ServerProcess", patience: Patience) -> "tuple[str, int]":
+def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
     """The address in the line `listening on ADDR:PORT`; other lines may come before it."""
     __tracebackhide__ = True
     deadline = Deadline(patience.seconds)
@@ -46,7 +46,7 @@ def announced(server: "ServerProcess", patience: Patience) -> "tuple[str, int]":
             raise _not_announced(server, deadline.seconds)
 
 
-def announced_in(printed: bytes) -> "Optional[tuple[str, int]]":
+def announced_in(printed: bytes) -> tuple[str, int] | None:
     """Where to connect to, according to the first such line."""
     found = _PATTERN.search(printed)
     if not found or not 0 < int(found[2]) < 65536:
@@ -55,7 +55,7 @@ def announced_in(printed: bytes) -> "Optional[tuple[str, int]]":
     return (LOCALHOST if host in _EVERY_ADDRESS else host.strip("[]"), int(found[2]))
 
 
-def accepting(server: "ServerProcess", port: int, patience: Patience) -> "tuple[str, int]":
+def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str, int]:
     """Returns when a connection to the port is accepted."""
     __tracebackhide__ = True
     deadline = Deadline(patience.seconds)
@@ -98,18 +98,18 @@ def _accepts(port: int) -> bool:
     return True
 
 
-def _is_its_own(server: "ServerProcess", port: int) -> bool:
-    return port in proc.listening_ports(server.pids())
+def _is_its_own(server: ServerProcess, port: int) -> bool:
+    return port in procfs.listening_ports(server.pids())
 
 
-def _died(server: "ServerProcess") -> Failure:
+def _died(server: ServerProcess) -> Failure:
     return Failure(f"the server {server.describe()} before it listened", hint="died-at-start")
 
 
-def _not_announced(server: "ServerProcess", seconds: Optional[float]) -> Failure:
+def _not_announced(server: ServerProcess, seconds: float | None) -> Failure:
     """For a server that lives and did not say where it listens. None: it cannot say so any more."""
     within = "" if seconds is None else f" within {seconds:g} s"
-    ports = proc.listening_ports(server.pids())
+    ports = procfs.listening_ports(server.pids())
     if server.stdout.head:
         said = server.stdout.head.decode(errors="replace").split("\n")[0]
         text = f"the server printed {said[:60]!r} instead of '{LINE}'"

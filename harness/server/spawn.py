@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
 import random
@@ -12,22 +11,20 @@ import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Callable, Dict, Optional, Sequence, Union
 
-from harness import confine
-from harness.failure import Failure, NotJudged
+from harness.evidence.failure import Failure, NotJudged
+from harness.linux import landlock, prctl
 
 FILE_BYTES = 64 * 1024 * 1024  # a server may write into one file
 CPU_SECONDS = 120
 CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to clients
 LOCALHOST = "127.0.0.1"
 
-_PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
-_prctl = ctypes.CDLL(None).prctl
 
 
 @dataclass(frozen=True)
@@ -35,14 +32,14 @@ class Command:
     """What to start. The parameters are those of ServerProcess.start; and `inherited`, descriptors
     that the program shall have as they are."""
 
-    argv: Union[str, Sequence[str]]
-    wrapper: "tuple[str, ...]" = ()
+    argv: str | Sequence[str]
+    wrapper: tuple[str, ...] = ()
     nofile: int = 4096
-    preload: "tuple[Path, ...]" = ()
-    writable: "tuple[Path, ...]" = ()
-    inherited: "tuple[int, ...]" = ()
+    preload: tuple[Path, ...] = ()
+    writable: tuple[Path, ...] = ()
+    inherited: tuple[int, ...] = ()
 
-    def words(self, port: Optional[int]) -> "list[str]":
+    def words(self, port: int | None) -> list[str]:
         """The arguments, programs and files named so that they are found from any directory."""
         words = shlex.split(self.argv) if isinstance(self.argv, str) else list(self.argv)
         if port is not None:
@@ -55,11 +52,11 @@ class Command:
 
 def start(
     command: Command,
-    port: Optional[int],
+    port: int | None,
     directory: Path,
-    environment: Dict[str, str],
+    environment: dict[str, str],
     writable: Sequence[Path],
-) -> "subprocess.Popen[bytes]":
+) -> subprocess.Popen[bytes]:
     """Starts it, with pipes for both outputs. The child is not to be waited for by Popen.
 
     Where servers can be confined it may write below the directories `writable` only.
@@ -67,7 +64,7 @@ def start(
     """
     __tracebackhide__ = True
     words = command.words(port)
-    confinement = confine.ruleset(writable)
+    confinement = landlock.ruleset(writable)
     try:
         return subprocess.Popen(
             words,
@@ -123,7 +120,7 @@ def _cannot_start(program: str, number: int) -> Failure:
     return Failure(f"cannot start {program}: {os.strerror(number)}", hint="cannot-start")
 
 
-def _limits(nofile: int, confinement: Optional[int]) -> Callable[[], None]:
+def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
     """What the child does before it executes the program: only system calls, since other threads
     of ours may hold locks at the moment of the fork."""
     wanted = [
@@ -138,12 +135,12 @@ def _limits(nofile: int, confinement: Optional[int]) -> Callable[[], None]:
     limits = [(which, _within(which, soft), _within(which, hard)) for which, soft, hard in wanted]
 
     def apply() -> None:
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)  # should the grader be killed
+        prctl.die_with_parent()  # should the grader be killed
         for number in _ENDING:  # which a shell's background jobs ignore, and their children with them
             signal.signal(number, signal.SIG_DFL)
         for which, soft, hard in limits:
             resource.setrlimit(which, (soft, hard))
-        if confinement is not None and not confine.enter(confinement):
+        if confinement is not None and not landlock.enter(confinement):
             raise OSError("not confined")
 
     return apply

@@ -2,6 +2,8 @@
 
     shim.h, *.c      the library; alloc.c is one of its own, for allocations that fail
     layout.py        what server and harness share: calls, record and schedule
+
+Imports: evidence, lab.
 """
 
 from __future__ import annotations
@@ -10,11 +12,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Dict, Sequence
 
-from harness.course import ROOT
-from harness.failure import NotJudged
+from harness.evidence.failure import NotJudged
+from harness.lab.chapters import ROOT
 from harness.shim.layout import Calls, Entry, Group, Plan, Shim, Step, fail, piece
 
 __all__ = ["Calls", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
@@ -27,7 +29,7 @@ FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -fPIC -shared -Wal
 COMPILERS = ("gcc", "cc", "clang")
 
 
-def environment(libraries: Sequence[Path], shared: Path) -> Dict[str, str]:
+def environment(libraries: Sequence[Path], shared: Path) -> dict[str, str]:
     """What to add to a server's environment so that the libraries are loaded and use the file."""
     before = os.environ.get("LD_PRELOAD")
     sanitizer = os.environ.get("ASAN_OPTIONS")
@@ -50,7 +52,7 @@ def alloc_library() -> Path:
     return _built("alloc.so", [DIRECTORY / name for name in ALLOCATOR])
 
 
-def _built(name: str, sources: "list[Path]") -> Path:
+def _built(name: str, sources: list[Path]) -> Path:
     """Several processes may do this at once: each builds its own file and renames it into place."""
     library = LIBRARIES / name
     youngest = max(path.stat().st_mtime for path in [*sources, *DIRECTORY.glob("*.h")])

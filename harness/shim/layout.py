@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mmap
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 from pathlib import Path
-from typing import NamedTuple, Optional, Sequence
+from typing import NamedTuple
 
-from harness.failure import NotJudged
+from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
 VERSION = 4
@@ -147,7 +148,7 @@ class Shim:
             self._map = mmap.mmap(file.fileno(), SIZE)
         _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11)
 
-    def _head(self) -> "tuple[int, ...]":
+    def _head(self) -> tuple[int, ...]:
         """Raises NotJudged when the server has spoilt the file."""
         magic, version, *numbers = _HEAD.unpack_from(self._map)
         if (magic, version) != (MAGIC, VERSION):
@@ -178,7 +179,7 @@ class Shim:
         """From now on the record has entries that are `watched`, for a trace."""
         struct.pack_into("=I", self._map, _DETAIL_AT, 1)
 
-    def under_way(self) -> "Optional[tuple[str, int]]":
+    def under_way(self) -> tuple[str, int] | None:
         """The last call that has begun and not returned, and its descriptor (-1: none)."""
         found = self._head()[-1]
         if not found:
@@ -198,15 +199,15 @@ class Shim:
         """The connection of the last call that this plan has changed, -1 if it was of none."""
         return self._state(place)[4]
 
-    def _state(self, place: int) -> "tuple[int, ...]":
+    def _state(self, place: int) -> tuple[int, ...]:
         end = _PLANS_AT + (place + 1) * _PLAN.size
         return _STATE.unpack_from(self._map, end - _STATE.size)
 
-    def record(self) -> "list[Entry]":
+    def record(self) -> list[Entry]:
         """The last calls that have returned, at most RECORD_ENTRIES, in the order they did."""
         return self.record_after(0)[0]
 
-    def record_after(self, last: int) -> "tuple[list[Entry], int]":
+    def record_after(self, last: int) -> tuple[list[Entry], int]:
         """The entries behind number `last` that are still there, and the number of the last one.
 
         Any thread may ask for it.

@@ -6,10 +6,12 @@ import functools
 import re
 from pathlib import Path
 
-from harness import build, sanitizers
-from harness.failure import Failure, NotJudged
+from harness.evidence.failure import Failure, NotJudged
+from harness.instruments import sanitizers
+from harness.lab.chapters import ROOT
+from harness.server import build
 
-PROGRAMS = Path(__file__).with_name("programs")
+PROGRAMS = ROOT / "harness" / "programs"
 MESSAGE_LINES = 12  # of the compiler
 HEADERS = ("-iquote", ".")  # the module's, and not -I: it may have a limits.h
 

@@ -20,15 +20,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import debugger, memcheck, sanitizers
-from harness.channel import Channel, Ended
-from harness.failure import NotJudged
-from harness.fixtures import DESCRIPTORS, Stage
-from harness.linking import built
-from harness.measure import never_waits
-from harness.patience import Deadline
-from harness.process import ServerProcess
-from harness.spawn import Command
+from harness.evidence.failure import NotJudged
+from harness.instruments import gdb, sanitizers, valgrind
+from harness.instruments.observe import never_waits
+from harness.server.patience import Deadline
+from harness.server.process import ServerProcess
+from harness.server.spawn import Command
+from harness.stage.linking import built
+from harness.stage.report_channel import Channel, Ended
+from harness.stage.stage import DESCRIPTORS, Stage
 
 LOOK_SECONDS = 0.02  # between two looks whether a check gets on
 LAST_LINES = 10  # of what it has printed, in a failure
@@ -91,8 +91,8 @@ class Programs:
             ended = self._once(binary, words, nofile)
             if ended.begun or not wanted:  # some machines build such a program and cannot start it
                 break
-        if not ended.begun and stage.valgrind and memcheck.unusable(str(binary)):
-            raise NotJudged(memcheck.unusable(str(binary)))
+        if not ended.begun and stage.valgrind and valgrind.unusable(str(binary)):
+            raise NotJudged(valgrind.unusable(str(binary)))
         self.input = ended.input
         for step in ended.steps:
             stage.conversation.note(WHO, step)
@@ -107,7 +107,7 @@ class Programs:
         try:
             process.begin(_command(ran, binary, channel, words, nofile), sanitizers.environment())
             if self._debugged():
-                debugger.hold(process.pid, Path(stage.run.debugger))
+                gdb.hold(process.pid, Path(stage.run.debugger))
                 channel.hold(False)
             stuck = self._attend(process, channel)
             process.settle()
@@ -139,7 +139,7 @@ class Programs:
 def _command(ran: Ran, binary: Path, channel: Channel, words: list[str], nofile: int) -> Command:
     return Command(
         [str(binary), str(channel.descriptor), *words],
-        wrapper=tuple(memcheck.wrapper(ran.logs)) if ran.logs else (),
+        wrapper=tuple(valgrind.wrapper(ran.logs)) if ran.logs else (),
         nofile=nofile,
         writable=(ran.logs,) if ran.logs else (),
         inherited=(channel.descriptor,),

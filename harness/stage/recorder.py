@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.conversation import Conversation
-from harness.process import ServerProcess
+from harness.evidence.conversation import Conversation
+from harness.server.process import ServerProcess
 from harness.shim import Entry
 
 LOOK_SECONDS = 0.02  # between two looks: a record is full after some thousands of calls

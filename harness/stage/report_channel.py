@@ -8,10 +8,10 @@ import os
 import struct
 from dataclasses import dataclass
 
-from harness import sanitizers
-from harness.failure import Failure, NotJudged
-from harness.family import ExitStatus
-from harness.process import ServerProcess
+from harness.evidence.failure import Failure, NotJudged
+from harness.instruments import sanitizers
+from harness.server.process import ServerProcess
+from harness.server.process_tree import ExitStatus
 
 # The layout of the shared memory, as in programs/check.c: token, held, progress, and three texts,
 # each behind its size.

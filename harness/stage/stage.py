@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from harness import build, debugger, memcheck, sanitizers
-from harness.client import Client
-from harness.conversation import Conversation
-from harness.failure import Failure, NotJudged
-from harness.framing import LENGTH, Framing
-from harness.measure import never_waits
-from harness.patience import PATIENCE, Patience, Stretched
-from harness.process import ServerProcess
+from harness.client.client import Client
+from harness.client.framing import LENGTH, Framing
+from harness.evidence.conversation import Conversation
+from harness.evidence.failure import Failure, NotJudged
+from harness.instruments import gdb, sanitizers, valgrind
+from harness.instruments.observe import never_waits
+from harness.server import build
+from harness.server.patience import PATIENCE, Patience, Stretched
+from harness.server.process import ServerProcess
 from harness.shim import Shim, alloc_library
-from harness.trace import capture
+from harness.stage import recorder
 
 DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
 SLOWED = 3.0  # times the patience, under valgrind
@@ -122,16 +123,16 @@ class Stage:
         self.conversation = Conversation()
         self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS) if self.valgrind else PATIENCE
         if run.debugger:
-            self.patience = debugger.PATIENCE
+            self.patience = gdb.PATIENCE
         self.names = _letters()
         self.servers: list[Server] = []
         self.sanitized = False  # one of them is watched by a sanitizer
         self.body_passed = False
         self._ending: tuple[str, str] | None = None
         self._surprised = False  # when it was cleared
-        self._recorders: list[capture.Recorder] = []
+        self._recorders: list[recorder.Recorder] = []
         if run.trace:
-            capture.begin(self.conversation)
+            recorder.begin(self.conversation)
 
     def launch(
         self,
@@ -157,7 +158,7 @@ class Stage:
             self.sanitized, shim = True, False
             argv[0] = str(self._sanitized(sanitize))
             environment.update(sanitizers.environment())
-        debugged = debugger.ENVIRONMENT if self.run.debugger else {}
+        debugged = gdb.ENVIRONMENT if self.run.debugger else {}
         process = ServerProcess()
         logs = self.new_logs() if self.valgrind else None
         server = Server(self, process, logs, framing)
@@ -169,22 +170,22 @@ class Stage:
                 port=self.run.port,
                 nofile=nofile,
                 preload=self._libraries(allocations) if shim else (),
-                wrapper=memcheck.wrapper(server.logs) if server.logs else [],
+                wrapper=valgrind.wrapper(server.logs) if server.logs else [],
                 writable=[server.logs] if server.logs else [],
                 environment={**environment, **debugged},
                 patience=self.patience,
             )
         except Failure:
-            problem = memcheck.unusable(self.run.argv[0]) if self.valgrind else ""
+            problem = valgrind.unusable(self.run.argv[0]) if self.valgrind else ""
             if sanitize:
                 problem = sanitizers.unusable(process.stderr.text())
             if problem:
                 raise NotJudged(problem) from None
             raise
         if self.run.trace:
-            self._recorders.append(capture.Recorder(process))
+            self._recorders.append(recorder.Recorder(process))
         if self.run.debugger and len(self.servers) == 1:
-            debugger.hold(process.pid, Path(self.run.debugger))
+            gdb.hold(process.pid, Path(self.run.debugger))
         return server
 
     def _sanitized(self, names: str) -> Path:
@@ -197,14 +198,14 @@ class Stage:
 
     def new_logs(self) -> Path:
         """An empty directory for what valgrind says of one server."""
-        if memcheck.missing():
-            raise NotJudged(memcheck.MISSING)
+        if valgrind.missing():
+            raise NotJudged(valgrind.MISSING)
         return Path(tempfile.mkdtemp(prefix="event-loop-lab-valgrind-"))
 
     def _libraries(self, allocations: bool) -> list[Path]:
         if not self.run.preload:
             return []
-        failing = allocations and not memcheck.sanitized(self.run.argv[0])
+        failing = allocations and not valgrind.sanitized(self.run.argv[0])
         return [Path(self.run.preload), *([alloc_library()] if failing else [])]
 
     def _free_the_port(self) -> None:
@@ -249,7 +250,7 @@ class Stage:
                 raise self.explained(Failure(text, hint="ended-early"))
         if self.valgrind:
             for server in self.servers:
-                memcheck.check(server.process, server.logs, self.run.sources, self.patience)
+                valgrind.check(server.process, server.logs, self.run.sources, self.patience)
 
     def explained(self, error: Failure) -> Failure:
         """What valgrind, or a sanitizer, saw the last server do to its memory before `error`; or
@@ -260,14 +261,14 @@ class Stage:
             return sanitizers.fault(printed, self.run.sources) or error
         if not self.valgrind or not self.servers:
             return error
-        return memcheck.fault_so_far(self.servers[-1].logs, self.run.sources) or error
+        return valgrind.fault_so_far(self.servers[-1].logs, self.run.sources) or error
 
     def clear(self) -> None:
         """Ends everything, whatever happened."""
         self._surprised = self.surprised()
         self._ending = self.ending()
         if self.run.trace:
-            capture.save(Path(self.run.trace), self.conversation, self._recorders)
+            recorder.save(Path(self.run.trace), self.conversation, self._recorders)
         for server in self.servers:
             for client in server.clients:
                 client.abandon()

@@ -6,4 +6,6 @@
     screen.py      a timeline in the terminal
     page.py        and as an HTML file (page.css, page.js)
     __main__.py    make trace
+
+Imports: evidence, grade, grading, lab, replay, server, shim.
 """

@@ -9,10 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness import build, course, grade, replay, report
-from harness.course import ROOT
-from harness.scoring import FAILED, Grade
-from harness.target import WrongUsage, resolve
+from harness import grade, replay
+from harness.grading import report
+from harness.grading.scoring import FAILED, Grade
+from harness.lab import chapters
+from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage, resolve
+from harness.server import build
 from harness.trace import page, screen, timeline
 
 PAGES = ROOT / "build" / "trace"
@@ -26,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
     try:
         return run(options)
-    except (WrongUsage, course.UnknownChapter, build.NoCompiler) as error:
+    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler) as error:
         print(f"trace: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\ntrace: stopped; nothing is left running", file=sys.stderr)
@@ -40,7 +43,7 @@ def run(options) -> int:
     if options.chapter is None or not options.only:
         raise WrongUsage("which test? For instance CH=03 T=03_idle_crowd_uses_no_cpu")
     target = resolve(
-        course.find(options.chapter), options.origin, options.dir, options.server, options.port
+        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
     )
     claim = grade.one_test(options, target.chapter.number)
     options.only = claim.name

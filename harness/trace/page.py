@@ -7,7 +7,7 @@ import json
 import re
 from pathlib import Path
 
-from harness.failure import printable
+from harness.evidence.printable import printable
 from harness.trace import screen
 from harness.trace.fold import Fold, fold
 from harness.trace.timeline import ACCEPTS, CLIENT, INPUTS, OUTPUTS, WAITS, Event, Timeline

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from harness.conversation import describe_bytes
-from harness.failure import printable
+from harness.evidence.conversation import describe_bytes
+from harness.evidence.printable import printable
 from harness.trace.fold import Fold, fold
 from harness.trace.timeline import ACCEPTS, CLIENT, INPUTS, OUTPUTS, WAITS, Event, Timeline
 

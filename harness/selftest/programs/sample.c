@@ -1,4 +1,4 @@
-/* A check for every way to end, for the tests of harness/program.py.
+/* A check for every way to end, for the tests of harness/stage/program.py.
  * links: module.c */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,0 +1,36 @@
+"""prctl(2), for this process: what becomes of it and of its orphans."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+
+# linux/prctl.h
+_SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS = 1, 4, 36, 38
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+
+
+def die_with_parent() -> None:
+    """This process is killed when the thread that started it ends. System calls only: may be
+    called between fork and exec."""
+    _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def close_memory() -> None:
+    """Nobody but root may read or change this process: its memory, descriptors and environment."""
+    _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Orphans below this process become its children, and not those of init."""
+    _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def renounce_privileges() -> None:
+    """No program that this process executes gains any, as one with the setuid bit would.
+
+    Irrevocable. System calls only: may be called between fork and exec.
+    """
+    _libc.prctl(_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
