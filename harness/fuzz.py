@@ -147,8 +147,12 @@ class Fuzzing:
         if self._programs.input:
             again += f" INPUT={self._programs.input.hex()}"
         head = f"FAILED  {', '.join(linking.links(PROGRAM))} of {self.target.subject}"
-        return [head, "", *report.account(detail, True, self._look),
-                *report.labelled([("again", again)])]
+        return [
+            head,
+            "",
+            *report.account(detail, True, self._look),
+            *report.labelled([("again", again)]),
+        ]
 
 
 def main() -> int:
@@ -199,8 +203,10 @@ def _fuzz(fuzzing: Fuzzing, seconds: int) -> int:
         if binary is not None:
             _say(f"{fuzzing.target.subject}: {seconds} s with {engine.name}")
             return _with_engine(fuzzing, engine, binary, seconds)
-    _say(f"{fuzzing.target.subject}: {seconds} s by chance; libFuzzer, which sees what a message "
-         "reaches,\nis not here: clang has it in a package such as libclang-rt-14-dev")
+    _say(
+        f"{fuzzing.target.subject}: {seconds} s by chance; libFuzzer, which sees what a message "
+        "reaches,\nis not here: clang has it in a package such as libclang-rt-14-dev"
+    )
     return _by_chance(fuzzing, seconds)
 
 
@@ -228,8 +234,10 @@ def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
     if not runs:
         raise NotJudged(f"{engine.name} has tried nothing; it says:\n{printed[-1000:]}")
     count = len(engine.kept(kept))
-    _say(f"{runs:,} messages, and none goes wrong; {count:,} that reached something new are kept\n"
-         f"in {grade.as_typed(kept)}, and the next run goes on from there")
+    _say(
+        f"{runs:,} messages, and none goes wrong; {count:,} that reached something new are kept\n"
+        f"in {grade.as_typed(kept)}, and the next run goes on from there"
+    )
     return 0
 
 

@@ -76,7 +76,9 @@ def main(arguments: list[str] | None = None) -> int:
         log = RESULTS / "harness-fault.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(traceback.format_exc())
-        print(f"grade: not judged, the lab itself failed; details: {as_typed(log)}", file=sys.stderr)
+        print(
+            f"grade: not judged, the lab itself failed; details: {as_typed(log)}", file=sys.stderr
+        )
     return 2
 
 

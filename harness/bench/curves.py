@@ -156,9 +156,7 @@ POLITE = Load(1, 1, 64)
 GREEDY = Load(4, 64, 64 * KIB)
 
 
-def polite(
-    bench: Bench, subjects: Sequence[Subject], count: int, told: Progress
-) -> list[Line]:
+def polite(bench: Bench, subjects: Sequence[Subject], count: int, told: Progress) -> list[Line]:
     """The latencies of a polite client beside greedy ones, and alone: (part of its requests, µs).
 
     The medians of `count` rounds.

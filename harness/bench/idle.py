@@ -27,12 +27,10 @@ ONE_LOOP = ("-p", "0", "--threads", "1")
 
 def _subjects() -> dict[str, list[str]]:
     """What is measured, and the command that starts it."""
-    nine, ten = (str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10"))
-    return {
-        "09": [nine, *ONE_LOOP],
-        "10": [ten, *ONE_LOOP],
-        "10 -v": [ten, *ONE_LOOP, "-v"],
-    }
+    nine, ten = (
+        str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10")
+    )
+    return {"09": [nine, *ONE_LOOP], "10": [ten, *ONE_LOOP], "10 -v": [ten, *ONE_LOOP, "-v"]}
 
 
 def _measured(command: list[str], connections: int) -> list[float]:

@@ -52,11 +52,7 @@ def quiet_run(bench: Bench, subject: Subject, load: Load) -> tuple[Figures, bool
 
 
 def rounds(
-    bench: Bench,
-    subjects: Sequence[Subject],
-    rows: Sequence[Row],
-    count: int,
-    told: Progress,
+    bench: Bench, subjects: Sequence[Subject], rows: Sequence[Row], count: int, told: Progress
 ) -> Cells:
     """Measures every server in every row `count` times, a round of all before the next."""
     cells: Cells = {

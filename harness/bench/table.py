@@ -58,7 +58,9 @@ def notes(subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str
         lines += [f"  {subject.name}, {key}: {cell.why}" for key, cell in own.items() if cell.why]
         counts = [f"{key} {cell.disturbed}" for key, cell in own.items() if cell.disturbed]
         if counts:
-            lines.append(f"  rounds of {subject.name} that other load disturbed: {', '.join(counts)}")
+            lines.append(
+                f"  rounds of {subject.name} that other load disturbed: {', '.join(counts)}"
+            )
     return "\n".join(lines)
 
 

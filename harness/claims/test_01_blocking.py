@@ -325,7 +325,14 @@ def _next_is_served(server, rng) -> None:
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """Whatever state a client leaves in, the next one is served."""
     frame = length_framing.encode(words(rng, 5))
-    for sent in (b"", frame[:2], frame[:4], frame[:6], frame, length_framing.header(length_framing.MAX_FRAME + 1)):
+    for sent in (
+        b"",
+        frame[:2],
+        frame[:4],
+        frame[:6],
+        frame,
+        length_framing.header(length_framing.MAX_FRAME + 1),
+    ):
         for leave in ("close", "reset"):
             client = server.connect()
             client.send(sent)

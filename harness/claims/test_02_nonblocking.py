@@ -48,9 +48,7 @@ MANY = dict.fromkeys(
 )
 MANY.update(MIXED)
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
-CLEAN = dict.fromkeys(
-    ("silence", "wrong-header", "wrong-body", "extra-bytes"), "state-left-behind"
-)
+CLEAN = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), "state-left-behind")
 
 
 # 02.1 a buffer that grows
@@ -218,7 +216,9 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
     for _ in range(4):
         ping(server.connect(), rng)
     base = server.process.descriptors().total
-    half, whole = length_framing.header(100) + rng.randbytes(50), length_framing.encode(rng.randbytes(4 * MIB))
+    half, whole = length_framing.header(100) + rng.randbytes(50), length_framing.encode(
+        rng.randbytes(4 * MIB)
+    )
     for unfinished in 3 * (half, whole):
         first = server.connect("first", rcvbuf=SMALL_WINDOW)
         first.send(unfinished)

@@ -299,7 +299,10 @@ def test_04_replies_before_a_frame_that_is_too_long(server, rng):
     for count in (1, 100, 1000):
         bodies = [rng.randbytes(1000) for _ in range(count)]
         client = server.connect()
-        client.send(b"".join(map(length_framing.encode, bodies)) + length_framing.header(length_framing.MAX_FRAME + 1))
+        client.send(
+            b"".join(map(length_framing.encode, bodies))
+            + length_framing.header(length_framing.MAX_FRAME + 1)
+        )
         client.expect_closed_after(bodies)
 
 

@@ -153,7 +153,9 @@ def test_05_message_too_long(launch):
     """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it owes."""
     client = launch(framing=MESSAGES).connect()
     client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
-    client.send(length_framing.encode(bytes(8)) * 100 + length_framing.header(length_framing.MAX_FRAME + 1))
+    client.send(
+        length_framing.encode(bytes(8)) * 100 + length_framing.header(length_framing.MAX_FRAME + 1)
+    )
     client.expect_closed_after([NO_COMMAND] * 100)
 
 
@@ -317,7 +319,13 @@ def test_05_sum(launch, rng):
         (
             *((), (5,), (-1,), (1, 2, 3), (0x0102030405060708,), (-0x0102030405060708,)),
             *((INT64_MIN,), (INT64_MAX,), (INT64_MAX, INT64_MIN), (INT64_MIN, INT64_MAX, 1)),
-            *((2**31, 2**31), (2**32, -1), (-(2**31), -1), (-(2**63) + 1, -1), (2**63 - 2, 1)),
+            *(
+                (2**31, 2**31),
+                (2**32, -1),
+                (-(2**31), -1),
+                (-(2**63) + 1, -1),
+                (2**63 - 2, 1),
+            ),
             [rng.randrange(-(2**52), 2**52) for _ in range(1000)],
         )
     ):
@@ -331,7 +339,12 @@ def test_05_sum_that_overflows(launch):
     for seq, terms in enumerate(
         (
             *((INT64_MAX, 1), (INT64_MIN, -1), (INT64_MAX, INT64_MAX), (INT64_MIN, INT64_MIN)),
-            *((2**62, 2**62), (-(2**62), -(2**62), -1), (1, 2, INT64_MAX, 3), (-1, INT64_MIN)),
+            *(
+                (2**62, 2**62),
+                (-(2**62), -(2**62), -1),
+                (1, 2, INT64_MAX, 3),
+                (-1, INT64_MIN),
+            ),
         )
     ):
         ask(client, sum_of(seq, *terms), reply(SUM, seq, OVERFLOW))

@@ -93,7 +93,9 @@ def test_07_alarms_that_nobody_reads(launch, rng):
 def test_07_every_waits_for_its_client(launch, rng):
     """An EVERY whose replies were not taken for a while goes on `ms` apart, without a burst."""
     if kernel_bytes() > HALF - 3 * MIB:
-        raise NotJudged("on this machine a socket holds much more than 4 MiB: see tcp_wmem in tcp(7)")
+        raise NotJudged(
+            "on this machine a socket holds much more than 4 MiB: see tcp_wmem in tcp(7)"
+        )
     client = launch(framing=MESSAGES).connect(rcvbuf=SMALL_WINDOW)
     large, ms, count = rng.randbytes(2 * HALF), 100, 8
     client.send_frame(after(1, FAR, large))

@@ -98,7 +98,10 @@ def test_08_any_marks_will_do(launch, rng):
 @claim("08.3", points=4, cli=True, native=True, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
-    for framing, data in ((Fixed(1), bytes(256 * KIB)), (LENGTH, length_framing.encode(bytes(1000)) * 260)):
+    for framing, data in (
+        (Fixed(1), bytes(256 * KIB)),
+        (LENGTH, length_framing.encode(bytes(1000)) * 260),
+    ):
         server = launch(("--high-water", str(SMALL_HIGH)), framing=framing, environment=EXACT)
         burst(server.connect(), [bytes(1)] * 1000)
         base = server.process.resident_bytes()

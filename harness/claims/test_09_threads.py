@@ -197,7 +197,9 @@ def test_09_stops_under_load(launch, rng):
         server = launch(THREADS)
         guests = [server.connect() for _ in range(80)]
         ping(guests[-1], rng)
-        with greedy(server, length_framing.encode(rng.randbytes(1020)) * 1024, 20, "frames of 1 KB"):
+        with greedy(
+            server, length_framing.encode(rng.randbytes(1020)) * 1024, 20, "frames of 1 KB"
+        ):
             expect_stop(server, signal.SIGTERM)
 
 

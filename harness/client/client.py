@@ -245,9 +245,7 @@ class Client:
 
     # Inside: none of these notes a step
 
-    def _moved(
-        self, what: str, data: bytes | memoryview = b"", at_ns: int = 0
-    ) -> None:
+    def _moved(self, what: str, data: bytes | memoryview = b"", at_ns: int = 0) -> None:
         self.conversation.moved(self.name, what, data, at_ns)
 
     @contextmanager

@@ -52,7 +52,9 @@ class Framing:
             at += size
 
     def _size(self, stream: bytes, at: int) -> int:
-        return length_framing.HEADER + length_framing.declared_length(stream[at : at + length_framing.HEADER])
+        return length_framing.HEADER + length_framing.declared_length(
+            stream[at : at + length_framing.HEADER]
+        )
 
     def sample(self, rng: random.Random, size: int) -> bytes:
         """A body by chance, of about `size` bytes."""

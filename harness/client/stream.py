@@ -237,9 +237,7 @@ class Stream:
 class _Outgoing:
     """Data on its way out: how much the kernel took, and whether the peer is gone."""
 
-    def __init__(
-        self, sock: socket.socket, data: bytes | memoryview, tap: Tap
-    ) -> None:
+    def __init__(self, sock: socket.socket, data: bytes | memoryview, tap: Tap) -> None:
         self._socket = sock
         self._tap = tap
         self._view = memoryview(data)

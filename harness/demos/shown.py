@@ -90,9 +90,7 @@ def server_of(
         shown.end()
 
 
-def _working(
-    source: Path, together: int, nofile: int, arguments: Sequence[str]
-) -> Shown | None:
+def _working(source: Path, together: int, nofile: int, arguments: Sequence[str]) -> Shown | None:
     """The server made of these sources, None when they do not become one that works."""
     shown = _start(source, nofile)
     if shown and not shown.works(together):

@@ -58,9 +58,7 @@ class Conversation:
         if self.moves is not None:
             self.moves.clear()
 
-    def moved(
-        self, who: str, what: str, data: bytes | memoryview = b"", at_ns: int = 0
-    ) -> None:
+    def moved(self, who: str, what: str, data: bytes | memoryview = b"", at_ns: int = 0) -> None:
         """Takes note of what a socket did, now or at `at_ns`. The bytes are copied."""
         if self.moves is not None:
             kept = bytes(data[: max(0, KEPT_BYTES - self._kept)])

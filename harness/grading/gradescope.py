@@ -91,8 +91,10 @@ def _no_tests(grade: Grade) -> list[dict]:
 
 
 def _output(grade: Grade) -> str:
-    parts = [f"{grade.chapter.slug}: {report.number_text(grade.score)} of "
-             f"{report.number_text(grade.out_of)} points"]
+    parts = [
+        f"{grade.chapter.slug}: {report.number_text(grade.score)} of "
+        f"{report.number_text(grade.out_of)} points"
+    ]
     if grade.warnings:
         parts.append(f"The compiler warns:\n{grade.warnings.rstrip()}")
     if grade.problem:

@@ -281,8 +281,10 @@ def next_step(grade: Grade) -> list[str]:
     if failed:
         return [f"next: {_task(grade, failed[0])}"]
     if unjudged or not grade.outcomes:
-        return ["not all was judged, for the reasons above: no points, and no failure",
-                f"details: {_log(grade)}"]
+        return [
+            "not all was judged, for the reasons above: no points, and no failure",
+            f"details: {_log(grade)}",
+        ]
     if grade.selected:
         return [f"next: {grade.again}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":

@@ -80,7 +80,14 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     return [
         *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", root),
         *options.split(),
-        *("-p", "harness.grading.plugin", "--run", str(directory / "run.json"), "--outcomes", str(writer)),
+        *(
+            "-p",
+            "harness.grading.plugin",
+            "--run",
+            str(directory / "run.json"),
+            "--outcomes",
+            str(writer),
+        ),
         *(f"{claim.file}::{claim.name}" for claim in claims),
     ]
 
@@ -135,6 +142,4 @@ def _below() -> list[procfs.Process]:
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills what is below this process and was not there before, until nothing is left."""
-    kill.end(
-        lambda: [p for p in _below() if (p.pid, p.started) not in bystanders], LAST_SECONDS
-    )
+    kill.end(lambda: [p for p in _below() if (p.pid, p.started) not in bystanders], LAST_SECONDS)

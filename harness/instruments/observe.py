@@ -195,4 +195,3 @@ def cpu_of(server, work: Callable[[], None]) -> float:
     before = server.process.cpu_seconds()
     work()
     return server.process.cpu_seconds() - before
-

@@ -87,7 +87,7 @@ def unusable(printed: str) -> str:
 
 
 def _shortened(access: str) -> str:
-    """"READ of size 1"; of a signal it is not said of what size."""
+    """ "READ of size 1"; of a signal it is not said of what size."""
     return access if access.startswith(("READ", "WRITE")) else access.split(" a ")[-1].split(" ")[0]
 
 

@@ -195,9 +195,7 @@ def expect_stop(server, number: signal.Signals) -> None:
         raise Failure(text, hint="wrong-exit")
 
 
-def expect_failed_start(
-    argv: Sequence[str], status: int, words: str, patience: Patience
-) -> None:
+def expect_failed_start(argv: Sequence[str], status: int, words: str, patience: Patience) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr."""
     __tracebackhide__ = True
     process, named = ServerProcess(), shlex.join(["server", *argv[1:]])

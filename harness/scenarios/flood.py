@@ -33,7 +33,9 @@ def flooding(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
         streams = [
             stack.enter_context(socket.create_connection(server.address)) for _ in range(clients)
         ]
-        thread = threading.Thread(target=_flood, args=(streams, length_framing.encode(body), begun, over))
+        thread = threading.Thread(
+            target=_flood, args=(streams, length_framing.encode(body), begun, over)
+        )
         thread.daemon = True
         thread.start()
         begun.wait(BEGIN_SECONDS)

@@ -64,12 +64,12 @@ int main(void)
 """
 
 WRONG_BYTE = "if (size > 4) body[4] = 'a'; /* TODO 2: see below */"
-CRASH = "fprintf(stderr, \"about to fall\\n\"); abort();"
+CRASH = 'fprintf(stderr, "about to fall\\n"); abort();'
 HANG = "for (;;) pause();"
 LEAK = "if (malloc(100 + size) == NULL) return;"
 WARNING = "int nobody_uses_this;"
 BROKEN = "int main(void) { return undeclared_thing; }\n"
-EXITS = "#include <stdio.h>\nint main(void) { fputs(\"no luck\\n\", stderr); return 3; }\n"
+EXITS = '#include <stdio.h>\nint main(void) { fputs("no luck\\n", stderr); return 3; }\n'
 NEVER_LISTENS = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
 
 

@@ -104,12 +104,17 @@ def test_a_wrong_byte_is_found(generator, server_that):
 
     status, found = ask(generator, server_that(handle))
     assert (status, found["errors"]) == (1, 1)
-    assert found["error"] == f"client 0: byte {length_framing.HEADER + BODY - 1} of what came back is wrong"
+    assert (
+        found["error"]
+        == f"client 0: byte {length_framing.HEADER + BODY - 1} of what came back is wrong"
+    )
 
 
 def test_a_reply_to_somebody_else_is_found(generator, server_that):
     def handle(connection):
-        first, second = (connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL) for _ in "12")
+        first, second = (
+            connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL) for _ in "12"
+        )
         connection.sendall(second + first)
         connection.recv(1)
 
@@ -124,7 +129,9 @@ def test_too_much_is_found(generator, server_that):
         connection.sendall(frame + frame)
         connection.recv(1)
 
-    assert ask(generator, server_that(handle))[1]["error"] == "client 0: more came back than was sent"
+    assert (
+        ask(generator, server_that(handle))[1]["error"] == "client 0: more came back than was sent"
+    )
 
 
 def test_an_end_is_found(generator, server_that):
@@ -257,7 +264,9 @@ def test_numbers(value, text):
 
 
 def test_powers_of_two():
-    assert [plot.short(2**power) for power in (0, 6, 10, 14, 25)] == "1,64,1 Ki,16 Ki,32 Mi".split(",")
+    assert [
+        plot.short(2**power) for power in (0, 6, 10, 14, 25)
+    ] == "1,64,1 Ki,16 Ki,32 Mi".split(",")
 
 
 def test_growth():
@@ -318,7 +327,9 @@ def test_your_server_is_in_the_table(monkeypatch, capsys):
 
 def test_curves_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    plot.curve(SWEEPS[0], SWEEPS[0].curves[0], [Line("04", [(0, 2.0), (250, 3.0)])], tmp_path / "a.svg")
+    plot.curve(
+        SWEEPS[0], SWEEPS[0].curves[0], [Line("04", [(0, 2.0), (250, 3.0)])], tmp_path / "a.svg"
+    )
     pair = [Line(name, [(0, 2.0), (0.5, 3.0), (1, 4)]) for name in ("04 alone", "04")]
     plot.latencies("t", pair, tmp_path / "b.svg")
     for name in ("a.svg", "b.svg"):

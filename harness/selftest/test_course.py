@@ -56,7 +56,9 @@ def test_skeleton_shows_its_todos_in_their_files(chapter):
 def test_every_todo_names_a_claim_that_grades_it(chapter):
     claims = {claim.name: claim for claim in scoring.load()}
     for todo in skeleton.todos(chapter):
-        assert todo.test in claims, f"{chapter.slug}: TODO {todo.number} names no test that is there"
+        assert (
+            todo.test in claims
+        ), f"{chapter.slug}: TODO {todo.number} names no test that is there"
         assert claims[todo.test].number == f"{chapter.number}.{todo.number}"
 
 

@@ -50,7 +50,9 @@ def test_answers_are_cut_on_their_way_out():
     for way, size in ((Group.INPUT, 4), (Group.OUTPUT, 6)):
         cuts = list(every_cut([b""], way, answers=FRAME))
         assert max(offset for cut in cuts for offset in cut.at) == size - 1
-        assert {(cut.stream, cut.due) for cut in cuts} == {(length_framing.encode(b""), length_framing.encode(b"ab"))}
+        assert {(cut.stream, cut.due) for cut in cuts} == {
+            (length_framing.encode(b""), length_framing.encode(b"ab"))
+        }
 
 
 def test_a_stream_that_is_too_long_is_refused():
@@ -106,10 +108,7 @@ def test_random_plans_follow_from_the_chance():
             "when the input is cut after the CR of line 1",
         ),
         (Cut(LINES, (2, 3), Group.INPUT, framing=LINE), "when the LF of line 1 arrives alone"),
-        (
-            Cut(LINES, (3, 4), Group.INPUT, framing=LINE),
-            "when byte 1 of line 2 arrives alone",
-        ),
+        (Cut(LINES, (3, 4), Group.INPUT, framing=LINE), "when byte 1 of line 2 arrives alone"),
         (
             Cut((b"abc",), (1, 3), Group.OUTPUT, framing=Fixed(3)),
             "when the output is cut after byte 1 of frame 1 and frame 1",

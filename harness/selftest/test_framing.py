@@ -64,7 +64,11 @@ def test_the_longest_lines():
 @pytest.mark.parametrize(
     "framing, frame, names",
     [
-        (LENGTH, length_framing.encode(b"ab"), {1: "byte 1 of the length", 6: "byte 2 of the body"}),
+        (
+            LENGTH,
+            length_framing.encode(b"ab"),
+            {1: "byte 1 of the length", 6: "byte 2 of the body"},
+        ),
         (LINE, b"ab\r\n", {1: "byte 1", 3: "the CR", 4: "the LF"}),
         (LINE, b"a\rb\n", {2: "byte 2", 3: "byte 3", 4: "the LF"}),
         (Fixed(2), b"\r\n", {1: "byte 1", 2: "byte 2"}),

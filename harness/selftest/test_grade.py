@@ -351,8 +351,17 @@ def on_terminal(tmp_path: Path, extra: dict) -> str:
     submission = submissions.submission(tmp_path / "submission", submissions.right())
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [*GRADE, "--chapter", "01", "--dir", str(submission), "--claims", str(both(tmp_path)),
-         "--results", str(tmp_path / "r.json")],
+        [
+            *GRADE,
+            "--chapter",
+            "01",
+            "--dir",
+            str(submission),
+            "--claims",
+            str(both(tmp_path)),
+            "--results",
+            str(tmp_path / "r.json"),
+        ],
         cwd=ROOT,
         stdout=theirs,
         env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **extra},

@@ -90,8 +90,17 @@ def grade(tmp_path):
         if "--chapter" not in options:
             options = (*options, "--chapter", "01")
         printed = subprocess.run(
-            [sys.executable, "-m", "harness.grade", "--dir", str(source), "--verbose",
-             "--results", str(results), *options],
+            [
+                sys.executable,
+                "-m",
+                "harness.grade",
+                "--dir",
+                str(source),
+                "--verbose",
+                "--results",
+                str(results),
+                *options,
+            ],
             cwd=ROOT,
             env={**inherited, **own, landlock.SWITCH: confinement, **environment},
             capture_output=True,
@@ -247,7 +256,9 @@ def test_it_kills_the_grader(grade, name, jobs):
 
 def test_what_it_leaves_is_ended_before_the_next_claim(grade, tmp_path):
     """When its worker is dead there is nobody who knows that these processes were a server's."""
-    looks = CLAIMS + '''
+    looks = (
+        CLAIMS
+        + '''
 @claim("01.4", points=1)
 def test_01_nobody_is_left():
     """The grader has no children but this one."""
@@ -258,7 +269,12 @@ def test_01_nobody_is_left():
     if not observe.wait_until(lambda: not left(), 5):  # a killed process may take its time to end
         raise Failure(f"left: {left()}")
 '''
-    claims = submissions.claims(tmp_path / "more", test_01_x="from harness.instruments import observe\nfrom harness.linux import procfs\n" + looks)
+    )
+    claims = submissions.claims(
+        tmp_path / "more",
+        test_01_x="from harness.instruments import observe\nfrom harness.linux import procfs\n"
+        + looks,
+    )
     found = grade("kills_parent", FREE, "--jobs", "1", "--claims", str(claims))
     assert found.status == NOT_JUDGED
     assert "test_01_echoes" in found.lost and "test_01_nobody_is_left" not in found.lost

@@ -78,7 +78,11 @@ def test_nothing_is_unread_when_the_other_end_is_gone(pair):
 
 def test_bytes_that_are_in_the_server_itself(pair):
     client, server = pair
-    for sent, read, written, within in ((b"hello", 5, b"", 5), (b"", 0, b"hel", 2), (b"", 0, b"lo", 0)):
+    for sent, read, written, within in (
+        (b"hello", 5, b"", 5),
+        (b"", 0, b"hel", 2),
+        (b"", 0, b"lo", 0),
+    ):
         client.sendall(sent)
         server.recv(read)
         server.sendall(written)
@@ -94,7 +98,8 @@ def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "program, asleep", [("import time; time.sleep(60)", True), ("while True: pass", False), ("", False)]
+    "program, asleep",
+    [("import time; time.sleep(60)", True), ("while True: pass", False), ("", False)],
 )
 def test_whether_a_server_sleeps(program, asleep):
     """One that spins, or has ended, is not waited for to the end."""

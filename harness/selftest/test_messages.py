@@ -66,9 +66,7 @@ def test_requests():
 
 
 def test_requests_for_later():
-    assert messages.after(7, 50, b"hi").hex(" ") == (
-        "0a 00 00 00 07 00 00 00 32 00 00 00 02 68 69"
-    )
+    assert messages.after(7, 50, b"hi").hex(" ") == ("0a 00 00 00 07 00 00 00 32 00 00 00 02 68 69")
     assert messages.every(7, 50, 3, b"") == request(11, 7, i32(50), i32(3), b"\0")
     assert messages.cancel(8, 7) == request(12, 8, i32(7))
     assert messages.reset(8, 7, 50, 1) == request(13, 8, i32(7), i32(50), i32(1))

@@ -64,7 +64,9 @@ FAILURE = """FAILED  01.3  A frame comes back.
 def test_a_failure_without_what_changes():
     """Another run, with other bytes and numbers of other lengths, says the same."""
     other = FAILURE.replace("4,096", "7").replace("of\n     74", "of 1a").replace("776760", "1")
-    other = other.replace("05 00", "6f 70").replace("74   |....t|", "75 |.|").replace("/tmp/x", "/y")
+    other = (
+        other.replace("05 00", "6f 70").replace("74   |....t|", "75 |.|").replace("/tmp/x", "/y")
+    )
     other = other.replace("             ^^", "    ^^")
     assert golden.plain(other) == golden.plain(FAILURE)
     assert golden.plain(FAILURE.replace("instead", "in place")) != golden.plain(FAILURE)
@@ -114,7 +116,7 @@ def test_another_hint_is_not_the_one(tmp_path):
 
 
 def test_what_does_not_compile_is_not_caught(tmp_path):
-    mutant = changed(edits={"frame.c": "-#include \"frame.h\"\n"})
+    mutant = changed(edits={"frame.c": '-#include "frame.h"\n'})
     judgement = judge(mutant, tmp_path)
     assert judgement.verdict == BROKEN
     assert "frame.c" in judgement.hint
@@ -165,7 +167,7 @@ def test_a_survivor_shows():
     lines = matrix.table([killed, survivor]).splitlines()
     assert lines[0] == "01  signs and widths"
     assert lines[1].split() == [
-        *("killed", "big-endian-reply", "01_length_uses_all_four_bytes", "length-byte-lost"),
+        *("killed", "big-endian-reply", "01_length_uses_all_four_bytes", "length-byte-lost")
     ]
     assert lines[2].startswith("SURVIVED")
     assert lines[-1] == "1 of 2 wrong servers are killed"

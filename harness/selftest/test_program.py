@@ -195,10 +195,15 @@ def test_a_module_that_does_not_build(check, tmp_path, text, says):
 
 def test_a_module_in_several_files(check, tmp_path):
     """What it needs beside the files that the program names is found in the others."""
-    where = module(tmp_path / "m", MODULE.replace("return *byte;", "return touch(byte);"),
-                   HEADER + "int touch(const unsigned char *byte);\n")
-    (where / "other.c").write_text("int touch(const unsigned char *b) { return *b; }\n"
-                                   "void missing(void);\nvoid unused(void) { missing(); }\n")
+    where = module(
+        tmp_path / "m",
+        MODULE.replace("return *byte;", "return touch(byte);"),
+        HEADER + "int touch(const unsigned char *byte);\n",
+    )
+    (where / "other.c").write_text(
+        "int touch(const unsigned char *b) { return *b; }\n"
+        "void missing(void);\nvoid unused(void) { missing(); }\n"
+    )
     (where / "main.c").write_text("int main(void) { return 1; }\n")
     assert check("touches", where=where, at=0) == {}
 

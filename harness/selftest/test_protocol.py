@@ -11,7 +11,9 @@ from harness.server import build
 from harness.server.process import ServerProcess
 
 PAGE = chapters.ROOT / "docs" / "protocol.md"
-PART = re.compile(r"^    (request|reply|push) +((?:[0-9a-f]{2}[ |]*)+\n(?: +\|[ |0-9a-f]+\n)*)", re.M)
+PART = re.compile(
+    r"^    (request|reply|push) +((?:[0-9a-f]{2}[ |]*)+\n(?: +\|[ |0-9a-f]+\n)*)", re.M
+)
 
 Exchange = "tuple[list[bytes], list[bytes]]"
 

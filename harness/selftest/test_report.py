@@ -111,10 +111,18 @@ def chapter_two(source) -> Grade:
         [
             Outcome(claim("01.1", "test_01_first", "A first."), third, PASSED),
             Outcome(CUT, third, FAILED, {"message": "no"}),
-            Outcome(claim("01.4", "test_01_c", "A third."), third, NOT_JUDGED,
-                    {"message": "no instrument"}),
-            Outcome(claim("02.1", "test_02_side", "Clients are served side by side."),
-                    Fraction(40), FAILED, {"message": "nothing came back for 8 s"}),
+            Outcome(
+                claim("01.4", "test_01_c", "A third."),
+                third,
+                NOT_JUDGED,
+                {"message": "no instrument"},
+            ),
+            Outcome(
+                claim("02.1", "test_02_side", "Clients are served side by side."),
+                Fraction(40),
+                FAILED,
+                {"message": "nothing came back for 8 s"},
+            ),
             Outcome(claim("02.2", "test_02_long", f"{long}eighty columns."), Fraction(40), PASSED),
         ],
     )

@@ -268,5 +268,3 @@ def test_a_submission_that_does_not_compile(capsys, tmp_path):
     words = ["--chapter", "01", "--dir", str(tmp_path), "--only", "01_frame_byte_by_byte"]
     assert trace.main(words) == 1
     assert "the server does not compile" in capsys.readouterr().out
-
-

@@ -88,7 +88,9 @@ def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
 @pytest.mark.parametrize("chapter", [CHAPTERS[0], CORE], ids=lambda one: one.slug)
 def test_right_server_of_another_make(chapter, tmp_path):
     """Python's asyncio, which nobody here wrote, gets full marks wherever any server can."""
-    command = f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVERS / 'asyncio_echo.py'))} {{port}}"
+    command = (
+        f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVERS / 'asyncio_echo.py'))} {{port}}"
+    )
     results, status = grade(tmp_path, "--chapter", chapter.number, "--server", command)
     assert (lost(results), results["score"], status) == ([], 100, 0)
 

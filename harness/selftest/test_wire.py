@@ -26,7 +26,10 @@ def test_a_frame_is_header_and_body():
 
 
 def test_a_body_over_the_maximum_cannot_be_encoded():
-    assert len(length_framing.encode(bytes(length_framing.MAX_FRAME))) == length_framing.MAX_FRAME + length_framing.HEADER
+    assert (
+        len(length_framing.encode(bytes(length_framing.MAX_FRAME)))
+        == length_framing.MAX_FRAME + length_framing.HEADER
+    )
     with pytest.raises(length_framing.Malformed):
         length_framing.encode(bytes(length_framing.MAX_FRAME + 1))
 

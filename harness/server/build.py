@@ -117,9 +117,7 @@ def _build(command: list[str], words: tuple[str, ...], source: Path, product: Pa
     return messages
 
 
-def _make(
-    product: Path, command: list[str], source: Path, deadline: Deadline
-) -> tuple[int, str]:
+def _make(product: Path, command: list[str], source: Path, deadline: Deadline) -> tuple[int, str]:
     """The status of a compiler, 0 if `product` is there, and its messages. Raises BuildFailed."""
     words = [*command, "-o", str(product)]
     status, message = _run_compiler(words, source, seconds=deadline.left())

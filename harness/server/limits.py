@@ -125,12 +125,7 @@ def machine(directory: Path) -> Machine:
         used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
     except OSError:  # it was removed
         used = 0
-    return Machine(
-        threads=threads(),
-        memory=total - available,
-        shared=shared,
-        disk=used,
-    )
+    return Machine(threads=threads(), memory=total - available, shared=shared, disk=used)
 
 
 def threads() -> int:

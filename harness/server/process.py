@@ -111,9 +111,7 @@ class ServerProcess:
         finally:
             self.destroy()
 
-    def begin(
-        self, command: spawn.Command, environment: dict[str, str] | None = None
-    ) -> None:
+    def begin(self, command: spawn.Command, environment: dict[str, str] | None = None) -> None:
         """Starts a program that is no server, with these variables beside ours.
 
         Confined and limited like one; to be destroyed like one. Raises as start() does.
@@ -124,9 +122,7 @@ class ServerProcess:
         home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
         self._launch(command, None, home)
 
-    def _start(
-        self, command: spawn.Command, port: int | None, patience: Patience
-    ) -> ServerProcess:
+    def _start(self, command: spawn.Command, port: int | None, patience: Patience) -> ServerProcess:
         __tracebackhide__ = True
         self._reset()
         home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
@@ -300,7 +296,9 @@ class ServerProcess:
     def _look_for_shim(self, libraries: Sequence[Path]) -> None:
         """Whether it was loaded: a statically linked program does not load any library."""
         path = os.path.realpath(libraries[0]) if libraries else ""
-        self._shim_is_loaded = bool(path) and any(procfs.maps_file(pid, path) for pid in self.pids())
+        self._shim_is_loaded = bool(path) and any(
+            procfs.maps_file(pid, path) for pid in self.pids()
+        )
 
 
 atexit.register(destroy_all)

@@ -209,4 +209,3 @@ def destroy_all() -> None:
     """Ends every server that this process has started."""
     for family in list(_families.values()):
         family.destroy()
-

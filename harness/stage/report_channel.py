@@ -95,9 +95,7 @@ class Ended:
     printed: str
 
     @classmethod
-    def of(
-        cls, process: ServerProcess, channel: Channel, stuck: str, sources: list[str]
-    ) -> Ended:
+    def of(cls, process: ServerProcess, channel: Channel, stuck: str, sources: list[str]) -> Ended:
         """Of a program that was destroyed; `sources` are the student's files."""
         printed = process.stderr.text()
         return cls(
@@ -156,8 +154,6 @@ class Ended:
 
 def _failed(facts: dict[str, str]) -> Failure:
     """What the check itself has found."""
-    shown = {
-        name: bytes.fromhex(facts[name]) for name in ("expected", "received") if name in facts
-    }
+    shown = {name: bytes.fromhex(facts[name]) for name in ("expected", "received") if name in facts}
     hint, _, message = facts["failed"].partition(" ")
     return Failure(message, hint=hint, **shown)

@@ -223,7 +223,7 @@ class Stage:
         return self._ending or ("", "")
 
     def busy(self) -> str:
-        """", and ..." when the last server spins: a wait that it should be in it is not in."""
+        """ ", and ..." when the last server spins: a wait that it should be in it is not in."""
         if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
             return ""
         pid = self.servers[-1].process.pid

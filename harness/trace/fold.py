@@ -44,7 +44,16 @@ def _key(event: Event) -> tuple:
     """What two events have in common that are told as one. Sizes may differ, zero may not."""
     watched = tuple((one.name, one.interest, one.ready) for one in event.watched)
     moved = event.moved > 0
-    return (event.side, event.lane, event.what, event.error, event.fault, event.failed, moved, watched)
+    return (
+        event.side,
+        event.lane,
+        event.what,
+        event.error,
+        event.fault,
+        event.failed,
+        moved,
+        watched,
+    )
 
 
 def _best(keys: Sequence[tuple], at: int) -> tuple[int, int]:

@@ -42,7 +42,9 @@ def render(timeline: Timeline, width: int = WIDTH, lines: int = MOST_LINES) -> s
         told = [*told[: lines // 2], gap, *told[max(lines // 2, tail) :][: lines // 2]]
     head = [_row("", "ms", [lane.name for lane in timeline.lanes[:MOST_LANES]], "", width)]
     if timeline.left_out:
-        head.append(f"   {timeline.left_out:,} calls of the server are not shown: there were too many to keep")
+        head.append(
+            f"   {timeline.left_out:,} calls of the server are not shown: there were too many to keep"
+        )
     return "\n".join([*head, *told, "", *_ending(timeline, width)])
 
 
@@ -140,7 +142,9 @@ def _of_server(timeline: Timeline, event: Event) -> str:
     if event.what in WAITS:
         return _of_wait(event)
     if event.what in ACCEPTS:
-        return f"{event.what}() = {event.error or f'descriptor {event.moved}'}{name and f', {name}'}"
+        return (
+            f"{event.what}() = {event.error or f'descriptor {event.moved}'}{name and f', {name}'}"
+        )
     if event.what == "close":
         return f"close(){f' of {name}' if name else f' of descriptor {event.fd}'} {event.error}".rstrip()
     result = event.error or f"{event.moved:,}"
@@ -150,7 +154,9 @@ def _of_server(timeline: Timeline, event: Event) -> str:
 
 def _of_wait(event: Event) -> str:
     """What was ready, and what is new of what is waited for."""
-    asked = [f"{one.name} for {one.interest or 'nothing'}" for one in event.watched if not one.ready]
+    asked = [
+        f"{one.name} for {one.interest or 'nothing'}" for one in event.watched if not one.ready
+    ]
     found = [f"{one.name}: {one.ready}" for one in event.watched if one.ready]
     took = f" after {1000 * event.took:,.1f} ms" if event.took > PAUSE / 20 else ""
     text = f"{event.what}() = {event.error or ', '.join(found) or event.moved}{took}"

@@ -158,9 +158,7 @@ class _Reader:
             if call.function in ACCEPTS and call.connection >= 0:
                 lane = ports.get(call.size)
                 number = call.connection
-                self._by_connection[number] = (
-                    self._new_lane(f"#{number}") if lane is None else lane
-                )
+                self._by_connection[number] = self._new_lane(f"#{number}") if lane is None else lane
 
     def _new_lane(self, name: str) -> int:
         self._lanes.append(Lane(name))

@@ -2,9 +2,9 @@
 
 TEXTS = {
     "module-not-built": (
-        "A program of the grader is linked with this module and calls what its header declares. All "
-        "functions of the header have to be there, under these names, also those that your server "
-        "does not call."
+        "A program of the grader is linked with this module and calls what its header declares. "
+        "All functions of the header have to be there, under these names, also those that your "
+        "server does not call."
     ),
     "in-the-module": (
         "The module was called in the marked step, and did not come back. The last command below "
@@ -12,9 +12,9 @@ TEXTS = {
         "line."
     ),
     "undefined-behaviour": (
-        "C says nothing about what this line does, so the compiler may do anything. A byte is an int "
-        "when it is shifted, with a sign and 32 bits: widen it first, to what the result needs, "
-        "unsigned."
+        "C says nothing about what this line does, so the compiler may do anything. A byte is an "
+        "int when it is shifted, with a sign and 32 bits: widen it first, to what the result "
+        "needs, unsigned."
     ),
     "length-in-front": (
         "The length says how many bytes are behind it, and goes where the frame begins. Keep that "
@@ -26,11 +26,11 @@ TEXTS = {
         "writer_end() says so and leaves the buffer as it was before the frame."
     ),
     "there-and-back": (
-        "What the writer has written the reader does not find. Write down the bytes of the field in "
-        "the marked step as the protocol has them, and see which of the two is wrong."
+        "What the writer has written the reader does not find. Write down the bytes of the field "
+        "in the marked step as the protocol has them, and see which of the two is wrong."
     ),
     "fuzzed-message": (
-        "This message holds something that nobody writes on purpose. Go through its bytes by hand, "
-        "field by field: how many does each need, and how many are left?"
+        "This message holds something that nobody writes on purpose. Go through its bytes by "
+        "hand, field by field: how many does each need, and how many are left?"
     ),
 }

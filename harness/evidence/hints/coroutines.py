@@ -2,18 +2,18 @@
 
 TEXTS = {
     "co-switch": (
-        "A coroutine begins with its function, on its own stack, and goes on where it has stopped, "
-        "with all its variables. Who runs is said before the switch; swapcontext() saves the first "
-        "context and goes on with the second. When it comes back nobody runs."
+        "A coroutine begins with its function, on its own stack, and goes on where it has "
+        "stopped, with all its variables. Who runs is said before the switch; swapcontext() saves "
+        "the first context and goes on with the second. When it comes back nobody runs."
     ),
     "stack-guard": (
         "The lowest page of a stack may not be touched: mprotect() it, PROT_NONE, at the end that "
-        "the stack grows to. Then who has used all of it is ended by SIGSEGV, and the handler finds "
-        "the address in the guard page. What is above it can be used to the last page."
+        "the stack grows to. Then who has used all of it is ended by SIGSEGV, and the handler "
+        "finds the address in the guard page. What is above it can be used to the last page."
     ),
     "stack-kept": (
-        "Coroutines have ended, and their stacks are still mapped. munmap() takes the whole of what "
-        "mmap() gave, the guard page too."
+        "Coroutines have ended, and their stacks are still mapped. munmap() takes the whole of "
+        "what mmap() gave, the guard page too."
     ),
     "co-turn": (
         "A call of co_run() runs all who are ready when it begins, in that order, each once. Take "
@@ -24,9 +24,9 @@ TEXTS = {
         "that runs is not waiting; to put either there once more ruins the line."
     ),
     "co-park": (
-        "co_park() sets a timer if there is a time, says that it is parked, lets the others go on, "
-        "and takes the timer away when it is back: one that is left would end another wait. The "
-        "result says what has ended this wait, and not an earlier one."
+        "co_park() sets a timer if there is a time, says that it is parked, lets the others go "
+        "on, and takes the timer away when it is back: one that is left would end another wait. "
+        "The result says what has ended this wait, and not an earlier one."
     ),
     "co-sleep": (
         "Whoever wakes a coroutine that sleeps has meant something else. It parks again, for what "
@@ -47,9 +47,9 @@ TEXTS = {
         "comes only once."
     ),
     "co-write": (
-        "Wait for news, send what the kernel takes, and take that out of the buffer. News are over "
-        "when the kernel has taken nothing (IO_AGAIN); then there will be new ones as soon as the "
-        "peer has read."
+        "Wait for news, send what the kernel takes, and take that out of the buffer. News are "
+        "over when the kernel has taken nothing (IO_AGAIN); then there will be new ones as soon "
+        "as the peer has read."
     ),
     "co-accept": (
         "Wait for news, then accept. Others may have come at the same time, so the news are over "
@@ -61,14 +61,15 @@ TEXTS = {
         "and the coroutine that serves is woken, since it may wait for just that."
     ),
     "co-serve": (
-        "Before it waits a coroutine asks what for: where frames are left over, only for the others' "
-        "turn; else for input, if it may be read. Otherwise it waits, without reading, for what stands "
-        "against that, a mark, an interval, a reply, and who changes it wakes the coroutine."
+        "Before it waits a coroutine asks what for: where frames are left over, only for the "
+        "others' turn; else for input, if it may be read. Otherwise it waits, without reading, "
+        "for what stands against that, a mark, an interval, a reply, and who changes it wakes the "
+        "coroutine."
     ),
     "co-memory": (
         "A coroutine that waits should own little: some pages of its stack. Nothing large belongs "
-        "on a stack that waits, no buffer is kept for what has not come, and the memory of a stack "
-        "is not touched before it is used."
+        "on a stack that waits, no buffer is kept for what has not come, and the memory of a "
+        "stack is not touched before it is used."
     ),
     "co-stop": (
         "At the end every coroutine is cancelled, and run until it has ended: by the thread whose "

@@ -10,12 +10,12 @@ TEXTS = {
         "into one buffer, and send that."
     ),
     "quadratic": (
-        "Twice the work costs much more than twice the time. Look for what is done for every frame "
-        "and grows with the bytes or frames that are held: a memmove, a search, a realloc."
+        "Twice the work costs much more than twice the time. Look for what is done for every "
+        "frame and grows with the bytes or frames that are held: a memmove, a search, a realloc."
     ),
     "line-search": (
-        "The more bytes are in the buffer, the more each line costs. The search for an LF stops at "
-        "the first one, and never looks at what belongs to the lines behind it."
+        "The more bytes are in the buffer, the more each line costs. The search for an LF stops "
+        "at the first one, and never looks at what belongs to the lines behind it."
     ),
     "line-seen-twice": (
         "A line that comes byte by byte is searched from its beginning each time, and so its cost "
@@ -24,7 +24,8 @@ TEXTS = {
     ),
     "pays-for-the-idle": (
         "Requests cost more when idle clients are connected. The kernel keeps the list, and "
-        "epoll_wait() returns only who has news: nothing may be done for every connection there is."
+        "epoll_wait() returns only who has news: nothing may be done for every connection there "
+        "is."
     ),
     "reads-in-vain": (
         "A read() that returned less than it was asked for has taken all there was. Another one "

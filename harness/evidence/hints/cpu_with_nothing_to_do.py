@@ -11,12 +11,12 @@ TEXTS = {
         "writable."
     ),
     "spins-writing": (
-        "The kernel takes no more of the reply, and the server keeps trying, or is woken for input "
-        "that it does not read. While it waits to write, POLLOUT is its only interest."
+        "The kernel takes no more of the reply, and the server keeps trying, or is woken for "
+        "input that it does not read. While it waits to write, POLLOUT is its only interest."
     ),
     "spins-half-closed": (
-        "A socket whose peer has half-closed is readable for ever: read() returns 0. Once you know, "
-        "or while you read nothing, do not ask for POLLIN."
+        "A socket whose peer has half-closed is readable for ever: read() returns 0. Once you "
+        "know, or while you read nothing, do not ask for POLLIN."
     ),
     "spins-full": (
         "accept() fails for want of a descriptor, and the listening socket stays readable. Do not "
@@ -27,8 +27,8 @@ TEXTS = {
         "that does not watch the socket. Readiness should wake the server, not a clock."
     ),
     "waits-too-often": (
-        "One wait that returns, then everything that is ready, then the next wait: that is the loop. "
-        "A wait that returns with nothing to do asks for an event that is there all the time, or "
-        "has a time limit of zero."
+        "One wait that returns, then everything that is ready, then the next wait: that is the "
+        "loop. A wait that returns with nothing to do asks for an event that is there all the "
+        "time, or has a time limit of zero."
     ),
 }

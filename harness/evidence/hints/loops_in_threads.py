@@ -7,13 +7,14 @@ TEXTS = {
         "too."
     ),
     "one-wake": (
-        "Every task had a wake-up of its own, which is a system call. As long as there are tasks in "
-        "the line the loop has been woken for them: only who puts the first one there wakes it."
+        "Every task had a wake-up of its own, which is a system call. As long as there are tasks "
+        "in the line the loop has been woken for them: only who puts the first one there wakes "
+        "it."
     ),
     "tasks-run": (
-        "A turn runs all the tasks that are in the line when it comes to them: take the whole line "
-        "out while the lock is held, and run it from its front, each task once. What two threads "
-        "queue at a time must not be lost either."
+        "A turn runs all the tasks that are in the line when it comes to them: take the whole "
+        "line out while the lock is held, and run it from its front, each task once. What two "
+        "threads queue at a time must not be lost either."
     ),
     "task-lock": (
         "Tasks are run when the lock is released, from a line of your own. A task may queue "
@@ -21,21 +22,22 @@ TEXTS = {
         "itself: take it out of the line before you run it."
     ),
     "task-thread": (
-        "run_in_loop() asks whose thread this is. If it is that of this very loop, it runs the task "
-        "before it returns; from any other thread, of another loop too, the task is queued."
+        "run_in_loop() asks whose thread this is. If it is that of this very loop, it runs the "
+        "task before it returns; from any other thread, of another loop too, the task is queued."
     ),
     "data-race": (
-        "Two threads touched the same memory, and nothing said who comes first. What a loop serves "
-        "only its own thread may touch; what is shared needs its lock around every use, reading "
-        "too; and what was queued is not yours any more."
+        "Two threads touched the same memory, and nothing said who comes first. What a loop "
+        "serves only its own thread may touch; what is shared needs its lock around every use, "
+        "reading too; and what was queued is not yours any more."
     ),
     "thread-left": (
         "The server ended while threads of it still ran. Every thread that was started is told to "
         "stop, which its loop has to be woken for, and then waited for with pthread_join()."
     ),
     "loop-share": (
-        "Connections go to the loops in turn, each loop gets as many as the next, and a connection "
-        "is served by the thread of its loop alone: that watches it, reads it and answers it."
+        "Connections go to the loops in turn, each loop gets as many as the next, and a "
+        "connection is served by the thread of its loop alone: that watches it, reads it and "
+        "answers it."
     ),
     "stats-of-all": (
         "STATS is about the whole server, whichever loop is asked: add up what all loops have "

@@ -19,6 +19,7 @@ TEXTS = {
     ),
     "memory-grows": (
         "Memory has to follow the bytes that arrive and are still needed: no allocation from an "
-        "announced length, no reading while replies are not taken, nothing kept for an idle client."
+        "announced length, no reading while replies are not taken, nothing kept for an idle "
+        "client."
     ),
 }

@@ -6,9 +6,9 @@ TEXTS = {
         "has stopped calling accept(). Look for what it waits in instead."
     ),
     "silence": (
-        "The server has all the bytes of the frame, and sends nothing. If it is busy, a loop in it "
-        "never ends; if not, does it wait in a read() for more than header and body, or was a wait "
-        "for readiness never armed again?"
+        "The server has all the bytes of the frame, and sends nothing. If it is busy, a loop in "
+        "it never ends; if not, does it wait in a read() for more than header and body, or was a "
+        "wait for readiness never armed again?"
     ),
     "replies-missing": (
         "The first frames were answered, the rest was not. Several frames can arrive in one "
@@ -27,13 +27,14 @@ TEXTS = {
         "it could make a big one looks like this, and so does one that sends without end."
     ),
     "waits-for-more": (
-        "The server has every byte of the frame and sends nothing. If it asked for a whole header, "
-        "or a whole body, each time it read, the bytes that came before are lost to it: a read() "
-        "has to ask for what is still missing."
+        "The server has every byte of the frame and sends nothing. If it asked for a whole "
+        "header, or a whole body, each time it read, the bytes that came before are lost to it: a "
+        "read() has to ask for what is still missing."
     ),
     "rest-from-elsewhere": (
-        "After a short write the rest was sent from the wrong place. Keep how many bytes are sent, "
-        "add what each write() took, and go on from there; the next reply begins at 0 again."
+        "After a short write the rest was sent from the wrong place. Keep how many bytes are "
+        "sent, add what each write() took, and go on from there; the next reply begins at 0 "
+        "again."
     ),
     "short-write": (
         "The rest of a short write was dropped. write() returns how many bytes it took, which can "
@@ -44,8 +45,8 @@ TEXTS = {
         "of frames: go back to reading when a reply is sent."
     ),
     "empty-body": (
-        "An empty frame is a frame: its reply is a header alone. A read() of 0 bytes returns 0, and "
-        "that is not the end of the input; there is nothing to wait for after such a header."
+        "An empty frame is a frame: its reply is a header alone. A read() of 0 bytes returns 0, "
+        "and that is not the end of the input; there is nothing to wait for after such a header."
     ),
     "stuck-after-pause": (
         "Reading was suspended, and after the replies had gone it never went on. Frames that are "

@@ -6,8 +6,9 @@ TEXTS = {
         "connection: go back to accept(), also after an error."
     ),
     "blocked-by-another": (
-        "Another client has nothing to say, or takes nothing, and this one waits for it. Every call "
-        "for a client has to return at once: O_NONBLOCK, and on EAGAIN on to the next client."
+        "Another client has nothing to say, or takes nothing, and this one waits for it. Every "
+        "call for a client has to return at once: O_NONBLOCK, and on EAGAIN on to the next "
+        "client."
     ),
     "table-too-small": (
         "Some clients are served and others never. Is there a table of clients with a fixed size, "

@@ -22,9 +22,9 @@ TEXTS = {
         "that the client will send no more; a length over the maximum ends the connection too."
     ),
     "large-frame-refused": (
-        "Does the log say why? Out of memory: the buffer does not grow to what the frame needs; too "
-        "long: N counts the body alone, N = 33,554,432 is allowed, and its buffer has 4 bytes more. "
-        "Neither: a read() that returned less than asked for is not the end."
+        "Does the log say why? Out of memory: the buffer does not grow to what the frame needs; "
+        "too long: N counts the body alone, N = 33,554,432 is allowed, and its buffer has 4 bytes "
+        "more. Neither: a read() that returned less than asked for is not the end."
     ),
     "length-not-refused": (
         "A length over the maximum has to close the connection at once. Is it compared before "
@@ -36,8 +36,8 @@ TEXTS = {
         "after that."
     ),
     "closed-in-the-turn": (
-        "A client came as another left, and lost its connection. A descriptor that is closed within "
-        "a turn is given to a new client at once, and what was left to be done for the old one (an "
-        "event, a second close) hits the new one: close after dispatch, once."
+        "A client came as another left, and lost its connection. A descriptor that is closed "
+        "within a turn is given to a new client at once, and what was left to be done for the old "
+        "one (an event, a second close) hits the new one: close after dispatch, once."
     ),
 }

@@ -6,7 +6,8 @@ TEXTS = {
         "this machine?"
     ),
     "died-at-start": (
-        "The server ended before it listened. Start it by hand (`make run`) and read what it says."
+        "The server ended before it listened. Start it by hand (`make run`) and read what it "
+        "says."
     ),
     "not-listening": (
         "The server runs and does not listen. socket(), bind(), listen(), in this order; and the "
@@ -22,8 +23,8 @@ TEXTS = {
     ),
     "wrong-address": (
         "The address and port come from the command line, and bind() gives them to the socket. A "
-        "socket that is never bound gets a port that the kernel picks; one that is bound to 0.0.0.0 "
-        "can be reached from everywhere."
+        "socket that is never bound gets a port that the kernel picks; one that is bound to "
+        "0.0.0.0 can be reached from everywhere."
     ),
     "port-still-in-use": (
         "Connections of a server that has ended stay in TIME_WAIT for a minute and hold its port. "
@@ -35,12 +36,12 @@ TEXTS = {
         "as the kernel allows."
     ),
     "bad-start": (
-        "Wrong usage: a usage line on stderr and status 2. Cannot listen: the reason on stderr and "
-        "status 1. Does the return value of every call that can fail reach the caller?"
+        "Wrong usage: a usage line on stderr and status 2. Cannot listen: the reason on stderr "
+        "and status 1. Does the return value of every call that can fail reach the caller?"
     ),
     "not-verbose": (
-        "With -v the server says something of each frame on stderr. Does it know the option, and is "
-        "what it says written at once? stderr has no buffer, unless you give it one."
+        "With -v the server says something of each frame on stderr. Does it know the option, and "
+        "is what it says written at once? stderr has no buffer, unless you give it one."
     ),
     "stdout-is-taken": (
         "stdout has the line `listening on ADDR:PORT` and nothing more. The log goes to stderr: "

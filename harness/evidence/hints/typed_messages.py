@@ -16,8 +16,8 @@ TEXTS = {
         "front."
     ),
     "reply-head": (
-        "A reply is a frame: its length, the lowest byte first, and behind it the bytes it counts, "
-        "without the length itself: i32 cmd, i32 seq, i32 status, then the fields."
+        "A reply is a frame: its length, the lowest byte first, and behind it the bytes it "
+        "counts, without the length itself: i32 cmd, i32 seq, i32 status, then the fields."
     ),
     "malformed-stays": (
         "A malformed message came in a sound frame, and behind it is the next one: answer with "
@@ -33,8 +33,8 @@ TEXTS = {
     ),
     "beyond-the-message": (
         "What a message says of itself may be a lie. Compare a length with the bytes that are "
-        "left, in a way that cannot wrap: size > left, and not next + size > end, nor count * 8 in "
-        "32 bits. And behind the last field nothing may be left."
+        "left, in a way that cannot wrap: size > left, and not next + size > end, nor count * 8 "
+        "in 32 bits. And behind the last field nothing may be left."
     ),
     "reply-too-long": (
         "The reply of an ECHO has more in front of its string than the request, and no frame may "

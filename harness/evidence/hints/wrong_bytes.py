@@ -14,8 +14,9 @@ TEXTS = {
         "Or a whole buffer instead of the bytes that are in it?"
     ),
     "one-read-one-message": (
-        "One read() was taken for one message. A read() returns what has arrived so far, which can "
-        "be one byte of the header: call it again, for what is missing, until all of it is there."
+        "One read() was taken for one message. A read() returns what has arrived so far, which "
+        "can be one byte of the header: call it again, for what is missing, until all of it is "
+        "there."
     ),
     "length-byte-lost": (
         "All four bytes of the header count, the lowest first: b0 + b1*2^8 + b2*2^16 + b3*2^24. "
@@ -35,7 +36,7 @@ TEXTS = {
         "offset) has to be made anew for each, and freed with it."
     ),
     "state-shared": (
-        "Two clients got into each other's way. Buffer, state and offset belong to one connection: "
-        "look for what is static or global, and for what all of them point to."
+        "Two clients got into each other's way. Buffer, state and offset belong to one "
+        "connection: look for what is static or global, and for what all of them point to."
     ),
 }
