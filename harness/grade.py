@@ -1,4 +1,4 @@
-"""Grades a chapter, or all of them: builds the server, runs the claims, prints and saves the result.
+"""Grades a chapter, or all: builds the server, runs the claims, prints and saves the result.
 
 Exit status: 0 full marks, 1 less, 2 not judged (or wrong usage). `make grade` turns every status
 but 0 into 2; whoever needs the difference calls `python3 -m harness.grade --chapter 03`.

@@ -1,4 +1,4 @@
-"""make run: builds the server that CH, FROM or DIR name, and becomes it, with the options in ARGS."""
+"""make run: builds the server that CH, FROM or DIR name, and becomes it, with ARGS as options."""
 
 from __future__ import annotations
 

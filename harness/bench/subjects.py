@@ -27,8 +27,8 @@ PEERS = (
 
 @dataclass(frozen=True)
 class Subject:
-    """A server. `kind`: YOURS, SOLUTION, PEER, LIMIT or SPIN, which only makes sense on a core of its
-    own. In `command`, {port} is where it listens.
+    """A server. `kind`: YOURS, SOLUTION, PEER, LIMIT or SPIN, which only makes sense on a core of
+    its own. In `command`, {port} is where it listens.
 
     `one_client`: it serves one client after the other, so rows with several make no sense.
     """
@@ -93,7 +93,10 @@ def _has(header: str) -> bool:
 
 
 def _compiled(name: str, sources: list[Path], libraries: list[str]) -> Path:
-    """The program, built if it is missing or older than a source. Raises BuildFailed, NoCompiler."""
+    """The program, built if it is missing or older than a source.
+
+    Raises BuildFailed, NoCompiler.
+    """
     binary = BUILT / name
     files = [path for source in sources for path in source.parent.glob("*.[ch]")]
     if binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in files):

@@ -116,13 +116,13 @@ def test_01_says_what_is_wrong_at_start(run, launch):
     program = run.argv[0]
     server = launch(("-p", str(free_port())))
     port = str(server.address[1])
-    for arguments, status, words in (
+    for arguments, status, said in (
         (["-x"], 2, "usage"),
         (["-p", "99999"], 2, "usage"),
         (["-a", "nowhere"], 2, "usage"),
         (["-p", port], 1, "in use"),
     ):
-        expect_failed_start([program, *arguments], status, words, server.patience)
+        expect_failed_start([program, *arguments], status, said, server.patience)
 
 
 @claim("01.1", points=2)

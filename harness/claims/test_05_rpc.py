@@ -150,7 +150,8 @@ def test_05_messages_in_flight(launch, rng):
 
 @claim("05.4", points=1, cli=True)
 def test_05_message_too_long(launch):
-    """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it owes."""
+    """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it
+    owes."""
     client = launch(framing=MESSAGES).connect()
     client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
     client.send(
@@ -261,7 +262,8 @@ def test_05_lengths_that_do_not_fit(launch, rng):
 
 @claim("05.6", points=3, cli=True, hints=BEYOND)
 def test_05_strings_that_lie(launch, rng):
-    """A string that says more than there is, or less, is malformed; so is one cut short anywhere."""
+    """A string that says more than there is, or less, is malformed; so is one cut short
+    anywhere."""
     client = launch(framing=MESSAGES).connect()
     text = words(rng, 200)
     for says in (201, 256, 199, 0, 0x7FFFFFFF, 0x80000000, 0xFFFFFF38, 0xFFFFFFFE, 0xFFFFFFFF):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from harness.client import length_framing
-from harness.client.client import PATIENCE, Client
+from harness.client.client import PATIENCE
 from harness.client.messages import (
     ECHO,
     MESSAGES,

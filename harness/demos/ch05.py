@@ -32,7 +32,8 @@ def bytes_have_no_borders() -> None:
         print(f"    {'  '.join(memory[at : at + 8].hex(' ') for at in range(0, len(memory), 8))}")
         print(f"\n{len(memory)} bytes, for 12 bytes of fields. aa is what was there", end=" ")
         print(
-            "before, and now the\nclient has it. Another compiler, or another machine, puts the fields elsewhere,"
+            "before, and now the\n"
+            "client has it. Another compiler, or another machine, puts the fields elsewhere,"
         )
         print("or their bytes in another order.")
 

@@ -1,7 +1,7 @@
 """What the grader does against a server that is after the grader itself.
 
-Where servers are confined (see linux/landlock.py) they cannot reach it, and none of this matters. Where
-they are not, what they do to it is at least seen, and costs no more than a test.
+Where servers are confined (see linux/landlock.py) they cannot reach it, and none of this matters.
+Where they are not, what they do to it is at least seen, and costs no more than a test.
 """
 
 from __future__ import annotations

@@ -259,7 +259,7 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
 
 
 def slowest(grade: Grade) -> list[str]:
-    """The tests that took longest. Two run at a time, so together they take longer than the grade."""
+    """The tests that took longest. Two run at a time: the sum is more than the grade took."""
     longest = sorted(grade.outcomes, key=lambda outcome: -outcome.seconds)[:SLOWEST]
     return ["slowest", *(f"  {o.seconds:5.1f} s  {o.claim.name}" for o in longest)]
 

@@ -1,7 +1,7 @@
-"""The chapters of the lab: their names, where they live, and what each may change of the one before.
+"""The chapters: their names, where they live, and what each may change of the one before.
 
-Everything that needs to know "which chapters are there" asks here. A new chapter is one more line in
-CHAPTERS, one in INHERITED and one in MAY_CHANGE.
+Everything that needs to know "which chapters are there" asks here. A new chapter is one more line
+in CHAPTERS, one in INHERITED and one in MAY_CHANGE.
 """
 
 from __future__ import annotations

@@ -511,7 +511,7 @@ MUTANTS = (
     mutant(
         "closed-before-the-body",
         FRAMING,
-        "The maximum is compared with the wrong sign: every frame is too long, and its body unread.",
+        "The maximum is compared with the wrong sign: every frame is too long, its body unread.",
         "test_01_twenty_clients_one_after_another",
         "reset-early",
         {
@@ -556,7 +556,8 @@ MUTANTS = (
     mutant(
         "echoes-as-it-reads",
         WRITES,
-        "Each piece of a body is sent back before the next is read: against a client that sends first "
+        "Each piece of a body is sent back before the next is read: against a client that sends "
+        "first "
         "and reads later, both wait for each other.",
         "test_01_slow_reader",
         "not-taken",

@@ -1388,7 +1388,7 @@ MODULES = (
     mutant(
         "leb128-not-taken",
         MESSAGES,
-        "The byte that a length is read from is looked at and not taken, so there is always another.",
+        "The byte of a length is looked at and not taken, so there is always another.",
         "test_05_lengths_in_leb128",
         "in-the-module",
         {

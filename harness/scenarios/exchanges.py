@@ -138,7 +138,7 @@ def read_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
 def interrupt(server) -> None:
     """Interrupts the call that the server waits in, if it can be done without killing it.
 
-    Returns when the server waits again: what came earlier would end the wait in place of the signal.
+    Returns when the server waits again: what came earlier would end the wait instead.
     """
     until_asleep(server)
     if server.process.calls() is not None:  # the library with a handler for it is in the server

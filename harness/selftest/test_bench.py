@@ -187,8 +187,11 @@ def test_greedy_clients_are_beside_it(generator, solution):
 
 def test_latencies_are_medians_of_the_rounds(monkeypatch):
     us = iter([[1, 9], [5, 50], [2, 7], [7, 30], [4, 8], [6, 40]])
-    run = lambda *_: (Figures({"quantiles": list(zip((0.5, 1), next(us)))}, 0), False)
-    monkeypatch.setattr(curves, "quiet_run", run)
+
+    def quiet_run(*_):
+        return Figures({"quantiles": list(zip((0.5, 1), next(us)))}, 0), False
+
+    monkeypatch.setattr(curves, "quiet_run", quiet_run)
     lines = curves.polite(Bench(None, HERE), [ECHO], 3, lambda _: None)
     assert lines == [Line("echo alone", [(0.5, 2), (1, 8)]), Line("echo", [(0.5, 6), (1, 40)])]
 

@@ -6,9 +6,10 @@ import time
 import pytest
 
 from harness.client import length_framing, stream
-from harness.evidence import failure
+from harness.evidence.compare import first_difference
 from harness.evidence.failure import Failure
-from harness.selftest.peer import HELLO, MIB, fails, peer, reset, short, wait_for_hang_up
+from harness.selftest.peer import HELLO, MIB, reset, short, wait_for_hang_up
+from harness.selftest.peer import fails, peer  # noqa: F401: fixtures
 from harness.server.patience import Deadline, Patience
 
 # Silence
@@ -250,7 +251,7 @@ def test_a_wrong_byte_in_a_big_body(peer, fails, at):
     peer.run(send)
     pattern = f"byte {at:,} of the body"
     raised = fails("wrong-body", pattern, client.expect_frame, body)
-    assert failure.first_difference(raised.expected, raised.received) == length_framing.HEADER + at
+    assert first_difference(raised.expected, raised.received) == length_framing.HEADER + at
     client.abandon()
 
 

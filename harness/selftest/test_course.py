@@ -1,4 +1,4 @@
-"""The three properties of the tree that need no server: one source, the diff is the lesson, points."""
+"""What holds in the tree without a server: one source, the diff is the lesson, points."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_diff_is_the_lesson(chapter):
 
 @by_slug(SMALLER)
 def test_marks_do_not_get_in_the_way_of_the_diff(chapter):
-    """A file that the chapter leaves alone keeps its marks too, so that diff -r shows the lesson."""
+    """A file that the chapter leaves alone keeps its marks too: diff -r shows the lesson."""
     for path in skeleton.sources(chapter.previous.solution_dir):
         gone = chapters.MAY_REMOVE.get(chapter.number, set())
         if path.name not in chapters.MAY_CHANGE[chapter.number] | gone:

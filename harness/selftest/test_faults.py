@@ -10,7 +10,6 @@ import pytest
 
 from harness.lab import chapters
 from harness.lab.chapters import CHAPTERS
-from harness.scenarios import single_faults
 from harness.scenarios.single_faults import FAULTS, Party, single_faults
 from harness.server import build
 from harness.shim import Group, shim_library
@@ -43,7 +42,7 @@ def test_every_fault_happens(chapter, stage, monkeypatch):
     """Where one cannot (EAGAIN in a server that waits in read) the list of points is empty."""
     impossible = set()
     for fault in FAULTS:
-        monkeypatch.setattr(single_faults, "FAULTS", (fault,))
+        monkeypatch.setattr("harness.scenarios.single_faults.FAULTS", (fault,))
         if not single_faults(stage.launch, scenario(chapter), allocations=True):
             impossible.add((fault.group, str(fault)))
     again = {(group, "fails with EAGAIN") for group in (Group.INPUT, Group.OUTPUT, Group.ACCEPT)}
@@ -63,7 +62,7 @@ def test_no_memory_while_it_starts_is_its_own_affair(tmp_path, monkeypatch):
     binary = build.compile_server(source, tmp_path / "built").binary
     stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
     allocation = [fault for fault in FAULTS if fault.group == Group.ALLOCATION]
-    monkeypatch.setattr(single_faults, "FAULTS", allocation)
+    monkeypatch.setattr("harness.scenarios.single_faults.FAULTS", allocation)
     try:
         assert single_faults(stage.launch, Party(random.Random(1)).together, allocations=True)
     finally:

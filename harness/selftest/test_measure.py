@@ -171,7 +171,10 @@ def test_a_process_that_never_waits(code, waits):
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
         try:
             process.stdout.readline()
-            reached = lambda: observe.never_waits(process.pid) != waits
+
+            def reached():
+                return observe.never_waits(process.pid) != waits
+
             assert observe.wait_until(reached, 10)
             assert all(reached() for _ in range(5))
         finally:

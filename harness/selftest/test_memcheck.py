@@ -9,7 +9,7 @@ import pytest
 
 from harness.instruments import valgrind
 from harness.selftest import submissions
-from harness.selftest.test_grade import both, grade
+from harness.selftest.test_grade import both, grade  # noqa: F401: a fixture
 
 needs_valgrind = pytest.mark.skipif(valgrind.missing(), reason="valgrind is not installed")
 

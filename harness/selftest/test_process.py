@@ -11,15 +11,8 @@ import pytest
 from harness.client.client import Client, Conversation
 from harness.evidence.failure import NotJudged
 from harness.linux import procfs
-from harness.selftest.odd_servers import (
-    MB,
-    below,
-    echoes,
-    eventually,
-    nothing_is_left,
-    short,
-    start,
-)
+from harness.selftest.odd_servers import MB, below, echoes, eventually, short
+from harness.selftest.odd_servers import nothing_is_left, start  # noqa: F401: fixtures
 from harness.server import limits, process, process_tree
 
 # Ending

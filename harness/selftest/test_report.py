@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.evidence import failure
+from harness.evidence.compare import compare
 from harness.evidence.hints import HINTS, PAGE
 from harness.grading import report
 from harness.grading.report import Look
@@ -30,7 +31,7 @@ DETAIL = {
     "message": "byte 4 of the body of the reply is 61 instead of 6f",
     "hint": "wrong-body",
     "steps": "   1  A connects\n   2  A sends 2 bytes: 05 00\n-> 3  A waits for a frame of 5 bytes",
-    "compare": failure.compare(b"\5\0\0\0hello", b"\5\0\0\0hella", 78),
+    "compare": compare(b"\5\0\0\0hello", b"\5\0\0\0hella", 78),
     "server": "killed by SIGPIPE",
     "stderr": "fd 4: opened\nfd 4: \x1b[31mclosed",
 }

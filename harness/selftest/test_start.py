@@ -10,15 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.failure import NotJudged
-from harness.selftest.odd_servers import (
-    MB,
-    ODD,
-    PYTHON,
-    echoes,
-    eventually,
+from harness.selftest.odd_servers import MB, ODD, PYTHON, echoes, eventually, short
+from harness.selftest.odd_servers import (  # noqa: F401: fixtures
     fails_to_start,
     nothing_is_left,
-    short,
     start,
 )
 from harness.server import readiness, spawn

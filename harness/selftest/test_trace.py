@@ -218,7 +218,7 @@ def test_a_right_server(capsys):
 
 
 WRONG = {
-    "04-no-parse-after-drain": "that the server has read and not sent back; the server waits for input",
+    "04-no-parse-after-drain": "has read and not sent back; the server waits for input",
     "02-rest-dropped": "bytes that the server has read and not sent back",
     "02-eagain-is-the-end": "close() of A",
     "04-pollin-while-paused": "poll() = A: input x ",

@@ -63,8 +63,8 @@ def find_compiler() -> list[str]:
 def compiler_cache() -> dict[str, str]:
     """Variables with which files that were compiled before are taken from a cache.
 
-    For the lab's own tests, whose servers differ in a file or two. Nothing where there is no ccache, or
-    where CC says what compiles.
+    For the lab's own tests, whose servers differ in a file or two. Nothing where there is no
+    ccache, or where CC says what compiles.
     """
     if not shutil.which("ccache") or os.environ.get("CC"):
         return {}

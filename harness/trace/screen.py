@@ -43,7 +43,7 @@ def render(timeline: Timeline, width: int = WIDTH, lines: int = MOST_LINES) -> s
     head = [_row("", "ms", [lane.name for lane in timeline.lanes[:MOST_LANES]], "", width)]
     if timeline.left_out:
         head.append(
-            f"   {timeline.left_out:,} calls of the server are not shown: there were too many to keep"
+            f"   {timeline.left_out:,} calls of the server are not shown: there were too many"
         )
     return "\n".join([*head, *told, "", *_ending(timeline, width)])
 
@@ -146,7 +146,8 @@ def _of_server(timeline: Timeline, event: Event) -> str:
             f"{event.what}() = {event.error or f'descriptor {event.moved}'}{name and f', {name}'}"
         )
     if event.what == "close":
-        return f"close(){f' of {name}' if name else f' of descriptor {event.fd}'} {event.error}".rstrip()
+        which = name or f"descriptor {event.fd}"
+        return f"close() of {which} {event.error}".rstrip()
     result = event.error or f"{event.moved:,}"
     of = f"{name}, " if name else f"descriptor {event.fd}, "
     return f"{event.what}({of}{event.asked:,}) = {result}"

@@ -45,7 +45,7 @@ class Ready:
 
 @dataclass
 class Event:
-    """Something that a client or the server did. `lane`: its connection, None for the server's loop.
+    """Something that a client or the server did. `lane`: its connection, None for the loop.
 
     at, took: seconds. `what`: "send", "read", "poll" ... `asked`, `moved`: bytes; of a wait,
     descriptors. `error`: the name of an errno. `fault`: the grader made it so. `data`: the first

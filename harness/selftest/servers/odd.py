@@ -36,7 +36,7 @@ def echo(connection):
             connection.sendall(data)
 
 
-def sleep_for_ever():
+def sleep_for_ever(_kept=None):
     while True:
         time.sleep(1000)
 
@@ -46,7 +46,7 @@ def start():
     announce()
 
 
-def is_right():
+def is_right(_kept=None):
     start()
     serve()
 
@@ -230,8 +230,7 @@ def eats_memory_in_children():
     start()
     for _ in range(2):
         if os.fork() == 0:
-            kept = b"\1" * (90 << 20)
-            sleep_for_ever()
+            sleep_for_ever(b"\1" * (90 << 20))
     serve()
 
 
@@ -239,8 +238,7 @@ def reserves_much_memory():
     """Ten gigabytes of address space, none of it used."""
     import mmap
 
-    kept = mmap.mmap(-1, 10 << 30)
-    is_right()
+    is_right(mmap.mmap(-1, 10 << 30))
 
 
 def works(seconds):
