@@ -65,6 +65,32 @@ def test_it_goes_with_a_sanitizer(tmp_path, sanitizer):
     assert counted(program, tmp_path) == (0, EVERY_CALL)
 
 
+def test_a_spin_is_counted_and_not_recorded_again_and_again(tmp_path):
+    """What was before it is still there, however fast the server spins."""
+    shared = Shim(tmp_path / "shim")
+    shared.record_what_is_watched()
+    environment = shim.environment([shim_library()], shared.path)
+    assert subprocess.run([compiled(tmp_path, "spins.c")], env=environment).returncode == 0
+    record = shared.record()
+    (counter,) = [entry for entry in record if entry.repeated]
+    told = [entry.function for entry in record if not entry.repeated]
+    assert told[0] == "accept"
+    assert told.count("poll") == 1 + 2 * 2  # what it is for, once; then what is ready, and the wait
+    assert (counter.size, counter.result) == (3, 3 * (shared.calls().waits - 2))
+    assert shared.calls().waits == 100_000
+    last = record[-1]  # it moves a byte: no part of the spin
+    assert (last.function, last.result) == ("read", 1)
+
+
+def test_a_spin_is_recorded_as_it_is_where_no_trace_is_wanted(tmp_path):
+    shared = Shim(tmp_path / "shim")
+    environment = shim.environment([shim_library()], shared.path)
+    assert subprocess.run([compiled(tmp_path, "spins.c")], env=environment).returncode == 0
+    record = shared.record()
+    assert len(record) == layout.RECORD_ENTRIES
+    assert not any(entry.repeated for entry in record)
+
+
 def test_without_the_variable_it_does_nothing(tmp_path):
     """Not even the handler is there: SIGUSR1 kills."""
     environment = {"LD_PRELOAD": str(shim_library())}

@@ -18,7 +18,7 @@ from harness.trace.timeline import CLIENT, SERVER, Event
 MS = 1_000_000  # nanoseconds
 
 
-def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, watched=False):
+def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, watched=False, repeated=False):
     return {
         "start_ns": at_ms * MS,
         "took_ns": 0,
@@ -31,7 +31,9 @@ def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, watched
         "fault": False,
         "closed_twice": False,
         "watched": watched,
+        "repeated": repeated,
         "thread": 1,
+        "number": 1,
     }
 
 
@@ -150,6 +152,21 @@ def test_what_repeats_is_told_once():
         (1, ["poll"]),
         (1, ["close"]),
     ]
+
+
+def test_what_the_library_has_counted_is_told_with_it(load):
+    """A round that was recorded twice and then counted: the wait with what it was for."""
+    around = [
+        call("poll", 3, fd=5, size=1, result=1, watched=True),
+        call("poll", 3, fd=-1, connection=-1, size=1, result=1),
+        call("read", 3, connection=0, size=9, result=-1, error=11),
+    ]
+    counter = call("write", 4, connection=-1, fd=-1, size=3, result=3_000, repeated=True)
+    calls = [call("accept", 2, size=4001, result=5), *around, *around, counter]
+    found = load([move("A", 1, "connect", port=4001), move("A", 9, "close")], calls)
+    (one,) = [one for one in fold(found.events) if one.times > 1]
+    assert (one.times, [events[0].what for events in one.rounds]) == (1_002, ["poll", "read"])
+    assert "1,002 times:" in screen.render(found)
 
 
 def test_what_fails_or_moves_nothing_is_no_repetition():

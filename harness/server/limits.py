@@ -70,6 +70,15 @@ class Watch:
         now = machine(self._directory)
         if self._calls % FULL_LOOK == 0 or now.grew_since(self._at_full_look):
             self._look_at_all(now)
+        return self._too_much(now)
+
+    def excess_now(self) -> str:
+        """The same by a full look, however long ago the last one was."""
+        now = machine(self._directory)
+        self._look_at_all(now)
+        return self._too_much(now)
+
+    def _too_much(self, now: Machine) -> str:
         return self._crowd() or self._memory() or self._printed() or self._files(now)
 
     def _look_at_all(self, now: Machine) -> None:

@@ -7,7 +7,7 @@ import os
 import signal
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness import shim
@@ -48,6 +48,7 @@ class ServerProcess:
         self.ended_by_test = False
         self.stdout, self.stderr = Output(), Output()
         self._ended = threading.Event()
+        self._watching = threading.Lock()  # the drain, and whoever looks at the limits
         self._family: Family | None = None
         self._destroyed = False
         self._shim: Shim | None = None
@@ -191,6 +192,13 @@ class ServerProcess:
         if procfs.ending(self.pid) and self._ended.wait(DYING_SECONDS):
             self._drain.dry.wait(LAST_OUTPUT_SECONDS)
 
+    def look_at_limits(self) -> None:
+        """Kills a server that has taken too much since the last look, which may be some time ago."""
+        if self._family is not None and not self._destroyed:
+            self._watch(self._limits.excess_now)
+            if self._killed_for:
+                self._ended.wait(DYING_SECONDS)
+
     def destroy(self) -> None:
         """Kills everything the server started and removes what it wrote. May be called again.
 
@@ -284,14 +292,15 @@ class ServerProcess:
         self._ended.set()
         self.news.set()
 
-    def _watch(self) -> None:
-        """Kills a server that takes too much."""
-        if self._family is None or self._killed_for:
-            return
-        excess = self._limits.excess()
-        if excess:
-            self._killed_for = excess
-            self._family.kill()
+    def _watch(self, excess: Callable[[], str] | None = None) -> None:
+        """Kills a server that takes too much: what it is comes from `excess`."""
+        with self._watching:
+            if self._family is None or self._killed_for:
+                return
+            found = (excess or self._limits.excess)()
+            if found:
+                self._killed_for = found
+                self._family.kill()
 
     def _look_for_shim(self, libraries: Sequence[Path]) -> None:
         """Whether it was loaded: a statically linked program does not load any library."""

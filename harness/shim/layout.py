@@ -13,10 +13,11 @@ from typing import NamedTuple
 from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 4
+VERSION = 5
 PLANS_MAX = 64
 STEPS_MAX = 64
 RECORD_ENTRIES = 8192  # then the oldest are overwritten
+LONGEST_ROUND = 8  # entries, of what is counted when it repeats: see record.c
 ANY = -1  # connection
 SPURIOUS = -1  # in place of an errno
 
@@ -39,7 +40,7 @@ _PLANS_AT = _HEAD.size
 _RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
 SIZE = _RECORD_AT + RECORD_ENTRIES * _ENTRY.size
 
-FAULT, CLOSED_TWICE, WATCHED = 1, 2, 4  # flags of an entry
+FAULT, CLOSED_TWICE, WATCHED, REPEATED = 1, 2, 4, 8  # flags of an entry
 IN, OUT, ERROR = 1, 2, 4  # interest and readiness, in an entry that is watched
 
 
@@ -117,6 +118,8 @@ class Entry(NamedTuple):
 
     Or, with `watched`, what the wait behind it was for: `fd` was watched with the interest in
     `size`, and was ready as `result` says: IN, OUT and ERROR. It is told when either is new.
+    Or, with `repeated`: the `size` entries of this thread before it came again, `result` more
+    entries within `took_ns`. Such an entry grows for as long as they do.
     """
 
     start_ns: int  # on the clock of time.monotonic_ns()
@@ -130,7 +133,9 @@ class Entry(NamedTuple):
     fault: bool  # the schedule has changed it
     closed_twice: bool  # close() of a connection that had been closed before
     watched: bool
+    repeated: bool
     thread: int
+    number: int  # of the entry, from 1
 
 
 class Shim:
@@ -208,16 +213,21 @@ class Shim:
         return self.record_after(0)[0]
 
     def record_after(self, last: int) -> tuple[list[Entry], int]:
-        """The entries behind number `last` that are still there, and the number of the last one.
+        """The entries after number `last` that are still there, and the number of the last one.
 
-        Any thread may ask for it.
+        Before them come those that are `repeated`, also if they were there before: they may have
+        grown. Any thread may ask for it.
         """
         recorded = self._head()[5]
         table = self._map[_RECORD_AT:SIZE]
         oldest = max(last, recorded - RECORD_ENTRIES)
-        kept = [fields for fields in _ENTRY.iter_unpack(table) if fields[-1] > oldest]
+        kept = [
+            fields
+            for fields in _ENTRY.iter_unpack(table)
+            if fields[-1] > oldest or fields[-1] and fields[-3] & REPEATED
+        ]
         kept.sort(key=lambda fields: fields[-1])
-        return [_entry(*fields) for fields in kept], kept[-1][-1] if kept else last
+        return [_entry(*fields) for fields in kept], max(last, kept[-1][-1] if kept else 0)
 
 
 def _name(call: int) -> str:
@@ -225,7 +235,7 @@ def _name(call: int) -> str:
     return named.replace("__", "").replace("_chk", "")
 
 
-def _entry(start, took, size, result, fd, connection, error, call, flags, thread, _) -> Entry:
+def _entry(start, took, size, result, fd, connection, error, call, flags, thread, number) -> Entry:
     return Entry(
         start_ns=start,
         took_ns=took,
@@ -238,5 +248,7 @@ def _entry(start, took, size, result, fd, connection, error, call, flags, thread
         fault=bool(flags & FAULT),
         closed_twice=bool(flags & CLOSED_TWICE),
         watched=bool(flags & WATCHED),
+        repeated=bool(flags & REPEATED),
         thread=thread,
+        number=number,
     )

@@ -66,7 +66,7 @@ __attribute__((constructor)) static void shim_start(void)
     if (shared != NULL) {
         struct sigaction action = {.sa_handler = ignore_signal};
         sigaction(SIGUSR1, &action, NULL);
-        turn_start();
+        record_start();
         sockets_start();
         if (getenv("EVENT_LOOP_DEBUG") != NULL) /* gdb is not our ancestor: see ptrace(2), Yama */
             prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

@@ -8,6 +8,7 @@
  *
  *   calls.c      the functions that the server calls instead of the C library's
  *   turn.c       one call from its beginning to its end: counted, scheduled, recorded
+ *   record.c     the record of all calls
  *   schedule.c   what the schedule has for a call
  *   sockets.c    which descriptor is which connection; readiness
  *   watched.c    what a wait was for, and what it found; only where a trace is wanted
@@ -29,7 +30,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        4u
+#define VERSION        5u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* then the oldest are overwritten */
@@ -124,8 +125,10 @@ struct entry {
 };
 
 /* FLAG_WATCHED: not a call of its own, but what the wait behind it was for: `fd` was waited for with
- * the interest in `size`, and was ready as `result` says. Both are of enum watched. */
-enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4 };
+ * the interest in `size`, and was ready as `result` says. Both are of enum watched.
+ * FLAG_REPEATED: the `size` entries of this thread before it came again and again: `result` more
+ * entries, the last of them `took_ns` after `start_ns`. It grows for as long as they do. */
+enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4, FLAG_REPEATED = 8 };
 
 enum watched { WATCHED_IN = 1, WATCHED_OUT = 2, WATCHED_ERROR = 4 };
 
@@ -172,13 +175,17 @@ struct turn {
     uint64_t start_ns;
 };
 
-void turn_start(void);
 struct turn turn_begin(enum call call, int fd, size_t size, int flags);
 ssize_t turn_fail(struct turn *turn);
 ssize_t turn_end(struct turn *turn, ssize_t result);
 
 /* Records that a wait was for this descriptor. */
 void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready);
+
+/* record.c. Puts an entry into the record; it says all but took_ns, thread and stamp. */
+void record_start(void);
+void record_entry(struct entry entry, bool moves_bytes);
+uint64_t record_now(void); /* ns, CLOCK_MONOTONIC */
 
 /* schedule.c. Looks for a step for this call: sets error, or size and plan, of the turn. */
 void schedule_apply(struct turn *turn);

@@ -2,10 +2,8 @@
 #include "shim.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 static const enum group GROUPS[CALLS] = {
@@ -13,13 +11,6 @@ static const enum group GROUPS[CALLS] = {
     EACH_CALL(CALL_GROUP)
 #undef CALL_GROUP
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* A line in the log is no reply: transfers count only above stderr. */
 static void count(enum group group, int fd)
@@ -37,53 +28,31 @@ static void count(enum group group, int fd)
         atomic_fetch_add_explicit(number, 1, memory_order_relaxed);
 }
 
-static _Thread_local uint32_t thread; /* gettid(), 0: not asked yet */
-
-static void forget_thread(void)
-{
-    thread = 0;
-}
-
-void turn_start(void)
-{
-    pthread_atfork(NULL, NULL, forget_thread);
-}
-
-/* Puts an entry into the record; `entry` says all of it but time, thread and stamp. */
-static void record_entry(uint64_t start_ns, struct entry entry)
-{
-    if (thread == 0)
-        thread = (uint32_t)gettid();
-    uint32_t number = atomic_fetch_add(&shared->recorded, 1);
-    struct entry *place = &shared->entry[number % RECORD_ENTRIES];
-    atomic_store(&place->stamp, 0);
-    entry.start_ns = start_ns;
-    entry.took_ns = now_ns() - start_ns;
-    entry.thread = thread;
-    *place = entry; /* its stamp is 0 */
-    atomic_store(&place->stamp, number + 1);
-}
-
 static void record(const struct turn *turn, int64_t result, int error, int flags)
 {
+    bool transfer = turn->group == INPUT || turn->group == OUTPUT;
     shared->under_way = 0;
-    record_entry(turn->start_ns, (struct entry){.size = (int64_t)turn->asked,
-                                                .result = result,
-                                                .fd = turn->fd,
-                                                .connection = turn->connection,
-                                                .error = result < 0 ? error : 0,
-                                                .call = (uint16_t)turn->call,
-                                                .flags = (uint16_t)flags});
+    record_entry((struct entry){.start_ns = turn->start_ns,
+                                .size = (int64_t)turn->asked,
+                                .result = result,
+                                .fd = turn->fd,
+                                .connection = turn->connection,
+                                .error = result < 0 ? error : 0,
+                                .call = (uint16_t)turn->call,
+                                .flags = (uint16_t)flags},
+                 transfer && result > 0 && turn->fd > STDERR_FILENO);
 }
 
 void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready)
 {
-    record_entry(now_ns(), (struct entry){.size = interest,
-                                          .result = ready,
-                                          .fd = fd,
-                                          .connection = sockets_connection(fd),
-                                          .call = (uint16_t)turn->call,
-                                          .flags = FLAG_WATCHED});
+    record_entry((struct entry){.start_ns = record_now(),
+                                .size = interest,
+                                .result = ready,
+                                .fd = fd,
+                                .connection = sockets_connection(fd),
+                                .call = (uint16_t)turn->call,
+                                .flags = FLAG_WATCHED},
+                 false);
 }
 
 struct turn turn_begin(enum call call, int fd, size_t size, int flags)
@@ -97,7 +66,7 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
     turn.connection = sockets_connection(fd);
     count(turn.group, fd);
     schedule_apply(&turn);
-    turn.start_ns = now_ns();
+    turn.start_ns = record_now();
     if (shared->detail != 0)
         shared->under_way = (uint64_t)(call + 1) << 32 | (uint32_t)fd;
     errno = saved;

@@ -25,6 +25,7 @@ class Recorder:
         self._last = 0
         self._first_calls: list[Entry] = []
         self._last_calls: deque[Entry] = deque(maxlen=MOST_CALLS)
+        self._repeated: dict[int, Entry] = {}  # by number, as they were when one looked last
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         if process.shim is not None:
@@ -36,7 +37,10 @@ class Recorder:
             self._look()
 
     def _look(self) -> None:
-        calls, self._last = self.process.shim.record_after(self._last)
+        found, last = self.process.shim.record_after(self._last)
+        self._repeated.update((call.number, call) for call in found if call.repeated)
+        calls = [call for call in found if call.number > self._last]
+        self._last = last
         room = max(0, MOST_CALLS - len(self._first_calls))
         self._first_calls += calls[:room]
         self._last_calls.extend(calls[room:])
@@ -50,6 +54,7 @@ class Recorder:
             self._thread.join()
         self._look()
         calls = [*self._first_calls, *self._last_calls]
+        calls = [self._repeated.get(call.number, call) for call in calls]
         return {
             "calls": [call._asdict() for call in calls],
             "left_out": self._last - len(calls),

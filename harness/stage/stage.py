@@ -244,6 +244,7 @@ class Stage:
         if self.servers:
             self.conversation.note("the grader", "looks at what the server has become")
         for server in self.servers:
+            server.process.look_at_limits()
             server.process.settle()
             if not server.process.alive() and not server.process.ended_by_test:
                 text = f"after the last step the server was gone: {server.describe()}"

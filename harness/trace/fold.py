@@ -26,6 +26,11 @@ class Fold:
     def last(self) -> Event:
         return self.rounds[-1][-1]
 
+    @property
+    def end(self) -> float:
+        """When the last of its events was over, in seconds."""
+        return self.last.at + self.last.lasted
+
 
 def fold(events: Sequence[Event]) -> list[Fold]:
     """All events in their order; what does not repeat itself is a fold of one event, once."""
@@ -33,10 +38,11 @@ def fold(events: Sequence[Event]) -> list[Fold]:
     folds: list[Fold] = []
     at = 0
     while at < len(events):
-        period, times = _best(keys, at)
-        group = events[at : at + period * times]
+        period, rounds = _best(events, keys, at)
+        group = events[at : at + period * rounds]
+        times = _times(group, period)
         folds.append(Fold(times, [list(group[place::period]) for place in range(period)]))
-        at += period * times
+        at += len(group)
     return folds
 
 
@@ -56,13 +62,20 @@ def _key(event: Event) -> tuple:
     )
 
 
-def _best(keys: Sequence[tuple], at: int) -> tuple[int, int]:
-    """The period and the number of rounds that cover most from here on; (1, 1) if none repeats."""
-    best = (1, 1)
+def _best(events: Sequence[Event], keys: Sequence[tuple], at: int) -> tuple[int, int]:
+    """The period and the number of rounds that tell most from here on; (1, 1) if none repeats."""
+    best, told = (1, 1), 0
     for period in range(1, LONGEST + 1):
-        times = 1
-        while keys[at : at + period] == keys[at + times * period : at + (times + 1) * period]:
-            times += 1
-        if times >= LEAST and period * times > best[0] * best[1]:
-            best = (period, times)
+        rounds = 1
+        while keys[at : at + period] == keys[at + rounds * period : at + (rounds + 1) * period]:
+            rounds += 1
+        times = _times(events[at : at + period * rounds], period)
+        if times >= LEAST and period * times > told:
+            best, told = (period, rounds), period * times
     return best
+
+
+def _times(group: Sequence[Event], period: int) -> int:
+    """How often rounds of so many events came: an event of them can stand for many."""
+    rounds = [group[start : start + period] for start in range(0, len(group), period)]
+    return sum(min(event.times for event in events) for events in rounds)

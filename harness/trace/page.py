@@ -70,7 +70,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
     ready = {one.name for one in first.watched if one.ready}
     return {
         "at": round(1000 * first.at, 3),
-        "end": round(1000 * last.at, 3),
+        "end": round(1000 * (last.at + last.lasted), 3),
         "took": round(1000 * max(event.took for event in events), 3),
         "side": first.side,
         "lane": first.lane,

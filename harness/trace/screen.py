@@ -53,7 +53,7 @@ def _told(timeline: Timeline, width: int) -> Iterator[str]:
     for one in fold(timeline.events):
         if one.first.at - before > PAUSE:
             yield f"   {'':>9}  {one.first.at - before:,.1f} s in which nothing happens"
-        before = one.last.at
+        before = one.end
         if one.times == 1:
             yield _line(timeline, one.first, sentence(timeline, one.first), width)
         elif len(one.rounds) == 1:

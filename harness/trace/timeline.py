@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.shim import layout
@@ -49,7 +50,8 @@ class Event:
 
     at, took: seconds. `what`: "send", "read", "poll" ... `asked`, `moved`: bytes; of a wait,
     descriptors. `error`: the name of an errno. `fault`: the grader made it so. `data`: the first
-    bytes that moved, as far as they are known. `failed`: with it the step failed.
+    bytes that moved, as far as they are known. `failed`: with it the step failed. `times`: it, or
+    the round of events that it is in, came so often, for `lasted` seconds.
     """
 
     at: float
@@ -65,6 +67,8 @@ class Event:
     data: bytes = b""
     fd: int = -1
     step: int = 0
+    times: int = 1
+    lasted: float = 0.0
     watched: list[Ready] = field(default_factory=list)
     levels: Levels = field(default_factory=Levels)
 
@@ -112,6 +116,25 @@ class _Stream:
         """The next bytes that pass; the first of them are returned, where they are known."""
         start, self.passed = self.passed, self.passed + size
         return bytes(self.kept[start : start + min(size, SHOWN_BYTES)])
+
+
+class _Rounds:
+    """What a thread of the server did last, and once more when it did so again and again."""
+
+    def __init__(self) -> None:
+        # By entries of the record; None: it was no event.
+        self._last: deque[Event | None] = deque(maxlen=layout.LONGEST_ROUND)
+
+    def add(self, event: Event | None) -> None:
+        self._last.append(event)
+
+    def again(self, entry: layout.Entry) -> Iterator[Event]:
+        """The events of the round that came again, each for all its times."""
+        times = entry.result // entry.size
+        again = list(self._last)[-entry.size :] if times else []
+        for event in filter(None, again):
+            at, lasted = entry.start_ns / 1e9, entry.took_ns / 1e9
+            yield replace(event, at=at, times=times, lasted=lasted, levels=Levels())
 
 
 class _Reader:
@@ -203,8 +226,14 @@ class _Reader:
 
     def _server_events(self) -> Iterator[Event]:
         watched: list[Ready] = []
+        rounds: dict[int, _Rounds] = {}  # by thread
         for call in self._calls:
+            mine = rounds.setdefault(call.thread, _Rounds())
+            if call.repeated:
+                yield from mine.again(call)
+                continue
             if call.watched:
+                mine.add(None)
                 watched.append(self._ready(call))
                 continue
             # Output has its place where it begins, all else where it ends: so nothing seems to
@@ -224,6 +253,7 @@ class _Reader:
             )
             if call.function in WAITS:
                 event.watched, watched = watched, []
+            mine.add(event)
             yield event
 
     def _ready(self, call: layout.Entry) -> Ready:
