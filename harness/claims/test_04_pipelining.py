@@ -13,6 +13,7 @@ from harness.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear
 from harness.scenarios.cuts import random_plan
 from harness.scenarios.exchanges import (
     MIB,
+    SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
     ping,
@@ -254,17 +255,19 @@ def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
 @claim("04.4", points=7, hints=HALF_CLOSE)
 def test_04_half_close_with_10000_replies_owed(server, rng):
     """A client that sends 10,000 frames and half-closes gets every reply; then it is closed."""
-    client = server.connect(rcvbuf=SMALL_WINDOW)
-    owed = send_and_owe(client, [rng.randbytes(400) for _ in range(10_000)])
+    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    owed = send_and_owe(client, [rng.randbytes(84) for _ in range(10_000)])
     client.half_close()
+    until_read(client)
+    until_asleep(server)  # the end has been seen, too, while replies are still owed
     client.expect_closed_after(owed)
 
 
 @claim("04.4", points=5, hints=HALF_CLOSE)
 def test_04_half_close_with_a_late_reader(server, rng):
     """Replies owed at a half-close, more than the kernel takes at once, wait for a late reader."""
-    client = server.connect(rcvbuf=SMALL_WINDOW)
-    owed = send_and_owe(client, [*(rng.randbytes(200_000) for _ in range(20)), words(rng, 4)])
+    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    owed = send_and_owe(client, [*(rng.randbytes(200_000) for _ in range(4)), words(rng, 4)])
     client.half_close()
     for _ in range(5):
         ping(server.connect(), rng)

@@ -52,11 +52,14 @@ class Client:
         name: str = "A",
         *,
         rcvbuf: int | None = None,
+        segment: int | None = None,
         patience: Patience = PATIENCE,
         framing: Framing = LENGTH,
     ) -> None:
         """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that soon is full.
 
+        `segment`: bytes that the server may send in one. With short ones the kernel holds little of
+        what the server has sent, some 100 KB instead of megabytes.
         `framing`: what makes a frame of a body, wherever a method has bodies.
         """
         __tracebackhide__ = True
@@ -67,7 +70,7 @@ class Client:
         self._stream: Stream | None = None
         began = time.monotonic_ns()
         with self._step("connects"):
-            self._stream = Stream(address, patience, rcvbuf, self._moved)
+            self._stream = Stream(address, patience, rcvbuf, segment, self._moved)
         conversation.connected(name, self._stream.port, began)
 
     # Sending

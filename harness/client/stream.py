@@ -41,6 +41,7 @@ class Stream:
         address: tuple[str, int],
         patience: Patience,
         rcvbuf: int | None = None,
+        segment: int | None = None,
         tap: Tap = _nobody,
     ) -> None:
         """Connects. Segments are not delayed, so that every send is seen as it was made."""
@@ -54,6 +55,8 @@ class Stream:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if rcvbuf is not None:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+            if segment is not None:
+                self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
             self._connect(address)
             self.port = self.socket.getsockname()[1]
         except BaseException:

@@ -21,6 +21,9 @@ LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 MIB = 1 << 20
 SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
+# Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
+# not up to 4 MB, and what is owed beyond that is owed by the server itself.
+SHORT_SEGMENT = 1000
 GUEST_BYTES = 4 << 10
 TABLE = 20  # guests at a time
 PIECE = 64 << 10  # bytes, of a large frame that takes turns with another

@@ -193,7 +193,7 @@ class ServerProcess:
             self._drain.dry.wait(LAST_OUTPUT_SECONDS)
 
     def look_at_limits(self) -> None:
-        """Kills a server that has taken too much since the last look, which may be some time ago."""
+        """Kills a server that has taken too much: the last look may be some time ago."""
         if self._family is not None and not self._destroyed:
             self._watch(self._limits.excess_now)
             if self._killed_for:

@@ -89,14 +89,20 @@ class Server:
     def conversation(self) -> Conversation:
         return self._stage.conversation
 
-    def connect(self, name: str | None = None, rcvbuf: int | None = None) -> Client:
-        """A new client. Without a name it gets the next letter: A, B, ... Z, AA, AB, ..."""
+    def connect(
+        self, name: str | None = None, rcvbuf: int | None = None, segment: int | None = None
+    ) -> Client:
+        """A new client. Without a name it gets the next letter: A, B, ... Z, AA, AB, ...
+
+        `rcvbuf` and `segment` are those of Client.
+        """
         __tracebackhide__ = True
         client = Client(
             self.address,
             self._stage.conversation,
             name or next(self._stage.names),
             rcvbuf=rcvbuf,
+            segment=segment,
             patience=self._stage.patience,
             framing=self.framing,
         )
