@@ -26,6 +26,8 @@ SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # pytest may take to end, when all is said
 WAKE_SECONDS = 5  # between two looks whether a server has stopped the grader
 
+start = subprocess.Popen  # of the process with pytest: mutants/grader.py has a quicker way
+
 # (name of the claim, verdict, seconds it took, detail), as it comes
 Found = Callable[[str, str, float, dict], None]
 
@@ -50,7 +52,7 @@ def run_claims(
     try:
         with scratch.directory("lab-") as directory, log.open("wb") as output:
             command = _command(claims, run, directory, jobs, writer)
-            process = subprocess.Popen(
+            process = start(
                 command,
                 cwd=ROOT,
                 env=_environment(directory),

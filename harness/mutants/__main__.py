@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from queue import SimpleQueue
 
 from harness.grading import scoring
 from harness.lab import chapters
 from harness.lab.target import setting
 from harness.mutants import catalogue, golden, matrix, page
-from harness.mutants.judge import KILLED, Judgement, judge
+from harness.mutants.grader import Grader
+from harness.mutants.judge import ENVIRONMENT, KILLED, Judgement, judge
 from harness.mutants.mutant import Mutant
 from harness.skeleton import NoSolutions
 
@@ -75,10 +78,19 @@ def keep() -> int:
 def judge_all(mutants: list[Mutant], full: bool) -> list[Judgement]:
     """Judges them, two at a time; when each is graded in full, one after the other."""
 
-    def one(mutant: Mutant) -> Judgement:
-        return judge(mutant, DIRECTORY, full=full, jobs=JOBS)
+    graders: SimpleQueue[Grader] = SimpleQueue()
 
-    with ThreadPoolExecutor(1 if full else JOBS) as pool:
+    def one(mutant: Mutant) -> Judgement:
+        grader = graders.get()
+        try:
+            return judge(mutant, DIRECTORY, grader, full=full, jobs=JOBS)
+        finally:
+            graders.put(grader)
+
+    with ExitStack() as stack:
+        for _ in range(1 if full else JOBS):
+            graders.put(stack.enter_context(Grader(ENVIRONMENT)))
+        pool = stack.enter_context(ThreadPoolExecutor(graders.qsize()))
         return list(pool.map(one, mutants))
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.grading.scoring import FAILED, PASSED
-from harness.lab.chapters import ROOT
+from harness.mutants.grader import Grader
 from harness.mutants.mutant import Mutant
-from harness.server.build import compiler_cache
 
-PATIENCE = "1.5"  # seconds: many mutants hang
-GRADE_SECONDS = 600
+ENVIRONMENT = {"LAB_PATIENCE": "1.5"}  # seconds, of a Grader: many mutants hang
 PROPERTY = "wrong server"  # of a test report, which is how a judgement leaves a worker process
 KILLED, OTHER_HINT, SURVIVED, BROKEN = "killed", "other hint", "SURVIVED", "BROKEN"
 
@@ -36,14 +30,26 @@ class Judgement:
     text: str = ""  # what a student is told of the failure
 
 
-def judge(mutant: Mutant, directory: Path, *, full: bool = False, jobs: int = 1) -> Judgement:
-    """Builds and grades it; its sources and results go into `directory`. Raises as write() does.
+def judge(
+    mutant: Mutant, directory: Path, grader: Grader, *, full: bool = False, jobs: int = 1
+) -> Judgement:
+    """Builds and grades it; its sources go into `directory`. Raises as write() does.
 
-    `full`: with all tests of its chapter, `jobs` at a time, and not only the one meant for it.
+    `grader`: one with ENVIRONMENT. `full`: with all tests of its chapter, `jobs` at a time, and not
+    only the one meant for it.
     """
     source = directory / mutant.id
     mutant.write(source)
-    results = _grade(mutant, source, directory / f"{mutant.id}.json", full, jobs)
+    words = ["--chapter", mutant.chapter, "--dir", str(source)]
+    words += ["--jobs", str(jobs)] if full else ["--only", mutant.test]
+    graded = grader.grade(words)
+    if graded.stderr or graded.results is None:
+        return Judgement(mutant, BROKEN, graded.stderr)
+    return _judgement(mutant, graded.results)
+
+
+def _judgement(mutant: Mutant, results: dict) -> Judgement:
+    """From the results of a grade."""
     tests = {test.get("extra_data", {}).get("test", ""): test for test in results["tests"]}
     meant = tests.get(mutant.test)
     if meant is None:
@@ -56,26 +62,3 @@ def judge(mutant: Mutant, directory: Path, *, full: bool = False, jobs: int = 1)
     hint = meant["extra_data"]["hint"]
     verdict = KILLED if hint == mutant.hint else OTHER_HINT
     return Judgement(mutant, verdict, hint, failed, meant["output"])
-
-
-def _grade(mutant: Mutant, source: Path, file: Path, full: bool, jobs: int) -> dict:
-    """The results of a grade, as grade.py saves them."""
-    words = ["--chapter", mutant.chapter, "--dir", str(source), "--results", str(file)]
-    words += ["--jobs", str(jobs)] if full else ["--only", mutant.test]
-    printed = subprocess.run(
-        [sys.executable, "-m", "harness.grade", *words],
-        cwd=ROOT,
-        env=_environment(),
-        capture_output=True,
-        text=True,
-        timeout=GRADE_SECONDS,
-    )
-    if printed.stderr or not file.exists():
-        return {"tests": [], "output": printed.stderr}
-    return json.loads(file.read_text())
-
-
-def _environment() -> dict[str, str]:
-    """Without the variables of a make around this, which would choose what is graded."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LAB_")}
-    return {**kept, **compiler_cache(), "LAB_PATIENCE": PATIENCE}

@@ -16,18 +16,31 @@ INDENT = " " * 13
 
 def table(judgements: Sequence[Judgement]) -> str:
     """The rows, by chapter and group, and how many were killed."""
+    return "\n".join([*rows(judgements), summary(judgements)])
+
+
+def rows(judgements: Sequence[Judgement]) -> list[str]:
+    """By chapter and group, each with its title."""
     lines = []
     for chapter in chapters.CHAPTERS:
         for group in GROUPS:
-            rows = [
+            found = [
                 judgement
                 for judgement in judgements
                 if (judgement.mutant.chapter, judgement.mutant.group) == (chapter.number, group)
             ]
-            if rows:
-                lines += [f"{chapter.number}  {group}", *(row for one in rows for row in _row(one))]
+            if found:
+                lines += [
+                    f"{chapter.number}  {group}",
+                    *(row for one in found for row in _row(one)),
+                ]
+    return lines
+
+
+def summary(judgements: Sequence[Judgement]) -> str:
+    """How many were killed."""
     killed = sum(judgement.verdict == KILLED for judgement in judgements)
-    return "\n".join([*lines, f"{killed} of {len(judgements)} wrong servers are killed"])
+    return f"{killed} of {len(judgements)} wrong servers are killed"
 
 
 def _row(judgement: Judgement) -> list[str]:

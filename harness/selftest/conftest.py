@@ -1,47 +1,90 @@
-"""Spreads what takes long over the run, and prints the kill matrix when wrong servers were graded."""
+"""What is run: with FULL=1 all tests, else not those that are marked
+
+    @pytest.mark.full("wrong servers")
+
+with what each of them is one of. Other tests of the same kind are left, drawn by SEED, so that the
+kind as a whole is tried every time. Tests that are named, by -k or by their file, are always run.
+"""
 
 from __future__ import annotations
 
 import signal
+from collections import Counter
+from pathlib import Path
+
+import pytest
 
 from harness.grading import scoring
+from harness.lab.target import setting
 from harness.mutants import matrix
 from harness.mutants.catalogue import CATALOGUE
-from harness.mutants.judge import PROPERTY, Judgement
+from harness.mutants.grader import Grader
+from harness.mutants.judge import ENVIRONMENT, KILLED, PROPERTY, Judgement
 
-# A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start as well.
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Whole grades, the longest first.
+# Whole grades: they take longest.
 LONG = ("test_steps.py", "test_unusual.py", "test_verdicts.py", "test_hostile.py")
+LEFT_OUT = pytest.StashKey[Counter]()  # how many tests, by what they are
 
 
-def pytest_collection_modifyitems(items):
-    """Workers are given rows of tests: a row must not consist of long ones, and the last no such.
+@pytest.fixture(scope="session")
+def grader():
+    """A process that grades one submission after the other, with little patience."""
+    with Grader(ENVIRONMENT) as found:
+        yield found
 
-    The first quarter is dealt out like cards: so the distance is one that neither 2 nor 3 divides.
-    """
-    found = {name: [item for item in items if item.path.name == name] for name in LONG}
-    spread = sum(found.values(), [])
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "full(what): only with FULL=1; it is one of `what`")
+    config.stash[LEFT_OUT] = Counter()
+
+
+def pytest_collection_modifyitems(config, items):
+    named = config.option.keyword or not all(Path(word).is_dir() for word in config.args)
+    if not named and setting("FULL") in (None, "0"):
+        _leave_out(config, items)
+    # Workers are given rows of tests, so the long ones are spread over the first two thirds.
+    long = [item for item in items if item.path.name in LONG]
     others = [item for item in items if item.path.name not in LONG]
-    between = 3 * len(others) // (4 * max(1, len(spread))) // 6 * 6 + 4
-    items.clear()
-    for item in spread:
-        items += [item, *others[:between]]
-        del others[:between]
-    items += others
+    every = max(1, 2 * len(others) // (3 * max(1, len(long))))
+    for number, item in enumerate(long):
+        others.insert(number * (every + 1), item)
+    items[:] = others
 
 
-def pytest_terminal_summary(terminalreporter):
+def _leave_out(config, items):
+    out = [item for item in items if item.get_closest_marker("full")]
+    config.hook.pytest_deselected(items=out)
+    items[:] = [item for item in items if not item.get_closest_marker("full")]
+    config.stash[LEFT_OUT] += Counter(item.get_closest_marker("full").args[0] for item in out)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """Each worker has left out the same."""
+    found = getattr(node, "workeroutput", {}).get("left out")
+    node.config.stash[LEFT_OUT] = Counter(found) or node.config.stash[LEFT_OUT]
+
+
+def pytest_terminal_summary(terminalreporter, config):
     found = {}
     for report in sum(terminalreporter.stats.values(), []):
         if getattr(report, "when", "") == "call":
             found.update(dict(report.user_properties).get(PROPERTY, ()))
-    graded = [mutant for mutant in CATALOGUE if mutant.id in found]
-    judgements = [Judgement(mutant, *found[mutant.id]) for mutant in graded]
-    if not judgements:
-        return
-    terminalreporter.section("wrong servers, and the tests that catch them")
-    terminalreporter.write_line(matrix.table(judgements))
+    judgements = [Judgement(one, *found[one.id]) for one in CATALOGUE if one.id in found]
+    if judgements:
+        terminalreporter.section("wrong servers, and the tests that catch them")
+        others = [one for one in judgements if one.verdict != KILLED]
+        terminalreporter.write_line("\n".join([*matrix.rows(others), matrix.summary(judgements)]))
     if len(judgements) == len(CATALOGUE):
         terminalreporter.write_line(matrix.idle_claims(judgements, scoring.load()))
+    left_out = config.stash[LEFT_OUT]
+    if left_out:
+        terminalreporter.section("left out")
+        for what, count in sorted(left_out.items()):
+            terminalreporter.write_line(f"{count:6} {what}")
+        terminalreporter.write_line("make test FULL=1 runs them all; make test SEED=2 draws others")

@@ -1,6 +1,7 @@
 """Every wrong server is failed by the test that is meant for it, with the hint that is meant.
 
-What they are is in harness/mutants; conftest.py prints the matrix.
+What they are is in harness/mutants; conftest.py prints those that are not. Without FULL=1 a sample
+of them is judged; SEED draws it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.judge import BROKEN, KILLED, OTHER_HINT, PROPERTY, SURVIVED, Judgement, judge
 from harness.mutants.mutant import Unsound
+from harness.mutants.sample import sample
+from harness.selftest.drawn import SEED
 
 AT_LEAST = 80
 GOLDEN_AT_LEAST = 30
@@ -27,9 +30,17 @@ def changed(**fields):
     return dataclasses.replace(SAMPLE, **fields)
 
 
-@pytest.mark.parametrize("mutant", CATALOGUE, ids=lambda mutant: mutant.id)
-def test_wrong_server_is_caught(mutant, tmp_path, record_property):
-    judgement = judge(mutant, tmp_path)
+DRAWN = {mutant.id for mutant in sample(CATALOGUE, SEED)}
+
+
+def parameter(mutant):
+    marks = [] if mutant.id in DRAWN else [pytest.mark.full("wrong servers")]
+    return pytest.param(mutant, id=mutant.id, marks=marks)
+
+
+@pytest.mark.parametrize("mutant", map(parameter, CATALOGUE))
+def test_wrong_server_is_caught(mutant, grader, tmp_path, record_property):
+    judgement = judge(mutant, tmp_path, grader)
     found = (judgement.verdict, judgement.hint, judgement.killers)
     record_property(PROPERTY, {mutant.id: found})
     assert judgement.verdict == KILLED, f"{mutant.test}: {judgement.verdict}: {judgement.hint}"
@@ -103,21 +114,31 @@ def test_the_page_is_up_to_date():
     assert page.PAGE.read_text() == page.text()
 
 
+def test_a_sample_tries_every_claim_and_every_hint():
+    tried = {(mutant.chapter, mutant.hint) for mutant in CATALOGUE}
+    for seed in range(3):
+        drawn = sample(CATALOGUE, seed)
+        assert len({mutant.id for mutant in drawn}) == len(drawn) < 0.7 * len(CATALOGUE)
+        assert {mutant.test for mutant in drawn} == {mutant.test for mutant in CATALOGUE}
+        assert {(mutant.chapter, mutant.hint) for mutant in drawn} == tried
+    assert sample(CATALOGUE, 1) == sample(CATALOGUE, 1) != sample(CATALOGUE, 2)
+
+
 # The check can fail
 
 
-def test_a_right_server_survives(tmp_path):
-    assert judge(changed(edits={}), tmp_path) == Judgement(changed(edits={}), SURVIVED)
+def test_a_right_server_survives(grader, tmp_path):
+    assert judge(changed(edits={}), tmp_path, grader) == Judgement(changed(edits={}), SURVIVED)
 
 
-def test_another_hint_is_not_the_one(tmp_path):
-    judgement = judge(changed(hint="sigpipe"), tmp_path)
+def test_another_hint_is_not_the_one(grader, tmp_path):
+    judgement = judge(changed(hint="sigpipe"), tmp_path, grader)
     assert (judgement.verdict, judgement.hint) == (OTHER_HINT, SAMPLE.hint)
 
 
-def test_what_does_not_compile_is_not_caught(tmp_path):
+def test_what_does_not_compile_is_not_caught(grader, tmp_path):
     mutant = changed(edits={"frame.c": '-#include "frame.h"\n'})
-    judgement = judge(mutant, tmp_path)
+    judgement = judge(mutant, tmp_path, grader)
     assert judgement.verdict == BROKEN
     assert "frame.c" in judgement.hint
 

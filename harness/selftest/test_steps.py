@@ -1,76 +1,109 @@
-"""Whoever solves the TODOs of a chapter in their order is paid at each step, and nothing crashes.
+"""Students who solve the TODOs of a chapter in their order are paid at each step.
 
-Every chapter is graded with its first 0, 1, ... all TODOs solved: in full at the beginning, then by
-the tests that the TODOs name. With all of them solved it is the solution, which is graded in full
-elsewhere (test_verdicts.py). FULL=1: in full every time.
+Every chapter is graded with its first 0, 1, ... TODOs solved, by the tests that these TODOs and the
+next one name: each is failed until its TODO is solved, and passed from then on. The untouched
+skeleton is graded in full. With all of them solved it is the solution, which test_verdicts.py
+grades. FULL=1 tries every step, else SEED draws one of each chapter. FULL=2 grades every step in
+full, too, which takes more than an hour.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+import random
 
 import pytest
 
 from harness import skeleton
-from harness.lab import chapters
-from harness.lab.chapters import CHAPTERS, ROOT
+from harness.lab.chapters import CHAPTERS
 from harness.lab.target import setting
-from harness.server import build
+from harness.mutants.grader import Grader
+from harness.selftest.drawn import SEED
 
-PATIENCE = "1"  # seconds; most steps hang in most claims
+SECOND = {"LAB_PATIENCE": "1"}  # most of a skeleton hangs in most claims
 JOBS = "4"  # waiting costs no processor
-GRADE_SECONDS = 300
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
 
 
-def grade(chapter: chapters.Chapter, solved: int, directory: Path, only: str | None = None) -> dict:
-    """The results of a chapter with its first `solved` TODOs solved, as grade.py saves them."""
-    source, results = directory / f"{chapter.number}-{solved}", directory / "results.json"
+def steps():
+    """Each chapter with how many of its TODOs are solved: none of them to all but one."""
+    chance = random.Random(SEED)
+    for chapter in CHAPTERS:
+        count = len(skeleton.todos(chapter))
+        drawn = chance.randrange(count)
+        for solved in range(count):
+            marks = [] if solved == drawn else [pytest.mark.full("steps of a student")]
+            yield pytest.param(chapter, solved, id=f"{chapter.slug}-{solved}", marks=marks)
+
+
+def skeletons():
+    """Every chapter; two of them are drawn."""
+    drawn = random.Random(SEED).sample(CHAPTERS, 2)
+    for chapter in CHAPTERS:
+        marks = [] if chapter in drawn else [pytest.mark.full("untouched skeletons, in full")]
+        yield pytest.param(chapter, id=chapter.slug, marks=marks)
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    with Grader(SECOND) as grader:
+        yield grader
+
+
+def tests_of(hasty, chapter, solved, directory, *words) -> dict[str, dict]:
+    """The tests of a grade of the chapter with its first `solved` TODOs solved, by name."""
+    source = directory / f"{chapter.number}-{solved}"
     skeleton.write(chapter, source, solved)
-    words = ["--chapter", chapter.number, "--dir", str(source), "--results", str(results)]
-    words += ["--only", only] if only else []
-    printed = subprocess.run(
-        [sys.executable, "-m", "harness.grade", *words, "--jobs", JOBS],
-        cwd=ROOT,
-        env={**os.environ, **build.compiler_cache(), "LAB_PATIENCE": PATIENCE},
-        capture_output=True,
-        text=True,
-        timeout=GRADE_SECONDS,
-    )
-    assert printed.stderr == ""
-    found = json.loads(results.read_text())
-    return {**found, "status": printed.returncode}
+    graded = hasty.grade(["--chapter", chapter.number, "--dir", str(source), *words])
+    assert (graded.status, graded.stderr) == (1, "")
+    tests = {test["extra_data"]["test"]: test for test in graded.results["tests"]}
+    for name, test in tests.items():
+        assert test.get("status") in ("passed", "failed"), f"{name}: {test['output']}"
+    return tests
 
 
-def failed(results: dict) -> set[str]:
-    """The names of the tests that failed. None was left unjudged."""
-    for test in results["tests"]:
-        assert test.get("status") in ("passed", "failed"), test
-    return {test["extra_data"]["test"] for test in results["tests"] if test["status"] == "failed"}
+@pytest.mark.parametrize("chapter, solved", steps())
+def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
+    """The tests that the solved TODOs name are passed, and that of the next one is not."""
+    todos = skeleton.todos(chapter)[: solved + 1]
+    only = ",".join(todo.test for todo in todos)
+    tests = tests_of(hasty, chapter, solved, tmp_path, "--only", only, "--jobs", JOBS)
+    for todo in todos[:-1]:
+        found = tests[todo.test]
+        assert found["status"] == "passed", f"TODO {todo.number} is solved\n{found['output']}"
+    unsolved = todos[-1]
+    assert (
+        tests[unsolved.test]["status"] == "failed"
+    ), f"TODO {unsolved.number} is not solved, and {unsolved.test} passes"
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
-def test_every_step_is_paid(chapter, tmp_path):
-    """Each TODO fails the test it names until it is solved, and the score goes up when it is."""
-    todos = skeleton.todos(chapter)
-    full = setting("FULL")
-    only = None if full else ",".join(todo.test for todo in todos)
-    untouched = grade(chapter, 0, tmp_path)
-    assert untouched["status"] == 1
-    for test in untouched["tests"]:
-        assert "killed by SIG" not in test["output"], "the untouched skeleton crashes"
-    before, paid = untouched, set()
-    for todo in todos:
-        named = todo.test
-        assert named in failed(before), f"TODO {todo.number} is not solved, and {named} passes"
-        after = grade(chapter, todo.number, tmp_path, only)
-        paid.add(named)
-        assert not paid & failed(after), f"TODO {todo.number} is solved, and these fail"
-        assert not full or after["score"] > before["score"], f"TODO {todo.number} is not paid"
-        before = after
-    solved = skeleton.sources(tmp_path / f"{chapter.number}-{len(todos)}")
-    solution = skeleton.solution_without_marks(chapter)
-    assert {path.name: path.read_text() for path in solved} == solution
+@pytest.mark.skipif(setting("FULL") != "2", reason="FULL=2 grades every step in full")
+@each_chapter
+def test_each_step_raises_the_score(chapter, hasty, tmp_path):
+    """What it gains is more than what it may lose elsewhere. The last one makes it 100."""
+    before = -1
+    for solved in range(len(skeleton.todos(chapter))):
+        tests = tests_of(hasty, chapter, solved, tmp_path)
+        score = sum(test["score"] for test in tests.values())
+        assert score > before, f"TODO {solved} is solved, and the score is {score} after {before}"
+        before = score
+
+
+@pytest.mark.parametrize("chapter", skeletons())
+def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
+    for name, test in tests_of(hasty, chapter, 0, tmp_path, "--jobs", JOBS).items():
+        assert "killed by SIG" not in test["output"], f"{name}: {test['output']}"
+
+
+@each_chapter
+def test_no_two_todos_name_the_same_test(chapter):
+    """Else solving the second of them would not be paid."""
+    named = [todo.test for todo in skeleton.todos(chapter)]
+    assert len(set(named)) == len(named), f"{chapter.slug}: {named}"
+
+
+@each_chapter
+def test_all_todos_solved_are_the_solution(chapter, tmp_path):
+    skeleton.write(chapter, tmp_path, len(skeleton.todos(chapter)))
+    solved = {path.name: path.read_text() for path in skeleton.sources(tmp_path)}
+    assert solved == skeleton.solution_without_marks(chapter)

@@ -18,7 +18,9 @@ from harness.trace.timeline import CLIENT, SERVER, Event
 MS = 1_000_000  # nanoseconds
 
 
-def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, watched=False, repeated=False):
+def call(
+    function, at_ms, connection=0, fd=5, size=0, result=0, error=0, watched=False, repeated=False
+):
     return {
         "start_ns": at_ms * MS,
         "took_ns": 0,

@@ -24,6 +24,7 @@ from harness.server.patience import Deadline
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 COMPILERS = ("gcc", "clang", "cc")
+CCACHE = "ccache"  # knows by itself what was compiled before: nothing has to find that out first
 COMPILE_SECONDS = 60
 MEMORY_BYTES = 4 << 30  # a compiler that is led astray must not take the machine with it
 OUTPUT_BYTES = 256 << 20
@@ -66,10 +67,10 @@ def compiler_cache() -> dict[str, str]:
     For the lab's own tests, whose servers differ in a file or two. Nothing where there is no
     ccache, or where CC says what compiles.
     """
-    if not shutil.which("ccache") or os.environ.get("CC"):
+    if not shutil.which(CCACHE) or os.environ.get("CC"):
         return {}
     return {
-        "CC": shlex.join(["ccache", *find_compiler()]),
+        "CC": shlex.join([CCACHE, *find_compiler()]),
         "CCACHE_DIR": str(ROOT / "build" / "ccache"),
         "CCACHE_NOHASHDIR": "1",  # each of them is compiled in a directory of its own
     }
@@ -145,9 +146,11 @@ def cached_program(
 def _cached(
     source: Path, name: str, compiler: list[str], flags: tuple[str, ...], files: tuple[str, ...]
 ) -> Compiled:
-    digest = _digest([*compiler, *FLAGS, *flags], source, files)
+    command = [*compiler, *FLAGS, *flags]
+    digest = None if compiler[0] == CCACHE else _digest(command, source, files)
     label = re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
-    binary = CACHE / f"{label}-{digest or 'unread'}" / name
+    place = hashlib.sha256("\0".join([*command, str(source.resolve())]).encode()).hexdigest()[:16]
+    binary = CACHE / f"{label}-{digest or place}" / name
     notes = binary.with_name("warnings")
     if digest and binary.exists() and notes.exists():
         return Compiled(binary, notes.read_text())
