@@ -72,7 +72,8 @@ help:
 ##    make setup BENCH=1       installs these libraries, matplotlib and Graphviz
 ##
 ##  Working on the lab
-##    make test                the lab's own tests; TESTARGS='-k name' selects
+##    make test                the lab's own tests: a sample of the wrong servers, drawn by SEED=,
+##                             and all else; TESTARGS='-k name' selects, FULL=1 runs them all
 ##    make steady CH=04 N=10   grades the solution (or DIR=, SERVER=) N times with all cores
 ##                             busy, and reports every point that is lost
 ##    make mutants             wrong servers, and the tests that catch them (CH=, T=)
@@ -124,7 +125,7 @@ skeletons:
 	@$(python) -m harness.skeleton write
 
 test:
-	@$(python) -m pytest harness/selftest -n 2 $(call given,TESTARGS)
+	@$(python) -m pytest harness/selftest -n 4 $(call given,TESTARGS)
 
 pictures:
 	@$(python) -m harness.pictures
