@@ -72,8 +72,8 @@ help:
 ##    make setup BENCH=1       installs these libraries, matplotlib and Graphviz
 ##
 ##  Working on the lab
-##    make test                the lab's own tests: a sample of the wrong servers, drawn by SEED=,
-##                             and all else; TESTARGS='-k name' selects, FULL=1 runs them all
+##    make test                the lab's own tests; of wrong servers a sample (SEED=)
+##      FULL=1                 all tests; TESTARGS='-k name' selects some
 ##    make steady CH=04 N=10   grades the solution (or DIR=, SERVER=) N times with all cores
 ##                             busy, and reports every point that is lost
 ##    make mutants             wrong servers, and the tests that catch them (CH=, T=)
