@@ -1,7 +1,7 @@
 """A TCP connection that never blocks for longer than its patience. Knows nothing of conversations.
 
 What the peer does wrong is raised as Failure. Every wait ends after `patience.seconds` in which
-not one byte moved.
+not one byte moved: neither between us and the kernel, nor from there into the peer.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable
 from harness.client.expected_replies import End, Replies, why_it_stopped
 from harness.evidence.conversation import describe_bytes
 from harness.evidence.failure import Failure, NotJudged
+from harness.linux import sockdiag
 from harness.server.patience import Deadline, Patience
 
 CHUNK = 256 * 1024  # bytes asked of one recv or offered to one send
@@ -215,11 +216,32 @@ class Stream:
     # Inside
 
     def _wait(self, events: int, deadline: Deadline) -> int:
-        """The events that are ready (errors and hang-ups too), 0 when the deadline has passed."""
+        """The events that are ready (errors and hang-ups too), 0 when the deadline has passed.
+
+        A slow peer may still be reading what the kernel has for it: as long as that gets less, a
+        wait that has all our patience begins again.
+        """
         poller = select.poll()
         poller.register(self.socket, events)
-        ready = poller.poll(deadline.left() * 1000)
-        return ready[0][1] if ready else 0
+        while True:
+            patient = deadline.left() >= self._patience.seconds / 2
+            ready = poller.poll(deadline.left() * (500 if patient else 1000))
+            before = self._unread_by_peer() if patient and not ready else 0
+            ready = ready or poller.poll(deadline.left() * 1000)
+            if ready:
+                return ready[0][1]
+            if not before or self._unread_by_peer() >= before:
+                return 0
+            deadline.restart()
+
+    def _unread_by_peer(self) -> int:
+        """Bytes that the kernel has for the peer, at both ends; 0 where it does not tell."""
+        try:
+            ends = self.socket.getsockname(), self.socket.getpeername()
+            ours, theirs = sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))
+        except (OSError, sockdiag.Unavailable):
+            return 0
+        return ours.unsent + theirs.unread if ours and theirs else 0
 
     def _not_taken(self, out: _Outgoing, deadline: Deadline) -> Failure:
         self._patience.expired()

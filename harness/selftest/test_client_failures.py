@@ -1,6 +1,7 @@
 """The client against peers that do exactly one thing wrong."""
 
 import os
+import socket
 import time
 
 import pytest
@@ -19,6 +20,31 @@ def test_silence(peer, fails):
     client, _ = peer.connect(patience=short())
     raised = fails("silence", "nothing came back for 0.2 s", client.expect_frame, b"hello")
     assert (raised.expected, raised.received) == (HELLO, b"")
+
+
+def test_a_peer_that_is_still_reading_is_waited_for(peer):
+    """It takes longer than our patience before it answers, and reads all the time."""
+    client, end = peer.connect(patience=Patience(((0, 1.0),)))
+    body = bytes(1 << 20)
+    frame = length_framing.encode(body)
+
+    def reads_and_answers():
+        left = len(frame)
+        for part in range(50):
+            time.sleep(0.05)  # two and a half times the patience, all together
+            left -= len(end.recv(left // (50 - part), socket.MSG_WAITALL))
+        end.sendall(frame)
+
+    peer.run(reads_and_answers)
+    client.send_frame(body)
+    client.expect_frame(body)
+
+
+def test_a_peer_that_reads_no_more_is_not(peer, fails):
+    client, end = peer.connect(patience=short())
+    client.send(bytes(100_000))
+    end.recv(1000)
+    fails("silence", "nothing came back for 0.2 s", client.expect_frame, b"hello")
 
 
 @pytest.mark.parametrize("came", range(1, len(HELLO)))
