@@ -1,5 +1,6 @@
-/* Reading and writing what can be moved now, on a nonblocking socket. errno is read here and
- * nowhere else. */
+/* Reading and writing what can be moved now, on a nonblocking socket. What errno means after a read
+ * or a write is decided here and nowhere else: callers look at the result, and at errno only for a
+ * message. */
 #ifndef IO_H
 #define IO_H
 

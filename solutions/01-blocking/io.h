@@ -1,4 +1,5 @@
-/* Reading and writing all of it, on a blocking socket. errno is read here and nowhere else. */
+/* Reading and writing all of it, on a blocking socket. What errno means after a read or a write is
+ * decided here and nowhere else: callers look at the result, and at errno only for a message. */
 #ifndef IO_H
 #define IO_H
 
