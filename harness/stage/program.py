@@ -37,7 +37,7 @@ WHO = "the program"  # makes the steps
 
 @dataclass
 class Ran:
-    """A program on a Stage, in the place of a fixtures.Server."""
+    """A program on a Stage, in the place of a stage.Server."""
 
     process: ServerProcess
     logs: Path | None

@@ -95,7 +95,7 @@ class Timeline:
 
 
 def load(path: Path) -> Timeline:
-    """From the file that capture.save() wrote."""
+    """From the file that recorder.save() wrote."""
     return _Reader(json.loads(path.read_text())).timeline()
 
 
