@@ -1,4 +1,4 @@
-/* Answers to the frames that a client has sent: the frame itself, or what the message in it asks for.
+/* Answers to the frames that a client has sent: the frame itself, or what its message asks for.
  *
  * Both functions answer complete frames at the head of the input, one after the other, until the
  * output is full, and return how many bytes these were. *bad: behind them comes a frame that is too

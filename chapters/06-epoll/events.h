@@ -2,8 +2,8 @@
  *
  * Whoever wants to know of an event of a descriptor, readable or writable, adds a watch: a callback
  * and a context for it. The watch stays, and is called each time, until it is taken away. All of
- * this belongs to one thread, the one that calls events_turn; but events_wake and events_stop may be
- * called from any thread, and in a signal handler.
+ * this belongs to one thread, the one that calls events_turn; but events_wake and events_stop may
+ * be called from any thread, and in a signal handler.
  *
  * Some backends tell again as long as a descriptor is ready, others only once. So a callback has to
  * go on until its read() or write() has found nothing more to do (EAGAIN), or ask for another call

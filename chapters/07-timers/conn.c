@@ -216,7 +216,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     settle(c);
 }
 
-/* Nothing has come or gone for long. That is in order where the next to speak is ourselves. */
+/* Nothing has come or gone for long. That is fine if it is our turn to act. */
 static void on_idle(struct timer *timer, void *context)
 {
     struct conn *c = context;

@@ -1,7 +1,7 @@
 /* The wire: where frames begin and end. Three kinds of framing, behind one parser.
  *
  *     length     +----+----+----+----+----------------- - - -+
- *                | N0 | N1 | N2 | N3 | body: N bytes         |     N = N0 + N1*2^8 + N2*2^16 + N3*2^24
+ *                | N0 | N1 | N2 | N3 | body: N bytes         |  N = N0 + N1*2^8 + N2*2^16 + N3*2^24
  *                +----+----+----+----+----------------- - - -+
  *     line       +------------------- - - -+--------------+
  *                | body: no LF in it       | LF, or CR LF |

@@ -25,9 +25,9 @@ void timeouts_free(struct timeouts *t);
 /* Bytes have come or gone: the peer is there. */
 void timeouts_traffic(struct timeouts *t);
 
-/* To be called whenever the input has been looked at. `waits`: a frame has begun, and it is the peer
- * whom we wait for. `passed`: a frame has been completed since the last call; so it is another one
- * that has begun. */
+/* To be called whenever the input has been looked at. `waits`: a frame has begun, and it is the
+ * peer whom we wait for. `passed`: a frame has been completed since the last call; so it is another
+ * one that has begun. */
 void timeouts_frame(struct timeouts *t, bool waits, bool passed);
 
 #endif

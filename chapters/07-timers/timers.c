@@ -157,9 +157,9 @@ int timers_timeout(const struct timers *t)
     return left_us < 0 ? 0 : (int)(left_us / 1000 % INT_MAX);
 }
 
-/* Starts a recurring timer for its next call. It is counted from its deadline and not from now: else
- * every call would come a little later than the one before. Where a whole round has been missed it
- * is counted from now: nobody is served by calls in quick succession. */
+/* Starts a recurring timer for its next call. It is counted from its deadline and not from now:
+ * else every call would come a little later than the one before. Where a whole round has been
+ * missed it is counted from now: nobody is served by calls in quick succession. */
 static void start_again(struct timers *t, struct timer *timer)
 {
     /* TODO 4: Start a recurring timer for its next call. Graded by

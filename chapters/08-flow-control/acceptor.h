@@ -1,10 +1,10 @@
 /* Lets clients in, as long as there is room for them. Those for whom there is none wait in the
  * backlog of the listening socket: their connect() succeeds, and nothing is lost of what they send.
  *
- * Two things can be full. There may be as many connections as `max_conns` allows: then the next one is
- * accepted when one has ended. Or the process, or the system, may have no descriptor left: nobody
- * tells when there is one again, so it is tried every now and then; and who has waited in vain for
- * REFUSE_MS is told so, by a close, with the descriptor that is kept for this. */
+ * Two things can be full. There may be as many connections as `max_conns` allows: then the next one
+ * is accepted when one has ended. Or the process, or the system, may have no descriptor left:
+ * nobody tells when there is one again, so it is tried every now and then; and who has waited in
+ * vain for REFUSE_MS is told so, by a close, with the descriptor that is kept for this. */
 #ifndef ACCEPTOR_H
 #define ACCEPTOR_H
 
@@ -25,8 +25,8 @@ struct acceptor {
     struct timer retry;      /* set while the next try is awaited */
 };
 
-/* Accepts everyone who waits, from now on until acceptor_close. Borrows the listening socket and the
- * service for that long. */
+/* Accepts everyone who waits, from now on until acceptor_close. Borrows the listening socket and
+ * the service for that long. */
 void acceptor_open(struct acceptor *a, int listen_fd, struct service *service);
 void acceptor_close(struct acceptor *a);
 

@@ -69,7 +69,7 @@ bool alarms_answered(struct alarm *alarm);
 /* There is no room for its reply now: it is owed, and does not ring meanwhile. */
 void alarms_suspend(struct alarm *alarm);
 
-/* The one that has been owed longest, or NULL; NULL is no alarms. It is owed until it is answered. */
+/* The one that has been owed longest, or NULL; NULL is no alarms. It is owed until answered. */
 struct alarm *alarms_owed(const struct alarms *a);
 
 #endif

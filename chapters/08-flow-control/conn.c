@@ -82,9 +82,9 @@ static void set_interest(struct conn *c)
     }
 }
 
-/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and that
- * destroys replies which are on their way: so it is told that nothing more will come, and what it
- * sends until it has heard that is thrown away. */
+/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and
+ * that destroys replies which are on their way: so it is told that nothing more will come, and what
+ * it sends until it has heard that is thrown away. */
 static void finish(struct conn *c)
 {
     /* TODO 9: Close the connection, or, if the peer may still be sending, tell it that no more
@@ -158,7 +158,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     settle(c);
 }
 
-/* Nothing has come or gone for long. That is in order where the next to do something is ourselves. */
+/* Nothing has come or gone for long. That is fine if it is our turn to act. */
 static void on_idle(struct timer *timer, void *context)
 {
     struct conn *c = context;

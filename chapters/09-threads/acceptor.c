@@ -36,9 +36,9 @@ static void reserve(struct acceptor *a)
         a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes those who wait: else they would believe that they are being served. For that a descriptor is
- * needed, and the reserve gives one up. Another thread could take it first; then nobody is turned away
- * this time. */
+/* Closes those who wait: else they would believe that they are being served. For that a descriptor
+ * is needed, and the reserve gives one up. Another thread could take it first; then nobody is
+ * turned away this time. */
 static void turn_away(struct acceptor *a)
 {
     int count = 0;

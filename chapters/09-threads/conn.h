@@ -18,7 +18,7 @@
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING
  *         |                                                        |      |
  *         |                 an error, every reply sent and no more |      | every reply sent, but
- *         |  an error       to be read, or too long without        |      | there is more to be read
+ *         |  an error       to be read, or too long without        |      | more is there to read
  *         |                 progress                               |      v
  *         |                                                        |  CONN_LINGERING
  *         v                                                        v      |
@@ -46,8 +46,7 @@ struct conn {
     struct timeouts *timeouts; /* owned; NULL where nobody is timed */
     struct quota *quota;       /* owned; NULL where frames are not counted */
     struct closing *closing;   /* owned; NULL until it is draining */
-    struct broadcast
-        *broadcast; /* borrowed; its own, whose answer is awaited. NULL: there is none */
+    struct broadcast *broadcast; /* borrowed; its own, whose answer is awaited; or NULL */
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
@@ -58,7 +57,8 @@ bool conn_open(int fd, struct service *service);
 /* Closes all connections of the service. */
 void conn_close_all(struct service *service);
 
-/* Takes no more input; what is owed is still sent. Then the connection is closed, for this reason. */
+/* Takes no more input; what is owed is still sent. Then the connection is closed, for this
+ * reason. */
 void conn_drain(struct conn *c, const char *reason);
 
 /* The same where the client has broken a rule: replies for later are not owed to it. */

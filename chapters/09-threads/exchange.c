@@ -33,9 +33,9 @@ void exchange_send(struct conn *c)
 }
 
 /* Answers every complete frame and sends the answers together, without waiting to hear that the
- * socket is writable: it nearly always is. Stops at the high-water mark, where the quota is used up,
- * or when the turn is over; where sending makes room again it goes on, since nothing else will tell
- * about frames that are here already. */
+ * socket is writable: it nearly always is. Stops at the high-water mark, where the quota is used
+ * up, or when the turn is over; where sending makes room again it goes on, since nothing else will
+ * tell about frames that are here already. */
 void exchange_answer(struct conn *c)
 {
     bool passed = false;

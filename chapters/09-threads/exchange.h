@@ -1,5 +1,5 @@
-/* What a connection does in its turn: frames come in, replies go out. None of it waits, and each stops
- * where flow control says so. Any of it may close the connection (conn_close). */
+/* What a connection does in its turn: frames come in, replies go out. None of it waits, and each
+ * stops where flow control says so. Any of it may close the connection (conn_close). */
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 

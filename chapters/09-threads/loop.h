@@ -35,18 +35,19 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend);
 /* No thread may be in it any more, and no task in its line. */
 void loop_destroy(struct loop *loop);
 
-/* One turn: sleeps until there is something to do, and does it. The thread that makes the first turn
- * is the loop's own from then on. */
+/* One turn: sleeps until there is something to do, and does it. The thread that makes the first
+ * turn is the loop's own from then on. */
 void loop_turn(struct loop *loop);
 
-/* Has a task run by the loop's thread, some time after this call. Tasks of one thread are run in the
- * order in which they came. The task must stay where it is until it is run. From any thread. */
+/* Has a task run by the loop's thread, some time after this call. Tasks of one thread are run in
+ * the order in which they came. The task must stay where it is until it is run. From any thread. */
 void queue_in_loop(struct loop *loop, struct task *task);
 
 /* The same; but where the caller is the loop's own thread, the task is run before this returns. */
 void run_in_loop(struct loop *loop, struct task *task);
 
-/* Runs what is in the line. False: there was nothing. By the loop's thread, or after that has ended. */
+/* Runs what is in the line. False: there was nothing. By the loop's thread, or after that has
+ * ended. */
 bool loop_run_tasks(struct loop *loop);
 
 #endif

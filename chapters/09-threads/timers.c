@@ -163,9 +163,9 @@ int timers_timeout(const struct timers *t)
     return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
-/* Starts a recurring timer for its next call. It is counted from its deadline and not from now: else
- * every call would come a little later than the one before. Where a whole round has been missed it
- * is counted from now: nobody is served by calls in quick succession. */
+/* Starts a recurring timer for its next call. It is counted from its deadline and not from now:
+ * else every call would come a little later than the one before. Where a whole round has been
+ * missed it is counted from now: nobody is served by calls in quick succession. */
 static void start_again(struct timers *t, struct timer *timer)
 {
     int64_t now = now_us();
@@ -190,8 +190,8 @@ static void collect_due(struct timers *t)
 
 void timers_run(struct timers *t)
 {
-    /* All are collected before any is called: else one that sets itself for "now" would keep us here
-     * for ever. */
+    /* All are collected before any is called: else one that sets itself for "now" would keep us
+     * here for ever. */
     collect_due(t);
     for (uint32_t i = 0; i < t->due_count; i++) {
         struct timer *timer = t->due[i];

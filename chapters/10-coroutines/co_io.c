@@ -9,8 +9,8 @@ static struct co_direction *direction_of(struct co_socket *s, unsigned event)
     return event == EVENT_READ ? &s->read : &s->write;
 }
 
-/* There are news. The watch stays for the next wait, which comes soon, as a rule; but where nobody has
- * waited for this one it goes: some backends would tell the same again and again. */
+/* There are news. The watch stays for the next wait, which comes soon, as a rule; but where nobody
+ * has waited for this one it goes: some backends would tell the same again and again. */
 static void on_event(struct events *events, int fd, unsigned what, void *context)
 {
     struct co_socket *s = context;

@@ -119,8 +119,8 @@ bool conn_push(struct conn *c, struct bytes text)
 {
     if (c->end != CONN_GOES_ON)
         return false;
-    /* It cannot be put off, as replies can: others have made it. So who does not take what he is sent
-     * is closed, where as much waits for him as may wait for a reply. */
+    /* It cannot be put off, as replies can: others have made it. So who does not take what he is
+     * sent is closed, where as much waits for him as may wait for a reply. */
     if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES + c->service->limits.high_water) {
         conn_close(c, "does not take what is broadcast");
         return false;

@@ -1,8 +1,8 @@
 /*
  * What the grader's own programs are made of. Such a program is linked with modules of a server and
- * calls them as the server would. harness/stage/program.py starts it once for each check and reads what
- * the check has to say from memory that both share: so it is there also when the module has brought
- * the program down, and nothing that the module prints is taken for it.
+ * calls them as the server would. harness/stage/program.py starts it once for each check and reads
+ * what the check has to say from memory that both share: so it is there also when the module has
+ * brought the program down, and nothing that the module prints is taken for it.
  *
  * A program is a file NN_name.c of this directory with
  *

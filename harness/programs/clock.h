@@ -1,5 +1,5 @@
-/* Clocks that go on when the check says so, and not before: what has to wait does so in no time, and
- * always for the same. They take the place of the system's in the whole program. */
+/* Clocks that go on when the check says so, and not before: what has to wait does so in no time,
+ * and always for the same. They take the place of the system's in the whole program. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

@@ -23,8 +23,8 @@ CLIENTS = 4
 def flooding(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
     """While the block runs, clients send frames of `body` without a pause and read the replies.
 
-    When it begins, all of them have begun. They check nothing, and a server that closes a connection ends that one: what is claimed of the
-    flood itself is for other tests to say.
+    When it begins, all of them have begun. They check nothing, and a server that closes a
+    connection ends that one: what is claimed of the flood itself is for other tests to say.
     """
     what = f"frames of {len(body):,} bytes without a pause"
     server.conversation.note("flood", f"sends {what}, from {clients} clients")

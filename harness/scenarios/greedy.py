@@ -1,7 +1,7 @@
 """Greedy clients in a process of their own, so that they cost the test that runs them no time.
 
-They offer a server more than it can take, and take every reply. harness/scenarios/flood.py has such clients
-in a thread: where delays are measured, those would be delays of our own.
+They offer a server more than it can take, and take every reply. harness/scenarios/flood.py has such
+clients in a thread: where delays are measured, those would be delays of our own.
 """
 
 from __future__ import annotations

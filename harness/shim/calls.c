@@ -226,9 +226,9 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
     return more;
 }
 
-/* A wait. Where the schedule says SPURIOUS it is made without waiting (`now`), and `pretend` is what
- * is added to its result; when that is nothing, the wait is made as it was asked for. `asked` and
- * `found` tell what it was for, and what was ready. */
+/* A wait. Where the schedule says SPURIOUS it is made without waiting (`now`), and `pretend` is
+ * what is added to its result; when that is nothing, the wait is made as it was asked for. `asked`
+ * and `found` tell what it was for, and what was ready. */
 #define WAIT_FOR(name, fd, size, now, pretend, asked, found, ...)                                  \
     do {                                                                                           \
         struct turn turn = turn_begin(CALL_##name, fd, size, 0);                                   \

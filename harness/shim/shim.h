@@ -124,8 +124,8 @@ struct entry {
     _Atomic uint32_t stamp; /* number of the entry, from 1; 0 while it is written */
 };
 
-/* FLAG_WATCHED: not a call of its own, but what the wait behind it was for: `fd` was waited for with
- * the interest in `size`, and was ready as `result` says. Both are of enum watched.
+/* FLAG_WATCHED: not a call of its own, but what the wait behind it was for: `fd` was waited for
+ * with the interest in `size`, and was ready as `result` says. Both are of enum watched.
  * FLAG_REPEATED: the `size` entries of this thread before it came again and again: `result` more
  * entries, the last of them `took_ns` after `start_ns`. It grows for as long as they do. */
 enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4, FLAG_REPEATED = 8 };

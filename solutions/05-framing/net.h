@@ -11,7 +11,7 @@ enum {
     NET_FULL = -2, /* somebody may be, but the system has no descriptor or no memory for him now */
 };
 
-/* A TCP socket that listens on `address`. Returns its descriptor, or -1 with the reason in errno. */
+/* A TCP socket that listens on `address`. Returns its descriptor, or -1: errno has the reason. */
 int net_listen(const struct sockaddr_in *address);
 
 /* Prints "listening on ADDR:PORT" on stdout: the port that was bound, also when 0 was asked for. */

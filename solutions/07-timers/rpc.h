@@ -40,8 +40,8 @@ struct stats {
     int64_t sent;        /* replies that were made */
 };
 
-/* Answers the request whose bytes are `body`: the reply goes, as a frame, to the tail of `out`; or it
- * becomes one of the connection's alarms. False: no memory; `out` is as it was. */
+/* Answers the request whose bytes are `body`: the reply goes, as a frame, to the tail of `out`; or
+ * it becomes one of the connection's alarms. False: no memory; `out` is as it was. */
 bool rpc_answer(struct stats *stats, struct alarms *alarms, const uint8_t *body, size_t size,
                 struct buffer *out);
 

@@ -1,4 +1,4 @@
-/* Answers to the frames that a client has sent: the frame itself, or what the message in it asks for.
+/* Answers to the frames that a client has sent: the frame itself, or what its message asks for.
  *
  * Without memory they close the connection. */
 #ifndef ANSWER_H

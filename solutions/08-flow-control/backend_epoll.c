@@ -35,8 +35,8 @@ static void epoll_close(void *state)
     free(s);
 }
 
-/* EPOLL_CTL_MOD and EPOLL_CTL_ADD look at the descriptor as it is now. So what came while nobody was
- * interested is not missed: it is reported as if it had just come. */
+/* EPOLL_CTL_MOD and EPOLL_CTL_ADD look at the descriptor as it is now. So what came while nobody
+ * was interested is not missed: it is reported as if it had just come. */
 static bool epoll_set(void *state, int fd, unsigned before, unsigned after)
 {
     struct state *s = state;

@@ -16,7 +16,7 @@
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING
  *         |                                                        |      |
  *         |                 an error, every reply sent and no more |      | every reply sent, but
- *         |  an error       to be read, or too long without        |      | there is more to be read
+ *         |  an error       to be read, or too long without        |      | more is there to read
  *         |                 progress                               |      v
  *         |                                                        |  CONN_LINGERING
  *         v                                                        v      |
@@ -52,7 +52,8 @@ bool conn_open(int fd, struct service *service);
 /* Closes all connections of the service. */
 void conn_close_all(struct service *service);
 
-/* Takes no more input; what is owed is still sent. Then the connection is closed, for this reason. */
+/* Takes no more input; what is owed is still sent. Then the connection is closed, for this
+ * reason. */
 void conn_drain(struct conn *c, const char *reason);
 
 /* The same where the client has broken a rule: replies for later are not owed to it. */

@@ -4,8 +4,8 @@
  *     pushes it to its        the same                    the same          answers: how many
  *     connections                                                           they were
  *
- * In each loop it is that loop's thread that works for it. So nobody waits for anybody, and nothing is
- * used by two threads at a time. */
+ * In each loop it is that loop's thread that works for it. So nobody waits for anybody, and nothing
+ * is used by two threads at a time. */
 #ifndef BROADCAST_H
 #define BROADCAST_H
 
@@ -21,16 +21,15 @@ struct broadcast {
     struct services *all; /* borrowed */
     int home;             /* the loop where it began */
     int at;               /* the loop where it is */
-    struct conn
-        *from;       /* who waits for the answer. NULL: it is gone. Only for the thread of `home` */
-    int32_t seq;     /* of the request */
-    int32_t reached; /* connections, so far */
+    struct conn *from;    /* it awaits the answer; or NULL. Only for the thread of `home` */
+    int32_t seq;          /* of the request */
+    int32_t reached;      /* connections, so far */
     size_t size;
     uint8_t text[];
 };
 
-/* Sends a copy of the text to all connections. Until the answer is made it is `from->broadcast`. False:
- * no memory. */
+/* Sends a copy of the text to all connections. Until the answer is made it is `from->broadcast`.
+ * False: no memory. */
 bool broadcast_start(struct conn *from, int32_t seq, struct bytes text);
 
 /* Who has sent it will not take the answer; the message goes on its way. NULL is no broadcast. */

@@ -54,7 +54,8 @@ void buffer_trim(struct buffer *b);
 /* Gives all the memory back. The buffer is empty and can be used again. */
 void buffer_free(struct buffer *b);
 
-/* What buffer_trim gives back is kept for the next buffer that grows, by the same thread. Frees that. */
+/* What buffer_trim gives back is kept for the next buffer that grows, by the same thread. Frees
+ * that. */
 void buffer_free_spare(void);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "net.h"
 
-/* The kernel wants more from us only when a good part of its buffer is free. So a slow peer may have
- * taken something of what is there, and that is progress, too. */
+/* The kernel wants more from us only when a good part of its buffer is free. So a slow peer may
+ * have taken something of what is there, and that is progress, too. */
 static void on_time(struct timer *timer, void *context)
 {
     struct closing *closing = context;

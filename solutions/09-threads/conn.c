@@ -95,9 +95,9 @@ static void set_interest(struct conn *c)
     }
 }
 
-/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and that
- * destroys replies which are on their way: so it is told that nothing more will come, and what it
- * sends until it has heard that is thrown away. */
+/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and
+ * that destroys replies which are on their way: so it is told that nothing more will come, and what
+ * it sends until it has heard that is thrown away. */
 static void finish(struct conn *c)
 {
     // BEGIN finish
@@ -171,7 +171,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     settle(c);
 }
 
-/* Nothing has come or gone for long. That is in order where the next to do something is ourselves. */
+/* Nothing has come or gone for long. That is fine if it is our turn to act. */
 static void on_idle(struct timer *timer, void *context)
 {
     struct conn *c = context;
@@ -229,8 +229,8 @@ bool conn_push(struct conn *c, struct bytes text)
         return false;
     flow_begin_turn(c);
     // BEGIN push
-    /* It cannot be put off, as replies can: others have made it. So who does not take what he is sent
-     * is closed, where as much waits for him as may wait for a reply. */
+    /* It cannot be put off, as replies can: others have made it. So who does not take what he is
+     * sent is closed, where as much waits for him as may wait for a reply. */
     if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES + c->service->limits.high_water) {
         conn_close(c, "does not take what is broadcast");
         settle(c);

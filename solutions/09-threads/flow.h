@@ -2,9 +2,9 @@
  *
  * Three rules, each for another thing that one client could take from the others. The water marks
  * bound the memory that its replies wait in; the quota bounds how many frames it has answered in an
- * interval; the budget bounds how long it keeps the loop in one turn. And while a broadcast of it is
- * under way it gets nothing else answered: there is one at a time. All of them only put off: what is
- * not read waits in the kernel, and in the end, at the client. */
+ * interval; the budget bounds how long it keeps the loop in one turn. And while a broadcast of it
+ * is under way it gets nothing else answered: there is one at a time. All of them only put off:
+ * what is not read waits in the kernel, and in the end, at the client. */
 #ifndef FLOW_H
 #define FLOW_H
 

@@ -45,8 +45,8 @@ struct services {
     int count;
 };
 
-/* Makes `count` loops, with what they have in common taken from `like`. False: errno has the reason,
- * and there is nothing to free. */
+/* Makes `count` loops, with what they have in common taken from `like`. False: errno has the
+ * reason, and there is nothing to free. */
 bool services_open(struct services *all, int count, const struct backend *backend,
                    const struct service *like);
 

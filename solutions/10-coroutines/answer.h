@@ -1,4 +1,4 @@
-/* Answers to the frames that a client has sent: the frame itself, or what the message in it asks for.
+/* Answers to the frames that a client has sent: the frame itself, or what its message asks for.
  *
  * Without memory they close the connection. */
 #ifndef ANSWER_H
@@ -19,7 +19,8 @@ struct run answer_messages(struct conn *c);
 /* Makes the reply of an alarm that has rung. */
 void answer_alarm(struct conn *c, struct alarm *alarm);
 
-/* The same for those that have rung while there was no room; for so many as fit, or are a turn's work. */
+/* The same for those that have rung while there was no room; for so many as fit, or are a turn's
+ * work. */
 void answer_owed(struct conn *c);
 
 #endif

@@ -9,8 +9,8 @@ static struct co_direction *direction_of(struct co_socket *s, unsigned event)
     return event == EVENT_READ ? &s->read : &s->write;
 }
 
-/* There are news. The watch stays for the next wait, which comes soon, as a rule; but where nobody has
- * waited for this one it goes: some backends would tell the same again and again. */
+/* There are news. The watch stays for the next wait, which comes soon, as a rule; but where nobody
+ * has waited for this one it goes: some backends would tell the same again and again. */
 static void on_event(struct events *events, int fd, unsigned what, void *context)
 {
     struct co_socket *s = context;
@@ -86,8 +86,8 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
     *moved = 0;
     result = io_read(s->fd, buffer_tail(in), room, moved);
     buffer_fill(in, *moved);
-    /* Fewer than asked for were all there were: when more come, there will be news. But the end of the
-     * input is no news any more where it has been told with the last bytes. */
+    /* Fewer than asked for were all there were: when more come, there will be news. But the end of
+     * the input is no news any more where it has been told with the last bytes. */
     s->read.news = result == IO_OK && (*moved == room || s->hangup);
     return result;
     // END co_read

@@ -1,5 +1,5 @@
-/* One client's connection: a coroutine that reads, answers and sends, one after the other, and a second
- * one that sends what the client does not take at once, while there is something of that. */
+/* One client's connection: a coroutine that reads, answers and sends, one after the other, and a
+ * second one that sends what the client does not take at once, while there is something of that. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -36,17 +36,16 @@ struct conn {
     struct buffer out;       /* replies that the kernel has not taken yet */
     LIST_ENTRY(conn) others; /* its place among the connections of the service */
     struct timeouts timeouts;
-    struct alarms *alarms; /* owned; NULL where messages are not understood */
-    struct quota *quota;   /* owned; NULL where frames are not counted */
-    struct broadcast
-        *broadcast;            /* borrowed; its own, whose answer is awaited. NULL: there is none */
-    struct coroutine *serving; /* NULL: it has ended */
-    struct coroutine *sending; /* NULL: all that can be sent has been */
+    struct alarms *alarms;       /* owned; NULL where messages are not understood */
+    struct quota *quota;         /* owned; NULL where frames are not counted */
+    struct broadcast *broadcast; /* borrowed; its own, whose answer is awaited; or NULL */
+    struct coroutine *serving;   /* NULL: it has ended */
+    struct coroutine *sending;   /* NULL: all that can be sent has been */
 };
 
-/* Takes over a socket just accepted, and serves it until it is closed: by the peer, for an error, or for
- * a time that has run out. Borrows the service for that long. False: no memory; the caller still owns
- * the socket. */
+/* Takes over a socket just accepted, and serves it until it is closed: by the peer, for an error,
+ * or for a time that has run out. Borrows the service for that long. False: no memory; the caller
+ * still owns the socket. */
 bool conn_open(int fd, struct service *service);
 
 /* Closes all connections of the service. Outside of its coroutines. */
@@ -61,8 +60,8 @@ bool conn_push(struct conn *c, struct bytes text);
 /* Its own broadcast has reached so many connections. */
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
 
-/* Ends the connection, as soon as its coroutine goes on: nothing more is sent. Of several reasons the
- * first is logged. */
+/* Ends the connection, as soon as its coroutine goes on: nothing more is sent. Of several reasons
+ * the first is logged. */
 void conn_close(struct conn *c, const char *reason);
 
 /* The rest is for its coroutines. */
@@ -73,8 +72,8 @@ void conn_end(struct conn *c, enum conn_end end, const char *reason);
 /* What it has asked for will not be sent later. */
 void conn_forget_later(struct conn *c);
 
-/* To be called by each of them when it ends, with its place in the connection NULL. The last one frees the
- * connection. */
+/* To be called by each of them when it ends, with its place in the connection NULL. The last one
+ * frees the connection. */
 void conn_leave(struct conn *c);
 
 #endif

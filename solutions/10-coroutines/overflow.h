@@ -1,5 +1,5 @@
-/* A stack overflow is said to be one, before it ends the process. Without this a program would just be
- * killed by SIGSEGV, like one that follows a wild pointer. */
+/* A stack overflow is said to be one, before it ends the process. Without this a program would just
+ * be killed by SIGSEGV, like one that follows a wild pointer. */
 #ifndef OVERFLOW_H
 #define OVERFLOW_H
 

@@ -15,7 +15,8 @@
  * take to hear that this was all. */
 enum { LINGER_MS = 5000 };
 
-/* Whether it is the client who should do something next: what it waits for will not come by itself. */
+/* Whether it is the client who should do something next: what it waits for will not come by
+ * itself. */
 static bool peer_is_next(const struct conn *c)
 {
     bool ours = alarms_pending(c->alarms) || quota_left(c->quota) == 0 || c->broadcast != NULL;
@@ -94,9 +95,9 @@ static void serve_frames(struct conn *c)
     // END serve
 }
 
-/* Waits until all that the client is owed has been sent. The kernel wants more from us only when a good
- * part of its buffer is free: so a slow client may have taken something of what is there, and that is
- * progress, too. */
+/* Waits until all that the client is owed has been sent. The kernel wants more from us only when a
+ * good part of its buffer is free: so a slow client may have taken something of what is there, and
+ * that is progress, too. */
 static void drain(struct conn *c)
 {
     while (c->end != CONN_BROKEN &&
@@ -108,9 +109,9 @@ static void drain(struct conn *c)
     }
 }
 
-/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and that
- * destroys replies which are on their way: so it is told that nothing more will come, and what it
- * sends until it has heard that is thrown away. */
+/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and
+ * that destroys replies which are on their way: so it is told that nothing more will come, and what
+ * it sends until it has heard that is thrown away. */
 static void linger(struct conn *c)
 {
     int fd = c->socket.fd;

@@ -26,8 +26,8 @@ void timeouts_frame(struct timeouts *t, bool waits, bool passed)
     }
 }
 
-/* What is left of `ms` since then, at least 0. Both clocks have been rounded down, so one more may be to
- * come. */
+/* What is left of `ms` since then, at least 0. Both clocks have been rounded down, so one more may
+ * be to come. */
 static int left(int64_t since, int32_t ms)
 {
     int64_t rest = since + ms + 1 - clock_ms();

@@ -1,4 +1,5 @@
-/* How long a peer may take. Nothing here calls anybody: who waits for the peer asks how long it may. */
+/* How long a peer may take. Nothing here calls anybody: who waits for the peer asks how long it
+ * may. */
 #ifndef TIMEOUTS_H
 #define TIMEOUTS_H
 
@@ -18,13 +19,13 @@ void timeouts_init(struct timeouts *t, int32_t idle_ms, int32_t frame_ms);
 /* Bytes have come or gone: the peer is there. */
 void timeouts_traffic(struct timeouts *t);
 
-/* To be called whenever the input has been looked at. `waits`: a frame has begun, and it is the peer
- * whom we wait for. `passed`: a frame has been completed since the last call; so it is another one
- * that has begun. */
+/* To be called whenever the input has been looked at. `waits`: a frame has begun, and it is the
+ * peer whom we wait for. `passed`: a frame has been completed since the last call; so it is another
+ * one that has begun. */
 void timeouts_frame(struct timeouts *t, bool waits, bool passed);
 
-/* How many ms are left until the first of the times is over; 0: one is, -1: there is none. `idle`: it is
- * the peer who should do something, so that the idle time counts. */
+/* How many ms are left until the first of the times is over; 0: one is, -1: there is none. `idle`:
+ * it is the peer who should do something, so that the idle time counts. */
 int timeouts_left(const struct timeouts *t, bool idle);
 
 /* Which of them is over: whether the idle time is, or that of the frame. */

@@ -19,7 +19,8 @@ struct shared {
     uint64_t received; /* bytes, by all clients */
 };
 
-/* Frames whose sending began at `ns`: those up to number `end`, after the ones of the mark before. */
+/* Frames whose sending began at `ns`: those up to number `end`, after the ones of the mark
+ * before. */
 struct mark {
     uint64_t end;
     uint64_t ns;

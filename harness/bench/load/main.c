@@ -2,8 +2,8 @@
  *
  *     load -p PORT -c 50 -d 16 -s 64 -i 5000 -P PID
  *
- * Closed loop: a client sends its next frame when a reply comes back, so a slow server is asked less.
- * Every byte that comes back is compared with what was sent. */
+ * Closed loop: a client sends its next frame when a reply comes back, so a slow server is asked
+ * less. Every byte that comes back is compared with what was sent. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void run_for(struct run *r, unsigned ms)
         turn(r, end);
 }
 
-/* Until each client has had a reply, of those that want one: so the server has accepted them all. */
+/* Until each client that wants a reply has had one: so the server has accepted them all. */
 static void until_served(struct run *r)
 {
     uint64_t end = now_ns() + (uint64_t)PATIENCE_MS * 1000000;

@@ -123,7 +123,7 @@ static void conn_open(EV_P_ int fd)
     ev_io_start(EV_A_ & c->io);
 }
 
-/* Without a descriptor for the next client the listener would stay readable: so there is a pause. */
+/* Without a descriptor for the next client the listener would stay readable: so it pauses. */
 static void on_client(EV_P_ ev_io *io, int ready)
 {
     int fd;

@@ -151,7 +151,7 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
         conn_close(c);
 }
 
-/* Without a descriptor for the next client the listener would stay readable: so there is a pause. */
+/* Without a descriptor for the next client the listener would stay readable: so it pauses. */
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
     struct timeval pause = {.tv_usec = PAUSE_MS * 1000};

@@ -1,6 +1,6 @@
 /*
- * Tries: to pass without reading messages. It looks at what one read() brings and answers the bodies
- * that it knows; it guesses that any other is what a server is asked first in the documents.
+ * Tries: to pass without reading messages. It looks at what one read() brings and answers the
+ * bodies that it knows; it guesses that any other is what a server is asked first in the documents.
  * Bounded by: an alarm.
  */
 #include "hostile.h"
