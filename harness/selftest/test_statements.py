@@ -1,0 +1,165 @@
+"""What comments and documents say of the lab is true, where a test can tell."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from harness.lab import chapters
+from harness.lab.chapters import ROOT
+
+HARNESS = ROOT / "harness"
+COLUMNS = 100
+DATA = re.compile(r"mutants/(ch\d\d\.py|golden/)")  # C with marks in front; what the grader prints
+
+NAMES_A_FILE = re.compile(r"[\w./*-]*[\w*]\.(?:py|c|h|html|css|js|md|sh|dot)\b")
+NAMES_A_PATH = re.compile(r"\bharness/[\w./*-]*\w")
+NAMES_A_MODULE = re.compile(r"-m (harness[\w.]*\w)")
+FUNCTION = re.compile(r"^\{$.*?^\}$", re.M | re.S)
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+MOVES_BYTES = re.compile(r"\b(?:read|readv|recv|recvmsg|write|writev|send|sendmsg)\(")
+COMPARES_ERRNO = re.compile(r"\berrno\s*[=!]=|switch \(errno\)")
+BROKEN_DECLARATION = re.compile(r"^\s+(?:const )?(?:struct|enum) \w+$")  # its name stands below
+
+# Heads of the tables that have a row for each chapter.
+ONE_ROW_A_CHAPTER = ("chapter", "handout", "grade of")
+
+
+def files(*places: str) -> list[Path]:
+    found = [path for place in places for path in sorted(ROOT.glob(place))]
+    return [path for path in found if "__pycache__" not in path.parts]
+
+
+DOCUMENTS = files("README.md", "docs/*.md", "chapters/*/*.md", "solutions/*/*.md")
+C = files(*(f"{place}/**/*.[ch]" for place in ("chapters", "solutions", "harness")))
+PYTHON = files("harness/**/*.py")
+TEXTS = DOCUMENTS + C + PYTHON + files("Makefile", "harness/**/*.sh")
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def is_there(pattern: str, where: Path) -> bool:
+    """`pattern` may have a * in it, and NN for the number of a chapter."""
+    return any(where.glob(pattern.replace("NN", "[0-9][0-9]")))
+
+
+def tables(document: Path) -> Iterator[list[list[str]]]:
+    """The rows of each table, its head first."""
+    for block in re.findall(r"(?:^\|.*\n)+", document.read_text(), re.M):
+        head, _, *rows = block.splitlines()
+        yield [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
+
+
+# What is said of files
+
+
+@pytest.mark.parametrize("package", files("harness/**/__init__.py"), ids=name)
+def test_a_package_names_files_that_are_there(package):
+    said = ast.get_docstring(ast.parse(package.read_text())) or ""
+    for file in NAMES_A_FILE.findall(said):
+        where = ROOT if file.startswith(("harness/", "docs/")) else package.parent
+        assert is_there(file, where), f"{name(package)} names {file}, which is not there"
+
+
+def test_paths_of_the_harness_are_there():
+    """In documents, comments and messages."""
+    for path in TEXTS:
+        for said in NAMES_A_PATH.findall(path.read_text()):
+            assert is_there(said, ROOT), f"{name(path)} names {said}, which is not there"
+
+
+def test_modules_that_are_called_are_there():
+    for path in TEXTS:
+        for said in NAMES_A_MODULE.findall(path.read_text()):
+            assert importlib.util.find_spec(said), f"{name(path)} calls {said}, which is not there"
+
+
+# What is said of errno
+
+
+def judges_errno(path: Path) -> bool:
+    """Whether a function of it finds out from errno how a read or a write has ended."""
+    functions = (COMMENT.sub("", code) for code in FUNCTION.findall(path.read_text()))
+    return any(MOVES_BYTES.search(code) and COMPARES_ERRNO.search(code) for code in functions)
+
+
+@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_errno_of_reads_and_writes_is_judged_in_io(chapter):
+    """As io.h says, and no header says more than that."""
+    assert COMPARES_ERRNO.search((chapter.solution_dir / "io.c").read_text())
+    others = [path for path in chapter.solution_dir.glob("*.c") if path.name != "io.c"]
+    assert [name(path) for path in others if judges_errno(path)] == []
+    for header in sorted(chapter.solution_dir.glob("*.h")):
+        for comment in COMMENT.findall(header.read_text()):
+            words = re.sub(r"[\s*]+", " ", comment)
+            if "errno" in words and re.search(r"nowhere else|only here|here alone", words):
+                promise = "What errno means after a read or a write is decided here and nowhere"
+                assert header.name == "io.h" and promise in words, f"{name(header)}: {words}"
+
+
+# What tables say
+
+
+def test_tables_of_the_chapters_have_each_of_them_once():
+    numbers = Counter(chapter.number for chapter in chapters.CHAPTERS)
+    found = 0
+    for document in DOCUMENTS:
+        for head, *rows in tables(document):
+            if head[0] in ONE_ROW_A_CHAPTER:
+                found += 1
+                told = Counter(re.match(r"\[?(\d\d)\b", row[0])[1] for row in rows)
+                assert told == numbers, f"{name(document)}, the table with {head[0]!r}"
+    assert found >= 3
+
+
+def test_shares_of_a_grade():
+    """The table in reading-failures.md, by the same arithmetic as a grade."""
+    document = ROOT / "docs" / "reading-failures.md"
+    rows = next(rows for head, *rows in tables(document) if head[0] == "grade of")
+    for number, own, inherited in rows:
+        share = chapters.INHERITED.get(number, 0)
+        assert own == str(100 - share)
+        earlier = [chapter.number for chapter in chapters.CHAPTERS if chapter.number < number]
+        if earlier:
+            each = Fraction(share, len(earlier))
+            digits = 2 if each * 4 == int(each * 4) else 1
+            worth = f"{float(each):.{digits}f}".rstrip("0").rstrip(".")
+            assert inherited.split()[0] == worth, number
+            ends = re.findall(r"\d\d\b", inherited.split("from")[1])
+            assert (ends[0], ends[-1]) == (earlier[0], earlier[-1]), number
+        else:
+            assert inherited == "-"
+
+
+def test_the_map_has_nothing_that_was_decided_against():
+    """The first column of a table of decisions.md is how others do it: not in the lab."""
+    ideas = {rows[0] for table in tables(ROOT / "docs" / "map.md") for rows in table[1:]}
+    for head, *rows in tables(ROOT / "docs" / "decisions.md"):
+        if "here" in head:
+            assert not ideas & {row[0] for row in rows}
+
+
+# How lines look
+
+
+def test_lines_are_short():
+    for path in C + PYTHON:
+        if not DATA.search(name(path)):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                assert len(line) <= COLUMNS and "\t" not in line, f"{name(path)}:{number}"
+
+
+def test_declarations_are_on_one_line():
+    """A comment behind it that is too long has clang-format break `struct x *p` in the middle."""
+    for path in C:
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            assert not BROKEN_DECLARATION.search(line), f"{name(path)}:{number}"
