@@ -1,6 +1,6 @@
 """Chapter 07, the timers by themselves, on a clock that goes on when the grader says so.
 
-So nothing has to wait, and no call can be late: see harness/programs/clock.h.
+So nothing has to wait, and no call can be late: see harness/programs/fake_clock.h.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ static struct due due_of(struct left *left, uint8_t kind)
         size = (uint64_t)2 << kind % KINDS;
         due.ok = take(left, size, &due.data);
         if (due.ok)
-            due.number = take_number(due.data, (size_t)size);
+            due.number = fields_take_number(due.data, (size_t)size);
         return due;
     }
     due.size = (size_t)size;
@@ -159,15 +159,15 @@ static uint8_t *put_field(uint8_t *to, uint8_t kind)
     switch (kind % KINDS) {
     case STRING:
         size = check_below(TEXT_MAX);
-        to = put_leb128(to,
-                        (uint32_t)(check_below(8) > 0 ? size : check_random() >> check_below(64)));
+        to = fields_put_leb128(
+            to, (uint32_t)(check_below(8) > 0 ? size : check_random() >> check_below(64)));
         break;
     case BYTES:
         break;
     default:
         size = (size_t)2 << kind % KINDS;
     }
-    fill_by_chance(to, size);
+    fields_fill_by_chance(to, size);
     return to + size;
 }
 

@@ -31,9 +31,9 @@ static struct field some_field(void)
 {
     struct field field = {.kind = (enum kind)check_below(KINDS)};
     uint8_t bytes[8];
-    put_number(bytes, sizeof bytes, check_random() >> check_below(64));
+    fields_put_number(bytes, sizeof bytes, check_random() >> check_below(64));
     if (field.kind < STRING)
-        field.number = take_number(bytes, (size_t)2 << field.kind);
+        field.number = fields_take_number(bytes, (size_t)2 << field.kind);
     field.size = check_below(check_below(20) == 0 ? TEXT_BYTES : 300);
     field.data = text + check_below(TEXT_BYTES - field.size);
     return field;
@@ -108,7 +108,7 @@ static void there_and_back(struct buffer *buffer)
     }
     CHECK(writer_end(&w), THERE_AND_BACK, "writer_end() returned false, and there was memory");
     size_t size = buffer_len(buffer) - HEADER_BYTES;
-    uint64_t length = (uint64_t)take_number(buffer_head(buffer), HEADER_BYTES);
+    uint64_t length = (uint64_t)fields_take_number(buffer_head(buffer), HEADER_BYTES);
     CHECK(length == size, THERE_AND_BACK,
           "the length in front is %" PRIu64 ", and the body has %zu bytes", length, size);
     struct reader r = {.next = buffer_head(buffer) + HEADER_BYTES, .left = size};
@@ -121,7 +121,7 @@ static void there_and_back(struct buffer *buffer)
 static void round_trip(void)
 {
     struct buffer buffer = {0};
-    fill_by_chance(text, sizeof text);
+    fields_fill_by_chance(text, sizeof text);
     for (long i = check_number("messages"); i > 0; i--) {
         there_and_back(&buffer);
         if (i % 16 == 0)

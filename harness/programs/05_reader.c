@@ -56,7 +56,7 @@ static struct reader begin(const void *message, size_t size)
 
 static void expect_integer(struct reader *r, const struct integer *integer, const uint8_t *bytes)
 {
-    int64_t value, expected = take_number(bytes, integer->size);
+    int64_t value, expected = fields_take_number(bytes, integer->size);
     check_step("calls %s() on %s", integer->name, check_hex(bytes, integer->size));
     CHECK(integer->read(r, &value), NUMBER, "%s() returned false, and its bytes are there",
           integer->name);
@@ -73,10 +73,10 @@ static void expect_end(struct reader *r)
 static void integers_alone(const struct integer *integer)
 {
     uint64_t numbers[NUMBERS_MAX];
-    size_t count = interesting_numbers(numbers);
+    size_t count = fields_interesting_numbers(numbers);
     for (size_t i = 0; i < count; i++) {
         uint8_t bytes[8];
-        put_number(bytes, integer->size, numbers[i]);
+        fields_put_number(bytes, integer->size, numbers[i]);
         struct reader r = begin(bytes, integer->size);
         expect_integer(&r, integer, bytes);
         expect_end(&r);
@@ -89,7 +89,7 @@ static void integers_unaligned(const struct integer *integer)
     uint8_t message[BEFORE_MAX + 8];
     for (size_t before = 1; before <= BEFORE_MAX; before++) {
         struct bytes skipped;
-        fill_by_chance(message, sizeof message);
+        fields_fill_by_chance(message, sizeof message);
         struct reader r = begin(message, before + integer->size);
         check_step("calls reader_bytes() for %zu bytes", before);
         CHECK(reader_bytes(&r, before, &skipped), BEYOND,
@@ -102,7 +102,7 @@ static void integers_unaligned(const struct integer *integer)
 static void integers_in_a_row(void)
 {
     uint8_t message[3 * 14];
-    fill_by_chance(message, sizeof message);
+    fields_fill_by_chance(message, sizeof message);
     struct reader r = begin(message, sizeof message);
     const uint8_t *next = message;
     for (int round = 0; round < 3; round++) {
@@ -205,8 +205,8 @@ static void string_of(size_t size)
     uint8_t *message = malloc(LEB128_BYTES + size + 1);
     if (message == NULL)
         check_impossible("no memory for a string of %zu bytes", size);
-    uint8_t *text = put_leb128(message, (uint32_t)size), *end = text + size;
-    fill_by_chance(text, size);
+    uint8_t *text = fields_put_leb128(message, (uint32_t)size), *end = text + size;
+    fields_fill_by_chance(text, size);
     struct reader r = begin(message, (size_t)(end - message));
     expect_string(&r, text, size);
     expect_end(&r);

@@ -138,7 +138,7 @@ static void expect_frame(struct writer *w, struct buffer *out, const char *hint,
     check_equal(
         hint, "the body", (struct check_bytes){body, size},
         (struct check_bytes){buffer_head(out) + HEADER_BYTES, buffer_len(out) - HEADER_BYTES});
-    put_number(header, HEADER_BYTES, size);
+    fields_put_number(header, HEADER_BYTES, size);
     check_equal(LENGTH, "the length in front", (struct check_bytes){header, HEADER_BYTES},
                 (struct check_bytes){buffer_head(out), HEADER_BYTES});
     buffer_free(out);
@@ -149,9 +149,10 @@ static void one_integer(const struct integer *integer, uint64_t number)
     struct buffer out = {0};
     uint8_t body[8];
     check_case();
-    put_number(body, integer->size, number);
+    fields_put_number(body, integer->size, number);
     struct writer w = begin(&out);
-    check_step("calls %s() with %lld", integer->name, (long long)take_number(body, integer->size));
+    check_step("calls %s() with %lld", integer->name,
+               (long long)fields_take_number(body, integer->size));
     integer->write(&w, number);
     expect_frame(&w, &out, NUMBER, body, integer->size);
 }
@@ -162,8 +163,8 @@ static void one_string(size_t size)
     uint8_t *body = malloc(LEB128_BYTES + size);
     if (body == NULL)
         check_impossible("no memory for a string of %zu bytes", size);
-    uint8_t *text = put_leb128(body, (uint32_t)size);
-    fill_by_chance(text, size);
+    uint8_t *text = fields_put_leb128(body, (uint32_t)size);
+    fields_fill_by_chance(text, size);
     check_case();
     struct writer w = begin(&out);
     check_step("calls writer_string() with %s", check_hex(text, size));
@@ -175,7 +176,7 @@ static void one_string(size_t size)
 static void fields(void)
 {
     uint64_t numbers[NUMBERS_MAX];
-    size_t count = interesting_numbers(numbers);
+    size_t count = fields_interesting_numbers(numbers);
     for (int width = 0; width < 3; width++)
         for (size_t i = 0; i < count; i++)
             one_integer(&INTEGERS[width], numbers[i]);
@@ -193,22 +194,22 @@ static size_t write_message(struct writer *w, uint8_t *frame)
 {
     uint8_t text[SMALL_BYTES], *end = frame + HEADER_BYTES;
     size_t size = check_below(sizeof text);
-    fill_by_chance(text, size);
+    fields_fill_by_chance(text, size);
     for (int width = 0; width < 3; width++) {
         uint64_t number = check_random();
         check_step("calls %s()", INTEGERS[width].name);
         INTEGERS[width].write(w, number);
-        end = put_number(end, INTEGERS[width].size, number);
+        end = fields_put_number(end, INTEGERS[width].size, number);
     }
     check_step("calls writer_string() with %zu bytes", size);
     writer_string(w, text, (uint32_t)size);
-    end = put_leb128(end, (uint32_t)size);
+    end = fields_put_leb128(end, (uint32_t)size);
     memcpy(end, text, size);
     check_step("calls writer_bytes() with %zu bytes", size);
     writer_bytes(w, text, size);
     memcpy(end + size, text, size);
     end += 2 * size;
-    put_number(frame, HEADER_BYTES, (uint64_t)(end - frame - HEADER_BYTES));
+    fields_put_number(frame, HEADER_BYTES, (uint64_t)(end - frame - HEADER_BYTES));
     return (size_t)(end - frame);
 }
 
@@ -216,7 +217,7 @@ static size_t write_message(struct writer *w, uint8_t *frame)
 static struct buffer some_held(uint8_t held[HELD_BYTES])
 {
     struct buffer out = {0};
-    fill_by_chance(held, HELD_BYTES);
+    fields_fill_by_chance(held, HELD_BYTES);
     buffer_append(&out, (const uint8_t *)"x", 1);
     buffer_append(&out, held, HELD_BYTES);
     buffer_consume(&out, 1);

@@ -1,10 +1,14 @@
 /* What a backend reports: errors, hang-ups, and what has come already.
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-#include "watching.h"
+#include "watched_events.h"
 
 #define BOTH  "errors-wake-both"
 #define EDGE  "told-once"
@@ -26,7 +30,7 @@ static struct pair new_connection(void)
         check_impossible("no TCP connection: %s", strerror(errno));
     struct pair pair = {.fd = accept(listener, NULL, NULL), .peer = peer};
     close(listener);
-    set_nonblocking(pair.fd);
+    pair_set_nonblocking(pair.fd);
     return pair;
 }
 
@@ -46,20 +50,20 @@ static void reset_beside(unsigned interest)
 {
     struct heard reader = {0}, writer = {0};
     check_case();
-    struct events *e = new_events();
+    struct events *e = watched_events_new();
     struct pair pair = new_connection();
-    write_all_it_takes(pair.fd);
+    pair_fill(pair.fd);
     if (interest & EVENT_READ)
-        add(e, pair.fd, EVENT_READ, on_event, &reader);
+        watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
     if (interest & EVENT_WRITE)
-        add(e, pair.fd, EVENT_WRITE, on_event, &writer);
-    turns(e);
+        watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_turns(e);
     reader = writer = (struct heard){0};
     reset(pair);
-    turn(e);
-    expect_calls(&reader, (interest & EVENT_READ) != 0, pair.fd, EVENT_READ, BOTH);
-    expect_calls(&writer, (interest & EVENT_WRITE) != 0, pair.fd, EVENT_WRITE, BOTH);
-    free_events(e);
+    watched_turn(e);
+    heard_expect_calls(&reader, (interest & EVENT_READ) != 0, pair.fd, EVENT_READ, BOTH);
+    heard_expect_calls(&writer, (interest & EVENT_WRITE) != 0, pair.fd, EVENT_WRITE, BOTH);
+    watched_events_free(e);
     close(pair.fd);
 }
 
@@ -74,24 +78,24 @@ static void resets(void)
 static void pipes(void)
 {
     struct heard reader = {0}, writer = {0};
-    struct events *e = new_events();
+    struct events *e = watched_events_new();
     int in[2], out[2];
     if (pipe(in) != 0 || pipe(out) != 0)
         check_impossible("pipe: %s", strerror(errno));
-    set_nonblocking(in[0]);
-    set_nonblocking(out[1]);
-    write_all_it_takes(out[1]);
-    add(e, in[0], EVENT_READ, on_event, &reader);
-    add(e, out[1], EVENT_WRITE, on_event, &writer);
-    turns(e);
-    expect_calls(&writer, 0, out[1], EVENT_WRITE, BOTH);
+    pair_set_nonblocking(in[0]);
+    pair_set_nonblocking(out[1]);
+    pair_fill(out[1]);
+    watched_add(e, in[0], EVENT_READ, heard_on_event, &reader);
+    watched_add(e, out[1], EVENT_WRITE, heard_on_event, &writer);
+    watched_turns(e);
+    heard_expect_calls(&writer, 0, out[1], EVENT_WRITE, BOTH);
     check_step("closes the other end of the pipes, %d and %d", in[0], out[1]);
     close(in[1]);
     close(out[0]);
-    turn(e);
-    expect_calls(&reader, 1, in[0], EVENT_READ, BOTH);
-    expect_calls(&writer, 1, out[1], EVENT_WRITE, BOTH);
-    free_events(e);
+    watched_turn(e);
+    heard_expect_calls(&reader, 1, in[0], EVENT_READ, BOTH);
+    heard_expect_calls(&writer, 1, out[1], EVENT_WRITE, BOTH);
+    watched_events_free(e);
     close(in[0]);
     close(out[1]);
 }
@@ -104,83 +108,83 @@ static void half_close(void)
 {
     bool told = check_number("told");
     struct heard reader = {0};
-    struct events *e = new_events();
+    struct events *e = watched_events_new();
     for (int bytes = 0; bytes <= 1; bytes++) {
-        struct pair pair = new_pair(3);
-        add(e, pair.fd, EVENT_READ, on_event, &reader);
-        turn(e);
-        expect_calls(&reader, 0, pair.fd, EVENT_READ, ENDED);
+        struct pair pair = pair_new(3);
+        watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
+        watched_turn(e);
+        heard_expect_calls(&reader, 0, pair.fd, EVENT_READ, ENDED);
         if (bytes)
-            make_readable(pair);
+            pair_make_readable(pair);
         check_step("half-closes the peer of descriptor %d", pair.fd);
         shutdown(pair.peer, SHUT_WR);
-        turn(e);
+        watched_turn(e);
         unsigned what = reader.what;
-        expect_calls(&reader, 1, pair.fd, EVENT_READ, ENDED);
+        heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, ENDED);
         CHECK(!told || what & EVENT_HANGUP, ENDED,
               "the peer will send no more, and the callback was told %s without EVENT_HANGUP",
-              names_of(what));
-        CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback was told %s", names_of(what));
-        del(e, pair.fd, EVENT_READ);
+              watched_names_of(what));
+        CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback was told %s", watched_names_of(what));
+        watched_del(e, pair.fd, EVENT_READ);
     }
-    free_events(e);
+    watched_events_free(e);
 }
 
 /* A callback that takes nothing. */
 static void on_look(struct events *e, int fd, unsigned what, void *context)
 {
     (void)e;
-    hear(context, fd, what);
+    heard_note(context, fd, what);
 }
 
 /* What came while nobody was interested, or was not read, is reported to whoever is. */
 static void came_before(void)
 {
     struct heard reader = {0}, writer = {0};
-    struct events *e = new_events();
-    struct pair pair = new_pair(3);
-    make_readable(pair);
-    add(e, pair.fd, EVENT_READ, on_look, &reader);
-    turn(e);
-    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    del(e, pair.fd, EVENT_READ);
-    turn(e);
-    add(e, pair.fd, EVENT_READ, on_look, &reader);
-    turn(e);
-    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    del(e, pair.fd, EVENT_READ);
-    add(e, pair.fd, EVENT_WRITE, on_look, &writer);
-    turn(e);
-    expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
-    add(e, pair.fd, EVENT_READ, on_event, &reader);
-    turn(e);
-    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    del(e, pair.fd, EVENT_WRITE);
-    make_readable(pair);
-    turn(e);
-    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    free_events(e);
+    struct events *e = watched_events_new();
+    struct pair pair = pair_new(3);
+    pair_make_readable(pair);
+    watched_add(e, pair.fd, EVENT_READ, on_look, &reader);
+    watched_turn(e);
+    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    watched_del(e, pair.fd, EVENT_READ);
+    watched_turn(e);
+    watched_add(e, pair.fd, EVENT_READ, on_look, &reader);
+    watched_turn(e);
+    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    watched_del(e, pair.fd, EVENT_READ);
+    watched_add(e, pair.fd, EVENT_WRITE, on_look, &writer);
+    watched_turn(e);
+    heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
+    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
+    watched_turn(e);
+    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    watched_del(e, pair.fd, EVENT_WRITE);
+    pair_make_readable(pair);
+    watched_turn(e);
+    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    watched_events_free(e);
 }
 
 /* Both events of a descriptor, added one after the other, are watched together. */
 static void both_events(void)
 {
     struct heard reader = {0}, writer = {0};
-    struct events *e = new_events();
-    struct pair pair = new_pair(3);
-    write_all_it_takes(pair.fd);
-    add(e, pair.fd, EVENT_READ, on_event, &reader);
-    add(e, pair.fd, EVENT_WRITE, on_event, &writer);
-    turns(e);
-    expect_calls(&writer, 0, pair.fd, EVENT_WRITE, EDGE);
-    make_readable(pair);
-    turn(e);
-    expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    struct events *e = watched_events_new();
+    struct pair pair = pair_new(3);
+    pair_fill(pair.fd);
+    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
+    watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_turns(e);
+    heard_expect_calls(&writer, 0, pair.fd, EVENT_WRITE, EDGE);
+    pair_make_readable(pair);
+    watched_turn(e);
+    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
     check_step("reads what descriptor %d has written", pair.fd);
-    read_all(pair.peer);
-    turn(e);
-    expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
-    free_events(e);
+    pair_read_all(pair.peer);
+    watched_turn(e);
+    heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
+    watched_events_free(e);
 }
 
 /* More are ready than a backend may report at once. */
@@ -188,20 +192,20 @@ static void crowd(void)
 {
     static struct heard heard[CROWD];
     static struct pair pairs[CROWD];
-    struct events *e = new_events();
+    struct events *e = watched_events_new();
     for (int i = 0; i < CROWD; i++) {
-        pairs[i] = new_pair(3);
-        add(e, pairs[i].fd, EVENT_READ, on_event, &heard[i]);
+        pairs[i] = pair_new(3);
+        watched_add(e, pairs[i].fd, EVENT_READ, heard_on_event, &heard[i]);
     }
     check_case();
     check_step("makes %d descriptors readable", CROWD);
     for (int i = 0; i < CROWD; i++)
         if (write(pairs[i].peer, "x", 1) != 1)
             check_impossible("write: %s", strerror(errno));
-    turns(e);
+    watched_turns(e);
     for (int i = 0; i < CROWD; i++)
-        expect_calls(&heard[i], 1, pairs[i].fd, EVENT_READ, EDGE);
-    free_events(e);
+        heard_expect_calls(&heard[i], 1, pairs[i].fd, EVENT_READ, EDGE);
+    watched_events_free(e);
 }
 
 const struct check checks[] = {

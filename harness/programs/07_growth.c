@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "clock.h"
+#include "fake_clock.h"
 #include "timers.h"
 
 enum { TELL_AGAIN = 5000 }; /* else the grader would take slow for stuck */
@@ -47,7 +47,7 @@ static void run_all(struct timers *timers, long count)
     for (int ms = 0; ms <= 1000; ms++) {
         tell("calls timers_run()", ms);
         timers_run(timers);
-        clock_us += MS;
+        fake_clock_us += MS;
     }
     CHECK(called == count, "timer-order", "%ld of %ld timers were called", called, count);
 }

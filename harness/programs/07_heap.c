@@ -1,6 +1,6 @@
 /* The heap of timers: whatever is set and cancelled, they are called in their order, at their time.
  * links: timers.c */
-#include "probes.h"
+#include "timer_probes.h"
 
 #define ORDER   "timer-order"
 #define REMOVAL "timer-removal"
@@ -9,7 +9,7 @@ enum { SMALL = 10, CASES = 200, SMALL_STEPS = 12, LONGEST_MS = 8, MANY = 1000 };
 
 static struct probe *any(size_t count)
 {
-    return &probes[check_below(count)];
+    return &timer_probes[check_below(count)];
 }
 
 static int32_t any_ms(void)
@@ -20,20 +20,20 @@ static int32_t any_ms(void)
 /* Time goes on in small steps, until all timers that were set have been called. */
 static void run_to_the_end(void)
 {
-    int64_t end_us = clock_us + (LONGEST_MS + 1) * MS;
-    while (clock_us < end_us) {
-        clock_goes_on(1 + (int64_t)check_below(MS));
-        run_all();
+    int64_t end_us = fake_clock_us + (LONGEST_MS + 1) * MS;
+    while (fake_clock_us < end_us) {
+        fake_clock_advance(1 + (int64_t)check_below(MS));
+        probes_run_all();
     }
 }
 
 static void in_order_of(size_t count)
 {
-    begin_case(ORDER);
+    probes_begin_case(ORDER);
     for (size_t i = 0; i < count; i++) {
-        set(&probes[i], any_ms());
+        probe_set(&timer_probes[i], any_ms());
         if (check_below(3) == 0)
-            clock_us += (int64_t)check_below(MS / count + 2);
+            fake_clock_us += (int64_t)check_below(MS / count + 2);
     }
     run_to_the_end();
 }
@@ -45,41 +45,41 @@ static void order(void)
         for (int i = 0; i < CASES / SMALL; i++)
             in_order_of(count);
     in_order_of(MANY);
-    end_case();
+    probes_end_case();
 }
 
 static void equal(void)
 {
     for (size_t count = 2; count <= MANY; count = 3 * count / 2 + 1) {
-        begin_case(ORDER);
+        probes_begin_case(ORDER);
         for (size_t i = 0; i < count; i++)
-            set(&probes[i], 5);
-        clock_goes_on(5 * MS);
-        run_all();
+            probe_set(&timer_probes[i], 5);
+        fake_clock_advance(5 * MS);
+        probes_run_all();
     }
-    end_case();
+    probes_end_case();
 }
 
 /* Timers come and go in any order, as many as `steps`. */
 static void come_and_go(size_t count, size_t steps)
 {
-    begin_case(REMOVAL);
+    probes_begin_case(REMOVAL);
     for (size_t i = 0; i < count; i++)
-        set(&probes[i], any_ms());
+        probe_set(&timer_probes[i], any_ms());
     for (size_t i = 0; i < steps; i++) {
         struct probe *probe = any(count);
         if (check_below(4) == 0)
-            set(probe, any_ms());
+            probe_set(probe, any_ms());
         else
-            cancel(probe);
+            probe_cancel(probe);
         if (check_below(8) == 0) {
-            clock_goes_on((int64_t)check_below(MS));
-            run_all();
+            fake_clock_advance((int64_t)check_below(MS));
+            probes_run_all();
         }
     }
     run_to_the_end();
     for (size_t i = 0; i < count; i++)
-        CHECK(!timer_is_set(probes[i].timer), "timer-cancelled", "timer %zu is still set", i);
+        CHECK(!timer_is_set(timer_probes[i].timer), "timer-cancelled", "timer %zu is still set", i);
 }
 
 static void cancelling(void)
@@ -90,7 +90,7 @@ static void cancelling(void)
     for (int i = 0; i < CASES; i++)
         come_and_go(2 * SMALL, SMALL_STEPS);
     come_and_go(MANY, MANY / 2);
-    end_case();
+    probes_end_case();
 }
 
 const struct check checks[] = {

@@ -2,8 +2,9 @@
  * links: timers.c */
 #include <limits.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "probes.h"
+#include "timer_probes.h"
 
 #define DUE     "timer-due-first"
 #define TIMEOUT "timer-timeout"
@@ -18,24 +19,24 @@ enum { MANY = 200 };
 /* Timers 0 to `count` - 1, all due now. */
 static void begin_due(int count, void (*then)(struct probe *))
 {
-    begin_case(DUE);
+    probes_begin_case(DUE);
     for (int i = 0; i < count; i++)
-        set(&probes[i], i / 2);
-    probes[0].then = then;
-    clock_goes_on(count * MS);
+        probe_set(&timer_probes[i], i / 2);
+    timer_probes[0].then = then;
+    fake_clock_advance(count * MS);
 }
 
 static void set_itself_again(struct probe *probe)
 {
-    set(probe, 0);
+    probe_set(probe, 0);
 }
 
 static void sets_itself(void)
 {
     begin_due(3, set_itself_again);
     for (int i = 1; i <= 4; i++) {
-        run_all();
-        CHECK(probes[0].calls == i, DUE, "timer 0, set by its own call, was not called");
+        probes_run_all();
+        CHECK(timer_probes[0].calls == i, DUE, "timer 0, set by its own call, was not called");
     }
 }
 
@@ -43,52 +44,52 @@ static void set_all_others(struct probe *probe)
 {
     if (probe->calls == 1)
         for (int i = 3; i < MANY; i++)
-            set(&probes[i], 0);
+            probe_set(&timer_probes[i], 0);
 }
 
 static void sets_many(void)
 {
     begin_due(3, set_all_others);
-    run_all();
-    run_all();
+    probes_run_all();
+    probes_run_all();
 }
 
 static void cancel_others(struct probe *probe)
 {
     (void)probe;
     for (int i = 1; i < 7; i += 2)
-        cancel(&probes[i]);
+        probe_cancel(&timer_probes[i]);
     for (int i = 1; i < 7; i++)
-        CHECK(timer_is_set(probes[i].timer) == probes[i].waits, "timer-cancelled",
-              "timer_is_set() of timer %d is %s", i, probes[i].waits ? "false" : "true");
+        CHECK(timer_is_set(timer_probes[i].timer) == timer_probes[i].waits, "timer-cancelled",
+              "timer_is_set() of timer %d is %s", i, timer_probes[i].waits ? "false" : "true");
 }
 
 static void cancels_others(void)
 {
     begin_due(7, cancel_others);
-    run_all();
+    probes_run_all();
 }
 
 static void set_others_later(struct probe *probe)
 {
     (void)probe;
-    set(&probes[2], 5);
-    set(&probes[3], 0);
+    probe_set(&timer_probes[2], 5);
+    probe_set(&timer_probes[3], 0);
     check_step("calls timer_reset() for timer 4, 7 ms from now");
-    CHECK(timer_reset(timers, probes[4].timer, 7, true), DUE,
+    CHECK(timer_reset(probe_timers, timer_probes[4].timer, 7, true), DUE,
           "timer_reset() returned false, and it was due and not called");
-    expect_due(&probes[4], clock_us + 7 * MS);
+    probe_expect_due(&timer_probes[4], fake_clock_us + 7 * MS);
 }
 
 static void sets_others_later(void)
 {
     begin_due(6, set_others_later);
-    run_all();
-    run_all();
-    clock_goes_on(5 * MS);
-    run_all();
-    clock_goes_on(2 * MS);
-    run_all();
+    probes_run_all();
+    probes_run_all();
+    fake_clock_advance(5 * MS);
+    probes_run_all();
+    fake_clock_advance(2 * MS);
+    probes_run_all();
 }
 
 /* Memory that is freed: to touch it is a SIGSEGV from then on. */
@@ -104,7 +105,7 @@ static void *new_page(void)
 
 static void free_timer(struct probe *probe)
 {
-    check_step("frees the memory of timer %d", number_of(probe));
+    check_step("frees the memory of timer %d", probe_number(probe));
     munmap(probe->timer, (size_t)sysconf(_SC_PAGESIZE));
 }
 
@@ -112,22 +113,22 @@ static void free_itself_and_others(struct probe *probe)
 {
     free_timer(probe);
     for (int i = 2; i < 5; i++) {
-        cancel(&probes[i]);
-        free_timer(&probes[i]);
+        probe_cancel(&timer_probes[i]);
+        free_timer(&timer_probes[i]);
     }
 }
 
 static void frees(void)
 {
-    begin_case(DUE);
+    probes_begin_case(DUE);
     for (int i = 0; i < 6; i++) {
-        use_timer(&probes[i], new_page());
-        set(&probes[i], i / 2);
+        probe_use_timer(&timer_probes[i], new_page());
+        probe_set(&timer_probes[i], i / 2);
     }
-    probes[0].then = free_itself_and_others;
-    clock_goes_on(6 * MS);
-    run_all();
-    run_all();
+    timer_probes[0].then = free_itself_and_others;
+    fake_clock_advance(6 * MS);
+    probes_run_all();
+    probes_run_all();
 }
 
 static void due(void)
@@ -137,7 +138,7 @@ static void due(void)
     cancels_others();
     sets_others_later();
     frees();
-    end_case();
+    probes_end_case();
 }
 
 /* How long a wait may be */
@@ -145,47 +146,48 @@ static void due(void)
 static void expect_timeout(int ms)
 {
     check_step("calls timers_timeout()");
-    int timeout = timers_timeout(timers);
+    int timeout = timers_timeout(probe_timers);
     CHECK(timeout == ms, TIMEOUT, "timers_timeout() returned %d instead of %d", timeout, ms);
 }
 
 static void timeout_of(int32_t ms, int64_t gone_us, int expected_ms)
 {
-    begin_case(TIMEOUT);
+    probes_begin_case(TIMEOUT);
     expect_timeout(-1);
-    set(&probes[0], ms);
-    clock_goes_on(gone_us);
+    probe_set(&timer_probes[0], ms);
+    fake_clock_advance(gone_us);
     expect_timeout(expected_ms);
-    cancel(&probes[0]);
+    probe_cancel(&timer_probes[0]);
     expect_timeout(-1);
 }
 
 static void timeout_of_the_first(void)
 {
-    begin_case(TIMEOUT);
-    set(&probes[0], 30);
-    set(&probes[1], 10);
-    set(&probes[2], 20);
+    probes_begin_case(TIMEOUT);
+    probe_set(&timer_probes[0], 30);
+    probe_set(&timer_probes[1], 10);
+    probe_set(&timer_probes[2], 20);
     expect_timeout(10);
-    cancel(&probes[1]);
+    probe_cancel(&timer_probes[1]);
     expect_timeout(20);
-    set(&probes[3], 0);
+    probe_set(&timer_probes[3], 0);
     expect_timeout(0);
 }
 
 /* Whoever waits as long as it says finds a timer that is due, each time. */
 static void waits_for_each(void)
 {
-    begin_case(TIMEOUT);
+    probes_begin_case(TIMEOUT);
     for (int i = 0; i < MANY; i++) {
-        set(&probes[i], (int32_t)check_below(50));
-        clock_us += (int64_t)check_below(MS);
+        probe_set(&timer_probes[i], (int32_t)check_below(50));
+        fake_clock_us += (int64_t)check_below(MS);
     }
-    for (int ms; (ms = timers_timeout(timers)) >= 0;) {
+    for (int ms; (ms = timers_timeout(probe_timers)) >= 0;) {
         check_step("has %d from timers_timeout()", ms);
-        clock_goes_on(ms * MS);
-        CHECK(first_due() != NULL, TIMEOUT, "a wait as long as that ends before a timer is due");
-        run_all();
+        fake_clock_advance(ms * MS);
+        CHECK(probe_first_due() != NULL, TIMEOUT,
+              "a wait as long as that ends before a timer is due");
+        probes_run_all();
     }
 }
 
@@ -207,7 +209,7 @@ static void timeouts(void)
     timeout_of(TIMER_MAX_MS, MS, INT_MAX - 1);
     timeout_of_the_first();
     waits_for_each();
-    end_case();
+    probes_end_case();
 }
 
 /* Somebody sets the clock on the wall, back and forth. */
@@ -215,17 +217,17 @@ static void time_of_day(void)
 {
     static const int HOURS[] = {-5, 7};
     for (int i = 0; i < 2; i++) {
-        begin_case(CLOCK);
-        set(&probes[0], 20);
-        clock_goes_on(10 * MS);
+        probes_begin_case(CLOCK);
+        probe_set(&timer_probes[0], 20);
+        fake_clock_advance(10 * MS);
         check_step("sets the time of day %s by some hours", HOURS[i] < 0 ? "back" : "forward");
-        day_us += HOURS[i] * HOUR_US;
-        run();
-        CHECK(probes[0].waits, CLOCK, "timer 0 was called too early");
-        clock_goes_on(10 * MS);
-        run_all();
+        fake_day_us += HOURS[i] * HOUR_US;
+        probes_run();
+        CHECK(timer_probes[0].waits, CLOCK, "timer 0 was called too early");
+        fake_clock_advance(10 * MS);
+        probes_run_all();
     }
-    end_case();
+    probes_end_case();
 }
 
 const struct check checks[] = {

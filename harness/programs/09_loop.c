@@ -1,8 +1,8 @@
 /* Tasks that are queued into a loop: by its own thread, by others, by many at a time.
  * links: loop.c events.c timers.c backend_epoll.c log.c co.c? stack.c? */
-#include "looping.h"
-
 #include <stdlib.h>
+
+#include "watched_loop.h"
 
 #define WAKE "task-wake"
 #define RUN  "tasks-run"
@@ -21,52 +21,52 @@ static struct job late_job;
 static void *queue_late(void *unused)
 {
     (void)unused;
-    while (atomic_load(&waits) == 0)
-        pause_shortly();
-    pause_shortly();
+    while (atomic_load(&watched_loop_waits) == 0)
+        watched_loop_pause();
+    watched_loop_pause();
     queue_in_loop(&loop, &late_job.task);
-    atomic_store(&due, true);
+    atomic_store(&watched_loop_due, true);
     return NULL;
 }
 
 static void wakes_the_loop(void)
 {
     pthread_t thread;
-    begin_loop(&loop, 0);
+    watched_loop_begin(&loop, 0);
     for (int round = 0; round < ROUNDS; round++) {
         check_case();
-        late_job = new_job(round, NULL);
-        atomic_store(&waits, 0);
-        atomic_store(&due, false);
+        late_job = watched_loop_job(round, NULL);
+        atomic_store(&watched_loop_waits, 0);
+        atomic_store(&watched_loop_due, false);
         check_step("calls loop_turn(), and queue_in_loop() in another thread while it sleeps");
-        start(&thread, queue_late, NULL);
+        watched_loop_thread(&thread, queue_late, NULL);
         bool queued;
         do {
-            queued = atomic_load(&due);
+            queued = atomic_load(&watched_loop_due);
             loop_turn(&loop);
-            CHECK(!atomic_load(&slept_on), WAKE,
+            CHECK(!atomic_load(&watched_loop_slept_on), WAKE,
                   "loop_turn() slept on, and another thread had queued a task");
         } while (!queued && late_job.runs == 0);
         pthread_join(thread, NULL);
         CHECK(late_job.runs == 1, WAKE, "the task was run %d times instead of once", late_job.runs);
     }
-    end_loop(&loop);
+    watched_loop_end(&loop);
 }
 
 /* The same without any thread that waits. */
 static void before_the_sleep(void)
 {
-    begin_loop(&loop, 0);
+    watched_loop_begin(&loop, 0);
     struct job jobs[ROUNDS];
     for (int i = 0; i < ROUNDS; i++) {
         check_case();
-        jobs[i] = new_job(i, NULL);
+        jobs[i] = watched_loop_job(i, NULL);
         check_step("calls queue_in_loop() in the loop's own thread");
         queue_in_loop(&loop, &jobs[i].task);
-        turn(&loop, WAKE);
+        watched_loop_turn(&loop, WAKE);
         CHECK(jobs[i].runs == 1, WAKE, "the task was run %d times instead of once", jobs[i].runs);
     }
-    end_loop(&loop);
+    watched_loop_end(&loop);
 }
 
 /* Many at a time */
@@ -104,7 +104,7 @@ static void *queue_meanwhile(void *context)
     struct job *mine = context;
     for (int i = 0; i < a_thread; i++) {
         while (i == a_thread / 2 && !atomic_load_explicit(&begun, memory_order_relaxed))
-            pause_shortly();
+            watched_loop_pause();
         queue_in_loop(&loop, &mine[i].task);
     }
     atomic_fetch_add(&through, 1);
@@ -117,8 +117,8 @@ static void start_all(pthread_t threads[THREADS], int count, void *(*queue)(void
     check_step("calls queue_in_loop() %d times in each of %d threads", count, THREADS);
     for (int i = 0; i < THREADS; i++) {
         for (int number = 0; number < count; number++)
-            jobs[i][number] = new_job(i * STORM + number, expect_in_order);
-        start(&threads[i], queue, jobs[i]);
+            jobs[i][number] = watched_loop_job(i * STORM + number, expect_in_order);
+        watched_loop_thread(&threads[i], queue, jobs[i]);
     }
 }
 
@@ -126,34 +126,34 @@ static void start_all(pthread_t threads[THREADS], int count, void *(*queue)(void
 static void all_are_run(void)
 {
     pthread_t threads[THREADS];
-    begin_loop(&loop, 0);
-    idle_turn(&loop);
+    watched_loop_begin(&loop, 0);
+    watched_loop_idle_turn(&loop);
     CHECK(!loop_run_tasks(&loop), RUN, "loop_run_tasks() returned true, and the line was empty");
     start_all(threads, A_THREAD, queue_many);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    turn(&loop, WAKE);
+    watched_loop_turn(&loop, WAKE);
     CHECK(ran == ALL, RUN, "after one turn of the loop %d of %d tasks had been run", ran, ALL);
-    idle_turn(&loop);
+    watched_loop_idle_turn(&loop);
     CHECK(ran == ALL, RUN, "%d tasks were run, and %d had been queued", ran, ALL);
-    struct job last = new_job(0, NULL);
+    struct job last = watched_loop_job(0, NULL);
     check_step("calls queue_in_loop(), then loop_run_tasks()");
     queue_in_loop(&loop, &last.task);
     CHECK(loop_run_tasks(&loop), RUN, "loop_run_tasks() returned false, and there was a task");
     CHECK(last.runs == 1, RUN, "loop_run_tasks() has run the task %d times", last.runs);
-    end_loop(&loop);
+    watched_loop_end(&loop);
 }
 
 /* The loop runs them meanwhile. */
 static void of_many_threads(void)
 {
     pthread_t threads[THREADS];
-    begin_loop(&loop, 0);
+    watched_loop_begin(&loop, 0);
     start_all(threads, STORM, queue_meanwhile);
     check_step("calls loop_turn(), again and again");
     while (ran < THREADS * STORM) {
         bool all = atomic_load(&through) == THREADS;
-        atomic_store(&due, all);
+        atomic_store(&watched_loop_due, all);
         int before = ran;
         loop_turn(&loop);
         CHECK(!all || ran > before, RUN, "%d of %d tasks that were queued were never run",
@@ -161,7 +161,7 @@ static void of_many_threads(void)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    end_loop(&loop);
+    watched_loop_end(&loop);
 }
 
 /* What a task may do */
@@ -191,23 +191,23 @@ static void let_another_queue(struct job *job)
     pthread_t thread;
     (void)job;
     check_step("runs a task while another thread calls queue_in_loop() for this loop");
-    start(&thread, queue_other_here, NULL);
+    watched_loop_thread(&thread, queue_other_here, NULL);
     while (!atomic_load(&queued))
-        pause_shortly();
+        watched_loop_pause();
     pthread_join(thread, NULL);
 }
 
 static void run_and_expect_other_next(void (*then)(struct job *))
 {
     check_case();
-    struct job job = new_job(0, then);
-    other_job = new_job(1, NULL);
+    struct job job = watched_loop_job(0, then);
+    other_job = watched_loop_job(1, NULL);
     queue_in_loop(&loop, &job.task);
-    turn(&loop, WAKE);
+    watched_loop_turn(&loop, WAKE);
     CHECK(job.runs == 1, RUN, "the first task was run %d times", job.runs);
     CHECK(other_job.runs == 0, LOCK,
           "a task that was queued while the tasks were run was run in the same turn");
-    turn(&loop, LOCK);
+    watched_loop_turn(&loop, LOCK);
     CHECK(other_job.runs == 1, LOCK, "in the next turn the other task was run %d times",
           other_job.runs);
 }
@@ -220,7 +220,7 @@ static void free_itself(struct job *job)
 
 static void outside_the_lock(void)
 {
-    begin_loop(&loop, 0);
+    watched_loop_begin(&loop, 0);
     run_and_expect_other_next(queue_other);
     run_and_expect_other_next(let_another_queue);
     check_case();
@@ -229,12 +229,12 @@ static void outside_the_lock(void)
         struct job *job = malloc(sizeof *job);
         if (job == NULL)
             check_impossible("no memory for a task");
-        *job = new_job(i, free_itself);
+        *job = watched_loop_job(i, free_itself);
         queue_in_loop(&loop, &job->task);
     }
-    turn(&loop, WAKE);
+    watched_loop_turn(&loop, WAKE);
     CHECK(ran == ROUNDS, RUN, "of %d tasks that free themselves %d were run", ROUNDS, ran);
-    end_loop(&loop);
+    watched_loop_end(&loop);
 }
 
 /* At once, or queued */
@@ -263,9 +263,9 @@ static void let_another_run(struct job *job)
     pthread_t thread;
     (void)job;
     check_step("calls run_in_loop() in another thread, while a task is run");
-    start(&thread, run_other_here, NULL);
+    watched_loop_thread(&thread, run_other_here, NULL);
     while (!atomic_load(&queued))
-        pause_shortly();
+        watched_loop_pause();
     pthread_join(thread, NULL);
     CHECK(other_job.runs == 0, OWN, "the task was run by the thread that called run_in_loop()");
 }
@@ -288,27 +288,27 @@ static void run_in_second(struct job *job)
 static void own_thread(void)
 {
     pthread_t thread;
-    begin_loop(&loop, 0);
-    begin_loop(&second, 1);
+    watched_loop_begin(&loop, 0);
+    watched_loop_begin(&second, 1);
     void (*const cases[])(struct job *) = {run_other, let_another_run, run_in_second};
     for (int i = 0; i < 3; i++) {
         check_case();
-        struct job job = new_job(0, cases[i]);
-        other_job = new_job(1, NULL);
+        struct job job = watched_loop_job(0, cases[i]);
+        other_job = watched_loop_job(1, NULL);
         check_step("calls queue_in_loop() for a task that does what follows");
         queue_in_loop(&loop, &job.task);
-        turn(&loop, WAKE);
+        watched_loop_turn(&loop, WAKE);
         CHECK(job.runs == 1, RUN, "the first task was run %d times", job.runs);
         if (cases[i] == let_another_run)
-            turn(&loop, WAKE);
+            watched_loop_turn(&loop, WAKE);
     }
     check_step("calls loop_turn() for the second loop, in a thread of its own");
-    start(&thread, turn_second, NULL);
+    watched_loop_thread(&thread, turn_second, NULL);
     pthread_join(thread, NULL);
     CHECK(other_job.runs == 1 && pthread_equal(other_job.runner, thread), OWN,
           "the task was run %d times by the thread of its loop", other_job.runs);
-    end_loop(&second);
-    end_loop(&loop);
+    watched_loop_end(&second);
+    watched_loop_end(&loop);
 }
 
 const struct check checks[] = {

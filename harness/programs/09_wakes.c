@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "looping.h"
+#include "watched_loop.h"
 
 #define WAKE "task-wake"
 #define ONCE "one-wake"
@@ -20,9 +20,10 @@ ssize_t write(int fd, const void *data, size_t size)
 {
     ssize_t written = syscall(SYS_write, fd, data, size);
     atomic_fetch_add(&writes, 1);
-    int before = atomic_load(&waits);
-    for (int i = 0; i < LOOKS && atomic_load(&delayed) && atomic_load(&waits) == before; i++)
-        pause_shortly();
+    int before = atomic_load(&watched_loop_waits);
+    for (int i = 0;
+         i < LOOKS && atomic_load(&delayed) && atomic_load(&watched_loop_waits) == before; i++)
+        watched_loop_pause();
     return written;
 }
 
@@ -38,28 +39,28 @@ static void *queue_all(void *unused)
 static void one_for_many(void)
 {
     pthread_t thread;
-    begin_loop(&loop, 0);
-    idle_turn(&loop);
+    watched_loop_begin(&loop, 0);
+    watched_loop_idle_turn(&loop);
     for (int i = 0; i < MANY; i++)
-        jobs[i] = new_job(i, NULL);
+        jobs[i] = watched_loop_job(i, NULL);
     check_step("calls queue_in_loop() %d times in another thread", MANY);
-    start(&thread, queue_all, NULL);
+    watched_loop_thread(&thread, queue_all, NULL);
     pthread_join(thread, NULL);
     int made = atomic_load(&writes);
     CHECK(made <= A_FEW, ONCE, "%d tasks, queued before the loop's next turn, made %d wake-ups",
           MANY, made);
-    turn(&loop, WAKE);
-    end_loop(&loop);
+    watched_loop_turn(&loop, WAKE);
+    watched_loop_end(&loop);
 }
 
 static void *queue_one(void *unused)
 {
     (void)unused;
-    while (atomic_load(&waits) == 0)
-        pause_shortly();
-    pause_shortly();
+    while (atomic_load(&watched_loop_waits) == 0)
+        watched_loop_pause();
+    watched_loop_pause();
     queue_in_loop(&loop, &jobs[0].task);
-    atomic_store(&due, true);
+    atomic_store(&watched_loop_due, true);
     return NULL;
 }
 
@@ -67,21 +68,21 @@ static void *queue_one(void *unused)
 static void after_the_task(void)
 {
     pthread_t thread;
-    begin_loop(&loop, 0);
-    jobs[0] = new_job(0, NULL);
+    watched_loop_begin(&loop, 0);
+    jobs[0] = watched_loop_job(0, NULL);
     atomic_store(&delayed, true);
     check_step("calls queue_in_loop() in another thread; when it wakes the loop, that is at once");
-    start(&thread, queue_one, NULL);
+    watched_loop_thread(&thread, queue_one, NULL);
     bool queued;
     do {
-        queued = atomic_load(&due);
+        queued = atomic_load(&watched_loop_due);
         loop_turn(&loop);
-        CHECK(!atomic_load(&slept_on), WAKE,
+        CHECK(!atomic_load(&watched_loop_slept_on), WAKE,
               "the loop was woken, found no task, and slept on when there was one");
     } while (!queued && jobs[0].runs == 0);
     pthread_join(thread, NULL);
     CHECK(jobs[0].runs == 1, WAKE, "the task was run %d times instead of once", jobs[0].runs);
-    end_loop(&loop);
+    watched_loop_end(&loop);
 }
 
 const struct check checks[] = {

@@ -2,11 +2,15 @@
  * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-#include "parking.h"
-
+#include "co_io_case.h"
 #include "net.h"
 
 #define ACCEPT "co-accept"
@@ -74,13 +78,13 @@ static void expect_accepted(struct acceptor *a, int due)
 {
     for (int i = 0; i < LOOKS && a->count < due; i++) {
         struct timespec pause = {.tv_nsec = LOOK_NS};
-        loop_once();
-        if (!co_is_ready(scheduler))
+        co_io_case_turn();
+        if (!co_is_ready(co_case_scheduler))
             nanosleep(&pause, NULL);
     }
     CHECK(a->count == due, ACCEPT, "%d clients have connected, and %d were accepted", due,
           a->count);
-    settle(ACCEPT);
+    co_io_case_settle(ACCEPT);
     CHECK(a->nobody <= 2 * due + 2, ACCEPT,
           "co_accept() has found nobody %d times, and %d clients have come", a->nobody, due);
 }
@@ -93,7 +97,7 @@ static int listen_somewhere(struct sockaddr_in *address)
     int fd = net_listen(address);
     if (fd < 0 || getsockname(fd, (struct sockaddr *)address, &size) != 0)
         check_impossible("cannot listen: %s", strerror(errno));
-    set_nonblocking(fd);
+    pair_set_nonblocking(fd);
     return fd;
 }
 
@@ -107,11 +111,11 @@ struct scene {
 static void begin_accepting(struct scene *scene)
 {
     *scene = (struct scene){0};
-    begin_io();
+    co_io_case_begin();
     int fd = listen_somewhere(&scene->address);
-    co_socket_init(&scene->acceptor.socket, fd, events);
-    scene->co = start("accepts", accept_all, &scene->acceptor);
-    settle(ACCEPT);
+    co_socket_init(&scene->acceptor.socket, fd, co_io_case_events);
+    scene->co = co_case_start("accepts", accept_all, &scene->acceptor);
+    co_io_case_settle(ACCEPT);
 }
 
 static void end_accepting(struct scene *scene)
@@ -119,14 +123,14 @@ static void end_accepting(struct scene *scene)
     struct acceptor *a = &scene->acceptor;
     a->ends = true;
     co_cancel(scene->co);
-    settle(ACCEPT);
+    co_io_case_settle(ACCEPT);
     co_forget(&a->socket);
     while (own_count > 0)
         close(own[--own_count]);
     while (a->count > 0)
         close(a->clients[--a->count]);
     close(a->socket.fd);
-    end_io();
+    co_io_case_end();
 }
 
 static void accepts(void)
@@ -154,7 +158,7 @@ static void no_descriptor(void)
     no_descriptor_left = true;
     for (int i = 0; i < LOOKS && scene.acceptor.full == 0; i++) {
         struct timespec pause = {.tv_nsec = LOOK_NS};
-        loop_once();
+        co_io_case_turn();
         nanosleep(&pause, NULL);
     }
     no_descriptor_left = false;

@@ -1,8 +1,10 @@
 /* Coroutines that begin, let others run, and end.
  * links: co.c stack.c timers.c */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "scheduling.h"
+#include "co_case.h"
 
 #define SWITCH "co-switch"
 
@@ -40,24 +42,24 @@ static void take_notes(void *argument)
 static void runs(void)
 {
     struct note note = {0};
-    begin_case(STACK_BYTES);
-    CHECK(!run(), SWITCH, "co_run() returned true, and there is no coroutine");
+    co_case_begin(STACK_BYTES);
+    CHECK(!co_case_run(), SWITCH, "co_run() returned true, and there is no coroutine");
     check_step("calls co_start()");
-    struct coroutine *co = start("notes", take_notes, &note);
+    struct coroutine *co = co_case_start("notes", take_notes, &note);
     CHECK(note.runs == 0, SWITCH, "the coroutine ran before co_run() was called");
     for (int i = 1; i <= YIELDS + 1; i++) {
-        CHECK(run(), SWITCH, "co_run() returned false, and a coroutine was ready");
+        CHECK(co_case_run(), SWITCH, "co_run() returned false, and a coroutine was ready");
         CHECK(note.runs == i, SWITCH,
               "a coroutine calls co_yield_now() in a loop; after %d calls of co_run() its argument "
               "says that it has gone on %d times",
               i, note.runs);
         CHECK(co_self() == NULL, SWITCH, "co_self() is not NULL when co_run() has returned");
         CHECK(note.self == co, SWITCH, "co_self() was another coroutine than the one that ran");
-        CHECK(note.of == scheduler, SWITCH, "co_scheduler() was not that of the coroutine");
+        CHECK(note.of == co_case_scheduler, SWITCH, "co_scheduler() was not that of the coroutine");
     }
     CHECK(note.ends == 1, SWITCH, "the function of a coroutine returned %d times", note.ends);
-    CHECK(!run(), SWITCH, "co_run() returned true, and the only coroutine has ended");
-    end_case();
+    CHECK(!co_case_run(), SWITCH, "co_run() returned true, and the only coroutine has ended");
+    co_case_end();
 }
 
 /* Its variables */
@@ -93,16 +95,16 @@ static void go_down(void *argument)
 static void keep_variables(void)
 {
     unsigned seeds[5];
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     check_step("starts coroutines that yield %d calls deep", DEPTH);
     for (unsigned i = 0; i < 5; i++) {
         seeds[i] = 1000000 * i;
-        start("deep", go_down, &seeds[i]);
+        co_case_start("deep", go_down, &seeds[i]);
     }
-    while (run())
+    while (co_case_run())
         continue;
     CHECK(through == 5, SWITCH, "of 5 coroutines %d came to their end", through);
-    end_case();
+    co_case_end();
 }
 
 /* Very many */
@@ -136,22 +138,22 @@ static void be_one_of_many(void *argument)
 static void crowd(void)
 {
     static int numbers[CROWD];
-    begin_case(CROWD_STACK);
+    co_case_begin(CROWD_STACK);
     int before = mappings();
     check_step("starts %d coroutines", CROWD);
     for (int i = 0; i < CROWD; i++) {
         numbers[i] = i;
-        start("one of many", be_one_of_many, &numbers[i]);
+        co_case_start("one of many", be_one_of_many, &numbers[i]);
     }
     check_step("calls co_run() until nobody is ready");
-    while (co_run(scheduler))
+    while (co_run(co_case_scheduler))
         continue;
     CHECK(through == CROWD, SWITCH, "of %d coroutines %d came to their end", CROWD, through);
     int more = mappings() - before;
     CHECK(more <= TOLERATED, "stack-kept",
           "%d coroutines have come and gone, and there are %d mappings more than before", CROWD,
           more);
-    end_case();
+    co_case_end();
 }
 
 const struct check checks[] = {

@@ -1,7 +1,12 @@
 /* Coroutines that read: what they own meanwhile, and how they come to the end of the input.
  * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
-#include "reading.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "co_reader.h"
 
 #define READ "co-read"
 
@@ -11,47 +16,47 @@ enum { ROUNDS = 3, HELD_BYTES = 3, HOSE_BYTES = 64 << 10 };
 
 static void owns_nothing(void)
 {
-    struct reader r;
-    begin_io();
-    begin_reader(&r);
+    struct co_reader r;
+    co_io_case_begin();
+    co_reader_begin(&r);
     for (int round = 0; round < ROUNDS; round++) {
-        ask(&r);
-        expect_waiting(&r, READ);
+        co_reader_ask(&r);
+        co_reader_expect_waiting(&r, READ);
         if (round > 0)
             CHECK(r.in.cap == 0, READ,
                   "while co_read() waits, a buffer that was empty owns %zu bytes", r.in.cap);
         int before = r.in_vain;
-        send_text(r.pair, "news");
-        settle(READ);
-        expect_text(&r, "news", READ);
+        pair_send_text(r.pair, "news");
+        co_io_case_settle(READ);
+        co_reader_expect_text(&r, "news", READ);
         CHECK(r.in_vain == before, READ, "news have come, and co_read() has returned IO_AGAIN");
     }
     CHECK(r.in_vain <= 1, READ,
           "of %d reads, each of which took all there was, co_read() made one more in vain", ROUNDS);
-    end_reader(&r);
-    end_io();
+    co_reader_end(&r);
+    co_io_case_end();
 }
 
 /* Bytes that are there already stay in front. */
 static void keeps_the_rest(void)
 {
-    struct reader r;
-    begin_io();
-    begin_reader(&r);
-    ask(&r);
-    send_text(r.pair, "abc");
-    settle(READ);
-    expect_result(&r, IO_OK, READ);
-    ask(&r);
-    expect_waiting(&r, READ);
+    struct co_reader r;
+    co_io_case_begin();
+    co_reader_begin(&r);
+    co_reader_ask(&r);
+    pair_send_text(r.pair, "abc");
+    co_io_case_settle(READ);
+    co_reader_expect_result(&r, IO_OK, READ);
+    co_reader_ask(&r);
+    co_reader_expect_waiting(&r, READ);
     CHECK(buffer_len(&r.in) == HELD_BYTES, READ,
           "while co_read() waits, %zu of %d bytes are left of what the buffer held",
           buffer_len(&r.in), HELD_BYTES);
-    send_text(r.pair, "def");
-    settle(READ);
-    expect_text(&r, "abcdef", READ);
-    end_reader(&r);
-    end_io();
+    pair_send_text(r.pair, "def");
+    co_io_case_settle(READ);
+    co_reader_expect_text(&r, "abcdef", READ);
+    co_reader_end(&r);
+    co_io_case_end();
 }
 
 static void owns(void)
@@ -62,9 +67,9 @@ static void owns(void)
 
 /* To the end of the input */
 
-static void expect_bytes(struct reader *r, size_t due)
+static void expect_bytes(struct co_reader *r, size_t due)
 {
-    expect_result(r, IO_OK, READ);
+    co_reader_expect_result(r, IO_OK, READ);
     CHECK(buffer_len(&r->in) == due, READ, "co_read() has read %zu bytes; due are %zu",
           buffer_len(&r->in), due);
     buffer_free(&r->in);
@@ -74,32 +79,32 @@ static void expect_bytes(struct reader *r, size_t due)
 static void all_that_comes(size_t size, bool end)
 {
     static const char zeros[4 * ROOM];
-    struct reader r;
-    begin_io();
-    begin_reader(&r);
-    ask(&r);
+    struct co_reader r;
+    co_io_case_begin();
+    co_reader_begin(&r);
+    co_reader_ask(&r);
     check_step("sends %zu bytes%s", size, end ? " and shuts down" : "");
     if (size > 0 && write(r.pair.peer, zeros, size) != (ssize_t)size)
         check_impossible("write: %s", strerror(errno));
     if (end)
         shutdown(r.pair.peer, SHUT_WR);
-    settle(READ);
+    co_io_case_settle(READ);
     for (size_t left = size; left > 0;) {
         size_t due = left < ROOM ? left : ROOM;
         expect_bytes(&r, due);
         left -= due;
-        ask(&r);
+        co_reader_ask(&r);
     }
     if (end) {
-        expect_result(&r, IO_EOF, READ);
+        co_reader_expect_result(&r, IO_EOF, READ);
     } else {
-        expect_waiting(&r, READ);
-        send_text(r.pair, "more");
-        settle(READ);
-        expect_text(&r, "more", READ);
+        co_reader_expect_waiting(&r, READ);
+        pair_send_text(r.pair, "more");
+        co_io_case_settle(READ);
+        co_reader_expect_text(&r, "more", READ);
     }
-    end_reader(&r);
-    end_io();
+    co_reader_end(&r);
+    co_io_case_end();
 }
 
 static void to_the_end(void)
@@ -138,16 +143,16 @@ static void in_turns(void)
 {
     static const char zeros[HOSE_BYTES];
     struct hose hose = {0};
-    begin_io();
-    struct pair pair = new_pair(3);
+    co_io_case_begin();
+    struct pair pair = pair_new(3);
     check_step("sends %d bytes; a coroutine reads them %d at a time", HOSE_BYTES, ROOM);
     if (write(pair.peer, zeros, HOSE_BYTES) != HOSE_BYTES)
         check_impossible("write: %s", strerror(errno));
-    co_socket_init(&hose.socket, pair.fd, events);
-    start("hose", read_all_the_time, &hose);
+    co_socket_init(&hose.socket, pair.fd, co_io_case_events);
+    co_case_start("hose", read_all_the_time, &hose);
     for (int i = 0; i < RUNS; i++) {
         int before = hose.reads;
-        loop_once();
+        co_io_case_turn();
         CHECK(hose.reads - before <= 1, READ,
               "a coroutine has read %d times in one turn; others wait meanwhile",
               hose.reads - before);
@@ -156,8 +161,8 @@ static void in_turns(void)
           hose.reads);
     hose.stops = true;
     co_forget(&hose.socket);
-    settle(READ);
-    end_io();
+    co_io_case_settle(READ);
+    co_io_case_end();
 }
 
 const struct check checks[] = {

@@ -1,6 +1,8 @@
 /* Who runs when: the line of those who are ready, and who is put there.
  * links: co.c stack.c timers.c */
-#include "scheduling.h"
+#include <string.h>
+
+#include "co_case.h"
 
 #define TURN "co-turn"
 #define WAKE "co-wake"
@@ -48,7 +50,7 @@ static void start_and_wake(void *argument)
     const char *name = argument;
     note_order(*name);
     check_step("calls co_start() and co_wake() in a coroutine");
-    start("new", yield_often, "n");
+    co_case_start("new", yield_often, "n");
     co_wake(sleeper);
 }
 
@@ -61,45 +63,47 @@ static void never_end(void *argument)
 
 static void once(void)
 {
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     check_step("starts coroutines a, b and c, which yield");
-    start("a", yield_often, "a");
-    start("b", yield_often, "b");
-    start("c", yield_often, "c");
+    co_case_start("a", yield_often, "a");
+    co_case_start("b", yield_often, "b");
+    co_case_start("c", yield_often, "c");
     for (int i = 0; i < YIELDS; i++) {
-        CHECK(co_is_ready(scheduler), TURN, "co_is_ready() returned false; three are ready");
-        run();
+        CHECK(co_is_ready(co_case_scheduler), TURN,
+              "co_is_ready() returned false; three are ready");
+        co_case_run();
         expect_order("abc", TURN);
     }
-    CHECK(run(), TURN, "co_run() returned false, and three were ready, which have ended");
+    CHECK(co_case_run(), TURN, "co_run() returned false, and three were ready, which have ended");
     expect_order("", TURN);
-    CHECK(!co_is_ready(scheduler), TURN, "co_is_ready() returned true, and all have ended");
-    CHECK(!run(), TURN, "co_run() returned true, and nobody was ready");
-    end_case();
+    CHECK(!co_is_ready(co_case_scheduler), TURN, "co_is_ready() returned true, and all have ended");
+    CHECK(!co_case_run(), TURN, "co_run() returned true, and nobody was ready");
+    co_case_end();
 }
 
 static void who_gets_ready_meanwhile(void)
 {
-    begin_case(STACK_BYTES);
-    sleeper = start("s", sleep_long, "s");
-    run();
+    co_case_begin(STACK_BYTES);
+    sleeper = co_case_start("s", sleep_long, "s");
+    co_case_run();
     expect_order("s", TURN);
-    CHECK(!co_is_ready(scheduler), TURN, "co_is_ready() returned true, and the only one is parked");
-    CHECK(!run(), TURN, "co_run() returned true, and the only coroutine was parked");
-    start("w", start_and_wake, "w");
-    CHECK(run(), TURN, "co_run() returned false, and somebody was ready");
+    CHECK(!co_is_ready(co_case_scheduler), TURN,
+          "co_is_ready() returned true, and the only one is parked");
+    CHECK(!co_case_run(), TURN, "co_run() returned true, and the only coroutine was parked");
+    co_case_start("w", start_and_wake, "w");
+    CHECK(co_case_run(), TURN, "co_run() returned false, and somebody was ready");
     expect_order("w", TURN);
-    run();
+    co_case_run();
     expect_order("ns", TURN);
-    run();
+    co_case_run();
     expect_order("n", TURN);
     co_wake(sleeper);
-    run_all(TURN);
+    co_case_run_all(TURN);
     expect_order("ns", TURN);
     check_step("calls co_wake(), for the last time");
     co_wake(sleeper);
-    run_all(TURN);
-    end_case();
+    co_case_run_all(TURN);
+    co_case_end();
 }
 
 static void note_turn(void *argument)
@@ -116,17 +120,17 @@ static void once_a_turn(void)
 {
     bool stop = false;
     unsigned turns[4];
-    begin_case(STACK_BYTES);
-    start("never ends", never_end, &stop);
-    start("notes turns", note_turn, turns);
+    co_case_begin(STACK_BYTES);
+    co_case_start("never ends", never_end, &stop);
+    co_case_start("notes turns", note_turn, turns);
     for (int i = 0; i < RUNS; i++)
-        CHECK(run(), TURN, "co_run() returned false, and somebody was ready");
+        CHECK(co_case_run(), TURN, "co_run() returned false, and somebody was ready");
     CHECK(turns[0] == turns[1] && turns[2] == turns[3] && turns[1] != turns[2], TURN,
           "co_turn() was %u, %u in one call of co_run(), and %u, %u in the next", turns[0],
           turns[1], turns[2], turns[3]);
     stop = true;
-    run_all(TURN);
-    end_case();
+    co_case_run_all(TURN);
+    co_case_end();
 }
 
 static void everybody_once(void)
@@ -149,34 +153,34 @@ static void wake_itself(void *argument)
 
 static void wakes(void)
 {
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     check_step("calls co_wake(NULL)");
     co_wake(NULL);
-    sleeper = start("s", sleep_long, "s");
-    struct coroutine *yields = start("y", yield_often, "y");
+    sleeper = co_case_start("s", sleep_long, "s");
+    struct coroutine *yields = co_case_start("y", yield_often, "y");
     check_step("calls co_wake() for two coroutines that are ready already");
     co_wake(sleeper);
     co_wake(yields);
-    run();
+    co_case_run();
     expect_order("sy", WAKE);
     check_step("calls co_wake() twice for one that is parked, once for one that is ready");
     co_wake(yields);
     co_wake(sleeper);
     co_wake(sleeper);
-    run();
+    co_case_run();
     expect_order("ys", WAKE);
-    struct coroutine *other = start("o", wake_itself, "o");
-    run();
+    struct coroutine *other = co_case_start("o", wake_itself, "o");
+    co_case_run();
     expect_order("yo", WAKE);
-    run();
+    co_case_run();
     expect_order("", WAKE);
     co_wake(other);
     co_wake(sleeper);
-    run_all(WAKE);
+    co_case_run_all(WAKE);
     expect_order("os", WAKE);
     co_wake(sleeper);
-    run_all(WAKE);
-    end_case();
+    co_case_run_all(WAKE);
+    co_case_end();
 }
 
 const struct check checks[] = {

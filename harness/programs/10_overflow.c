@@ -1,13 +1,14 @@
 /* Stacks that are used up, in a child process: whether it is ended, and what it says before.
  * links: co.c stack.c overflow.c timers.c */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "scheduling.h"
-
+#include "co_case.h"
 #include "overflow.h"
 
 #define GUARD "stack-guard"
@@ -65,13 +66,13 @@ static void wait_for_ever(void *unused)
 /* The child: 0 is that it got through. */
 static int work(void)
 {
-    begin_case(now->stack_bytes);
+    co_case_begin(now->stack_bytes);
     if (!overflow_watch())
         return 2;
-    start("innocent", wait_for_ever, NULL);
-    start(now->name, use_up, NULL);
-    start("innocent", wait_for_ever, NULL);
-    run_all(GUARD);
+    co_case_start("innocent", wait_for_ever, NULL);
+    co_case_start(now->name, use_up, NULL);
+    co_case_start("innocent", wait_for_ever, NULL);
+    co_case_run_all(GUARD);
     overflow_unwatch();
     return 0;
 }

@@ -1,8 +1,7 @@
 /* Coroutines that wait: for a time, for each other, and to be told that they are to end.
  * links: co.c stack.c timers.c */
-#include "scheduling.h"
-
-#include "clock.h"
+#include "co_case.h"
+#include "fake_clock.h"
 
 #define PARK   "co-park"
 #define SLEEP  "co-sleep"
@@ -36,22 +35,23 @@ static void begin_waiting(struct waiter *w)
     for (int i = 0; i < w->count; i++)
         check_step("has a coroutine call %s(%d)%s", w->sleeps ? "co_sleep" : "co_park",
                    w->times_ms[i], i > 0 ? " after that" : "");
-    w->co = start("waits", wait_often, w);
-    run_all(w->sleeps ? SLEEP : PARK);
+    w->co = co_case_start("waits", wait_often, w);
+    co_case_run_all(w->sleeps ? SLEEP : PARK);
 }
 
 /* A turn of the loop. */
 static void turn(const char *hint)
 {
     check_step("calls timers_run() and co_run()");
-    timers_run(timers);
-    co_run(scheduler);
-    CHECK(!co_is_ready(scheduler), hint, "after a turn of the loop the coroutine is ready again");
+    timers_run(co_case_timers);
+    co_run(co_case_scheduler);
+    CHECK(!co_is_ready(co_case_scheduler), hint,
+          "after a turn of the loop the coroutine is ready again");
 }
 
 static void let_pass(int64_t us, const char *hint)
 {
-    clock_goes_on(us);
+    fake_clock_advance(us);
     turn(hint);
 }
 
@@ -62,9 +62,9 @@ static void expect_over(const struct waiter *w, int over, const char *hint)
 
 static void expect_result(const struct waiter *w, int number, enum co_result due, const char *hint)
 {
-    CHECK(w->over > number, hint, "its wait is not over, and %s is due", name_of_result(due));
+    CHECK(w->over > number, hint, "its wait is not over, and %s is due", co_case_result_name(due));
     CHECK(w->results[number] == due, hint, "its wait has ended with %s; due is %s",
-          name_of_result(w->results[number]), name_of_result(due));
+          co_case_result_name(w->results[number]), co_case_result_name(due));
 }
 
 static void wake(struct waiter *w, const char *hint)
@@ -76,7 +76,7 @@ static void wake(struct waiter *w, const char *hint)
 
 static void expect_no_timer(const char *hint)
 {
-    int ms = timers_timeout(timers);
+    int ms = timers_timeout(co_case_timers);
     CHECK(ms == -1, hint, "a timer is still set, due in %d ms, and nobody waits for a time", ms);
 }
 
@@ -87,8 +87,8 @@ static void until_the_time_is_over(void)
     static const int times_ms[] = {0, 1, WAIT_MS, LONG_MS};
     for (int i = 0; i < 4; i++) {
         struct waiter w = {.times_ms = {times_ms[i]}, .count = 1};
-        begin_case(STACK_BYTES);
-        clock_us += (int64_t)check_below(MS);
+        co_case_begin(STACK_BYTES);
+        fake_clock_us += (int64_t)check_below(MS);
         begin_waiting(&w);
         if (times_ms[i] > 0) {
             let_pass((int64_t)times_ms[i] * MS - 1, PARK);
@@ -97,14 +97,14 @@ static void until_the_time_is_over(void)
         let_pass(1, PARK);
         expect_result(&w, 0, CO_LATE, PARK);
         expect_no_timer(PARK);
-        end_case();
+        co_case_end();
     }
 }
 
 static void woken_before_that(void)
 {
     struct waiter w = {.times_ms = {WAIT_MS, -1, WAIT_MS, -1}, .count = 4};
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     begin_waiting(&w);
     let_pass(WAIT_MS * MS / 2, PARK);
     expect_over(&w, 0, PARK);
@@ -122,7 +122,7 @@ static void woken_before_that(void)
     expect_over(&w, 3, PARK);
     wake(&w, PARK);
     expect_result(&w, 3, CO_WOKEN, PARK);
-    end_case();
+    co_case_end();
 }
 
 /* Each has a time of its own. */
@@ -130,7 +130,7 @@ static void many_at_a_time(void)
 {
     enum { MANY = 100 };
     static struct waiter waiters[MANY];
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     for (int i = 0; i < MANY; i++) {
         waiters[i] = (struct waiter){.times_ms = {1 + i * 37 % MANY}, .count = 1};
         begin_waiting(&waiters[i]);
@@ -143,7 +143,7 @@ static void many_at_a_time(void)
                   "after %d ms the wait of a coroutine for %d ms %s", ms, waiters[i].times_ms[0],
                   waiters[i].over ? "is over" : "is not over");
     }
-    end_case();
+    co_case_end();
 }
 
 static void parks(void)
@@ -159,21 +159,22 @@ static void sleeps(void)
 {
     for (int wakes = 0; wakes < 4; wakes++) {
         struct waiter w = {.sleeps = true, .times_ms = {WAIT_MS}, .count = 1};
-        begin_case(STACK_BYTES);
-        clock_us += MS - clock_us % MS + 900; /* late in its millisecond, woken early in another */
+        co_case_begin(STACK_BYTES);
+        fake_clock_us +=
+            MS - fake_clock_us % MS + 900; /* late in its millisecond, woken early in another */
         begin_waiting(&w);
-        int64_t end_us = clock_us + WAIT_MS * MS;
+        int64_t end_us = fake_clock_us + WAIT_MS * MS;
         for (int i = 0; i < wakes; i++) {
             let_pass(10 * MS + (i == 0 ? 200 : (int64_t)check_below(200)), SLEEP);
             wake(&w, SLEEP);
             expect_over(&w, 0, SLEEP);
         }
-        let_pass(end_us - 1 - clock_us, SLEEP);
+        let_pass(end_us - 1 - fake_clock_us, SLEEP);
         expect_over(&w, 0, SLEEP);
         let_pass(1 + (wakes > 0 ? ROUNDED_US : 0), SLEEP);
         expect_result(&w, 0, CO_LATE, SLEEP);
         expect_no_timer(SLEEP);
-        end_case();
+        co_case_end();
     }
 }
 
@@ -189,24 +190,24 @@ static void cancel(struct waiter *w)
 static void cancelled(bool sleep, int first_ms, bool begun)
 {
     struct waiter w = {.sleeps = sleep, .times_ms = {first_ms, LONG_MS, 0, 1}, .count = 4};
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     if (begun) {
         begin_waiting(&w);
         let_pass(MS, CANCEL);
     } else {
-        w.co = start("waits", wait_often, &w);
+        w.co = co_case_start("waits", wait_often, &w);
     }
     expect_over(&w, 0, CANCEL);
     cancel(&w);
     expect_over(&w, 0, CANCEL);
     cancel(&w);
-    run();
+    co_case_run();
     for (int i = 0; i < w.count; i++)
         expect_result(&w, i, CO_CANCELLED, CANCEL);
     CHECK(w.co == NULL, CANCEL, "the coroutine has not come to its end");
     expect_no_timer(CANCEL);
-    run_all(CANCEL);
-    end_case();
+    co_case_run_all(CANCEL);
+    co_case_end();
 }
 
 static void cancels(void)
@@ -220,16 +221,16 @@ static void cancels(void)
     }
     /* The time is over, and it is cancelled before it goes on. */
     struct waiter w = {.times_ms = {WAIT_MS, LONG_MS}, .count = 2};
-    begin_case(STACK_BYTES);
+    co_case_begin(STACK_BYTES);
     begin_waiting(&w);
-    clock_goes_on(WAIT_MS * MS);
+    fake_clock_advance(WAIT_MS * MS);
     check_step("calls timers_run()");
-    timers_run(timers);
+    timers_run(co_case_timers);
     cancel(&w);
-    run_all(CANCEL);
+    co_case_run_all(CANCEL);
     expect_result(&w, 1, CO_CANCELLED, CANCEL);
     expect_no_timer(CANCEL);
-    end_case();
+    co_case_end();
 }
 
 const struct check checks[] = {

@@ -2,8 +2,9 @@
  * links: co_io.c co.c stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
 #include <stdlib.h>
+#include <unistd.h>
 
-#include "parking.h"
+#include "co_io_case.h"
 
 #define WRITE "co-write"
 
@@ -51,12 +52,12 @@ static void write_all(void *argument)
 
 static void begin_writer(struct writer *w, size_t size)
 {
-    *w = (struct writer){.pair = new_pair(3)};
-    co_socket_init(&w->socket, w->pair.fd, events);
+    *w = (struct writer){.pair = pair_new(3)};
+    co_socket_init(&w->socket, w->pair.fd, co_io_case_events);
     if (!buffer_append(&w->out, data, size))
         check_impossible("no memory for %zu bytes", size);
     check_step("has a coroutine call co_write() until %zu bytes are sent", size);
-    start("writes", write_all, w);
+    co_case_start("writes", write_all, w);
 }
 
 /* As many turns as it takes until nothing more is sent. */
@@ -67,9 +68,9 @@ static void until_full(const struct writer *w)
     do {
         before = buffer_len(&w->out);
         for (int i = 0; i < RUNS; i++)
-            loop_once();
+            co_io_case_turn();
     } while (buffer_len(&w->out) < before);
-    CHECK(!co_is_ready(scheduler), WRITE,
+    CHECK(!co_is_ready(co_case_scheduler), WRITE,
           "the peer takes nothing, and the coroutine that sends is ready in each turn: it does not "
           "wait");
 }
@@ -93,7 +94,7 @@ static void when_the_peer_reads(void)
     struct writer w;
     size_t taken = 0;
     int pauses = 0;
-    begin_io();
+    co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
     until_full(&w);
     CHECK(!w.over, WRITE, "the kernel cannot have taken %d bytes, and the coroutine has ended",
@@ -114,7 +115,7 @@ static void when_the_peer_reads(void)
           pauses);
     co_forget(&w.socket);
     buffer_free(&w.out);
-    end_io();
+    co_io_case_end();
 }
 
 /* What the kernel takes at once is sent without a wait, a part in each turn. */
@@ -122,10 +123,10 @@ static void at_once(void)
 {
     struct writer w;
     size_t taken = 0;
-    begin_io();
+    co_io_case_begin();
     begin_writer(&w, 3 * MOST);
     for (int i = 1; i <= 3; i++) {
-        loop_once();
+        co_io_case_turn();
         CHECK(w.calls <= i, WRITE,
               "in %d turns a coroutine has sent %d times; others wait meanwhile", i, w.calls);
     }
@@ -135,7 +136,7 @@ static void at_once(void)
     CHECK(taken == 3 * MOST, WRITE, "of %d bytes %zu have come", 3 * MOST, taken);
     co_forget(&w.socket);
     buffer_free(&w.out);
-    end_io();
+    co_io_case_end();
 }
 
 static void wait_to_read(void *argument)
@@ -148,7 +149,7 @@ static void wait_to_read(void *argument)
         result = co_read(&w->socket, &in, ROOM, &moved, -1);
     while (result == IO_AGAIN);
     CHECK(result == IO_CANCELLED, WRITE, "co_forget() was called, and co_read() has returned %s",
-          name_of_io(result));
+          co_io_case_result_name(result));
     w->other_over = true;
     buffer_free(&in);
 }
@@ -157,37 +158,35 @@ static void wait_to_read(void *argument)
 static void forgotten(void)
 {
     struct writer w;
-    begin_io();
+    co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
-    start("reads", wait_to_read, &w);
+    co_case_start("reads", wait_to_read, &w);
     until_full(&w);
     check_step("calls co_forget(); one coroutine waits in co_read(), one in co_write()");
     co_forget(&w.socket);
-    settle(WRITE);
+    co_io_case_settle(WRITE);
     CHECK(w.over && w.result == IO_CANCELLED, WRITE, "co_forget() was called, and co_write() %s%s",
-          w.over ? "has returned " : "still waits", w.over ? name_of_io(w.result) : "");
+          w.over ? "has returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
     CHECK(w.other_over, WRITE, "co_forget() was called, and co_read() still waits");
-    expect_interest(events, w.pair.fd, 0, WRITE);
+    watched_expect_interest(co_io_case_events, w.pair.fd, 0, WRITE);
     buffer_free(&w.out);
-    end_io();
+    co_io_case_end();
 }
 
 static void peer_is_gone(void)
 {
     struct writer w;
-    begin_io();
+    co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
     until_full(&w);
     check_step("closes the peer");
-    close(w.pair.peer);
-    settle(WRITE);
+    pair_close(w.pair.peer);
+    co_io_case_settle(WRITE);
     CHECK(w.over && w.result == IO_ERROR, WRITE, "the peer has closed, and co_write() %s%s",
-          w.over ? "has returned " : "still waits", w.over ? name_of_io(w.result) : "");
+          w.over ? "has returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
     co_forget(&w.socket);
     buffer_free(&w.out);
-    opened_count -= 2;
-    close(w.pair.fd);
-    end_io();
+    co_io_case_end();
 }
 
 static void writes(void)

@@ -8,13 +8,14 @@
  *
  *     a line of its head comment that names the module's files:  * links: reader.c writer.c
  *     (or several; "co.c?" is one that may be missing)
+ *     #include "check.h", and others that are here: each brings its .c
  *     const struct check checks[], its checks, the last one all zero
  *
  * A check tells each step before it makes it, since it may be the last; it returns when all is as
  * it should be. All functions but check_at_the_end() may be called by any thread.
  */
-#ifndef CHECK_H
-#define CHECK_H
+#ifndef GRADER_CHECK_H
+#define GRADER_CHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>

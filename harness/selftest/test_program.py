@@ -6,6 +6,7 @@ programs/sample.c has a check for every way to end, programs/module.c does what 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -224,15 +225,48 @@ def test_programs_compile_without_a_warning(compiler):
     """With the first and the last solution that they are for."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not installed")
-    for path in sorted(PROGRAMS.glob("*.c")):
-        first = path.stem[:2] if path.stem[:2].isdigit() else "00"
-        later = [chapter for chapter in chapters.CHAPTERS if chapter.number >= first]
-        for chapter in {later[0], later[-1]}:
-            words = [*build.FLAGS, "-Werror", *linking.HEADERS, "-c", str(path), "-o", os.devnull]
-            done = subprocess.run(
-                [compiler, *words], cwd=chapter.solution_dir, capture_output=True, text=True
-            )
-            assert (done.returncode, done.stderr) == (0, "")
+    wanted = set()
+    for program in PROGRAMS.glob("[0-9]*.c"):
+        later = [chapter for chapter in chapters.CHAPTERS if chapter.number >= program.stem[:2]]
+        for file in linking.own_files(program.stem):
+            wanted |= {(file, chapter.solution_dir) for chapter in (later[0], later[-1])}
+    assert {file for file, _ in wanted} == {path.name for path in PROGRAMS.glob("*.c")}
+    for file, solution in sorted(wanted):
+        path = str(PROGRAMS / file)
+        words = [*build.FLAGS, "-Werror", *linking.HEADERS, "-c", path, "-o", os.devnull]
+        done = subprocess.run([compiler, *words], cwd=solution, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_header_brings_its_source(tmp_path, monkeypatch):
+    """Also one that another header includes, and not one of the module."""
+    for name, text in {
+        "05_own.c": '#include <string.h>\n#include "outer.h"\n#include "module.h"\n',
+        "outer.h": '#include "inner.h"\n',
+        "outer.c": '#include "outer.h"\n#include "module.h"\n',
+        "inner.h": "int inner(void);\n",
+        "inner.c": '#include "inner.h"\n',
+        "other.c": "",
+    }.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(linking, "PROGRAMS", tmp_path)
+    assert linking.own_files("05_own") == ["05_own.c", "outer.c", "inner.c"]
+
+
+def test_headers_of_programs_only_declare():
+    for header in PROGRAMS.glob("*.h"):
+        text = header.read_text()
+        assert not re.search(r"^(static|\{)", text, re.M), header.name
+
+
+def test_files_of_programs_are_not_taken_for_those_of_a_module():
+    """Both are included by their names, and their guards meet in one program."""
+    names = {path.name for chapter in chapters.CHAPTERS for path in chapter.solution_dir.iterdir()}
+    for path in PROGRAMS.iterdir():
+        assert path.name not in names
+        if path.suffix == ".h":
+            guard = f"GRADER_{path.stem.upper()}_H"
+            assert f"#ifndef {guard}\n#define {guard}\n" in path.read_text(), path.name
 
 
 # Sanitizers and valgrind

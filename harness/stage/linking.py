@@ -19,6 +19,7 @@ HEADERS = ("-iquote", ".")  # the module's, and not -I: it may have a limits.h
 # first, and what nobody calls may lack what it calls.
 ALL_FILES = ("-ffunction-sections", "-Wl,--gc-sections", "-Wl,--allow-multiple-definition")
 
+_INCLUDES = re.compile(r'^#include "(\w+)\.h"', re.M)
 _LINKS = re.compile(r"^ \* links: (.*?)(?: \*/)?$", re.M)
 _MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 
@@ -32,6 +33,21 @@ def links(name: str, directory: Path | None = None) -> list[str]:
         for file in said
         if not file.endswith("?") or (directory and (directory / file[:-1]).is_file())
     ]
+
+
+def own_files(name: str) -> list[str]:
+    """The grader's files that the program NAME is made of: with each X.h of harness/programs that
+    it includes, or one of these files does, comes X.c."""
+    found = [name]
+    for one in found:  # and those that are found meanwhile
+        texts = [path.read_text() for path in _files(one)]
+        headers = dict.fromkeys(_INCLUDES.findall("".join(texts)))
+        found += [header for header in headers if _files(header) and header not in found]
+    return [f"{one}.c" for one in found if (PROGRAMS / f"{one}.c").is_file()]
+
+
+def _files(name: str) -> list[Path]:
+    return [path for path in (PROGRAMS / f"{name}.c", PROGRAMS / f"{name}.h") if path.is_file()]
 
 
 @functools.lru_cache(maxsize=None)
@@ -59,7 +75,7 @@ def link(
     missing = [file for file in module if not (directory / file).is_file()]
     if missing:
         raise build.BuildFailed(f"there is no {missing[0]}")
-    files = (*(str(PROGRAMS / file) for file in (f"{name}.c", "check.c")), *module)
+    files = (*(str(PROGRAMS / file) for file in own_files(name)), *module)
     flags = (*flags, *HEADERS)
     try:
         return build.cached_program(directory, name, files, flags, compiler)

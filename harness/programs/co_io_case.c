@@ -1,0 +1,63 @@
+#include "co_io_case.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct events *co_io_case_events;
+
+void co_io_case_begin(void)
+{
+    co_case_begin(STACK_BYTES);
+    co_io_case_events = watched_events_new();
+}
+
+void co_io_case_end(void)
+{
+    watched_events_free(co_io_case_events);
+    co_case_end();
+}
+
+void co_io_case_turn(void)
+{
+    events_turn(co_io_case_events, 0);
+    timers_run(co_case_timers);
+    co_run(co_case_scheduler);
+}
+
+void co_io_case_settle(const char *hint)
+{
+    check_step("makes turns of the loop, until nothing more happens");
+    for (int i = 0; i < RUNS; i++)
+        co_io_case_turn();
+    for (int i = 0; i < RUNS && co_is_ready(co_case_scheduler); i++)
+        co_io_case_turn();
+    CHECK(!co_is_ready(co_case_scheduler), hint,
+          "nothing happens, and a coroutine is ready in each turn of the loop: it does not wait");
+}
+
+const char *co_io_case_result_name(enum io_result result)
+{
+    switch (result) {
+    case IO_OK:
+        return "IO_OK";
+    case IO_AGAIN:
+        return "IO_AGAIN";
+    case IO_EOF:
+        return "IO_EOF";
+    case IO_ERROR:
+        return "IO_ERROR";
+    case IO_LATE:
+        return "IO_LATE";
+    case IO_CANCELLED:
+        return "IO_CANCELLED";
+    }
+    return "a number of no result";
+}
+
+void pair_send_text(struct pair pair, const char *text)
+{
+    check_step("sends \"%s\" to descriptor %d", text, pair.fd);
+    if (write(pair.peer, text, strlen(text)) != (ssize_t)strlen(text))
+        check_impossible("write: %s", strerror(errno));
+}

@@ -1,0 +1,32 @@
+/* Coroutines that wait for descriptors: with an event manager that is looked at, and a clock that
+ * goes on when the check says so. */
+#ifndef GRADER_CO_IO_CASE_H
+#define GRADER_CO_IO_CASE_H
+
+#include "co_case.h"
+#include "co_io.h"
+#include "fake_clock.h"
+#include "watched_events.h"
+
+enum {
+    ROOM = 64,      /* bytes to read at a time */
+    IN_VAIN_MAX = 2 /* waits that may end with nothing: the first one may be a try */
+};
+
+extern struct events *co_io_case_events;
+
+void co_io_case_begin(void);
+
+void co_io_case_end(void);
+
+/* A turn of the loop. */
+void co_io_case_turn(void);
+
+/* As many turns as everything takes that can be done now. Then nobody is ready. */
+void co_io_case_settle(const char *hint);
+
+const char *co_io_case_result_name(enum io_result result);
+
+void pair_send_text(struct pair pair, const char *text);
+
+#endif

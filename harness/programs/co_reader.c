@@ -1,0 +1,76 @@
+#include "co_reader.h"
+
+#include <string.h>
+
+void co_reader_read(struct co_reader *r)
+{
+    size_t moved = 0;
+    int before = r->in_vain;
+    do {
+        r->result = co_read(&r->socket, &r->in, ROOM, &moved, r->timeout_ms);
+        r->in_vain += r->result == IO_AGAIN;
+        CHECK(r->in_vain - before <= IN_VAIN_MAX || r->takes_again, NEWS,
+              "co_read() has returned %d times with IO_AGAIN, and nobody has called co_wake()",
+              r->in_vain - before);
+    } while (r->result == IO_AGAIN && !r->takes_again);
+    r->reads = false;
+}
+
+static void read_when_asked(void *argument)
+{
+    struct co_reader *r = argument;
+    while (!r->ends) {
+        if (r->reads)
+            co_reader_read(r);
+        while (!r->ends && !r->reads)
+            co_park(-1);
+    }
+    r->co = NULL;
+}
+
+void co_reader_begin(struct co_reader *r)
+{
+    *r = (struct co_reader){.pair = pair_new(3), .timeout_ms = -1};
+    co_socket_init(&r->socket, r->pair.fd, co_io_case_events);
+    r->co = co_case_start("reads", read_when_asked, r);
+    co_run(co_case_scheduler);
+}
+
+void co_reader_ask(struct co_reader *r)
+{
+    check_step("has a coroutine call co_read() for descriptor %d", r->pair.fd);
+    r->reads = true;
+    co_wake(r->co);
+    co_io_case_settle(NEWS);
+}
+
+void co_reader_end(struct co_reader *r)
+{
+    r->ends = true;
+    co_wake(r->co);
+    co_io_case_settle(NEWS);
+    co_forget(&r->socket);
+    buffer_free(&r->in);
+}
+
+void co_reader_expect_waiting(const struct co_reader *r, const char *hint)
+{
+    CHECK(r->reads, hint, "co_read() has returned %s, and nothing has come for it",
+          co_io_case_result_name(r->result));
+}
+
+void co_reader_expect_result(const struct co_reader *r, enum io_result due, const char *hint)
+{
+    CHECK(!r->reads, hint, "a coroutine still waits in co_read(); %s is due",
+          co_io_case_result_name(due));
+    CHECK(r->result == due, hint, "co_read() has returned %s; due is %s",
+          co_io_case_result_name(r->result), co_io_case_result_name(due));
+}
+
+void co_reader_expect_text(struct co_reader *r, const char *due, const char *hint)
+{
+    co_reader_expect_result(r, IO_OK, hint);
+    check_equal(hint, "what co_read() has read", (struct check_bytes){due, strlen(due)},
+                (struct check_bytes){buffer_head(&r->in), buffer_len(&r->in)});
+    buffer_free(&r->in);
+}

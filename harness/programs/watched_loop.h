@@ -1,0 +1,45 @@
+/* A loop whose sleep is looked at, and tasks that note when they are run, and by whom. */
+#ifndef GRADER_WATCHED_LOOP_H
+#define GRADER_WATCHED_LOOP_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "check.h"
+#include "loop.h"
+
+/* What the backend of the loops has noted of a sleep. */
+
+extern atomic_int watched_loop_waits; /* that have begun, of all loops */
+extern atomic_bool watched_loop_due;  /* a task has been queued, and the call for that is over */
+extern atomic_bool watched_loop_slept_on; /* a loop has slept, though a task was due */
+
+/* Makes a loop on that backend. */
+void watched_loop_begin(struct loop *loop, int index);
+
+void watched_loop_end(struct loop *loop);
+
+/* A turn in which it has nothing to sleep for: a task is in its line. */
+void watched_loop_turn(struct loop *loop, const char *hint);
+
+/* A turn in which nothing is due. */
+void watched_loop_idle_turn(struct loop *loop);
+
+/* Tasks, and threads that queue them */
+
+struct job {
+    struct task task;
+    int number;
+    int runs;
+    pthread_t runner;           /* of the last run */
+    void (*then)(struct job *); /* what it does when it is run; NULL: nothing more */
+};
+
+/* A task that notes its runs, and then does what `then` says. */
+struct job watched_loop_job(int number, void (*then)(struct job *));
+
+void watched_loop_thread(pthread_t *thread, void *(*work)(void *), void *context);
+
+void watched_loop_pause(void);
+
+#endif
