@@ -8,7 +8,7 @@
 #include "check.h"
 #include "loop.h"
 
-/* What the backend of the loops has noted of a sleep. */
+/* What the backend of the loops notes of a sleep; watched_loop_due is for a check to set. */
 
 extern atomic_int watched_loop_waits; /* that have begun, of all loops */
 extern atomic_bool watched_loop_due;  /* a task has been queued, and the call for that is over */

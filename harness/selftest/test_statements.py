@@ -31,6 +31,10 @@ BROKEN_DECLARATION = re.compile(r"^\s+(?:const )?(?:struct|enum) \w+$")  # its n
 # Heads of the tables that have a row for each chapter.
 ONE_ROW_A_CHAPTER = ("chapter", "handout", "grade of")
 
+each_chapter = pytest.mark.parametrize(
+    "chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug
+)
+
 
 def files(*places: str) -> list[Path]:
     found = [path for place in places for path in sorted(ROOT.glob(place))]
@@ -83,6 +87,20 @@ def test_modules_that_are_called_are_there():
             assert importlib.util.find_spec(said), f"{name(path)} calls {said}, which is not there"
 
 
+@each_chapter
+def test_comments_of_a_solution_name_what_is_there(chapter):
+    """Files, and functions and variables that have a _ in their names."""
+    sources = {path.name: path.read_text() for path in chapter.solution_dir.glob("*.[ch]")}
+    code = COMMENT.sub("", "".join(sources.values()))
+    there = set(re.findall(r"\w+", code))
+    for file, text in sources.items():
+        for comment in COMMENT.findall(text):
+            for said in re.findall(r"\b[a-z]\w*\.[ch]\b", comment):
+                assert said in sources, f"{chapter.slug}/{file} names {said}"
+            for said in re.findall(r"\b[a-z]+_[a-z_]+\b", comment):
+                assert said in there, f"{chapter.slug}/{file} names {said}"
+
+
 # What is said of errno
 
 
@@ -92,7 +110,7 @@ def judges_errno(path: Path) -> bool:
     return any(MOVES_BYTES.search(code) and COMPARES_ERRNO.search(code) for code in functions)
 
 
-@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
+@each_chapter
 def test_errno_of_reads_and_writes_is_judged_in_io(chapter):
     """As io.h says, and no header says more than that."""
     assert COMPARES_ERRNO.search((chapter.solution_dir / "io.c").read_text())
