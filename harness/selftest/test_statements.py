@@ -23,6 +23,7 @@ NAMES_A_FILE = re.compile(r"[\w./*-]*[\w*]\.(?:py|c|h|html|css|js|md|sh|dot)\b")
 NAMES_A_PATH = re.compile(r"\bharness/[\w./*-]*\w")
 NAMES_A_MODULE = re.compile(r"-m (harness[\w.]*\w)")
 FUNCTION = re.compile(r"^\{$.*?^\}$", re.M | re.S)
+FRAME = re.compile(r"#\d+ .*?(\w+) \([^\n]*\) at \S*?(\w+\.c):(\d+)")  # of gdb
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 MOVES_BYTES = re.compile(r"\b(?:read|readv|recv|recvmsg|write|writev|send|sendmsg)\(")
 COMPARES_ERRNO = re.compile(r"\berrno\s*[=!]=|switch \(errno\)")
@@ -99,6 +100,27 @@ def test_comments_of_a_solution_name_what_is_there(chapter):
                 assert said in sources, f"{chapter.slug}/{file} names {said}"
             for said in re.findall(r"\b[a-z]+_[a-z_]+\b", comment):
                 assert said in there, f"{chapter.slug}/{file} names {said}"
+
+
+def inside(path: Path, function: str) -> range:
+    """The numbers of its lines, from its name to its end."""
+    lines = path.read_text().splitlines()
+    starts = [n for n, line in enumerate(lines) if re.match(rf"\w.*\b{function}\(", line)]
+    for start in (n for n in starts if not lines[n].endswith(";")):
+        return range(start + 1, lines.index("}", start) + 2)
+    return range(0)
+
+
+def test_frames_of_a_debugger_are_where_documents_show_them():
+    """A line that has moved since: run gdb again, or correct the number."""
+    found = 0
+    for document in DOCUMENTS:
+        for function, file, number in FRAME.findall(document.read_text()):
+            found += 1
+            places = files(f"solutions/*/{file}", f"chapters/*/{file}")
+            told = f"{name(document)}: {function} at {file}:{number}"
+            assert any(int(number) in inside(path, function) for path in places), told
+    assert found
 
 
 # What is said of errno
