@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from harness.grading import scoring
-from harness.lab.target import setting
 from harness.mutants import matrix
 from harness.mutants.catalogue import CATALOGUE
 from harness.mutants.grader import Grader
 from harness.mutants.judge import ENVIRONMENT, KILLED, PROPERTY, Judgement
+from harness.selftest.drawn import FULL
 
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -43,7 +43,7 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     named = config.option.keyword or not all(Path(word).is_dir() for word in config.args)
-    if not named and setting("FULL") in (None, "0"):
+    if not named and not FULL:
         _leave_out(config, items)
     # Workers are given rows of tests, so the long ones are spread over the first two thirds.
     long = [item for item in items if item.path.name in LONG]

@@ -1,6 +1,9 @@
-"""The number that draws what is tried where not all is: SEED of make test."""
+"""What is tried where not all is: drawn by chance, from SEED of make test."""
 
 from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -10,3 +13,27 @@ _given = setting("SEED") or "1"
 if not _given.isdigit():
     raise pytest.UsageError(f"SEED={_given}: that is not a whole number")
 SEED = int(_given)
+FULL = setting("FULL") not in (None, "0")
+
+
+def some(
+    values: Sequence, count: int, what: str, ids: Callable[..., str], among: int | None = None
+) -> list:
+    """The values as parameters of a test. All but `count` of them, which are drawn among the first
+    `among`, are tried with FULL=1 only; they are one of `what`.
+
+    A value that is a tuple is several parameters.
+    """
+    drawn = random.Random(f"{SEED} {what}").sample(range(among or len(values)), count)
+    return [
+        pytest.param(
+            *(value if isinstance(value, tuple) else (value,)),
+            id=ids(value),
+            marks=[] if place in drawn else [pytest.mark.full(what)],
+        )
+        for place, value in enumerate(values)
+    ]
+
+
+def slug(chapter) -> str:
+    return chapter.slug

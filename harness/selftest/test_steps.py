@@ -9,39 +9,25 @@ full, too, which takes more than an hour.
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from harness import skeleton
 from harness.lab.chapters import CHAPTERS
 from harness.lab.target import setting
 from harness.mutants.grader import Grader
-from harness.selftest.drawn import SEED
+from harness.selftest.drawn import slug, some
 
 SECOND = {"LAB_PATIENCE": "1"}  # most of a skeleton hangs in most claims
 JOBS = "4"  # waiting costs no processor
 
-each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 
 
 def steps():
     """Each chapter with how many of its TODOs are solved: none of them to all but one."""
-    chance = random.Random(SEED)
     for chapter in CHAPTERS:
-        count = len(skeleton.todos(chapter))
-        drawn = chance.randrange(count)
-        for solved in range(count):
-            marks = [] if solved == drawn else [pytest.mark.full("steps of a student")]
-            yield pytest.param(chapter, solved, id=f"{chapter.slug}-{solved}", marks=marks)
-
-
-def skeletons():
-    """Every chapter; two of them are drawn."""
-    drawn = random.Random(SEED).sample(CHAPTERS, 2)
-    for chapter in CHAPTERS:
-        marks = [] if chapter in drawn else [pytest.mark.full("untouched skeletons, in full")]
-        yield pytest.param(chapter, id=chapter.slug, marks=marks)
+        solved = [(chapter, count) for count in range(len(skeleton.todos(chapter)))]
+        yield from some(solved, 1, "steps of a student", lambda step: f"{chapter.slug}-{step[1]}")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +75,7 @@ def test_each_step_raises_the_score(chapter, hasty, tmp_path):
         before = score
 
 
-@pytest.mark.parametrize("chapter", skeletons())
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 2, "untouched skeletons, in full", slug))
 def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
     for name, test in tests_of(hasty, chapter, 0, tmp_path, "--jobs", JOBS).items():
         assert "killed by SIG" not in test["output"], f"{name}: {test['output']}"

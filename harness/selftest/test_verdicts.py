@@ -15,7 +15,7 @@ import pytest
 
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS, ROOT, find
-from harness.lab.target import setting
+from harness.selftest.drawn import FULL, slug, some
 
 SERVERS = Path(__file__).parent / "servers"
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
@@ -24,8 +24,6 @@ SLOWER = 3  # times: the lab's own tests run two at a time, on a machine with ot
 SANITIZED = "gcc -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 CORE = find("04")  # the last chapter that is about the protocol alone
-
-chapters = pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
 
 
 def grade(tmp_path, *words: str, **environment: str) -> tuple[dict, int]:
@@ -52,32 +50,32 @@ def lost(results: dict) -> list[str]:
     ]
 
 
-def own_claims(chapter) -> list[str]:
-    """The words that select what a chapter adds: slow grades repeat the rest in the last one only.
-    FULL=1: in every one."""
-    if chapter is CHAPTERS[-1] or setting("FULL"):
-        return []
-    return ["--only", f"test_{chapter.number}_"]
+def inherited(chapter) -> list[str]:
+    """The words that select what slow grades try: what a chapter adds, in the last one all."""
+    return [] if chapter is CHAPTERS[-1] else ["--only", f"test_{chapter.number}_"]
 
 
-@chapters
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 def test_solution_gets_full_marks(chapter, tmp_path):
-    results, status = grade(tmp_path, "--chapter", chapter.number, "--from", "solutions")
-    assert (lost(results), results["score"], status) == ([], 100, 0)
+    """What it inherits is tried in the last chapter; with FULL=1 in each."""
+    words = [] if FULL else inherited(chapter)
+    results, status = grade(tmp_path, "--chapter", chapter.number, "--from", "solutions", *words)
+    assert (lost(results), status) == ([], 0)
+    assert words or results["score"] == 100
 
 
-@chapters
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "grades under valgrind", slug, 7))
 def test_solution_is_silent_under_valgrind(chapter, tmp_path):
     words = ["--chapter", chapter.number, "--from", "solutions", "--memcheck"]
-    results, status = grade(tmp_path, *words, *own_claims(chapter))
+    results, status = grade(tmp_path, *words, *inherited(chapter))
     assert (lost(results), status) == ([], 0)
 
 
-@chapters
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "grades under the sanitizers", slug, 7))
 def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
     """Only what measures CPU and memory may fail: the sanitizers cost both. And valgrind does not
     run such a program."""
-    words = ["--chapter", chapter.number, "--from", "solutions", *own_claims(chapter)]
+    words = ["--chapter", chapter.number, "--from", "solutions", *inherited(chapter)]
     results, _ = grade(tmp_path, *words, CC=SANITIZED)
     other = {claim.name for claim in scoring.load() if claim.native or claim.valgrind}
     faults = [line for line in lost(results) if line.split(":")[0] not in other]
@@ -85,7 +83,9 @@ def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
     assert not any("Sanitizer:" in line or "runtime error" in line for line in lost(results))
 
 
-@pytest.mark.parametrize("chapter", [CHAPTERS[0], CORE], ids=lambda one: one.slug)
+@pytest.mark.parametrize(
+    "chapter", some([CHAPTERS[0], CORE], 1, "grades of a server of another make", slug)
+)
 def test_right_server_of_another_make(chapter, tmp_path):
     """Python's asyncio, which nobody here wrote, gets full marks wherever any server can."""
     command = (
