@@ -161,12 +161,12 @@ class Outcomes:
     def pytest_testnodedown(self, node, error):
         """A worker has ended: what its servers leave is ours now, and nobody else would end it."""
         self._a_worker_died = True
-        kill.end(_orphans, SWEEP_SECONDS)
+        kill.until_gone(_orphans, SWEEP_SECONDS)
 
     def pytest_runtest_logstart(self, nodeid, location):
         """Some of that may have become ours only now: a server dies a moment after its worker."""
         if self._a_worker_died:
-            kill.end(_orphans, SWEEP_SECONDS)
+            kill.until_gone(_orphans, SWEEP_SECONDS)
 
 
 def _orphans():

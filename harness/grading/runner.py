@@ -144,4 +144,8 @@ def _below() -> list[procfs.Process]:
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills what is below this process and was not there before, until nothing is left."""
-    kill.end(lambda: [p for p in _below() if (p.pid, p.started) not in bystanders], LAST_SECONDS)
+
+    def ours() -> list[procfs.Process]:
+        return [one for one in _below() if (one.pid, one.started) not in bystanders]
+
+    kill.until_gone(ours, LAST_SECONDS)

@@ -94,7 +94,7 @@ def test_each_destroys_its_own(start):
 def test_a_bare_daemon_is_nobodys_until_the_last_server_goes(start):
     before = below()
     other, server = start("is_right"), start("leaves_a_bare_daemon")
-    server._family._seen.clear()  # as if nobody had looked while it was not yet a daemon
+    server._tree._seen.clear()  # as if nobody had looked while it was not yet a daemon
     server.destroy()
     assert len(below() - before) == 2
     assert echoes(other)

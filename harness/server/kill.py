@@ -1,4 +1,4 @@
-"""Ends processes that do not want to end: those that fork faster than one can look."""
+"""Kills processes until none is left, also those that fork faster than one can look."""
 
 from __future__ import annotations
 
@@ -8,53 +8,72 @@ import time
 from collections.abc import Callable, Iterable
 
 from harness.linux import procfs
+from harness.server.patience import Deadline
 
-STEP = 0.001  # seconds between two looks at processes that are about to end
+LOOK_SECONDS = 0.001  # between two looks at processes that are about to end
 PATIENT_LOOKS = 5  # after so many it is a race
 RACE_SECONDS = 0.05
 
 
-def end(choose: Callable[[], list[procfs.Process]], seconds: float) -> bool:
-    """Kills what `choose` finds until it finds nothing any more. Whether that came within the time.
+def _reap(pid: int) -> None:
+    """Waits for the process if it is a child of ours that has ended."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        pass
 
-    What it finds has to be below this process, which reaps what becomes its child.
+
+def until_gone(
+    choose: Callable[[], list[procfs.Process]],
+    seconds: float,
+    reap: Callable[[int], None] = _reap,
+    may_race: Callable[[], bool] = lambda: True,
+) -> bool:
+    """Kills what `choose` finds until it has found nothing twice. Whether that came in time.
+
+    It looks twice, as one look can miss a process that forks just then. What it finds has to be
+    below this process, and `reap` is called for each. `may_race`: whether a child that this process
+    gets from now on may be killed as well, see race().
     """
-    deadline = time.monotonic() + seconds
-    looks = 0
-    while True:
+    deadline = Deadline(seconds)
+    looks = empty_looks = 0
+    while empty_looks < 2:
         found = choose()
         if not found:
-            return True
-        if time.monotonic() > deadline:
+            empty_looks += 1
+            continue
+        if not deadline.left():
             return False
-        kill(found)
-        for process in found:
-            reap(process.pid)
+        empty_looks = 0
         looks += 1
-        if looks > PATIENT_LOOKS:
-            chosen = {process.pid for process in found}
-            race(set(procfs.children(os.getpid())) - chosen)
-        time.sleep(STEP)
+        processes(found)
+        pids = {process.pid for process in found}
+        for pid in pids:
+            reap(pid)
+        if looks > PATIENT_LOOKS and may_race():
+            race(set(procfs.children(os.getpid())) - pids, reap)
+        time.sleep(LOOK_SECONDS)
+    return True
 
 
-def kill(processes: Iterable[procfs.Process]) -> None:
-    """SIGKILL to whole process groups, so that nobody in them can fork away meanwhile.
+def processes(chosen: Iterable[procfs.Process]) -> None:
+    """SIGKILL to whole process groups, so that no process in them can fork away meanwhile.
 
     In our own group to each by itself; kill(2) means others by the groups 0 and -1.
     """
     ours = {0, 1, os.getpgrp()}
-    for target in {p.pid if p.group in ours else -p.group for p in processes}:
+    for target in {p.pid if p.group in ours else -p.group for p in chosen}:
         send(target, signal.SIGKILL)
 
 
-def race(bystanders: set[int]) -> None:
+def race(bystanders: set[int], reap: Callable[[int], None] = _reap) -> None:
     """Kills every other child of ours as soon as it shows, for RACE_SECONDS.
 
     A process that forks, leaves its group and ends is gone before a look at all processes is over;
     the child it leaves becomes ours at that moment, and the list of our own children is short.
     """
-    end_of_race = time.monotonic() + RACE_SECONDS
-    while time.monotonic() < end_of_race:
+    deadline = Deadline(RACE_SECONDS)
+    while deadline.left():
         for pid in procfs.children(os.getpid()):
             if pid not in bystanders:
                 send(-pid, signal.SIGKILL)  # its own group, and so what it has just forked
@@ -63,16 +82,8 @@ def race(bystanders: set[int]) -> None:
 
 
 def send(pid: int, number: int) -> None:
-    """kill(2); nothing happens when there is nobody."""
+    """kill(2); nothing happens when there is no such process."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):
-        pass
-
-
-def reap(pid: int) -> None:
-    """Waits for it if it is a child of ours that has ended."""
-    try:
-        os.waitpid(pid, os.WNOHANG)
-    except ChildProcessError:
         pass

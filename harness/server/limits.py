@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from harness.linux import procfs
 from harness.server.output import Output
-from harness.server.process_tree import Family
+from harness.server.process_tree import ProcessTree
 
 MB = 1024 * 1024
 MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
@@ -50,12 +50,12 @@ class Machine(NamedTuple):
 class Watch:
     """Looks at one server. `directory` is the one it writes to."""
 
-    def __init__(self, family: Family, outputs: Sequence[Output], directory: Path) -> None:
-        self._family = family
+    def __init__(self, tree: ProcessTree, outputs: Sequence[Output], directory: Path) -> None:
+        self._tree = tree
         self._outputs = outputs
         self._directory = directory
         self._calls = 0
-        self._members = family.members()
+        self._members = tree.members()
         self._at_start = self._at_full_look = machine(directory)
 
     def excess(self) -> str:
@@ -86,13 +86,13 @@ class Watch:
         since a look takes long then."""
         suspect = now.threads - self._at_full_look.threads > SUDDENLY_MORE
         if suspect:
-            self._family.hold()
+            self._tree.hold()
         try:
-            self._members = self._family.members()
+            self._members = self._tree.members()
             self._at_full_look = now
         finally:
             if suspect and not self._crowd():
-                self._family.let_go()
+                self._tree.let_go()
 
     def _crowd(self) -> str:
         orphans = len(procfs.children(os.getpid()))  # ended ones too, which have no mark any more

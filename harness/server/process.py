@@ -16,7 +16,7 @@ from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
 from harness.server.output import Drain, Output
 from harness.server.patience import PATIENCE, Patience
-from harness.server.process_tree import MARK, ExitStatus, Family, destroy_all, new_mark
+from harness.server.process_tree import MARK, ExitStatus, ProcessTree, destroy_all, new_mark
 from harness.shim import Calls, Shim
 
 MB = 1024 * 1024
@@ -49,7 +49,7 @@ class ServerProcess:
         self.stdout, self.stderr = Output(), Output()
         self._ended = threading.Event()
         self._watching = threading.Lock()  # the drain, and whoever looks at the limits
-        self._family: Family | None = None
+        self._tree: ProcessTree | None = None
         self._destroyed = False
         self._shim: Shim | None = None
         self._shim_is_loaded = False
@@ -154,8 +154,8 @@ class ServerProcess:
             writable.append(SHARED_MEMORY)
         self._child = spawn.start(command, port, directory, environment, writable)
         self.pid = self._child.pid
-        self._family = Family(self.pid, mark)
-        self._limits = limits.Watch(self._family, [self.stdout, self.stderr], home)
+        self._tree = ProcessTree(self.pid, mark)
+        self._limits = limits.Watch(self._tree, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
         self._drain = Drain(pipes, self.news, self._watch)
         self._drain.start()
@@ -167,7 +167,7 @@ class ServerProcess:
     def alive(self) -> bool:
         """It was started and has not ended. Processes that it left behind do not count."""
         self.settle()
-        return self._family is not None and self.status is None
+        return self._tree is not None and self.status is None
 
     def wait(self, seconds: float) -> ExitStatus | None:
         """Waits for its end; None when it still runs after `seconds`."""
@@ -187,14 +187,14 @@ class ServerProcess:
 
     def settle(self) -> None:
         """Gives a server that is ending, as a client may have seen, the moment that it needs."""
-        if self._family is None or self._destroyed:
+        if self._tree is None or self._destroyed:
             return
         if procfs.ending(self.pid) and self._ended.wait(DYING_SECONDS):
             self._drain.dry.wait(LAST_OUTPUT_SECONDS)
 
     def look_at_limits(self) -> None:
         """Kills a server that has taken too much: the last look may be some time ago."""
-        if self._family is not None and not self._destroyed:
+        if self._tree is not None and not self._destroyed:
             self._watch(self._limits.excess_now)
             if self._killed_for:
                 self._ended.wait(DYING_SECONDS)
@@ -205,14 +205,14 @@ class ServerProcess:
         What it printed, status, describe(), cpu_seconds() and calls() can still be asked for.
         """
         self.ended_by_test = True
-        if self._family is not None and not self._destroyed:
+        if self._tree is not None and not self._destroyed:
             self._last_words = self.describe()
             self._destroyed = True
-            self._family.destroy()
+            self._tree.destroy()
             self._drain.finish()
             self._waiter.join()
             self._child.returncode = 0  # any number tells Popen that there is nothing to wait for
-            self.status = self.status or self._family.exit_status
+            self.status = self.status or self._tree.exit_status
             self._ended.set()
         if self._home is not None:
             scratch.remove(self._home)
@@ -230,7 +230,7 @@ class ServerProcess:
         self.settle()
         if self._last_words:
             return self._last_words
-        if self._family is None:
+        if self._tree is None:
             return "not started"
         if self.status is None:
             return f"still running, {self.resident_bytes() / MB:.1f} MB resident"
@@ -238,11 +238,11 @@ class ServerProcess:
 
     def pids(self) -> list[int]:
         """The server and every process that it has started, as far as they are there."""
-        return [member.pid for member in self._family.members()] if self._family else []
+        return [member.pid for member in self._tree.members()] if self._tree else []
 
     def cpu_seconds(self) -> float:
-        """CPU time since the start, user and system, of all its processes; see Family."""
-        return self._family.cpu_seconds() if self._family else 0.0
+        """CPU time since the start, user and system, of all its processes; see ProcessTree."""
+        return self._tree.cpu_seconds() if self._tree else 0.0
 
     def resident_bytes(self) -> int:
         """Resident memory of all its processes; what they share counts once."""
@@ -269,13 +269,13 @@ class ServerProcess:
 
     def pause(self) -> None:
         """Stops all its processes (SIGSTOP); returns when they have stopped."""
-        if self._family is not None:
-            self._family.pause()
+        if self._tree is not None:
+            self._tree.pause()
 
     def resume(self) -> None:
         """Lets all its processes run on (SIGCONT)."""
-        if self._family is not None:
-            self._family.resume()
+        if self._tree is not None:
+            self._tree.resume()
 
     # Attending: each of these runs in a thread of its own
 
@@ -295,12 +295,12 @@ class ServerProcess:
     def _watch(self, excess: Callable[[], str] | None = None) -> None:
         """Kills a server that takes too much: what it is comes from `excess`."""
         with self._watching:
-            if self._family is None or self._killed_for:
+            if self._tree is None or self._killed_for:
                 return
             found = (excess or self._limits.excess)()
             if found:
                 self._killed_for = found
-                self._family.kill()
+                self._tree.kill()
 
     def _look_for_shim(self, libraries: Sequence[Path]) -> None:
         """Whether it was loaded: a statically linked program does not load any library."""

@@ -19,14 +19,14 @@ from harness.server import kill
 from harness.server.patience import PATIENCE, Deadline
 
 MARK = "EVENT_LOOP_LAB_CHILD"
-STEP = 0.001  # seconds between two looks at processes that are about to stop or end
+STEP = 0.001  # seconds between two looks at processes that are about to stop
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
 
 
 prctl.adopt_orphans()
 # Our other children carry a mark as well: one without any has wiped its environment.
 os.environ.setdefault(MARK, "harness")
-_families: dict[int, Family] = {}  # those that are not destroyed, by the pid of their leader
+_trees: dict[int, ProcessTree] = {}  # those that are not destroyed, by the pid of their leader
 
 
 def new_mark() -> str:
@@ -57,7 +57,7 @@ class ExitStatus:
         return cls(code=os.WEXITSTATUS(status))
 
 
-class Family:
+class ProcessTree:
     """The processes of the server that was started as `leader`, our child and a session leader.
 
     The leader is not reaped before destroy(), so that its pid cannot come to mean another process.
@@ -72,14 +72,14 @@ class Family:
         self._seen: set[tuple[int, int]] = set()
         itself = procfs.read_process(leader)
         self._started = itself.started if itself else 0
-        _families[leader] = self
+        _trees[leader] = self
 
     def members(self) -> list[procfs.Process]:
         """Every process of the server, also ended ones that nobody has waited for.
 
         None after destroy().
         """
-        if self.leader not in _families:
+        if self.leader not in _trees:
             return []
         return self._members(wiped_too=False)
 
@@ -95,15 +95,9 @@ class Family:
         )
 
     def kill(self) -> None:
-        """SIGKILL until nobody runs any more; destroy() is still to be called."""
+        """SIGKILL until none of it runs any more; destroy() is still to be called."""
         kill.send(-self.leader, signal.SIGKILL)  # most are there, and it takes no look
-        deadline = Deadline(KILL_SECONDS)
-        while deadline.left():
-            running = [member for member in self.members() if member.state not in "ZX"]
-            if not running:
-                return
-            kill.kill(running)
-            time.sleep(STEP)
+        kill.until_gone(self._running, KILL_SECONDS, reap=_leave, may_race=lambda: False)
 
     def hold(self) -> None:
         """Stops what is in the leader's group, so that it does not grow while one looks."""
@@ -139,24 +133,18 @@ class Family:
 
     def destroy(self) -> None:
         """Ends and reaps every process of the server. May be called again."""
-        if self.leader not in _families:
+        if self.leader not in _trees:
             return
-        deadline = Deadline(KILL_SECONDS)
-        looks = empty_looks = 0
-        while empty_looks < 2:  # one look can miss a process that forks just then
-            members = self._members(wiped_too=len(_families) == 1)
-            empty_looks = 0 if members else empty_looks + 1
-            kill.kill(members)
-            for member in members:
-                self._reap(member)
-            if not deadline.left():
-                raise NotJudged(f"{len(members):,} processes of a server cannot be killed")
-            looks += 1
-            if members and looks > kill.PATIENT_LOOKS:
-                self._race(members)
-            if members:
-                time.sleep(STEP)
-        del _families[self.leader]
+        if not kill.until_gone(self._left, KILL_SECONDS, self._reap, _alone):
+            raise NotJudged(f"{len(self._left()):,} processes of a server cannot be killed")
+        del _trees[self.leader]
+
+    def _running(self) -> list[procfs.Process]:
+        return [member for member in self.members() if member.state not in "ZX"]
+
+    def _left(self) -> list[procfs.Process]:
+        """What destroy() still has to end: also what has wiped its environment, if it is alone."""
+        return self._members(wiped_too=_alone())
 
     def _members(self, wiped_too: bool) -> list[procfs.Process]:
         processes = procfs.table()
@@ -165,7 +153,7 @@ class Family:
             process.pid
             for process in processes.values()
             if process.parent == me.pid
-            and process.pid not in _families
+            and process.pid not in _trees
             and process.session != me.session
             and self._owns(process, wiped_too)
         ]
@@ -182,30 +170,28 @@ class Family:
             return mark == self._mark
         return wiped_too and orphan.started >= self._started
 
-    def _race(self, members: list[procfs.Process]) -> None:
-        """Kills what shows up from now on: orphans of this server, as nothing else is started.
-
-        Not beside another server, whose orphans it would kill as well.
-        """
-        if len(_families) == 1:
-            own = {member.pid for member in members} - {self.leader}
-            kill.race(set(procfs.children(os.getpid())) - own)
-
-    def _reap(self, member: procfs.Process) -> None:
+    def _reap(self, pid: int) -> None:
         """Waits for a child of ours that has ended; its own parent does so for any other."""
-        if member.parent != os.getpid():
-            return
         try:
-            pid, status, usage = os.wait4(member.pid, os.WNOHANG)
+            reaped, status, usage = os.wait4(pid, os.WNOHANG)
         except ChildProcessError:
             return
-        if pid:
+        if reaped:
             self._reaped_cpu += usage.ru_utime + usage.ru_stime
-        if pid == self.leader:
+        if reaped == self.leader:
             self.exit_status = ExitStatus.of(status)
+
+
+def _leave(_pid: int) -> None:
+    """Reaps nothing: what has ended stays a zombie."""
+
+
+def _alone() -> bool:
+    """There is one server: an orphan that we get can only come from it."""
+    return len(_trees) == 1
 
 
 def destroy_all() -> None:
     """Ends every server that this process has started."""
-    for family in list(_families.values()):
-        family.destroy()
+    for tree in list(_trees.values()):
+        tree.destroy()
