@@ -144,10 +144,10 @@ def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
     chosen: list[Subject] = []
     wanted = [find(options.chapter)] if options.chapter else CHAPTERS
     if options.server or options.dir or (options.chapter and options.origin != "solutions"):
-        wanted = target.resolve(
+        given = target.resolve(
             wanted[-1], options.origin, options.dir, options.server, setting("PORT")
         )
-        chosen.append(subjects.yours(wanted))
+        chosen.append(subjects.yours(given))
     chosen += [subjects.solution(c) for c in wanted if c.solution_dir.is_dir()]
     peers, missing = subjects.peers()
     return [*chosen, *peers, subjects.limit()], missing
