@@ -16,6 +16,7 @@ from pathlib import Path
 from harness.bench.rows import Load
 from harness.bench.subjects import SPIN, Subject
 from harness.linux import procfs
+from harness.server.patience import wait_until
 from harness.server.spawn import LOCALHOST
 
 START_SECONDS = 10  # until it listens
@@ -146,16 +147,18 @@ def _server(subject: Subject, cpu: int) -> Iterator[tuple[subprocess.Popen, int]
 
 def _wait_until_it_listens(process: subprocess.Popen, port: int) -> None:
     """Raises Failed if it does not."""
-    end = time.monotonic() + START_SECONDS
-    while time.monotonic() < end:
+
+    def listens() -> bool:
         if process.poll() is not None:
             raise Failed("it ended before it listened")
         try:
             socket.create_connection((LOCALHOST, port), START_SECONDS).close()
-            return
         except ConnectionRefusedError:
-            time.sleep(LOOK_SECONDS)
-    raise Failed(f"it does not listen on its port after {START_SECONDS} s")
+            return False
+        return True
+
+    if not wait_until(listens, START_SECONDS, LOOK_SECONDS):
+        raise Failed(f"it does not listen on its port after {START_SECONDS} s")
 
 
 def _ask(bench: Bench, subject: Subject, pid: int, port: int, load: Load) -> dict:

@@ -12,7 +12,7 @@ import socket
 from harness.client import length_framing
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.instruments.observe import until_asleep, until_read, wait_until
+from harness.instruments.observe import until_asleep, until_read
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.exchanges import (
     MIB,
@@ -26,6 +26,7 @@ from harness.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
+from harness.server.patience import wait_until
 
 # What a general hint means in a claim, see plugin.claim.
 NO_REUSE = {"died-at-start": "port-still-in-use"}

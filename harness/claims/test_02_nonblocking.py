@@ -10,7 +10,7 @@ from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read, wait_until
+from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
 from harness.scenarios.exchanges import (
     MIB,
     SMALL_WINDOW,
@@ -23,6 +23,7 @@ from harness.scenarios.exchanges import (
     send_in_turns,
 )
 from harness.scenarios.flood import flooding
+from harness.server.patience import wait_until
 
 # Of a processor. A sweep that sleeps a millisecond a turn takes 2 %; one that never sleeps takes
 # whatever it can get, which on a busy machine may be little.

@@ -18,11 +18,11 @@ from harness.instruments.observe import (
     eventually,
     until_asleep,
     until_read,
-    wait_until,
     waits_in_silence,
 )
 from harness.scenarios.exchanges import MIB, SMALL_WINDOW, come_and_go, ping, words
 from harness.scenarios.flood import flooding
+from harness.server.patience import wait_until
 
 
 # Shares of a processor. A server that waits uses none. One that looks at 50 connections every

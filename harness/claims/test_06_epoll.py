@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from harness.client import length_framing
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import cpu_of, cpu_share, eventually, until_asleep, wait_until
+from harness.instruments.observe import cpu_of, cpu_share, eventually, until_asleep
 from harness.scenarios.exchanges import (
     MIB,
     SMALL_WINDOW,
@@ -25,6 +25,7 @@ from harness.scenarios.exchanges import (
     ping,
     words,
 )
+from harness.server.patience import wait_until
 
 IDLE = 5_000  # clients that are connected and say nothing
 SPARE = 200  # descriptors for everything else, here and in the server

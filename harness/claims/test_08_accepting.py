@@ -7,14 +7,9 @@ import time
 from harness.client.client import Client
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.instruments.observe import (
-    cpu_share,
-    is_open,
-    until_asleep,
-    wait_until,
-    waits_in_silence,
-)
+from harness.instruments.observe import cpu_share, is_open, until_asleep, waits_in_silence
 from harness.scenarios.exchanges import echo, ping, words
+from harness.server.patience import wait_until
 
 BACKENDS = ("select", "poll", "epoll")
 

@@ -11,9 +11,9 @@ from harness.client.framing import LENGTH, LINE
 from harness.client.messages import MESSAGES, after, every
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import bytes_within, until_asleep, until_read, wait_until
+from harness.instruments.observe import bytes_within, until_asleep, until_read
 from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ping, words
-from harness.server.patience import Deadline
+from harness.server.patience import Deadline, wait_until
 
 BEHIND = 2 * MIB  # bytes behind a frame that is too long
 LINGER_SECONDS = 5  # what a peer has that makes no progress

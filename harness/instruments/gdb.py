@@ -13,7 +13,6 @@ import signal
 import subprocess
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from pathlib import Path
 from harness.evidence.failure import NotJudged
 from harness.lab.target import WrongUsage
 from harness.linux import procfs
-from harness.server.patience import Patience
+from harness.server.patience import Patience, wait_until
 
 SECONDS = 3600  # for whoever debugs
 PATIENCE = Patience(((0, SECONDS),))
@@ -86,8 +85,10 @@ def hold(pid: int, file: Path) -> None:
     other = file.with_suffix(".new")
     other.write_text(str(pid))
     other.rename(file)
-    _until(lambda: _traced(pid), ATTACH_SECONDS, "no debugger has attached to the server")
-    _until(lambda: not _stopped(pid), SECONDS, "the server was not continued")
+    if not wait_until(lambda: _traced(pid), ATTACH_SECONDS, LOOK_SECONDS):
+        raise NotJudged("no debugger has attached to the server")
+    if not wait_until(lambda: not _stopped(pid), SECONDS, LOOK_SECONDS):
+        raise NotJudged("the server was not continued")
 
 
 def _traced(pid: int) -> bool:
@@ -97,11 +98,3 @@ def _traced(pid: int) -> bool:
 def _stopped(pid: int) -> bool:
     """By a debugger. One that has detached has let it go on."""
     return procfs.status(pid).get("State", "").startswith("t")
-
-
-def _until(condition, seconds: float, otherwise: str) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            raise NotJudged(otherwise)
-        time.sleep(LOOK_SECONDS)

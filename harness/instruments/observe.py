@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.linux import procfs, sockdiag
+from harness.server.patience import wait_until
 
-LOOK_AGAIN = 0.0005  # seconds between two looks at /proc
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
@@ -29,16 +29,6 @@ _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 def kernel_bytes() -> int:
     """What a socket holds of that which its peer has not taken, at most; see tcp_wmem in tcp(7)."""
     return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
-
-
-def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
-    """Looks until the condition holds, at most for `seconds`. Whether it does."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() >= end:
-            return False
-        time.sleep(LOOK_AGAIN)
-    return True
 
 
 def eventually(server, condition: Callable[[], bool]) -> bool:

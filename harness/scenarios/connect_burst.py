@@ -13,8 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from harness.evidence.failure import Failure, NotJudged
-from harness.instruments.observe import LOOK_AGAIN
-from harness.server.patience import Deadline, Patience
+from harness.server.patience import LOOK_SECONDS, Deadline, Patience
 
 LONGEST_BACKLOG = Path("/proc/sys/net/core/somaxconn")  # what the kernel cuts a backlog down to
 
@@ -67,7 +66,7 @@ def _finish(sockets: list[socket.socket], patience: Patience) -> tuple[int, int]
         elif not deadline.left():
             patience.expired()
             break
-        time.sleep(LOOK_AGAIN)
+        time.sleep(LOOK_SECONDS)
     return made, refused
 
 

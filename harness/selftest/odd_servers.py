@@ -4,7 +4,6 @@ import os
 import sys
 import tempfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -89,13 +88,3 @@ def echoes(server):
         client.send_frame(b"hello")
         client.expect_frame(b"hello")
     return True
-
-
-def eventually(condition, seconds=10):
-    """Whether the condition comes to hold within the time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.005)
-    return False

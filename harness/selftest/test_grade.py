@@ -8,7 +8,6 @@ import pty
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
 from harness.linux import procfs
 from harness.selftest import submissions
+from harness.server.patience import wait_until
 
 GRADE = [sys.executable, "-m", "harness.grade"]
 
@@ -260,7 +260,8 @@ def test_a_signal_ends_everything(tmp_path, number):
         stderr=subprocess.PIPE,
         text=True,
     )
-    until(lambda: len(below(process.pid)) >= 4)  # pytest, two workers and a server
+    processes = 4  # pytest, two workers and a server
+    assert wait_until(lambda: len(below(process.pid)) >= processes, 20, 0.02)
     process.send_signal(number)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 2
@@ -270,13 +271,6 @@ def test_a_signal_ends_everything(tmp_path, number):
 
 def below(pid: int) -> list:
     return procfs.tree([pid], procfs.table())[1:]
-
-
-def until(condition, seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def still_running(tmp_path: Path) -> list:

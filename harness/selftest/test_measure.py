@@ -17,7 +17,7 @@ from harness.instruments import observe
 from harness.linux import sockdiag
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.flood import flooding
-from harness.server.patience import Patience
+from harness.server.patience import Patience, wait_until
 
 
 class Server:
@@ -130,7 +130,7 @@ def test_a_flood_has_begun_and_ends():
             thread.start()
         with flooding(server, b"hello", clients=2):
             assert any(came)
-            assert observe.wait_until(lambda: min(came) > 1 << 20, 10)
+            assert wait_until(lambda: min(came) > 1 << 20, 10)
         for thread in threads:
             thread.join(10)
             assert not thread.is_alive()
@@ -161,7 +161,7 @@ def test_nobody_listens():
 
 def test_a_short_wait_ends_in_time():
     start = time.monotonic()
-    assert not observe.wait_until(lambda: False, 0.05)
+    assert not wait_until(lambda: False, 0.05)
     assert 0.05 <= time.monotonic() - start < 5
 
 
@@ -175,7 +175,7 @@ def test_a_process_that_never_waits(code, waits):
             def reached():
                 return observe.never_waits(process.pid) != waits
 
-            assert observe.wait_until(reached, 10)
+            assert wait_until(reached, 10)
             assert all(reached() for _ in range(5))
         finally:
             process.kill()

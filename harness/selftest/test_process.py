@@ -11,9 +11,10 @@ import pytest
 from harness.client.client import Client, Conversation
 from harness.evidence.failure import NotJudged
 from harness.linux import procfs
-from harness.selftest.odd_servers import MB, below, echoes, eventually, short
+from harness.selftest.odd_servers import MB, below, echoes, short
 from harness.selftest.odd_servers import nothing_is_left, start  # noqa: F401: fixtures
 from harness.server import limits, process, process_tree
+from harness.server.patience import wait_until
 
 # Ending
 
@@ -144,7 +145,7 @@ def test_what_is_forgotten_is_destroyed_at_the_end(start):
 def test_it_is_never_held_up_by_a_full_pipe(start):
     server = start("prints_much_later")
     assert echoes(server)
-    assert eventually(lambda: server.stdout.total > 4 * MB and server.stderr.total == 4 * MB)
+    assert wait_until(lambda: server.stdout.total > 4 * MB and server.stderr.total == 4 * MB, 10)
     assert len(server.stdout.head) == len(server.stdout.tail) == 65536
     assert server.stdout.head.startswith(b"listening on ")
     assert server.stderr.tail.endswith(b"yyy\n")
@@ -185,11 +186,11 @@ def test_descriptors(start):
     server = start("is_right")
     before = server.descriptors()
     clients = [Client(server.address, Conversation()) for _ in range(20)]
-    assert eventually(lambda: server.descriptors().sockets == before.sockets + 20)
+    assert wait_until(lambda: server.descriptors().sockets == before.sockets + 20, 10)
     assert server.descriptors().total == before.total + 20
     for client in clients:
         client.abandon()
-    assert eventually(lambda: server.descriptors() == before)
+    assert wait_until(lambda: server.descriptors() == before, 10)
 
 
 def test_memory_over_the_limit(start, monkeypatch):

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.failure import NotJudged
-from harness.selftest.odd_servers import MB, ODD, PYTHON, echoes, eventually, short
+from harness.selftest.odd_servers import MB, ODD, PYTHON, echoes, short
 from harness.selftest.odd_servers import (  # noqa: F401: fixtures
     fails_to_start,
     nothing_is_left,
     start,
 )
 from harness.server import readiness, spawn
+from harness.server.patience import wait_until
 from harness.server.process import ServerProcess
 
 # Beginning
@@ -79,7 +80,7 @@ def test_a_port_that_does_not_exist(fails_to_start):
 
 def test_closed_stdout_after_the_line(start):
     server = start("closes_stdout")
-    assert eventually(lambda: server.stdout.closed)
+    assert wait_until(lambda: server.stdout.closed, 10)
     assert echoes(server)
 
 
@@ -238,4 +239,4 @@ def test_it_dies_with_the_grader(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(Path(ODD).parents[3]), "TMPDIR": str(tmp_path)}
     grader = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=30)
     pid = int(grader.stdout)
-    assert eventually(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid)  # an orphan: now ours
+    assert wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, 10)  # an orphan: now ours

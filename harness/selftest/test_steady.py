@@ -13,7 +13,8 @@ import pytest
 from harness import steady
 from harness.lab.chapters import ROOT
 from harness.selftest import submissions
-from harness.selftest.test_grade import below, until
+from harness.selftest.test_grade import below
+from harness.server.patience import wait_until
 
 STEADY = [sys.executable, "-m", "harness.steady"]
 
@@ -72,7 +73,8 @@ def test_lost_points_are_reported(start, tmp_path):
 def test_a_signal_ends_it_with_a_summary(start, number):
     process = start(submissions.right(submissions.HANG), "--times", "1000")
     cores = len(os.sched_getaffinity(0))
-    until(lambda: len(below(process.pid)) >= cores + 4)  # a grade, pytest, its workers
+    processes = cores + 4  # a grade, pytest, its workers
+    assert wait_until(lambda: len(below(process.pid)) >= processes, 20, 0.02)
     started = {child.pid for child in below(process.pid)}
     process.send_signal(number)
     printed, errors = finish(process)
@@ -94,7 +96,7 @@ def test_every_core_is_busy():
     others = {child.pid for child in below(os.getpid())}  # of tests before this one
     with steady.busy_cores(2):
         mine = {child.pid for child in below(os.getpid())} - others
-        until(lambda: sum(map(busy, mine)) > 0.1)
+        assert wait_until(lambda: sum(map(busy, mine)) > 0.1, 20)
     assert not mine & {child.pid for child in below(os.getpid())}
 
 

@@ -1,14 +1,16 @@
-"""How long the harness waits for a server, in one place. No wait is written anywhere else."""
+"""How long the harness waits, and the wait itself, in one place."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (10, 0.5))
 
+LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
 
@@ -68,3 +70,15 @@ class Deadline:
     def left(self) -> float:
         """Seconds that are left, never below 0."""
         return max(0.0, self._end - time.monotonic())
+
+
+def wait_until(
+    condition: Callable[[], object], seconds: float, look_seconds: float = LOOK_SECONDS
+) -> bool:
+    """Looks until the condition holds, at most for `seconds`. Whether it does."""
+    deadline = Deadline(seconds)
+    while not condition():
+        if not deadline.left():
+            return False
+        time.sleep(look_seconds)
+    return True

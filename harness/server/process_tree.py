@@ -10,16 +10,14 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import time
 from dataclasses import dataclass
 
 from harness.evidence.failure import NotJudged
 from harness.linux import prctl, procfs
 from harness.server import kill
-from harness.server.patience import PATIENCE, Deadline
+from harness.server.patience import PATIENCE, wait_until
 
 MARK = "EVENT_LOOP_LAB_CHILD"
-STEP = 0.001  # seconds between two looks at processes that are about to stop
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
 
 
@@ -112,18 +110,18 @@ class ProcessTree:
     def pause(self) -> None:
         """Stops every process; returns when the kernel says that all their threads have stopped."""
         self._paused = True
-        deadline = Deadline(PATIENCE.seconds)
         told: set[int] = set()
-        while True:
+
+        def all_stopped() -> bool:
             pids = {member.pid for member in self.members()}
-            for pid in pids - told:
+            new = pids - told
+            for pid in new:
                 kill.send(pid, signal.SIGSTOP)
-            if pids <= told and all(procfs.stopped(pid) for pid in pids):
-                return
-            told |= pids
-            if not deadline.left():
-                raise NotJudged("the server could not be paused")
-            time.sleep(STEP)
+            told.update(new)
+            return not new and all(procfs.stopped(pid) for pid in pids)
+
+        if not wait_until(all_stopped, PATIENCE.seconds):
+            raise NotJudged("the server could not be paused")
 
     def resume(self) -> None:
         """Lets every process run on."""
