@@ -21,18 +21,18 @@ from harness.bench.__main__ import machine
 from harness.bench.measure import Place, busy_seconds
 from harness.bench.rounds import FOREIGN, TRIES
 from harness.bench.table import number
-from harness.client import length_framing, messages
+from harness.client import messages
 from harness.client.client import Client
 from harness.evidence.conversation import Conversation
 from harness.lab import chapters
 from harness.scenarios.greedy import greedy
 from harness.server import build
+from harness.server.patience import PATIENCE
 from harness.server.process import ServerProcess
 
 CLIENTS = 8
 ROUNDS = 5
 WARM_SECONDS, WATCHED_SECONDS = 0.3, 1.0
-OFFERED_BYTES = 1 << 20  # to one send
 
 LOADS = {
     "ECHO of 2 bytes": messages.request(messages.ECHO, 1, messages.string(b"hi")),
@@ -56,6 +56,8 @@ class Pace:
 class Running:
     """A server with --app rpc, and what can be asked of it while it works."""
 
+    patience = PATIENCE
+
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
         self.address = process.address
@@ -64,9 +66,8 @@ class Running:
     def pace(self, body: bytes, clients: int) -> Pace:
         """While so many clients send this message without a pause."""
         begin, busy, ours = time.monotonic(), busy_seconds(PLACE), self._ours()
-        data = length_framing.encode(body) * max(1, OFFERED_BYTES // len(body))
         with Client(self.address, Conversation()) as observer:
-            with greedy(self, data, clients, "messages"):
+            with greedy(self, body, clients):
                 time.sleep(WARM_SECONDS)
                 start, count, cpu = time.monotonic(), _sent(observer), self.process.cpu_seconds()
                 time.sleep(WATCHED_SECONDS)

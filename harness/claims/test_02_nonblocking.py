@@ -22,7 +22,7 @@ from harness.scenarios.exchanges import (
     read_in_turns,
     send_in_turns,
 )
-from harness.scenarios.flood import flooding
+from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
 
 # Of a processor. A sweep that sleeps a millisecond a turn takes 2 %; one that never sleeps takes
@@ -188,7 +188,7 @@ def test_02_stalled_clients_beside_live_ones(server, rng):
 def test_02_flood_starves_nobody(server, rng):
     """A client is served beside others that always have one more frame to say."""
     quiet = server.connect("quiet")
-    with flooding(server, rng.randbytes(8)):
+    with greedy(server, rng.randbytes(8)):
         late = server.connect("late")
         for _ in range(5):
             ping(quiet, rng)

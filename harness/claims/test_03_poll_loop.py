@@ -21,7 +21,7 @@ from harness.instruments.observe import (
     waits_in_silence,
 )
 from harness.scenarios.exchanges import MIB, SMALL_WINDOW, come_and_go, ping, words
-from harness.scenarios.flood import flooding
+from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
 
 
@@ -198,7 +198,7 @@ def test_03_storm_of_signals(server, rng):
 def test_03_flood_starves_nobody(server, rng):
     """Clients that never stop sending do not keep the others from being served."""
     quiet = [server.connect("quiet")]
-    with flooding(server, rng.randbytes(8)):
+    with greedy(server, rng.randbytes(8)):
         for _ in range(5):
             quiet.append(server.connect("late"))
             for client in quiet:

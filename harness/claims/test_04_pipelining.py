@@ -21,7 +21,7 @@ from harness.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
-from harness.scenarios.flood import flooding
+from harness.scenarios.greedy import greedy
 from harness.shim import Group
 
 
@@ -147,7 +147,7 @@ def test_04_polite_client_beside_a_fire_hose(server, rng):
     """A client that sends a frame now and then is served beside some that send megabytes."""
     polite = server.connect("polite")
     for size in (8, 64 << 10, MIB):
-        with flooding(server, rng.randbytes(size)):
+        with greedy(server, rng.randbytes(size)):
             for _ in range(10):
                 ping(polite, rng)
 
@@ -157,7 +157,7 @@ def test_04_others_are_served_promptly(server, rng):
     """A client gets its replies at once beside others that stall, or never stop sending."""
     polite = server.connect("polite")
     alone = _reply_ms(polite, rng)
-    with flooding(server, rng.randbytes(1), 1), flooding(server, rng.randbytes(MIB), 1):
+    with greedy(server, rng.randbytes(1), 1), greedy(server, rng.randbytes(MIB), 1):
         _prompt(polite, rng, alone, "beside two that send without a pause")
     _stall(server, rng)
     _prompt(polite, rng, alone, "beside ten that stall")

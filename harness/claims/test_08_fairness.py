@@ -24,7 +24,7 @@ TRIES = 3
 SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
-SHORTEST = length_framing.encode(b"")
+SHORTEST = b""
 
 # What a general hint means in a claim, see plugin.claim.
 LEFT = dict.fromkeys(("silence", "stalled-reply", "replies-missing", "not-taken"), "turn-over")
@@ -39,7 +39,7 @@ HELD = dict.fromkeys(("silence", "turn-too-long"), "quota-held")
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
     """A polite client's p99 beside 20 greedy ones is at most 5 times its p99 alone."""
     pressed, idle = launch(framing=MESSAGES), launch(framing=MESSAGES)
-    with greedy(pressed, SHORTEST * (MIB // len(SHORTEST)), GREEDY_CLIENTS, "the shortest frames"):
+    with greedy(pressed, SHORTEST, GREEDY_CLIENTS):
         _prompt(pressed.connect("polite"), idle.connect("alone"))
 
 
@@ -79,7 +79,7 @@ def _ask_much(server) -> None:
 def test_08_who_is_held_holds_nobody(launch):
     """While 20 greedy clients wait for their next interval, others are served as if alone."""
     held, idle = launch(("--quota", "1000/2000"), framing=MESSAGES), launch(framing=MESSAGES)
-    with greedy(held, SHORTEST * (MIB // len(SHORTEST)), GREEDY_CLIENTS, "the shortest frames"):
+    with greedy(held, SHORTEST, GREEDY_CLIENTS):
         _prompt(held.connect("polite"), idle.connect("alone"))
 
 

@@ -254,12 +254,9 @@ class Client:
     @contextmanager
     def _step(self, text: str) -> Iterator[Step]:
         __tracebackhide__ = True
-        step = self.conversation.note(self.name, text)
         try:
-            yield step
-        except Failure:
-            step.failed = True
-            raise
+            with self.conversation.step(self.name, text) as step:
+                yield step
         except OSError as error:
             raise NotJudged(f"{self.name} {text}: {error}") from error
 

@@ -12,7 +12,7 @@ from harness.client import length_framing, messages
 from harness.client.client import Client
 from harness.demos.common import MIB
 from harness.demos.shown import Shown, server_of
-from harness.scenarios.flood import flooding
+from harness.scenarios.greedy import greedy
 
 GREEDY = (0, 5, 20)
 SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))
@@ -30,7 +30,7 @@ def one_greedy_client_starves_the_rest() -> None:
         print("    greedy clients   A's reply after (median)   the slowest of 20")
         polite = server.connect("A")
         for crowd in GREEDY:
-            with flooding(server, SMALLEST, crowd) if crowd else nullcontext():
+            with greedy(server, SMALLEST, crowd) if crowd else nullcontext():
                 waits = [_reply_ms(polite) for _ in range(REPLIES)]
             median, slowest = statistics.median(waits), max(waits)
             print(f"    {crowd:14} {median:23.1f} ms {slowest:16.1f} ms", flush=True)

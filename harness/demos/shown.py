@@ -26,6 +26,8 @@ class NotReady(Exception):
 class Shown:
     """A server that is shown, and its clients."""
 
+    patience = PATIENCE
+
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
         self.address = process.address

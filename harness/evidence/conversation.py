@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from harness.evidence.failure import Failure
 from harness.evidence.printable import printable
 
 SHOWN_BYTES = 16  # longer data is told by its size
@@ -77,6 +80,17 @@ class Conversation:
         step = Step(len(self.steps) + 1, who, text)
         self.steps.append(step)
         return step
+
+    @contextmanager
+    def step(self, who: str, text: str) -> Iterator[Step]:
+        """A step that fails when the block raises Failure."""
+        __tracebackhide__ = True
+        step = self.note(who, text)
+        try:
+            yield step
+        except Failure:
+            step.failed = True
+            raise
 
     def render(self, limit_lines: int = LINES) -> str:
         """One line a step; the failing step, or else the last one, is marked with an arrow.

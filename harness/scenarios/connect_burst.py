@@ -28,16 +28,15 @@ def arrive_together(server, count: int) -> None:
     __tracebackhide__ = True
     if LONGEST_BACKLOG.exists():
         count = min(count, int(LONGEST_BACKLOG.read_text()))
-    step = server.conversation.note(f"{count} clients", "connect at the same time")
-    with ExitStack() as stack:
-        made, refused = _finish(_start(server.address, count, stack), server.patience)
-    if made == count:
-        return
-    step.failed = True
-    text = f"{made} of {count} clients were connected, the others "
-    if refused:
-        raise Failure(text + "were refused", hint="connect-refused")
-    raise Failure(text + "waited in vain for room in the backlog", hint="backlog-too-short")
+    with server.conversation.step(f"{count} clients", "connect at the same time"):
+        with ExitStack() as stack:
+            made, refused = _finish(_start(server.address, count, stack), server.patience)
+        text = f"{made} of {count} clients were connected, the others "
+        if refused:
+            raise Failure(text + "were refused", hint="connect-refused")
+        if made < count:
+            text += "waited in vain for room in the backlog"
+            raise Failure(text, hint="backlog-too-short")
 
 
 def _start(address: tuple[str, int], count: int, stack: ExitStack) -> list[socket.socket]:

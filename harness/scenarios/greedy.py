@@ -1,7 +1,6 @@
-"""Greedy clients in a process of their own, so that they cost the test that runs them no time.
+"""Clients that take everything a server gives: all its replies, or all its room for them.
 
-They offer a server more than it can take, and take every reply. harness/scenarios/flood.py has such
-clients in a thread: where delays are measured, those would be delays of our own.
+The greedy ones are in a process of their own, so that they cost the test that runs them no time.
 """
 
 from __future__ import annotations
@@ -14,13 +13,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from harness.client import length_framing
+from harness.client.stream import Stream
 from harness.evidence.failure import NotJudged
+from harness.lab.units import KIB, MIB
 
-BEGIN_SECONDS = 10.0  # at most, until all of them have sent something
+OFFERED_BYTES = MIB  # to one send, about
+SENT_SECONDS = 10.0  # at most, until all of them have sent something
+REPLY_SECONDS = 2.0  # and then until a reply comes; there may be none
+
+# One client pauses whenever its process has to wait for a processor, and a pause is all that those
+# whom it starves need. The kernel holds work for a while; for several clients, several times that.
+CLIENTS = 4
 
 # What runs there. Its arguments are its parent, with which it ends, whatever became of that, and
 # the descriptors of its sockets; what they send again and again comes on its standard input. It
-# prints a line when all have begun, and waits for many replies at a time, so as to cost little.
+# prints a line when all have sent something, and one when a reply has come after that. From its
+# first reply on a client waits for many at a time, so as to cost little.
 PROGRAM = """
 import os, select, socket, sys
 parent, *numbers = map(int, sys.argv[1:])
@@ -29,18 +38,24 @@ view, room = memoryview(data), bytearray(1 << 20)
 poller = select.poll()
 streams = {number: socket.socket(fileno=number) for number in numbers}
 sent = dict.fromkeys(streams, 0)
-silent = set(streams)
-for number, stream in streams.items():
-    stream.setblocking(False)
-    stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 64 << 10)
+silent, answered, told = set(streams), set(), False
+for number in numbers:
     poller.register(number, select.POLLIN | select.POLLOUT)
 while streams and os.getppid() == parent:
     for number, ready in poller.poll(1000):
+        stream = streams[number]
         try:
-            if ready & select.POLLIN and not streams[number].recv_into(room):
-                raise ConnectionResetError
+            if ready & select.POLLIN:
+                if not stream.recv_into(room):
+                    raise ConnectionResetError
+                if number not in answered:
+                    answered.add(number)
+                    stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 64 << 10)
+                if not silent and not told:
+                    told = True
+                    print(flush=True)
             if ready & select.POLLOUT:
-                sent[number] += streams[number].send(view[sent[number] :])
+                sent[number] += stream.send(view[sent[number] :])
                 sent[number] %= len(data)
                 if number in silent:
                     silent.remove(number)
@@ -55,22 +70,40 @@ while streams and os.getppid() == parent:
 
 
 @contextmanager
-def greedy(server, data: bytes, clients: int, what: str) -> Iterator[None]:
-    """While the block runs, clients send `data`, some 1 MiB, again and again, and read the replies.
+def greedy(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
+    """While the block runs, clients send frames of `body` without a pause, and read every reply.
 
-    When it begins, all of them have begun. They check nothing. `what` it is that they send is told
-    in the conversation. Raises NotJudged when they do not begin.
+    When it begins, all of them have sent something, and a reply has come if one comes soon. They
+    check nothing, and a server that closes a connection ends that one: what is claimed of these
+    clients themselves is for other tests to say. Raises Failure when they cannot connect, and
+    NotJudged when they do not begin.
     """
-    server.conversation.note("greedy", f"{clients} clients send {what} without a pause")
+    __tracebackhide__ = True
+    what = f"frames of {len(body):,} bytes" if body else "empty frames"
+    frame = length_framing.encode(body)
     with ExitStack() as stack:
-        streams = [
-            stack.enter_context(socket.create_connection(server.address)) for _ in range(clients)
-        ]
+        with server.conversation.step("greedy", f"{clients} clients send {what} without a pause"):
+            streams = [
+                stack.enter_context(Stream(server.address, server.patience).socket)
+                for _ in range(clients)
+            ]
         numbers = [stream.fileno() for stream in streams]
+        data = frame * max(1, OFFERED_BYTES // len(frame))
         process = stack.enter_context(_started(numbers, data))
-        if not select.select([process.stdout], [], [], BEGIN_SECONDS)[0]:
-            raise NotJudged(f"{clients} greedy clients did not begin within {BEGIN_SECONDS:g} s")
+        if not _a_line(process, SENT_SECONDS):
+            raise NotJudged(f"{clients} greedy clients did not begin within {SENT_SECONDS:g} s")
+        _a_line(process, REPLY_SECONDS)
         yield
+
+
+def _a_line(process: subprocess.Popen, seconds: float) -> bool:
+    """Waits for a line of its output, or for its end. Whether that came."""
+    poller = select.poll()
+    poller.register(process.stdout, select.POLLIN)
+    if not poller.poll(1000 * seconds):
+        return False
+    os.read(process.stdout.fileno(), 1)
+    return True
 
 
 @contextmanager
@@ -96,7 +129,7 @@ class Silent:
     for them: what a server holds for them is soon all that can be sent."""
 
     SEGMENT_BYTES = 1000
-    BUFFER_BYTES = 16 << 10
+    BUFFER_BYTES = 16 * KIB
     QUIET_SECONDS = 0.3  # in which none of them could send: then the server takes no more
 
     def __init__(self, server, clients: int) -> None:

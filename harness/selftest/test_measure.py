@@ -16,7 +16,7 @@ from harness.evidence.failure import Failure
 from harness.instruments import observe
 from harness.linux import sockdiag
 from harness.scenarios.connect_burst import arrive_together
-from harness.scenarios.flood import flooding
+from harness.scenarios.greedy import greedy
 from harness.server.patience import Patience, wait_until
 
 
@@ -128,12 +128,21 @@ def test_a_flood_has_begun_and_ends():
         threads = [threading.Thread(target=echo, args=(number,), daemon=True) for number in (0, 1)]
         for thread in threads:
             thread.start()
-        with flooding(server, b"hello", clients=2):
+        with greedy(server, b"hello", clients=2):
             assert any(came)
             assert wait_until(lambda: min(came) > 1 << 20, 10)
         for thread in threads:
             thread.join(10)
             assert not thread.is_alive()
+
+
+def test_greedy_clients_of_a_dead_server():
+    server = Server(5)
+    server.socket.close()
+    with pytest.raises(Failure, match="Connection refused") as found, greedy(server, b"hello"):
+        pytest.fail("nobody has taken the connections")
+    assert found.value.hint == "connect-refused"
+    assert server.conversation.steps[0].failed
 
 
 def test_a_long_backlog_takes_everybody():
