@@ -7,14 +7,13 @@ its own in harness/demos.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 
 from harness.demos import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
 from harness.demos.shown import NotReady
 from harness.evidence.failure import Failure, NotJudged
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.server import build
 
 DEMOS: dict[str, Callable[[], None]] = {
@@ -33,20 +32,19 @@ DEMOS: dict[str, Callable[[], None]] = {
 
 def main(arguments: list[str]) -> int:
     """Runs the demo of one chapter. Returns the exit status: 0, or 2 with the reason on stderr."""
+    return command_line.run("demo", lambda: run(arguments), NotReady, NotJudged, build.NoCompiler)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs the demo that the arguments name. Returns the exit status."""
+    if len(arguments) != 1:
+        raise chapters.UnknownChapter("which chapter? For instance: make demo CH=02")
+    chapter = chapters.find(arguments[0])
     try:
-        if len(arguments) != 1:
-            raise chapters.UnknownChapter("which chapter? For instance: make demo CH=02")
-        chapter = chapters.find(arguments[0])
         DEMOS[chapter.number]()
-    except (chapters.UnknownChapter, NotReady, NotJudged, build.NoCompiler) as error:
-        print(f"demo: {error}", file=sys.stderr)
     except Failure as failure:
-        print(f"demo: the server did something else: {failure.message}", file=sys.stderr)
-    except BrokenPipeError:  # `make demo CH=01 | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    else:
-        return 0
-    return 2
+        raise NotReady(f"the server did something else: {failure.message}") from None
+    return 0
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from harness import grade
 from harness.evidence.failure import Failure, NotJudged
 from harness.evidence.printable import harmless
 from harness.grading import plugin, report
-from harness.lab import chapters, seed
+from harness.lab import chapters, command_line, seed
 from harness.lab.chapters import ROOT
 from harness.lab.target import Target, WrongUsage, resolve, setting
 from harness.server import build
@@ -156,13 +156,8 @@ class Fuzzing:
 
 
 def main() -> int:
-    try:
-        return run(grade.parse([]))
-    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler, NotJudged) as error:
-        print(f"fuzz: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\nfuzz: stopped; nothing is left running", file=sys.stderr)
-    return 2
+    options = grade.parse([])
+    return command_line.run("fuzz", lambda: run(options), build.NoCompiler, NotJudged)
 
 
 def run(options) -> int:

@@ -19,8 +19,8 @@ from harness.evidence.printable import harmless
 from harness.grading import gradescope, guard, report, runner, scoring
 from harness.grading.scoring import Claim, Grade, Outcome
 from harness.instruments import gdb, valgrind
-from harness.lab import chapters, seed
-from harness.lab.chapters import ROOT, UnknownChapter
+from harness.lab import chapters, command_line, seed
+from harness.lab.chapters import ROOT
 from harness.lab.target import Target, WrongUsage, resolve, setting
 from harness.linux import landlock, prctl
 from harness.server import build
@@ -64,14 +64,9 @@ def main(arguments: list[str] | None = None) -> int:
     prctl.close_memory()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
+    options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        return run(parse(sys.argv[1:] if arguments is None else arguments))
-    except (WrongUsage, UnknownChapter, build.NoCompiler) as error:
-        print(f"grade: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\ngrade: stopped; nothing is left running", file=sys.stderr)
-    except BrokenPipeError:  # `make grade | head`: whoever read the output has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return command_line.run("grade", lambda: run(options), build.NoCompiler)
     except Exception:  # never the student's fault, and never shown as a traceback
         log = RESULTS / "harness-fault.log"
         log.parent.mkdir(parents=True, exist_ok=True)

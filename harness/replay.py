@@ -13,7 +13,7 @@ import sys
 from harness import grade
 from harness.grading import report
 from harness.instruments import gdb
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.lab.target import WrongUsage, resolve, setting
 from harness.server import build
 
@@ -36,13 +36,7 @@ def take_id(options: argparse.Namespace) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    try:
-        return run(options)
-    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler) as error:
-        print(f"replay: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\nreplay: stopped; nothing is left running", file=sys.stderr)
-    return 2
+    return command_line.run("replay", lambda: run(options), build.NoCompiler)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -20,7 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.lab.chapters import CHAPTERS, ROOT, UnknownChapter, find
+from harness.lab import command_line
+from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.target import WrongUsage, setting
 
 KEPT = ROOT / "build" / "steady"
@@ -77,6 +78,11 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parse(sys.argv[1:] if arguments is None else arguments)
+    return command_line.run("steady", lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Grades, and reports what came of it, also when it is stopped. Returns the exit status."""
     reports: list[Report] = []
     stopped = False
     try:
@@ -84,9 +90,6 @@ def main(arguments: list[str] | None = None) -> int:
             for report in grades(options):
                 reports.append(report)
                 print("\n".join(_told(report, options)), flush=True)
-    except (WrongUsage, UnknownChapter) as error:
-        print(f"steady: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         stopped = True
     print("\n".join(summary(reports, stopped)), flush=True)

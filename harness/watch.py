@@ -7,18 +7,18 @@ it, with exit status 0.
 from __future__ import annotations
 
 import argparse
-import os
 import select
 import shutil
 import sys
 import textwrap
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from harness import grade
 from harness.grading import report
 from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, number_text
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.lab.target import WrongUsage, resolve
 from harness.server import build
 
@@ -32,19 +32,10 @@ Stamp = dict[str, tuple[int, int]]  # of a directory's C files: when each was ch
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    try:
-        run(options)
-    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler) as error:
-        print(f"watch: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("\nwatch: stopped; nothing is left running")
-    except BrokenPipeError:  # nobody looks any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+    return command_line.run("watch", lambda: run(options), build.NoCompiler, stopped=0)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> NoReturn:
     """Grades and waits for the next save, until somebody interrupts it."""
     if options.chapter is None:
         raise WrongUsage("which chapter? For instance CH=02")

@@ -19,8 +19,8 @@ from harness.bench import curves, plot, rounds, subjects, table
 from harness.bench.measure import Bench, Place
 from harness.bench.rows import ROWS, Row
 from harness.bench.subjects import Subject
-from harness.lab import target
-from harness.lab.chapters import CHAPTERS, ROOT, UnknownChapter, find
+from harness.lab import command_line, target
+from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.target import WrongUsage, setting
 from harness.server import build
 
@@ -46,13 +46,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parse(sys.argv[1:] if arguments is None else arguments)
-    try:
-        return run(options)
-    except (WrongUsage, UnknownChapter, build.NoCompiler, build.BuildFailed) as error:
-        print(f"bench: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\nbench: stopped; nothing is left running", file=sys.stderr)
-    return 2
+    return command_line.run("bench", lambda: run(options), build.NoCompiler, build.BuildFailed)
 
 
 def run(options: argparse.Namespace) -> int:

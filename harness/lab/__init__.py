@@ -1,4 +1,4 @@
-"""Which chapters there are, what is to be graded, and the number that decides its chance.
+"""Which chapters there are, what is to be graded, what decides its chance; how commands end; units.
 
 Imports: nothing.
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import grade, replay
 from harness.grading import report
 from harness.grading.scoring import FAILED, Grade
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, resolve
 from harness.server import build
@@ -27,13 +27,7 @@ NO_SERVER = (
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    try:
-        return run(options)
-    except (WrongUsage, chapters.UnknownChapter, build.NoCompiler) as error:
-        print(f"trace: {error}", file=sys.stderr)
-    except KeyboardInterrupt:
-        print("\ntrace: stopped; nothing is left running", file=sys.stderr)
-    return 2
+    return command_line.run("trace", lambda: run(options), build.NoCompiler)
 
 
 def run(options) -> int:
