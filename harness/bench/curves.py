@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from harness.bench.measure import Bench, Failed, Figures, Timing
 from harness.bench.rounds import Progress, quiet_run
-from harness.bench.rows import KIB, MIB, Load
+from harness.bench.rows import Load
 from harness.bench.subjects import Subject
+from harness.lab.units import KIB, MIB
 
 TIMING = Timing(warm=100, measured=300)  # half that of the table: there are many points
 

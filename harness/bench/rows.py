@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KIB, MIB = 1 << 10, 1 << 20
+from harness.lab.units import MIB
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from harness.client import length_framing
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import until_asleep, until_read
+from harness.lab.units import KIB, MIB
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.exchanges import (
-    MIB,
     SMALL_WINDOW,
     echo,
     expect_failed_start,
@@ -245,7 +245,7 @@ def test_01_read_interrupted_by_a_signal(launch, rng):
 def test_01_write_interrupted_by_a_signal(server, rng):
     """A signal that interrupts a write to a slow reader loses no byte of the reply."""
     body = rng.randbytes(12 * MIB)
-    client = server.connect(rcvbuf=64 << 10)
+    client = server.connect(rcvbuf=64 * KIB)
     client.send_frame(body)
     until_read(client)
     for _ in range(5):

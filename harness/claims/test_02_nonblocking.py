@@ -11,8 +11,8 @@ from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
+from harness.lab.units import MIB
 from harness.scenarios.exchanges import (
-    MIB,
     SMALL_WINDOW,
     burst,
     come_and_go,

@@ -20,7 +20,8 @@ from harness.instruments.observe import (
     until_read,
     waits_in_silence,
 )
-from harness.scenarios.exchanges import MIB, SMALL_WINDOW, come_and_go, ping, words
+from harness.lab.units import MIB
+from harness.scenarios.exchanges import SMALL_WINDOW, come_and_go, ping, words
 from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
 

@@ -9,10 +9,10 @@ from harness.client import length_framing
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import bytes_within, cpu_share, until_asleep, until_read
+from harness.lab.units import KIB, MB, MIB
 from harness.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear
 from harness.scenarios.cuts import random_plan
 from harness.scenarios.exchanges import (
-    MIB,
     SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
@@ -37,7 +37,7 @@ FRAMES_A_WRITE = 10  # at least, on average, in a burst of small frames
 # one. free() is enough: with this variable glibc's malloc gives a block of 128 KiB and more back to
 # the kernel at once. Else it keeps up to twice the largest that was freed, and that for each thread
 # (M_MMAP_THRESHOLD in mallopt(3)).
-EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
 IDLE_AFTER = ((40, 2 * MIB, 24 * MIB), (50, length_framing.MAX_FRAME, 96 * MIB))
 
 # Of a polite client's replies beside others. A right server may take some tens of milliseconds, and
@@ -56,7 +56,7 @@ LONG_ROUNDS = 4  # of 15 MB each, through one connection
 
 # Held by a server that has read all there is to read: the kernel takes no more, and the output is
 # below the 1 MiB at which a server may stop reading.
-DRAINED_BYTES = 256 << 10
+DRAINED_BYTES = 256 * KIB
 
 # What a general hint means in a claim, see plugin.claim.
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
@@ -146,7 +146,7 @@ def test_04_cost_grows_with_the_bytes(launch, rng):
 def test_04_polite_client_beside_a_fire_hose(server, rng):
     """A client that sends a frame now and then is served beside some that send megabytes."""
     polite = server.connect("polite")
-    for size in (8, 64 << 10, MIB):
+    for size in (8, 64 * KIB, MIB):
         with greedy(server, rng.randbytes(size)):
             for _ in range(10):
                 ping(polite, rng)
@@ -208,7 +208,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
     while sent < OFFERED_BYTES:
         taken = client.send_some(data)
         sent += taken
-        bounded(server, base, HELD_BYTES, f"of {sent / 1e6:.0f} MB sent and nothing read")
+        bounded(server, base, HELD_BYTES, f"of {sent / MB:.0f} MB sent and nothing read")
         if taken < len(data):
             break
     ping(server.connect(), rng)  # others are served
@@ -341,7 +341,7 @@ def test_04_long_stream_costs_no_memory(server, rng):
     client.exchange(stream + begun, bodies)
     for number in range(2, LONG_ROUNDS + 1):
         client.exchange(stream[len(begun) :] + begun, bodies)
-        when = f"when {number * len(stream) / 1e6:.0f} MB have gone through a connection"
+        when = f"when {number * len(stream) / MB:.0f} MB have gone through a connection"
         bounded(server, base, HELD_BYTES, when)
     client.exchange(stream[len(begun) :], bodies)
 

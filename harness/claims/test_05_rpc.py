@@ -35,10 +35,10 @@ from harness.client.messages import (
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.lab.units import MB, MIB
 from harness.scenarios.cost import HELD_BYTES, bounded
 from harness.scenarios.cuts import every_cut
 from harness.scenarios.exchanges import (
-    MIB,
     SMALL_WINDOW,
     ask,
     burst,
@@ -217,7 +217,7 @@ def test_05_messages_that_nobody_reads_the_replies_of(launch):
     ask(server.connect(), b"", TOO_SHORT)
     base = server.process.resident_bytes()
     sent = server.connect().send_some(length_framing.encode(request(STATS, 1)) * UNREAD_STATS)
-    bounded(server, base, HELD_BYTES, f"of {sent / 1e6:.0f} MB of requests sent and no reply read")
+    bounded(server, base, HELD_BYTES, f"of {sent / MB:.0f} MB of requests sent and no reply read")
     ask(server.connect(), b"", TOO_SHORT)  # others are served
 
 

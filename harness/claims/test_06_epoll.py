@@ -16,8 +16,8 @@ from harness.client import length_framing
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_of, cpu_share, eventually, until_asleep
+from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import (
-    MIB,
     SMALL_WINDOW,
     burst,
     expect_failed_start,
@@ -48,7 +48,7 @@ ROOM = 1_000  # of them open: then there is room again
 IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 
 # Around what a server may ask of one read().
-SIZES = (*(size + more for size in (64 << 10, 256 << 10, MIB) for more in (-5, -4, -3)), 2 * MIB)
+SIZES = (*(size + more for size in (64 * KIB, 256 * KIB, MIB) for more in (-5, -4, -3)), 2 * MIB)
 
 # Of a client that has sent some MiB before the server looks: at most so much is read before others
 # have their turn.

@@ -36,8 +36,9 @@ from harness.instruments.observe import (
     until_read,
     waits_in_silence,
 )
+from harness.lab.units import MIB
 from harness.scenarios.cost import HELD_BYTES, bounded
-from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ask, expect_stop
+from harness.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
 
 FAR = 60_000  # ms: nobody waits for it
 

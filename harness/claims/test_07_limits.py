@@ -23,7 +23,8 @@ from harness.instruments.observe import (
     until_asleep,
     until_read,
 )
-from harness.scenarios.exchanges import MIB, SMALL_WINDOW, echo, ping, words
+from harness.lab.units import KIB, MIB
+from harness.scenarios.exchanges import SMALL_WINDOW, echo, ping, words
 from harness.server.patience import Deadline
 
 TRIES = 5  # with a machine that is too slow for one of them
@@ -32,7 +33,7 @@ STEP = 0.05  # seconds between two bytes, or frames, of a client that takes its 
 # What a client reads before its next pause: more than the kernel holds, so that the server has to
 # send meanwhile. Most machines have at most 4 MiB of it.
 CHUNK_BYTES = 5 * MIB
-OWED_BYTES = 256 << 10  # in the server, with the kernel full
+OWED_BYTES = 256 * KIB  # in the server, with the kernel full
 
 # What a general hint means in a claim, see plugin.claim.
 ENDS = (

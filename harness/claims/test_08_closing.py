@@ -12,7 +12,8 @@ from harness.client.messages import MESSAGES, after, every
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
 from harness.instruments.observe import bytes_within, until_asleep, until_read
-from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ping, words
+from harness.lab.units import KIB, MIB
+from harness.scenarios.exchanges import SMALL_WINDOW, ping, words
 from harness.server.patience import Deadline, wait_until
 
 BEHIND = 2 * MIB  # bytes behind a frame that is too long
@@ -22,10 +23,10 @@ EARLY_SECONDS = 3  # before that nobody is given up
 PAUSE_SECONDS = 2.9  # of a reader that takes its time: two of them are longer than LINGER_SECONDS
 TRIES = 3  # with a machine that makes the pauses too long
 
-OWED_BYTES = 256 << 10  # in the server, with the kernel full; less than the default high-water
+OWED_BYTES = 256 * KIB  # in the server, with the kernel full; less than the default high-water
 HIGH, OWED_TO_SLOW = 16 * MIB, 7 * MIB
-PART_BYTES = 64 << 10
-TAKEN_AT_ONCE = 100 << 10  # far less than a third of what the kernel has: no event tells of it
+PART_BYTES = 64 * KIB
+TAKEN_AT_ONCE = 100 * KIB  # far less than a third of what the kernel has: no event tells of it
 
 # What a general hint means in a claim, see plugin.claim.
 GONE = ("closed-early", "closed-in-reply", "reset-early")
@@ -72,7 +73,7 @@ def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> Non
     left = memoryview(rest)
     while replies.missing:
         left = left[max(0, client.offer(left)) :]
-        client.expect_part(replies, 64 << 10)
+        client.expect_part(replies, 64 * KIB)
     client.expect_eof()
 
 

@@ -10,7 +10,8 @@ from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.scenarios.exchanges import MIB, burst_that_waits, words
+from harness.lab.units import MIB
+from harness.scenarios.exchanges import burst_that_waits, words
 from harness.scenarios.greedy import greedy
 
 BACKENDS = ("select", "poll", "epoll")

@@ -18,8 +18,9 @@ from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, until_asleep, waits_in_silence
+from harness.lab.units import MB, MIB
 from harness.scenarios.cost import HELD_BYTES, bounded
-from harness.scenarios.exchanges import MIB, ask, ping, words
+from harness.scenarios.exchanges import ask, ping, words
 
 FRAMES, MS = 50, 300  # the quota that is kept for INTERVALS
 INTERVALS = 5
@@ -205,7 +206,7 @@ def test_08_over_quota_is_not_read(launch, rng):
     client = server.connect()
     body = rng.randbytes(1000)
     sent = client.send_some(length_framing.encode(body) * (OFFERED_BYTES // 1000), quiet=0.2)
-    bounded(server, base, HELD_BYTES, f"with {sent / 1e6:.0f} MB of a client over its quota")
+    bounded(server, base, HELD_BYTES, f"with {sent / MB:.0f} MB of a client over its quota")
     _rests(server)
     client.expect_frames([body] * 10)
     client.expect_nothing_yet()

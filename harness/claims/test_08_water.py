@@ -8,11 +8,11 @@ from harness.client.framing import LENGTH, Fixed
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, held_bytes, unread_bytes, until_asleep
+from harness.lab.units import KIB, MB, MIB
 from harness.scenarios.cost import bounded
-from harness.scenarios.exchanges import MIB, burst, expect_failed_start, ping
+from harness.scenarios.exchanges import burst, expect_failed_start, ping
 from harness.scenarios.greedy import Silent
 
-KIB = 1 << 10
 
 HIGH, LOW = 8 * MIB, 4 * MIB  # so far apart that what the kernel takes at once does not matter
 INPUT = MIB  # that a server may have read beyond the mark, or hold as frames that have to wait
@@ -107,7 +107,7 @@ def test_08_hundred_that_never_read(launch):
         base = server.process.resident_bytes()
         with Silent(server, SILENT_CLIENTS) as silent:
             sent = silent.send(data, times=16)
-            when = f"after {sent / 1e6:.0f} MB of {SILENT_CLIENTS} clients that never read"
+            when = f"after {sent / MB:.0f} MB of {SILENT_CLIENTS} clients that never read"
             bounded(server, base, SILENT_CLIENTS * A_CLIENT, when)
             share = cpu_share(server, IDLE, seconds=0.2)
             if share > IDLE:

@@ -30,9 +30,10 @@ from harness.client.messages import (
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import eventually
+from harness.lab.units import KIB, MIB
 from harness.scenarios.broadcasts import broadcast_to, one_each, stats
 from harness.scenarios.cost import bounded
-from harness.scenarios.exchanges import MIB, SMALL_WINDOW, ask, words
+from harness.scenarios.exchanges import SMALL_WINDOW, ask, words
 
 LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
@@ -44,7 +45,7 @@ TEXT = 2 * MIB
 UNREAD_MAX = 33 * MIB
 KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
 BESIDE = 16 * MIB
-EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 << 10)}  # what is freed is given back, see mallopt(3)
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # what is freed is given back, see mallopt(3)
 
 # What a general hint means in a claim, see plugin.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing")

@@ -22,16 +22,9 @@ from harness.client.messages import (
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.lab.units import MIB
 from harness.scenarios.broadcasts import broadcast_to, one_each, stats, who
-from harness.scenarios.exchanges import (
-    MIB,
-    ask,
-    burst,
-    expect_failed_start,
-    expect_stop,
-    ping,
-    words,
-)
+from harness.scenarios.exchanges import ask, burst, expect_failed_start, expect_stop, ping, words
 from harness.scenarios.greedy import greedy
 from harness.scenarios.random_clients import broadcasts_in_flight, storm
 

@@ -29,8 +29,8 @@ from harness.client.messages import (
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
+from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import (
-    MIB,
     SMALL_WINDOW,
     burst,
     come_and_go,
@@ -40,7 +40,6 @@ from harness.scenarios.exchanges import (
     words,
 )
 
-KIB = 1 << 10
 
 LOW_WATER = ("--high-water", str(64 * KIB))
 OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody reads

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from harness.client.expected_replies import End, Replies, why_it_stopped
 from harness.evidence.conversation import describe_bytes
 from harness.evidence.failure import Failure, NotJudged
+from harness.lab.units import KIB
 from harness.linux import sockdiag
 from harness.server.patience import Deadline, Patience
 
-CHUNK = 256 * 1024  # bytes asked of one recv or offered to one send
+CHUNK = 256 * KIB  # bytes asked of one recv or offered to one send
 REST_SECONDS = 0.05  # how long a failure waits for the rest of a wrong frame, only to show it
 REST_BYTES = 4096  # and how much of it is enough
 

@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from harness.demos.common import MIB
+from harness.lab.units import MIB
 
 
 def one_read_is_not_one_message() -> None:

@@ -6,8 +6,8 @@ import time
 
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.demos.common import MIB
 from harness.demos.shown import Shown, server_of
+from harness.lab.units import MIB
 
 
 def one_frame_an_event() -> None:

@@ -10,8 +10,8 @@ from contextlib import nullcontext
 
 from harness.client import length_framing, messages
 from harness.client.client import Client
-from harness.demos.common import MIB
 from harness.demos.shown import Shown, server_of
+from harness.lab.units import MIB
 from harness.scenarios.greedy import greedy
 
 GREEDY = (0, 5, 20)

@@ -12,6 +12,7 @@ from harness.demos.shown import Shown, server_of
 from harness.evidence.failure import NotJudged
 from harness.instruments.observe import until_read
 from harness.lab.chapters import ROOT
+from harness.lab.units import KIB
 from harness.linux import procfs
 from harness.server import build
 from harness.server.process import ServerProcess
@@ -47,7 +48,7 @@ def _tell_cost(told: str, server: Shown) -> None:
         client.send(HALF)
     for client in clients:
         until_read(client)
-    kib = (server.process.resident_bytes() - before) / CLIENTS / 1024
+    kib = (server.process.resident_bytes() - before) / CLIENTS / KIB
     process = procfs.read_process(server.process.pid)
     print(f"    {told:29} {process.threads if process else 0:10,} {kib:22.1f} KiB", flush=True)
 

@@ -6,7 +6,6 @@ import time
 
 from harness.client.client import Client
 
-MIB = 1 << 20
 WATCHED_SECONDS = 0.7  # to watch what a server costs
 
 

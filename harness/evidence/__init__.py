@@ -1,4 +1,4 @@
 """What a failure shows: what went wrong, the bytes, the conversation, and a hint.
 
-Imports: nothing.
+Imports: lab.
 """

@@ -11,9 +11,10 @@ from typing import Any
 
 from harness.evidence.failure import Failure
 from harness.evidence.printable import printable
+from harness.lab.units import MIB
 
 SHOWN_BYTES = 16  # longer data is told by its size
-KEPT_BYTES = 1024 * 1024  # of a test, for a trace
+KEPT_BYTES = MIB  # of a test, for a trace
 LINES = 16  # of a conversation, unless asked otherwise
 
 

@@ -16,6 +16,7 @@ from harness.grading import guard
 from harness.grading.scoring import Claim
 from harness.instruments import gdb
 from harness.lab.chapters import ROOT
+from harness.lab.units import KIB
 from harness.linux import landlock, prctl, procfs
 from harness.server import kill, scratch
 from harness.stage.stage import Run
@@ -114,7 +115,7 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found
         if not select.select([reader], [], [], min(left, WAKE_SECONDS))[0]:
             _wake(process.pid)
             continue
-        data = os.read(reader, 65536)
+        data = os.read(reader, 64 * KIB)
         if not data:
             break
         *lines, rest = (rest + data).split(b"\n")

@@ -12,9 +12,11 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.lab.units import MIB
+
 SEEDS = range(100_000, 1_000_000)
 FILES = 1000  # that are looked at; a directory may be somebody's home
-BYTES = 32 << 20
+BYTES = 32 * MIB
 
 
 def of_files(directory: Path) -> int:

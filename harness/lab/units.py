@@ -1,4 +1,4 @@
-"""Units of what is counted in bytes."""
+"""Sizes in bytes, with the names that texts give them: KiB and MiB, and MB for a round million."""
 
 KIB = 1 << 10
 MIB = 1 << 20

@@ -9,11 +9,13 @@ import time
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from harness.lab.units import KIB
+
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/stat
 # The process has ended, or is not ours to look at. Not EMFILE and such: those are our own fault.
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
-_PIECE = 1 << 16
+_PIECE = 64 * KIB
 _PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
 
 
@@ -133,7 +135,7 @@ def ending(pid: int) -> bool:
 def resident_bytes(pid: int) -> int:
     """Resident memory; pages shared with other processes count in part (Pss) where Linux tells."""
     found = re.search(rb"^Pss:\s+(\d+) kB", read(f"/proc/{pid}/smaps_rollup"), re.MULTILINE)
-    return int(found[1]) * 1024 if found else quick_resident_bytes(pid)
+    return int(found[1]) * KIB if found else quick_resident_bytes(pid)
 
 
 def reserved_bytes(pid: int) -> int:

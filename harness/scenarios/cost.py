@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from harness.client.client import Client
 from harness.evidence.failure import Failure
 from harness.instruments.observe import cpu_of, eventually
-from harness.scenarios.exchanges import MIB, burst, burst_that_waits
+from harness.lab.units import MIB
+from harness.scenarios.exchanges import burst, burst_that_waits
 
 # What a burst may cost beside the same frames in small batches. A server that consumes in O(1)
 # stays below 1, one that moves its buffer for every frame is above 5.

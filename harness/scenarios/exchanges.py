@@ -14,19 +14,19 @@ from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.evidence.printable import printable
 from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.lab.units import KIB
 from harness.server.patience import Patience
 from harness.server.process import ServerProcess
 
 LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = b"abcdefghijklmnopqrstuvwxyz"
-MIB = 1 << 20
-SMALL_WINDOW = 16 << 10  # bytes of receive buffer: of a client that takes little at a time
+SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes little at a time
 # Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
 SHORT_SEGMENT = 1000
-GUEST_BYTES = 4 << 10
+GUEST_BYTES = 4 * KIB
 TABLE = 20  # guests at a time
-PIECE = 64 << 10  # bytes, of a large frame that takes turns with another
+PIECE = 64 * KIB  # bytes, of a large frame that takes turns with another
 
 
 def words(rng: random.Random, size: int) -> bytes:

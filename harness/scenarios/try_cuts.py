@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from harness.evidence.failure import Failure
+from harness.lab.units import KIB
 from harness.scenarios.cuts import Cut, random_plan
 from harness.server.patience import Deadline
 from harness.shim import Group
 
-MOST = 1 << 16  # bytes asked of one recv
+MOST = 64 * KIB  # bytes asked of one recv
 BATCH = 48  # clients at a time; how many more a server can have is another claim's matter
 SECONDS = 8  # that many cuts may take together: enough for all, unless the server is slow
 FRAMES = 12  # in a long stream

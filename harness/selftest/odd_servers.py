@@ -16,7 +16,6 @@ from harness.server.process import ServerProcess
 
 ODD = str(Path(__file__).with_name("servers") / "odd.py")
 PYTHON = [sys.executable, "-S", "-E"]
-MB = 1 << 20
 
 
 def short():

@@ -11,9 +11,9 @@ from harness.client import length_framing
 from harness.client.client import Client, Conversation
 from harness.evidence import failure
 from harness.evidence.failure import Failure
+from harness.lab.units import KIB
 from harness.server.patience import Patience
 
-MIB = 1 << 20
 HELLO = length_framing.encode(b"hello")
 
 
@@ -93,7 +93,7 @@ def wait_for_hang_up(client):
 def echo(end):
     """Sends back what comes, as it comes, until the peer is done."""
     while True:
-        data = end.recv(65536)
+        data = end.recv(64 * KIB)
         if not data:
             end.shutdown(socket.SHUT_WR)
             return

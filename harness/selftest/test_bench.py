@@ -20,6 +20,7 @@ from harness.bench.subjects import LIMIT, PEER, SOLUTION, Subject
 from harness.client import length_framing
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
+from harness.lab.units import MIB
 
 SHORT = Timing(warm=20, measured=100)
 LONG = Timing(warm=20, measured=2000)  # for frames that take a busy machine a while
@@ -86,7 +87,7 @@ def server_that():
     ],
 )
 def test_a_right_server_is_measured(generator, solution, load):
-    timing = SHORT if load.size < 1 << 20 else LONG
+    timing = SHORT if load.size < MIB else LONG
     found = measure.run(Bench(generator, HERE, timing), solution, load).found
     assert found["errors"] == 0
     assert found["requests_per_s"] > 0 < found["server_cpu_s"]

@@ -13,7 +13,8 @@ import pytest
 from harness.client import length_framing
 from harness.client.client import Client, Conversation
 from harness.evidence.failure import Failure, NotJudged
-from harness.selftest.peer import HELLO, MIB, echo, reset, short
+from harness.lab.units import MIB
+from harness.selftest.peer import HELLO, echo, reset, short
 from harness.selftest.peer import fails, peer  # noqa: F401: fixtures
 
 # Connecting

@@ -9,7 +9,8 @@ import pytest
 from harness.client import length_framing, stream
 from harness.evidence.compare import first_difference
 from harness.evidence.failure import Failure
-from harness.selftest.peer import HELLO, MIB, reset, short, wait_for_hang_up
+from harness.lab.units import MIB
+from harness.selftest.peer import HELLO, reset, short, wait_for_hang_up
 from harness.selftest.peer import fails, peer  # noqa: F401: fixtures
 from harness.server.patience import Deadline, Patience
 

@@ -5,8 +5,9 @@ import pytest
 from harness.evidence.conversation import Conversation, describe_bytes
 from harness.evidence.compare import compare, first_difference
 from harness.evidence.failure import HINT_KEYS
+from harness.lab.units import MIB
 
-BIG = 32 << 20
+BIG = 32 * MIB
 
 
 def caret_column(text):

@@ -14,6 +14,7 @@ import pytest
 
 from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
+from harness.lab.units import KIB
 from harness.linux import procfs
 from harness.selftest import submissions
 from harness.server.patience import wait_until
@@ -364,7 +365,7 @@ def on_terminal(tmp_path: Path, extra: dict) -> str:
     text = b""
     while True:
         try:
-            text += os.read(ours, 65536)
+            text += os.read(ours, 64 * KIB)
         except OSError:  # the other end is closed
             break
     os.close(ours)

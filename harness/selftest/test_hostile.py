@@ -152,11 +152,11 @@ def test_every_program_is_graded():
     "name, reason",
     [
         ("forks", "started more than 2,048 processes"),
-        ("fills_disk", "wrote more than 256 MB to files"),
+        ("fills_disk", "wrote more than 256 MiB to files"),
         ("many_files", "made more than 10,000 files"),
-        ("floods_stdout", "printed more than 256 MB"),
-        ("eats_memory", "used more than 1,536 MB of memory"),
-        ("hides_memory", "wrote more than 256 MB to files"),
+        ("floods_stdout", "printed more than 256 MiB"),
+        ("eats_memory", "used more than 1,536 MiB of memory"),
+        ("hides_memory", "wrote more than 256 MiB to files"),
     ],
 )
 def test_it_takes_too_much(grade, name, reason):

@@ -14,6 +14,7 @@ import pytest
 from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure
 from harness.instruments import observe
+from harness.lab.units import KIB, MIB
 from harness.linux import sockdiag
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.greedy import greedy
@@ -118,7 +119,7 @@ def test_a_flood_has_begun_and_ends():
     def echo(number: int) -> None:
         with server.socket.accept()[0] as stream:
             try:
-                while data := stream.recv(1 << 16):
+                while data := stream.recv(64 * KIB):
                     came[number] += len(data)
                     stream.sendall(data)
             except OSError:  # the client has closed with replies unread
@@ -130,7 +131,7 @@ def test_a_flood_has_begun_and_ends():
             thread.start()
         with greedy(server, b"hello", clients=2):
             assert any(came)
-            assert wait_until(lambda: min(came) > 1 << 20, 10)
+            assert wait_until(lambda: min(came) > MIB, 10)
         for thread in threads:
             thread.join(10)
             assert not thread.is_alive()

@@ -10,8 +10,9 @@ import pytest
 
 from harness.client.client import Client, Conversation
 from harness.evidence.failure import NotJudged
+from harness.lab.units import MIB
 from harness.linux import procfs
-from harness.selftest.odd_servers import MB, below, echoes, short
+from harness.selftest.odd_servers import below, echoes, short
 from harness.selftest.odd_servers import nothing_is_left, start  # noqa: F401: fixtures
 from harness.server import limits, process, process_tree
 from harness.server.patience import wait_until
@@ -145,17 +146,17 @@ def test_what_is_forgotten_is_destroyed_at_the_end(start):
 def test_it_is_never_held_up_by_a_full_pipe(start):
     server = start("prints_much_later")
     assert echoes(server)
-    assert wait_until(lambda: server.stdout.total > 4 * MB and server.stderr.total == 4 * MB, 10)
+    assert wait_until(lambda: server.stdout.total > 4 * MIB and server.stderr.total == 4 * MIB, 10)
     assert len(server.stdout.head) == len(server.stdout.tail) == 65536
     assert server.stdout.head.startswith(b"listening on ")
     assert server.stderr.tail.endswith(b"yyy\n")
 
 
 def test_it_prints_without_end(start, monkeypatch):
-    monkeypatch.setattr(limits, "OUTPUT_LIMIT", 20 * MB)
+    monkeypatch.setattr(limits, "OUTPUT_LIMIT", 20 * MIB)
     server = start("prints_for_ever_later")
     assert server.wait(30)
-    assert server.describe() == "killed by the grader: printed more than 20 MB"
+    assert server.describe() == "killed by the grader: printed more than 20 MiB"
 
 
 # Measuring
@@ -194,23 +195,23 @@ def test_descriptors(start):
 
 
 def test_memory_over_the_limit(start, monkeypatch):
-    monkeypatch.setattr(limits, "MEMORY_LIMIT", 300 * MB)
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 300 * MIB)
     server = start("eats_memory")
     assert server.wait(30)
-    assert server.describe() == "killed by the grader: used more than 300 MB of memory"
+    assert server.describe() == "killed by the grader: used more than 300 MiB of memory"
 
 
 def test_memory_of_children_over_the_limit(start, monkeypatch):
-    assert limits.MEMORY_LIMIT == 1536 * MB
-    monkeypatch.setattr(limits, "MEMORY_LIMIT", 150 * MB)
+    assert limits.MEMORY_LIMIT == 1536 * MIB
+    monkeypatch.setattr(limits, "MEMORY_LIMIT", 150 * MIB)
     server = start("eats_memory_in_children")
     assert server.wait(30)
-    assert server.describe() == "killed by the grader: used more than 150 MB of memory"
+    assert server.describe() == "killed by the grader: used more than 150 MiB of memory"
 
 
 def test_memory_that_is_only_reserved(start):
     server = start("reserves_much_memory")
-    assert server.resident_bytes() < 100 * MB
+    assert server.resident_bytes() < 100 * MIB
     server.wait(0.3)  # the watch looks every 0.1 s
     assert server.alive()
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.failure import NotJudged
-from harness.selftest.odd_servers import MB, ODD, PYTHON, echoes, short
+from harness.lab.units import MIB
+from harness.selftest.odd_servers import ODD, PYTHON, echoes, short
 from harness.selftest.odd_servers import (  # noqa: F401: fixtures
     fails_to_start,
     nothing_is_left,
@@ -201,7 +202,7 @@ def test_limits_and_surroundings(start):
     told = server.stdout.head.decode().splitlines()
     assert "NOFILE 777 777" in told
     assert "CORE 0 0" in told
-    assert f"FSIZE {64 * MB} {64 * MB}" in told
+    assert f"FSIZE {64 * MIB} {64 * MIB}" in told
     assert "CPU 120 125" in told
     assert "session True" in told
     assert "directory []" in told

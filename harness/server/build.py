@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.lab.chapters import ROOT
+from harness.lab.units import MIB
 from harness.server.patience import Deadline
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
@@ -27,7 +28,7 @@ COMPILERS = ("gcc", "clang", "cc")
 CCACHE = "ccache"  # knows by itself what was compiled before: nothing has to find that out first
 COMPILE_SECONDS = 60
 MEMORY_BYTES = 4 << 30  # a compiler that is led astray must not take the machine with it
-OUTPUT_BYTES = 256 << 20
+OUTPUT_BYTES = 256 * MIB
 MESSAGE_LINES = 60
 CACHE = ROOT / "build" / "bin"
 
@@ -186,7 +187,7 @@ def _digest(command: list[str], source: Path, files: tuple[str, ...]) -> str | N
             return None
         text.seek(0)
         digest = hashlib.sha256("\0".join(command).encode())
-        for block in iter(lambda: text.read(1 << 20), b""):
+        for block in iter(lambda: text.read(MIB), b""):
             digest.update(block)
     return digest.hexdigest()[:16]
 
@@ -216,7 +217,7 @@ def _run_compiler(
         finally:
             _end_group(process)
         messages.seek(0)
-        return status, messages.read(1 << 20).decode(errors="replace")
+        return status, messages.read(MIB).decode(errors="replace")
 
 
 def _limit_compiler() -> None:

@@ -13,16 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.lab.units import KIB, MIB
 from harness.linux import procfs
 from harness.server.output import Output
 from harness.server.process_tree import ProcessTree
 
-MB = 1024 * 1024
-MEMORY_LIMIT = 1536 * MB  # bytes resident, all processes together
-OUTPUT_LIMIT = 256 * MB  # bytes printed; ten times what a line a frame comes to
+MEMORY_LIMIT = 1536 * MIB  # bytes resident, all processes together
+OUTPUT_LIMIT = 256 * MIB  # bytes printed; ten times what a line a frame comes to
 PROCESS_LIMIT = 2048  # a process for each of 1,150 clients, and then some
 THREAD_LIMIT = 8192  # of all processes together
-DISK_LIMIT = 256 * MB  # bytes of all files together, deleted ones that are open too
+DISK_LIMIT = 256 * MIB  # bytes of all files together, deleted ones that are open too
 FILE_LIMIT = 10_000
 
 LOOK = 5  # every so many calls there is a look
@@ -30,7 +30,7 @@ FULL_LOOK = 50  # and all processes are searched for
 # And at once when the machine has so much more to carry since the last time.
 MORE_THREADS = 256
 SUDDENLY_MORE = 2 * MORE_THREADS  # since a look that is 20 ms old: nobody serves clients like that
-MORE_BYTES = 256 * MB
+MORE_BYTES = 256 * MIB
 
 
 class Machine(NamedTuple):
@@ -107,11 +107,11 @@ class Watch:
         for measure in (procfs.quick_resident_bytes, procfs.resident_bytes):
             if sum(measure(member.pid) for member in self._members) <= MEMORY_LIMIT:
                 return ""
-        return f"used more than {MEMORY_LIMIT // MB:,} MB of memory"
+        return f"used more than {MEMORY_LIMIT // MIB:,} MiB of memory"
 
     def _printed(self) -> str:
         if sum(output.total for output in self._outputs) > OUTPUT_LIMIT:
-            return f"printed more than {OUTPUT_LIMIT // MB:,} MB"
+            return f"printed more than {OUTPUT_LIMIT // MIB:,} MiB"
         return ""
 
     def _files(self, now: Machine) -> str:
@@ -121,14 +121,14 @@ class Watch:
         grown = max(now.disk - self._at_start.disk, now.shared - self._at_start.shared)
         if size <= DISK_LIMIT < grown:
             size += sum(map(nameless_bytes, [member.pid for member in self._members]))
-        return f"wrote more than {DISK_LIMIT // MB:,} MB to files" if size > DISK_LIMIT else ""
+        return f"wrote more than {DISK_LIMIT // MIB:,} MiB to files" if size > DISK_LIMIT else ""
 
 
 def machine(directory: Path) -> Machine:
     """Of this moment; zeros where the kernel does not tell."""
     memory = dict(re.findall(rb"^(\w+): +(\d+) kB", procfs.read("/proc/meminfo"), re.M))
     names = (b"MemTotal", b"MemAvailable", b"Shmem")
-    total, available, shared = (1024 * int(memory.get(name, 0)) for name in names)
+    total, available, shared = (KIB * int(memory.get(name, 0)) for name in names)
     try:
         disk = os.statvfs(directory)
         used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize

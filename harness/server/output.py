@@ -13,10 +13,12 @@ import time
 from collections.abc import Callable
 from typing import IO
 
-KEPT = 64 * 1024  # bytes, of the beginning and again of the end
+from harness.lab.units import KIB
+
+KEPT = 64 * KIB  # bytes, of the beginning and again of the end
 PERIOD = 0.02  # seconds between two calls of the watch function
 LAST_SECONDS = 1.0  # for what is still in the pipes at the end
-_READ = 64 * 1024  # bytes, what a pipe holds
+_READ = 64 * KIB  # bytes, what a pipe holds
 
 
 class Output:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness import shim
 from harness.evidence.failure import Failure
+from harness.lab.units import MB
 from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
 from harness.server.output import Drain, Output
@@ -19,7 +20,6 @@ from harness.server.patience import PATIENCE, Patience
 from harness.server.process_tree import MARK, ExitStatus, ProcessTree, destroy_all, new_mark
 from harness.shim import Calls, Shim
 
-MB = 1024 * 1024
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
 LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.evidence.failure import Failure, NotJudged
+from harness.lab.units import MIB
 from harness.linux import landlock, prctl
 
-FILE_BYTES = 64 * 1024 * 1024  # a server may write into one file
+FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
 CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to clients
 LOCALHOST = "127.0.0.1"

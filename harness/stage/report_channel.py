@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from harness.evidence.failure import Failure, NotJudged
 from harness.instruments import sanitizers
+from harness.lab.units import KIB
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 
 # The layout of the shared memory, as in programs/check.c: token, held, progress, and three texts,
 # each behind its size.
-TOKEN_BYTES, TEXT_BYTES = 16, 64 << 10
+TOKEN_BYTES, TEXT_BYTES = 16, 64 * KIB
 HELD, PROGRESS, FACTS = 16, 24, 32
 STEPS = FACTS + 8 + TEXT_BYTES
 INPUT = STEPS + 8 + TEXT_BYTES
