@@ -28,6 +28,7 @@ HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "LAB_HOSTILE_TEST"  # in the environment of all that a grade of ours starts
 FAILED, NOT_JUDGED = 1, 2  # exit statuses
 CONFINED, FREE = "1", "0"
+GRADE = (sys.executable, "-m", "harness.grade", "--verbose")
 
 CLAIMS = '''
 import os
@@ -90,17 +91,7 @@ def grade(tmp_path):
         if "--chapter" not in options:
             options = (*options, "--chapter", "01")
         printed = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "harness.grade",
-                "--dir",
-                str(source),
-                "--verbose",
-                "--results",
-                str(results),
-                *options,
-            ],
+            [*GRADE, "--dir", source, "--results", results, *options],
             cwd=ROOT,
             env={**inherited, **own, landlock.SWITCH: confinement, **environment},
             capture_output=True,

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from itertools import count, product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,6 +59,25 @@ class Run:
     @classmethod
     def load(cls, path: str) -> Run:
         return cls(**json.loads(Path(path).read_text()))
+
+
+@dataclass(frozen=True)
+class Options:
+    """How one server is started for a claim.
+
+    `argv_extra`: options behind those of the run. `nofile`: descriptors that it may open. `shim`:
+    its calls can be counted and disturbed. `allocations`: they can be made to fail. `environment`:
+    variables that it gets. `framing`: what it is told to use, and its clients. `sanitize`:
+    "thread", or what else the compiler can watch it for; then without the shim.
+    """
+
+    argv_extra: tuple[str, ...] = ()
+    nofile: int = DESCRIPTORS
+    shim: bool = True
+    allocations: bool = False
+    environment: dict[str, str] | None = None
+    framing: Framing = LENGTH
+    sanitize: str = ""
 
 
 class Server:
@@ -140,59 +160,61 @@ class Stage:
         if run.trace:
             recorder.begin(self.conversation)
 
-    def launch(
-        self,
-        argv_extra: tuple[str, ...] = (),
-        nofile: int = DESCRIPTORS,
-        shim: bool = True,
-        allocations: bool = False,
-        environment: dict[str, str] | None = None,
-        framing: Framing = LENGTH,
-        sanitize: str = "",
-    ) -> Server:
-        """Starts a server and waits until it listens.
-
-        `nofile`: descriptors that it may open. `allocations`: they can be made to fail.
-        `environment`: variables that it gets. `framing`: what it is told to use, and its clients.
-        `sanitize`: "thread", or what else the compiler can watch it for; then without the shim.
-        """
+    def launch(self, argv_extra: tuple[str, ...] = (), **options: Any) -> Server:
+        """Starts a server and waits until it listens. `argv_extra`, `options`: see Options."""
         __tracebackhide__ = True
+        wanted = Options(argv_extra, **options)
         if self.run.port is not None:
             self._free_the_port()
-        argv, environment = list(self.run.argv), dict(environment or {})
-        if sanitize:
-            self.sanitized, shim = True, False
-            argv[0] = str(self._sanitized(sanitize))
-            environment.update(sanitizers.environment())
-        debugged = gdb.ENVIRONMENT if self.run.debugger else {}
-        process = ServerProcess()
+        self.sanitized |= bool(wanted.sanitize)
+        argv = self._argv(wanted)
         logs = self.new_logs() if self.valgrind else None
-        server = Server(self, process, logs, framing)
+        server = Server(self, ServerProcess(), logs, wanted.framing)
         self.servers.append(server)
         try:
-            process.start(
-                [*argv, *framing.options, *argv_extra],
-                mode=self.run.mode,
-                port=self.run.port,
-                nofile=nofile,
-                preload=self._libraries(allocations) if shim else (),
-                wrapper=valgrind.wrapper(server.logs) if server.logs else [],
-                writable=[server.logs] if server.logs else [],
-                environment={**environment, **debugged},
-                patience=self.patience,
-            )
+            self._start(server, argv, wanted)
         except Failure:
-            problem = valgrind.unusable(self.run.argv[0]) if self.valgrind else ""
-            if sanitize:
-                problem = sanitizers.unusable(process.stderr.text())
+            problem = self._unusable(server, wanted)
             if problem:
                 raise NotJudged(problem) from None
             raise
         if self.run.trace:
-            self._recorders.append(recorder.Recorder(process))
+            self._recorders.append(recorder.Recorder(server.process))
         if self.run.debugger and len(self.servers) == 1:
-            gdb.hold(process.pid, Path(self.run.debugger))
+            gdb.hold(server.process.pid, Path(self.run.debugger))
         return server
+
+    def _argv(self, wanted: Options) -> list[str]:
+        """The server's command line."""
+        program, *more = self.run.argv
+        if wanted.sanitize:
+            program = str(self._sanitized(wanted.sanitize))
+        return [program, *more, *wanted.framing.options, *wanted.argv_extra]
+
+    def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
+        __tracebackhide__ = True
+        environment = dict(wanted.environment or {})
+        if wanted.sanitize:
+            environment.update(sanitizers.environment())
+        if self.run.debugger:
+            environment.update(gdb.ENVIRONMENT)
+        server.process.start(
+            argv,
+            mode=self.run.mode,
+            port=self.run.port,
+            nofile=wanted.nofile,
+            preload=self._libraries(wanted),
+            wrapper=valgrind.wrapper(server.logs) if server.logs else [],
+            writable=[server.logs] if server.logs else [],
+            environment=environment,
+            patience=self.patience,
+        )
+
+    def _unusable(self, server: Server, wanted: Options) -> str:
+        """Why this machine is the reason that the server has not come up; "" if it is not."""
+        if wanted.sanitize:
+            return sanitizers.unusable(server.process.stderr.text())
+        return valgrind.unusable(self.run.argv[0]) if self.valgrind else ""
 
     def _sanitized(self, names: str) -> Path:
         """The server, built for these sanitizers from the student's files."""
@@ -208,10 +230,11 @@ class Stage:
             raise NotJudged(valgrind.MISSING)
         return Path(tempfile.mkdtemp(prefix="event-loop-lab-valgrind-"))
 
-    def _libraries(self, allocations: bool) -> list[Path]:
-        if not self.run.preload:
+    def _libraries(self, wanted: Options) -> list[Path]:
+        """What is loaded into the server: the shim, unless a sanitizer is in its place."""
+        if not self.run.preload or not wanted.shim or wanted.sanitize:
             return []
-        failing = allocations and not valgrind.sanitized(self.run.argv[0])
+        failing = wanted.allocations and not valgrind.sanitized(self.run.argv[0])
         return [Path(self.run.preload), *([alloc_library()] if failing else [])]
 
     def _free_the_port(self) -> None:
@@ -293,7 +316,7 @@ def _letters():
 
 @pytest.fixture
 def launch(request):
-    """launch(argv_extra=(), nofile=4096, ...) -> Server, see Stage.launch."""
+    """launch(argv_extra=(), nofile=4096, ...) -> Server, see Options."""
     stage = request.node.lab_stage
     yield stage.launch
     try:
