@@ -13,14 +13,9 @@ import time
 from harness.client import length_framing
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import (
-    cpu_share,
-    eventually,
-    until_asleep,
-    until_read,
-    waits_in_silence,
-)
+from harness.instruments.observe import eventually, until_asleep, until_read, waits_in_silence
 from harness.lab.units import MIB
+from harness.scenarios.cost import no_cpu
 from harness.scenarios.exchanges import SMALL_WINDOW, come_and_go, ping, words
 from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
@@ -66,12 +61,6 @@ CLEAN = {
     **dict.fromkeys(("closed-early", "reset-early"), "closed-in-the-turn"),
 }
 BACK = dict.fromkeys(("silence", "connect-stuck"), "server-stopped-accepting")
-
-
-def no_cpu(server, what: str, limit: float, hint: str) -> None:
-    share = cpu_share(server, limit)
-    if share > limit:
-        raise Failure(f"{what} the server uses {share:.1%} of a processor", hint=hint)
 
 
 # 03.1 interest

@@ -8,9 +8,9 @@ import time
 from harness.client import length_framing
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.instruments.observe import bytes_within, cpu_share, until_asleep, until_read
+from harness.instruments.observe import bytes_within, until_asleep, until_read
 from harness.lab.units import KIB, MB, MIB
-from harness.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear
+from harness.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear, no_cpu
 from harness.scenarios.cuts import random_plan
 from harness.scenarios.exchanges import (
     SHORT_SEGMENT,
@@ -243,10 +243,7 @@ def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
     """While frames wait behind replies that nobody reads the server uses no CPU time."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_some(length_framing.encode(rng.randbytes(1024)) * 20_000)
-    share = cpu_share(server, IDLE)
-    if share > IDLE:
-        text = f"while nobody reads its replies the server uses {share:.1%} of a processor"
-        raise Failure(text, hint="spins-writing")
+    no_cpu(server, "while nobody reads its replies", IDLE, "spins-writing")
 
 
 # 04.4 flush before close
@@ -288,11 +285,8 @@ def test_04_draining_uses_no_cpu(server, rng):
         if not read or (bytes_within(client, size * len(owed) // len(lot)) or 0) >= DRAINED_BYTES:
             break
     client.half_close()
-    share = cpu_share(server, IDLE)
-    if share > IDLE:
-        what = "while a half-closed client does not take the last of its replies"
-        text = f"{what} the server uses {share:.1%} of a processor"
-        raise Failure(text, hint="spins-half-closed")
+    when = "while a half-closed client does not take the last of its replies"
+    no_cpu(server, when, IDLE, "spins-half-closed")
     client.expect_closed_after(owed)
 
 

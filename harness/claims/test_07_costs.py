@@ -29,15 +29,9 @@ from harness.client.messages import (
 )
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import (
-    cpu_share,
-    kernel_bytes,
-    until_asleep,
-    until_read,
-    waits_in_silence,
-)
+from harness.instruments.observe import kernel_bytes, until_asleep, until_read, waits_in_silence
 from harness.lab.units import MIB
-from harness.scenarios.cost import HELD_BYTES, bounded
+from harness.scenarios.cost import HELD_BYTES, bounded, no_cpu
 from harness.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
 
 FAR = 60_000  # ms: nobody waits for it
@@ -81,10 +75,8 @@ def test_07_alarms_that_nobody_reads(launch, rng):
     text, count = rng.randbytes(200_000), 100
     client.send_frame(every(1, 1, count, text))
     time.sleep(2 * count / 1000)  # who piles replies up has made them by now
-    share = cpu_share(server, IDLE_SHARE, WATCHED)
-    if share > IDLE_SHARE:
-        what = "while nobody reads the replies of an EVERY"
-        raise Failure(f"{what} the server uses {share:.1%} of a processor", hint="spins-writing")
+    when = "while nobody reads the replies of an EVERY"
+    no_cpu(server, when, IDLE_SHARE, "spins-writing", WATCHED)
     bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB that nobody reads")
     client.expect_frames([rung_again(1, index, text) for index in range(count)])
     check(client)
@@ -169,11 +161,9 @@ def test_07_sleeps_until_the_first_timer(launch):
     _sleeps(server, "with no timer set")
     client.send_frames([after(1, FAR, b"x"), every(2, 2_000_000_000, 3, b"y")])
     check(client)
-    _sleeps(server, "with the first timer due in a minute")
-    share = cpu_share(server, IDLE_SHARE, WATCHED)
-    if share > IDLE_SHARE:
-        text = f"with the first timer due in a minute the server uses {share:.1%} of a processor"
-        raise Failure(text, hint="timer-timeout")
+    when = "with the first timer due in a minute"
+    _sleeps(server, when)
+    no_cpu(server, when, IDLE_SHARE, "timer-timeout", WATCHED)
 
 
 def _sleeps(server, when: str) -> None:

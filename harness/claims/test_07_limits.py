@@ -16,15 +16,9 @@ from harness.client.expected_replies import Replies
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import (
-    bytes_within,
-    eventually,
-    kernel_bytes,
-    until_asleep,
-    until_read,
-)
+from harness.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
 from harness.lab.units import KIB, MIB
-from harness.scenarios.exchanges import SMALL_WINDOW, echo, ping, words
+from harness.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
 from harness.server.patience import Deadline
 
 TRIES = 5  # with a machine that is too slow for one of them
@@ -236,24 +230,10 @@ def _overlap(client: Client, rng, keeper: Keeper) -> None:
 def test_07_replies_before_a_frame_timeout(launch, rng):
     """Replies that are owed when the time of a frame is over are sent, then it is closed."""
     client = launch(("--frame-timeout", "150")).connect(rcvbuf=SMALL_WINDOW)
-    owed = _owe(client, rng)
+    owed = owe_bytes(client, rng, OWED_BYTES)
     client.send(length_framing.header(100))
     time.sleep(0.3)
     client.expect_closed_after(owed)
-
-
-def _owe(client: Client, rng) -> list[bytes]:
-    """Bodies whose replies wait in the server, which goes on reading: the kernel takes no more."""
-    lot = [rng.randbytes(1000) for _ in range(64)]
-    size = sum(len(length_framing.encode(body)) for body in lot)
-    owed: list[bytes] = []
-    while len(owed) < 20_000:
-        client.send_frames(lot)
-        owed += lot
-        within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
-        if within is None or within >= OWED_BYTES:
-            break
-    return owed
 
 
 @claim("07.10", points=1, cli=True, native=True, hints=FRAME)

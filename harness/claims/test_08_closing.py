@@ -11,9 +11,9 @@ from harness.client.framing import LENGTH, LINE
 from harness.client.messages import MESSAGES, after, every
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import bytes_within, until_asleep, until_read
+from harness.instruments.observe import until_asleep, until_read
 from harness.lab.units import KIB, MIB
-from harness.scenarios.exchanges import SMALL_WINDOW, ping, words
+from harness.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.server.patience import Deadline, wait_until
 
 BEHIND = 2 * MIB  # bytes behind a frame that is too long
@@ -95,7 +95,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     server = launch()
     base = _descriptors(server)
     client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
-    _owe(client, rng, OWED_BYTES)
+    owe_bytes(client, rng, OWED_BYTES)
     began = time.monotonic()
     client.half_close()
     silent.send(length_framing.header(length_framing.MAX_FRAME + 1))
@@ -107,20 +107,6 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
         return
     text = f"a client that was owed something was closed after {time.monotonic() - began:.1f} s"
     raise Failure(text, hint="linger")
-
-
-def _owe(client: Client, rng, goal: int) -> list[bytes]:
-    """Bodies whose replies wait in the server, so many bytes: the kernel takes no more."""
-    lot = [rng.randbytes(1000) for _ in range(64)]
-    size = sum(len(length_framing.encode(body)) for body in lot)
-    owed: list[bytes] = []
-    while len(owed) < 40_000:
-        client.send_frames(lot)
-        owed += lot
-        within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
-        if within is None or within >= goal:
-            break
-    return owed
 
 
 @claim("08.10", points=2, cli=True, hints={**LINGER, "not-closed": "lost-at-close"})
@@ -154,7 +140,7 @@ def test_08_slow_reader_gets_everything(launch, rng):
     for _ in range(TRIES):
         server = launch(("--high-water", str(HIGH)))
         client = server.connect(rcvbuf=SMALL_WINDOW)
-        owed = _owe(client, rng, OWED_TO_SLOW)
+        owed = owe_bytes(client, rng, OWED_TO_SLOW)
         client.half_close()
         longest = _read_slowly(client, Replies(owed))
         if longest < LINGER_SECONDS:

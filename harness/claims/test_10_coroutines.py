@@ -28,8 +28,9 @@ from harness.client.messages import (
 )
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
+from harness.instruments.observe import eventually, until_asleep, until_read
 from harness.lab.units import KIB, MIB
+from harness.scenarios.cost import no_cpu
 from harness.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -156,9 +157,7 @@ def _reply_to_a_broadcast(launch) -> None:
 def _sleeps(server, when: str) -> None:
     """It costs no CPU time now."""
     __tracebackhide__ = True
-    share = cpu_share(server, IDLE, WATCHED)
-    if share > IDLE:
-        raise Failure(f"{when} the server uses {share:.1%} of a processor", hint="co-serve")
+    no_cpu(server, when, IDLE, "co-serve", WATCHED)
 
 
 # What coroutines cost

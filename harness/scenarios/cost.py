@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from harness.client.client import Client
 from harness.evidence.failure import Failure
-from harness.instruments.observe import cpu_of, eventually
+from harness.instruments.observe import cpu_of, cpu_share, eventually
 from harness.lab.units import MIB
 from harness.scenarios.exchanges import burst, burst_that_waits
 
@@ -71,3 +71,14 @@ def bounded(server, base: int, limit: int, when: str) -> None:
         more = (server.process.resident_bytes() - base) / MIB
         text = f"{when}, the server holds {more:.1f} MiB more than at its start"
         raise Failure(text, hint="memory-grows")
+
+
+def no_cpu(server, when: str, limit: float, hint: str, seconds: float = 0.5) -> None:
+    """The server uses no CPU time while nothing happens: at most the part `limit` of a processor.
+
+    `limit` and `seconds`: see cpu_share().
+    """
+    __tracebackhide__ = True
+    share = cpu_share(server, limit, seconds)
+    if share > limit:
+        raise Failure(f"{when} the server uses {share:.1%} of a processor", hint=hint)

@@ -13,7 +13,7 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.evidence.printable import printable
-from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.instruments.observe import bytes_within, eventually, until_asleep, until_read
 from harness.lab.units import KIB
 from harness.server.patience import Patience
 from harness.server.process import ServerProcess
@@ -26,6 +26,7 @@ SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes littl
 SHORT_SEGMENT = 1000
 GUEST_BYTES = 4 * KIB
 TABLE = 20  # guests at a time
+MOST_OWED = 40_000  # bodies of 1,000 bytes: where the kernel takes all, or does not tell
 PIECE = 64 * KIB  # bytes, of a large frame that takes turns with another
 
 
@@ -238,3 +239,20 @@ def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) 
         said = printable(others[0][:60])
         text = f"beside the line where it listens, it printed on stdout: {said}"
         raise Failure(text, hint="stdout-is-taken")
+
+
+def owe_bytes(client: Client, rng, goal: int) -> list[bytes]:
+    """Bodies whose replies wait in the server, `goal` bytes of them: the kernel takes no more.
+
+    The server goes on reading meanwhile, and the client reads nothing.
+    """
+    lot = [rng.randbytes(1000) for _ in range(64)]
+    size = sum(len(length_framing.encode(body)) for body in lot)
+    owed: list[bytes] = []
+    while len(owed) < MOST_OWED:
+        client.send_frames(lot)
+        owed += lot
+        within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
+        if within is None or within >= goal:
+            break
+    return owed

@@ -133,17 +133,15 @@ class Silent:
     QUIET_SECONDS = 0.3  # in which none of them could send: then the server takes no more
 
     def __init__(self, server, clients: int) -> None:
-        server.conversation.note("silent", f"{clients} clients connect that will never read")
-        self._streams = [self._connected(server.address) for _ in range(clients)]
+        __tracebackhide__ = True
+        with server.conversation.step("silent", f"{clients} clients connect that will never read"):
+            self._streams = [self._connected(server) for _ in range(clients)]
 
-    def _connected(self, address: tuple[str, int]) -> socket.socket:
-        stream = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
-        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, self.SEGMENT_BYTES)
-        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
-            stream.setsockopt(socket.SOL_SOCKET, option, self.BUFFER_BYTES)
-        stream.connect(address)
-        stream.setblocking(False)
-        return stream
+    def _connected(self, server) -> socket.socket:
+        __tracebackhide__ = True
+        stream = Stream(server.address, server.patience, self.BUFFER_BYTES, self.SEGMENT_BYTES)
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.BUFFER_BYTES)
+        return stream.socket
 
     def send(self, data: bytes, times: int) -> int:
         """Each sends `data` so often, as long as the server takes any of it: bytes sent, of all."""

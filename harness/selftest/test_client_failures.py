@@ -26,7 +26,7 @@ def test_silence(peer, fails):
 def test_a_peer_that_is_still_reading_is_waited_for(peer):
     """It takes longer than our patience before it answers, and reads all the time."""
     client, end = peer.connect(patience=Patience(((0, 1.0),)))
-    body = bytes(1 << 20)
+    body = bytes(MIB)
     frame = length_framing.encode(body)
 
     def reads_and_answers():
