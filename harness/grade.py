@@ -21,7 +21,7 @@ from harness.grading.scoring import Claim, Grade, Outcome
 from harness.instruments import gdb, valgrind
 from harness.lab import chapters, command_line, seed
 from harness.lab.chapters import ROOT
-from harness.lab.target import Target, WrongUsage, resolve, setting
+from harness.lab.target import Target, WrongUsage, add_options, named, resolve, setting
 from harness.linux import landlock, prctl
 from harness.server import build
 from harness.shim import LIBRARIES, shim_library
@@ -39,12 +39,8 @@ class Interrupted(Exception):
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; what is not given comes from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="grade", description=__doc__.splitlines()[0])
+    add_options(parser, chapter="default: a board of all")
     add = parser.add_argument
-    add("--chapter", metavar="NN", default=setting("CH"), help="default: a board of all")
-    add("--from", dest="origin", metavar="TREE", default=setting("FROM"), help="or solutions")
-    add("--dir", metavar="PATH", default=setting("DIR"), help="a directory of C instead")
-    add("--server", metavar="CMD", default=setting("SERVER"), help="a command with {port} instead")
-    add("--port", metavar="N", default=setting("PORT"), help="the port CMD listens on, if fixed")
     add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
     add("--verbose", action="store_true", default=setting("V") not in (None, "0"))
     add("--memcheck", action="store_true", help="run the server under valgrind")
@@ -88,9 +84,7 @@ def run(options: argparse.Namespace) -> int:
     look = terminal_look(options)
     if options.chapter is None:
         return board(options, look)
-    target = resolve(
-        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
-    )
+    target = named(options)
     grade = grade_target(target, options)
     print(report.chapter(grade, look))
     return grade.status

@@ -13,8 +13,8 @@ import sys
 from harness import grade
 from harness.grading import report
 from harness.instruments import gdb
-from harness.lab import chapters, command_line
-from harness.lab.target import WrongUsage, resolve, setting
+from harness.lab import command_line
+from harness.lab.target import WrongUsage, named, setting
 from harness.server import build
 
 ID = re.compile(r"(?P<chapter>\d\d)-(?P<test>\w+)-(?P<seed>\d+)")
@@ -45,9 +45,7 @@ def run(options: argparse.Namespace) -> int:
         raise WrongUsage(f"which failure? Each prints its own, for instance {EXAMPLE}")
     take_id(options)
     options.verbose = True
-    target = resolve(
-        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
-    )
+    target = named(options)
     claim = grade.one_test(options, target.chapter.number)
     options.only = claim.name
     greeting = gdb.OF_A_PROGRAM if claim.module else gdb.OF_A_SERVER

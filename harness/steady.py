@@ -22,7 +22,7 @@ from pathlib import Path
 
 from harness.lab import command_line
 from harness.lab.chapters import CHAPTERS, ROOT, find
-from harness.lab.target import WrongUsage, setting
+from harness.lab.target import WrongUsage, add_options, setting
 
 KEPT = ROOT / "build" / "steady"
 TIMES = 10  # unless a number is given
@@ -61,13 +61,9 @@ class Report:
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; what is not given comes from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="steady", description=__doc__.splitlines()[0])
+    add_options(parser, chapter="default: all of them in turn", tree="or chapters")
     add = parser.add_argument
     add("--times", metavar="N", default=setting("N") or str(TIMES), help=f"1 to {MOST}")
-    add("--chapter", metavar="NN", default=setting("CH"), help="default: all of them in turn")
-    add("--from", dest="origin", metavar="TREE", default=setting("FROM"), help="or chapters")
-    add("--dir", metavar="PATH", default=setting("DIR"), help="a directory of C instead")
-    add("--server", metavar="CMD", default=setting("SERVER"), help="a command with {port} instead")
-    add("--port", metavar="N", default=setting("PORT"), help="the port CMD listens on, if fixed")
     add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
     add("--seed", metavar="N", default=setting("SEED"), help="of what is random")
     add("--kept", metavar="DIR", type=Path, default=KEPT, help="for grades that lost something")

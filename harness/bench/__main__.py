@@ -32,11 +32,8 @@ MOST_ROUNDS = 100
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The options; what is not given comes from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
+    target.add_options(parser, chapter="your server, and this solution")
     add = parser.add_argument
-    add("--chapter", metavar="NN", default=setting("CH"), help="your server, and this solution")
-    add("--from", dest="origin", metavar="TREE", default=setting("FROM"), help="or solutions")
-    add("--dir", metavar="PATH", default=setting("DIR"), help="a directory of C instead")
-    add("--server", metavar="CMD", default=setting("SERVER"), help="a command with {port} instead")
     add("--rows", metavar="ROWS", default=setting("ROWS"), help="for instance abc; default: all")
     add("--cores", metavar="N", default=setting("CORES"), help="1 or 2; default: one, then two")
     add("--rounds", metavar="N", default=setting("N") or str(ROUNDS), help=f"1 to {MOST_ROUNDS}")
@@ -139,7 +136,7 @@ def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
     wanted = [find(options.chapter)] if options.chapter else CHAPTERS
     if options.server or options.dir or (options.chapter and options.origin != "solutions"):
         given = target.resolve(
-            wanted[-1], options.origin, options.dir, options.server, setting("PORT")
+            wanted[-1], options.origin, options.dir, options.server, options.port
         )
         chosen.append(subjects.yours(given))
     chosen += [subjects.solution(c) for c in wanted if c.solution_dir.is_dir()]

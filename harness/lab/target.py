@@ -6,6 +6,7 @@ these need no quoting, and under these names, so that a user's own variable DIR 
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import shutil
@@ -47,6 +48,26 @@ def quoted(text: str) -> str:
 def setting(name: str) -> str | None:
     """The make variable, None when it was not given on make's command line."""
     return os.environ.get(f"LAB_{name}") or None
+
+
+def add_options(parser: argparse.ArgumentParser, chapter: str, tree: str = "or solutions") -> None:
+    """What names a target on a command line; not given, the Makefile's variables do.
+
+    `chapter`, `tree`: what the help says of those two.
+    """
+    add = parser.add_argument
+    add("--chapter", metavar="NN", default=setting("CH"), help=chapter)
+    add("--from", dest="origin", metavar="TREE", default=setting("FROM"), help=tree)
+    add("--dir", metavar="PATH", default=setting("DIR"), help="a directory of C instead")
+    add("--server", metavar="CMD", default=setting("SERVER"), help="a command with {port} instead")
+    add("--port", metavar="N", default=setting("PORT"), help="the port CMD listens on, if fixed")
+
+
+def named(options: argparse.Namespace) -> Target:
+    """The target of the options of add_options(). Raises WrongUsage, UnknownChapter."""
+    return resolve(
+        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
+    )
 
 
 def resolve(

@@ -12,9 +12,9 @@ from pathlib import Path
 from harness import grade, replay
 from harness.grading import report
 from harness.grading.scoring import FAILED, Grade
-from harness.lab import chapters, command_line
+from harness.lab import command_line
 from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage, resolve
+from harness.lab.target import WrongUsage, named
 from harness.server import build
 from harness.trace import page, screen, timeline
 
@@ -36,9 +36,7 @@ def run(options) -> int:
         replay.take_id(options)
     if options.chapter is None or not options.only:
         raise WrongUsage("which test? For instance CH=03 T=03_idle_crowd_uses_no_cpu")
-    target = resolve(
-        chapters.find(options.chapter), options.origin, options.dir, options.server, options.port
-    )
+    target = named(options)
     claim = grade.one_test(options, target.chapter.number)
     options.only = claim.name
     look = grade.terminal_look(options)
