@@ -16,6 +16,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/s
 # The process has ended, or is not ours to look at. Not EMFILE and such: those are our own fault.
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PIECE = 64 * KIB
+_LINE = 4 * KIB  # more than a line of stat has
 _PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
 
 
@@ -198,8 +199,22 @@ def _threads(pid: int) -> list[list[bytes]]:
 
 def _stat(path: str) -> list[bytes]:
     """The fields of a stat file from the third (state) on; see proc(5). Empty when it is gone."""
-    text = read(path)
+    text = _first_piece(path)
     return text[text.rindex(b")") + 2 :].split() if text else []  # the name may contain anything
+
+
+def _first_piece(path: str) -> bytes:
+    """One read of the file, which gives all of a file with one line; else as read()."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except _GONE:
+        return b""
+    try:  # a look at all processes reads hundreds of these, so no second read for the end
+        return os.read(file, _LINE)
+    except _GONE:
+        return b""
+    finally:
+        os.close(file)
 
 
 def read(path: str) -> bytes:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (10, 0.5))
 
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
+LOOK_SELDOM = 0.02  # of the time that has passed: the least pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
 
@@ -75,10 +76,14 @@ class Deadline:
 def wait_until(
     condition: Callable[[], object], seconds: float, look_seconds: float = LOOK_SECONDS
 ) -> bool:
-    """Looks until the condition holds, at most for `seconds`. Whether it does."""
+    """Looks until the condition holds, at most for `seconds`. Whether it does.
+
+    The longer it takes, the longer the pauses between two looks, from `look_seconds` on.
+    """
     deadline = Deadline(seconds)
     while not condition():
-        if not deadline.left():
+        left = deadline.left()
+        if not left:
             return False
-        time.sleep(look_seconds)
+        time.sleep(min(max(look_seconds, LOOK_SELDOM * (seconds - left)), left))
     return True
