@@ -66,7 +66,7 @@ BACK = dict.fromkeys(("silence", "connect-stuck"), "server-stopped-accepting")
 # 03.1 interest
 
 
-@claim("03.1", points=8, native=True)
+@claim("03.1", points=8, native=True, waits=0.5)
 def test_03_idle_server_uses_no_cpu(server, rng):
     """With fifty idle clients the server uses no CPU time."""
     for _ in range(50):
@@ -74,7 +74,7 @@ def test_03_idle_server_uses_no_cpu(server, rng):
     no_cpu(server, "with 50 idle clients", IDLE_FEW, "spins-idle")
 
 
-@claim("03.1", points=8, native=True)
+@claim("03.1", points=8, native=True, waits=0.5)
 def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     """While a client does not take its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
@@ -85,7 +85,7 @@ def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     client.expect_frame(body)
 
 
-@claim("03.1", points=7, native=True, hints=HALF_CLOSE)
+@claim("03.1", points=7, native=True, waits=0.5, hints=HALF_CLOSE)
 def test_03_half_closed_peer_uses_no_cpu(server, rng):
     """While a client that has half-closed does not take its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
@@ -97,7 +97,7 @@ def test_03_half_closed_peer_uses_no_cpu(server, rng):
     client.expect_closed_after([body])
 
 
-@claim("03.1", points=6)
+@claim("03.1", points=6, waits=0.6)
 def test_03_waits_only_for_what_it_needs(server, rng):
     """It waits once for what is needed: neither again and again while idle, nor often a request."""
     clients = [server.connect() for _ in range(20)]
@@ -148,7 +148,7 @@ def test_03_more_than_a_thousand_connections(server, rng):
         client.expect_frame(body)
 
 
-@claim("03.2", points=8, native=True)
+@claim("03.2", points=8, native=True, waits=0.5)
 def test_03_idle_crowd_uses_no_cpu(server, rng):
     """With 1,150 idle clients the server uses no CPU time, however seldom it might look."""
     clients = _crowd(server)
@@ -287,7 +287,7 @@ def _let_go(server, goal: int, after: str) -> None:
 # 03.6 out of descriptors. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("03.6", points=6, native=True)
+@claim("03.6", points=6, native=True, waits=0.5)
 def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
     """With no descriptor left the server does not spin on the client that it cannot accept."""
     server, served, _ = _full(launch, rng)

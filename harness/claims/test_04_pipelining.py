@@ -238,7 +238,7 @@ def test_04_small_frames_behind_a_large_one(server, rng):
         ping(client, rng)
 
 
-@claim("04.3", points=4, native=True)
+@claim("04.3", points=4, native=True, waits=0.8)
 def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
     """While frames wait behind replies that nobody reads the server uses no CPU time."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
@@ -271,7 +271,7 @@ def test_04_half_close_with_a_late_reader(server, rng):
     client.expect_closed_after(owed)
 
 
-@claim("04.4", points=3, native=True, hints=HALF_CLOSE)
+@claim("04.4", points=3, native=True, waits=0.5, hints=HALF_CLOSE)
 def test_04_draining_uses_no_cpu(server, rng):
     """While a half-closed client does not take its last replies the server uses no CPU time."""
     client = server.connect(rcvbuf=SMALL_WINDOW)

@@ -277,7 +277,7 @@ def test_06_select_and_poll(launch, rng):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("06.6", points=2, cli=True, native=True)
+@claim("06.6", points=2, cli=True, native=True, waits=1)
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):

@@ -82,7 +82,7 @@ def test_07_alarms_that_nobody_reads(launch, rng):
     check(client)
 
 
-@claim("07.5", points=1, cli=True, hints=RESUME)
+@claim("07.5", points=1, cli=True, waits=1.2, hints=RESUME)
 def test_07_every_waits_for_its_client(launch, rng):
     """An EVERY whose replies were not taken for a while goes on `ms` apart, without a burst."""
     if kernel_bytes() > HALF - 3 * MIB:
@@ -152,7 +152,7 @@ def test_07_stop_with_alarms(launch):
 # 07.7 turn
 
 
-@claim("07.7", points=5, cli=True, native=True)
+@claim("07.7", points=5, cli=True, native=True, waits=0.8)
 def test_07_sleeps_until_the_first_timer(launch):
     """While no timer is due, or none is set, the server sleeps: no wait ends, no CPU is used."""
     server = launch(framing=MESSAGES)

@@ -65,7 +65,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
         client.expect_nothing_yet()
 
 
-@claim("08.7", points=2, cli=True, native=True)
+@claim("08.7", points=2, cli=True, native=True, waits=1)
 def test_08_full_house_costs_no_cpu(launch, rng):
     """While clients wait for one of --max-conns to end, the server sleeps."""
     for backend in ("poll", "epoll"):
@@ -88,7 +88,7 @@ def test_08_full_house_costs_no_cpu(launch, rng):
 # 08.8 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("08.8", points=5, cli=True, native=True, hints=AWAY)
+@claim("08.8", points=5, cli=True, native=True, waits=3, hints=AWAY)
 def test_08_turned_away_in_the_end(launch, rng):
     """With no descriptor left clients wait 3 s, then they are turned away; the others stay."""
     server = launch(nofile=DESCRIPTORS)
@@ -100,7 +100,7 @@ def test_08_turned_away_in_the_end(launch, rng):
         ping(client, rng)
 
 
-@claim("08.8", points=3, cli=True, native=True, hints=BACK)
+@claim("08.8", points=3, cli=True, native=True, waits=6, hints=BACK)
 def test_08_descriptors_come_back(launch, rng):
     """When clients were turned away and others have left, new ones are served, and so on anew."""
     server = launch(nofile=DESCRIPTORS)

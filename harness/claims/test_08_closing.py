@@ -89,7 +89,7 @@ def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -
 # 08.10 wait
 
 
-@claim("08.10", points=5, cli=True, native=True, hints=LINGER)
+@claim("08.10", points=5, cli=True, native=True, waits=5, hints=LINGER)
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """Who half-closes and never reads is closed after 5 s, and so is who never closes."""
     server = launch()
@@ -109,7 +109,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     raise Failure(text, hint="linger")
 
 
-@claim("08.10", points=2, cli=True, hints={**LINGER, "not-closed": "lost-at-close"})
+@claim("08.10", points=2, cli=True, waits=5, hints={**LINGER, "not-closed": "lost-at-close"})
 def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     """Who goes on sending after a frame that is too long is closed all the same, at last."""
     server = launch()
@@ -134,7 +134,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     _expect_descriptors(server, base + 1, "the client is still connected")
 
 
-@claim("08.10", points=2, cli=True, native=True, hints=LINGER)
+@claim("08.10", points=2, cli=True, native=True, waits=6, hints=LINGER)
 def test_08_slow_reader_gets_everything(launch, rng):
     """Who half-closes and reads slowly gets all, however long it takes in all."""
     for _ in range(TRIES):

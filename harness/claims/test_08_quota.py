@@ -52,7 +52,7 @@ def at_most(frames: int, ms: int) -> tuple[str, str]:
 # 08.4 take
 
 
-@claim("08.4", points=7, cli=True, hints=KEPT)
+@claim("08.4", points=7, cli=True, waits=1.4, hints=KEPT)
 def test_08_quota_is_kept(launch, rng):
     """A greedy client has N frames answered an interval: never more, and over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
@@ -135,7 +135,7 @@ def _answer(framing, body: bytes) -> bytes:
     return reply(ECHO, 7, OK, string(b"text")) if framing is MESSAGES else body
 
 
-@claim("08.4", points=2, cli=True, hints=KEPT)
+@claim("08.4", points=2, cli=True, waits=1, hints=KEPT)
 def test_08_unused_quota_is_gone(launch, rng):
     """What is left of a quota when its interval ends is not added to the next one."""
     bodies = [words(rng, 8) for _ in range(9)]
@@ -159,7 +159,7 @@ def test_08_unused_quota_is_gone(launch, rng):
 # 08.5 renew
 
 
-@claim("08.5", points=7, cli=True, hints=WAITING)
+@claim("08.5", points=7, cli=True, waits=1, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     for framing, body in _framings(rng):
@@ -197,7 +197,7 @@ def test_08_interval_begins_with_a_frame(launch, rng):
 # 08.6 wants_input
 
 
-@claim("08.6", points=6, cli=True, native=True, hints=UNREAD)
+@claim("08.6", points=6, cli=True, native=True, waits=0.7, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """Who is over its quota is not read: that costs no memory, no CPU, and no wake-up."""
     server = launch(at_most(10, FAR))
@@ -227,7 +227,7 @@ def _rests(server) -> None:
         raise Failure(f"{text} in {WATCHED:g} s", hint="quota-unread")
 
 
-@claim("08.6", points=3, cli=True, hints=WAITING)
+@claim("08.6", points=3, cli=True, waits=1, hints=WAITING)
 def test_08_half_close_over_quota(launch, rng):
     """Who half-closes with frames over its quota gets every reply, then it is closed."""
     for backend in ("poll", "epoll"):
@@ -242,7 +242,7 @@ def test_08_half_close_over_quota(launch, rng):
             client.expect_closed_after(bodies)
 
 
-@claim("08.6", points=2, cli=True, native=True, hints=UNREAD)
+@claim("08.6", points=2, cli=True, native=True, waits=0.5, hints=UNREAD)
 def test_08_unused_quota_sets_no_timer(launch, rng):
     """No interval runs while nobody sends: then the server sleeps, quota or not."""
     server = launch(at_most(10, 1))
@@ -253,7 +253,7 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
     ping(client, rng)
 
 
-@claim("08.6", points=2, cli=True, hints=OWN_PAUSE)
+@claim("08.6", points=2, cli=True, waits=2, hints=OWN_PAUSE)
 def test_08_held_is_not_idle(launch, rng):
     """Whom its quota holds is not closed for that, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")

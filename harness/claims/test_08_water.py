@@ -95,7 +95,7 @@ def test_08_any_marks_will_do(launch, rng):
         ping(late, rng)
 
 
-@claim("08.3", points=4, cli=True, native=True, hints=WATER)
+@claim("08.3", points=4, cli=True, native=True, waits=2.5, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
     for framing, data in (

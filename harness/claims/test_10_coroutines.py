@@ -98,7 +98,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
 # 10.12 serve
 
 
-@claim("10.12", points=9, cli=True, native=True, hints=SERVES)
+@claim("10.12", points=9, cli=True, native=True, waits=1.5, hints=SERVES)
 def test_10_waits_for_the_right_thing(launch, rng):
     """Who has frames left over, or waits for room, an interval or a reply, goes on in time."""
     _frames_left_over(launch, rng)

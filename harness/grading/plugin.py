@@ -22,15 +22,18 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
 from harness.evidence.compare import compare
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading import guard
+from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
 from harness.linux import prctl, procfs
 from harness.server import kill
+from harness.server.patience import PATIENCE
 from harness.stage.program import program
 from harness.stage.stage import Run, Stage, launch, rng, run, server
 
@@ -54,6 +57,7 @@ def claim(
     native=False,
     valgrind=False,
     module=False,
+    waits=0,
     hints=None,
 ):
     """Marks a graded test.
@@ -63,13 +67,14 @@ def claim(
     of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
     module: it has no server; programs of the grader call the student's files, see stage/program.py.
+    waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     """
 
     def mark(function):
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
         function.claim.update(cli=cli or valgrind or module, native=native, valgrind=valgrind)
-        function.claim.update(module=module, hints=hints or {})
+        function.claim.update(module=module, waits=waits, hints=hints or {})
         return function
 
     return mark
@@ -78,6 +83,7 @@ def claim(
 def pytest_addoption(parser):
     group = parser.getgroup("event-loop-lab")
     group.addoption("--run", dest="lab_run", metavar="FILE", help="set by harness.grade")
+    group.addoption("--lanes", dest="lab_lanes", metavar="FILE", help="set by harness.grade")
     group.addoption("--outcomes", dest="lab_outcomes", type=int, help="set by harness.grade")
 
 
@@ -85,12 +91,18 @@ def pytest_configure(config):
     if not config.option.lab_run:
         raise pytest.UsageError("the claims are run by `make grade`, or python3 -m harness.grade")
     config.lab_run = Run.load(config.option.lab_run)
+    PATIENCE.share(Path(config.option.lab_run).with_name("ran-out"))
     prctl.close_memory()
     prctl.die_with_parent()
     if hasattr(config, "workerinput"):
         guard.leave_group()
     else:
         config.pluginmanager.register(Outcomes(config.option.lab_outcomes))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return Lanes(config, log, Deal.load(config.option.lab_lanes))
 
 
 def pytest_runtest_setup(item):

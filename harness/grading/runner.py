@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness.grading import guard
+from harness.grading.deal import Deal
 from harness.grading.scoring import Claim
 from harness.instruments import gdb
 from harness.lab.chapters import ROOT
@@ -75,10 +76,13 @@ def run_claims(
 def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: int) -> list[str]:
     """pytest with our plugins and no others, and without anybody's configuration."""
     run.save(directory / "run.json")
+    deal = Deal.of(claims, jobs)
+    deal.save(directory / "lanes.json")
     seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
-    options = f"-q --tb=short -p no:cacheprovider -p xdist.plugin -p pytest_timeout -n {jobs}"
-    options += f" --timeout={seconds} --timeout-method=signal --max-worker-restart={len(claims)}"
+    options = "-q --tb=short -p no:cacheprovider -p xdist.plugin -p pytest_timeout"
+    options += f" --timeout={seconds} --timeout-method=signal"
+    options += f" -n {deal.workers} --max-worker-restart={len(claims)}"
     root = str(claims[0].file.parent)
     return [
         *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", root),
@@ -88,6 +92,8 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
             "harness.grading.plugin",
             "--run",
             str(directory / "run.json"),
+            "--lanes",
+            str(directory / "lanes.json"),
             "--outcomes",
             str(writer),
         ),

@@ -26,6 +26,7 @@ class Claim:
     `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
     `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
     `module`: about a module in a program of the grader's, so there is no server in it.
+    `waits`: seconds that it sleeps, if it does little else.
     """
 
     chapter: str
@@ -40,6 +41,7 @@ class Claim:
     native: bool
     valgrind: bool = False
     module: bool = False
+    waits: float = 0
 
     @property
     def todo(self) -> int:
@@ -153,6 +155,7 @@ def _claim(function, file: Path, chapter: str) -> Claim:
         native=marked["native"],
         valgrind=marked["valgrind"],
         module=marked["module"],
+        waits=marked["waits"],
     )
 
 

@@ -1,0 +1,68 @@
+"""Deals the claims to the workers of pytest-xdist, one after the other; see Deal."""
+
+from __future__ import annotations
+
+from xdist.scheduler import LoadScheduling
+
+from harness.grading.deal import HOPELESS, Deal
+from harness.server.patience import PATIENCE
+
+AHEAD = 2  # a worker begins a test when it knows the next one, or that there is none
+
+
+class Lanes(LoadScheduling):
+    """The scheduler of a grade. What a dead worker had not begun goes to the others."""
+
+    def __init__(self, config, log, deal: Deal) -> None:
+        super().__init__(config, log)
+        self._deal = deal
+        self._sleepers: set = set()  # workers for what mostly sleeps
+
+    def add_node(self, node) -> None:
+        super().add_node(node)
+        computing = [n for n in self.nodes if n not in self._sleepers and not n.shutting_down]
+        if len(computing) > self._deal.jobs:
+            self._sleepers.add(node)
+
+    def schedule(self) -> None:
+        """Called when every worker has told its tests; and when one has come later."""
+        if self.collection is None:
+            if not self._check_nodes_have_same_collection():
+                return
+            self.collection = list(self.node2collection.values())[0]
+            names = [test.rsplit("::", 1)[-1] for test in self.collection]
+            ranks = {name: rank for rank, name in enumerate(self._deal.waits)}
+            self._waits = {i: ranks[name] for i, name in enumerate(names) if name in ranks}
+            self._native = {i for i, name in enumerate(names) if name in self._deal.native}
+            self.pending[:] = range(len(names))
+            for node in self.nodes:  # one for each before any has a second
+                self._send_next(node)
+        for node in self.nodes:
+            self.check_schedule(node)
+
+    def check_schedule(self, node, duration: float = 0) -> None:
+        """Called when a worker has ended a test: it gets another, or is told that it was the last.
+
+        One that has nothing to do ends, and what it still knows of is run."""
+        while not node.shutting_down and len(self.node2pending[node]) < AHEAD:
+            if not self._send_next(node):
+                node.shutdown()
+
+    def _send_next(self, node) -> bool:
+        test = self._next(node in self._sleepers)
+        if test is None:
+            return False
+        self.pending.remove(test)
+        self.node2pending[node].append(test)
+        node.send_runtest_some([test])
+        return True
+
+    def _next(self, sleeper: bool) -> int | None:
+        """The test to be run next: what mostly sleeps is for the sleepers while there are any."""
+        waiting = sorted(self._waits.keys() & set(self.pending), key=self._waits.get)
+        if sleeper:
+            others = self.pending if PATIENCE.ran_out >= HOPELESS else []
+            found = waiting + [test for test in others if test not in self._native]
+        else:
+            found = [test for test in self.pending if test not in self._waits] + waiting
+        return found[0] if found else None
