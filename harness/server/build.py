@@ -3,6 +3,8 @@
     compile_server(source, binary)    one compiler command for each file, no cache
     cached_server(source)             the same, kept under build/bin
     cached_program(source, ...)       some of its files, with a program of the grader's
+
+The objects of the cached ones are kept too: most programs share most of a submission's files.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +34,7 @@ MEMORY_BYTES = 4 << 30  # a compiler that is led astray must not take the machin
 OUTPUT_BYTES = 256 * MIB
 MESSAGE_LINES = 60
 CACHE = ROOT / "build" / "bin"
+AT_ONCE = 2  # files that are compiled at the same time
 
 
 class BuildFailed(Exception):
@@ -84,10 +88,11 @@ def compile_server(
     compiler: list[str] | None = None,
     extra_flags: tuple[str, ...] = (),
     files: tuple[str, ...] = (),
+    keep: bool = False,
 ) -> Compiled:
     """Compiles `files`, named as from `source`, or all *.c of it, and links them.
 
-    The binary appears at once, or not at all.
+    The binary appears at once, or not at all. `keep`: so do the objects, for other programs.
     Raises BuildFailed with the compiler's messages about all files, NoCompiler.
     """
     words = tuple(files or _sources(source))
@@ -95,28 +100,66 @@ def compile_server(
     binary.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=binary.parent) as scratch:
         product = Path(scratch).resolve() / "server"
-        messages = _build(command, words, source, product)
+        messages = _build(command, words, source, product, keep)
         os.replace(product, binary)
     return Compiled(binary, messages)
 
 
-def _build(command: list[str], words: tuple[str, ...], source: Path, product: Path) -> str:
-    """Makes an object of each file, which a compiler cache can keep, and links them.
+def _build(
+    command: list[str], words: tuple[str, ...], source: Path, product: Path, keep: bool
+) -> str:
+    """Makes an object of each file, or takes the one that was kept, and links them.
 
     Returns the compiler's messages. Raises BuildFailed.
     """
     deadline = Deadline(COMPILE_SECONDS)
     objects = [product.with_name(f"{number}.o") for number in range(len(words))]
-    failed, messages = 0, ""
-    for word, made in zip(words, objects):  # all of them: who looks for mistakes wants to see all
+
+    def make(word: str, made: Path) -> tuple[int, str]:
+        kept = _kept(command, word, source) if keep else None
+        if kept and kept.exists():
+            shutil.copy(kept, made)
+            return 0, kept.with_suffix(".txt").read_text()
         status, message = _make(made, [*command, "-c", word], source, deadline)
-        failed, messages = failed or status, messages + message
+        if kept and not status:
+            _keep(made, message, kept)
+        return status, message
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:  # all of them, for the mistakes in all files
+        results = list(threads.map(make, words, objects))
+    failed = next((status for status, _ in results if status), 0)
+    messages = "".join(message for _, message in results)
     if not failed:
         failed, message = _make(product, [*command, *map(str, objects)], source, deadline)
         messages += message
     if failed:
         raise BuildFailed(shorten(messages) or f"the compiler ended with status {failed}")
     return messages
+
+
+def _kept(command: list[str], word: str, source: Path) -> Path | None:
+    """Where the object of this file is kept, for all programs that have it. None: it is not.
+
+    Where headers are searched for does not matter, once the preprocessor has found them.
+    """
+    if Path(command[0]).name == "ccache":  # keeps them itself
+        return None
+    named = [*command, str(source.resolve())]
+    while "-iquote" in named:
+        at = named.index("-iquote")
+        del named[at : at + 2]
+    digest = _digest(command, source, (word,), named)
+    return CACHE / "objects" / f"{digest}.o" if digest else None
+
+
+def _keep(made: Path, message: str, kept: Path) -> None:
+    """Each file appears at once, the object last."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=kept.parent) as scratch:
+        new = Path(scratch, "new")
+        for target in (kept.with_suffix(".txt"), kept):
+            new.write_bytes(made.read_bytes() if target == kept else message.encode())
+            os.replace(new, target)
 
 
 def _make(product: Path, command: list[str], source: Path, deadline: Deadline) -> tuple[int, str]:
@@ -155,7 +198,9 @@ def _cached(
     notes = binary.with_name("warnings")
     if digest and binary.exists() and notes.exists():
         return Compiled(binary, notes.read_text())
-    compiled = compile_server(source, binary, compiler=compiler, extra_flags=flags, files=files)
+    compiled = compile_server(
+        source, binary, compiler=compiler, extra_flags=flags, files=files, keep=True
+    )
     notes.write_text(compiled.warnings)
     return compiled
 
@@ -176,8 +221,11 @@ def _sources(source: Path) -> list[str]:
     return [f"./{name}" if name[0] in "-@" else name for name in names]  # "@": a file of options
 
 
-def _digest(command: list[str], source: Path, files: tuple[str, ...]) -> str | None:
-    """A hash of the command and all that the sources include; None if they cannot be read.
+def _digest(
+    command: list[str], source: Path, files: tuple[str, ...], named: list[str] | None = None
+) -> str | None:
+    """A hash of the command, or what it is `named`, and of all that the sources include; None if
+    they cannot be read.
 
     Preprocessing finds headers wherever they are, and takes a tenth of the time of compiling.
     """
@@ -186,7 +234,7 @@ def _digest(command: list[str], source: Path, files: tuple[str, ...]) -> str | N
         if status != 0:
             return None
         text.seek(0)
-        digest = hashlib.sha256("\0".join(command).encode())
+        digest = hashlib.sha256("\0".join(named or command).encode())
         for block in iter(lambda: text.read(MIB), b""):
             digest.update(block)
     return digest.hexdigest()[:16]
