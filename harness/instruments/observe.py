@@ -14,15 +14,18 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakSet
 
 from harness.linux import procfs, sockdiag
 from harness.server.patience import wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
+UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
+_unread: WeakSet = WeakSet()  # clients for which until_read() has waited in vain
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
 
@@ -124,7 +127,11 @@ def until_read(client, seconds: float = READ_SECONDS) -> bool:
     For a claim about pieces that arrive one after the other: without it the kernel may join them,
     and a server that takes one read for one message would pass.
     """
-    return wait_until(lambda: not unread_bytes(client), seconds)
+    if client in _unread:
+        seconds = min(seconds, UNREAD_SECONDS)
+    read = wait_until(lambda: not unread_bytes(client), seconds)
+    (_unread.discard if read else _unread.add)(client)
+    return read
 
 
 def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
