@@ -17,7 +17,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from harness.linux import procfs, sockdiag
-from harness.server.patience import wait_until
+from harness.server.patience import PATIENCE, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
@@ -127,8 +127,7 @@ def until_read(client, seconds: float = READ_SECONDS) -> bool:
     For a claim about pieces that arrive one after the other: without it the kernel may join them,
     and a server that takes one read for one message would pass.
     """
-    if client in _unread:
-        seconds = min(seconds, UNREAD_SECONDS)
+    seconds = min(seconds, UNREAD_SECONDS if client in _unread else PATIENCE.seconds)
     read = wait_until(lambda: not unread_bytes(client), seconds)
     (_unread.discard if read else _unread.add)(client)
     return read

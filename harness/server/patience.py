@@ -9,7 +9,7 @@ from pathlib import Path
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.
-SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (10, 0.5))
+SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (10, 0.5), (40, 0.25))
 
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 LOOK_SELDOM = 0.02  # of the time that has passed: the least pause between two later looks
