@@ -80,7 +80,7 @@ def not_before(began: float, ms: int, hint: str) -> None:
 # 07.9 idle
 
 
-@claim("07.9", points=5, cli=True, waits=0.8, hints=IDLE)
+@claim("07.9", points=5, cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
     """A client that is idle for --idle-timeout is closed, not before; one that talks is not."""
     server = launch(("--idle-timeout", "300"))
@@ -206,7 +206,7 @@ def _is_open(client: Client) -> bool:
             ours.detach()
 
 
-@claim("07.10", points=2, cli=True, waits=0.6, hints=FRAME)
+@claim("07.10", points=2, cli=True, hints=FRAME)
 def test_07_honest_senders_are_not(launch, rng):
     """Every frame has a time of its own: who completes each in time may always have one begun."""
     server = launch(("--frame-timeout", "300"))
@@ -236,7 +236,7 @@ def test_07_replies_before_a_frame_timeout(launch, rng):
     client.expect_closed_after(owed)
 
 
-@claim("07.10", points=1, cli=True, native=True, waits=0.9, hints=FRAME)
+@claim("07.10", points=1, cli=True, native=True, hints=FRAME)
 def test_07_own_pauses_do_not_count(launch, rng):
     """While the server itself does not read, for want of a reader, the time of a frame stands."""
     server = launch(("--frame-timeout", "300"), framing=MESSAGES)

@@ -52,7 +52,7 @@ def at_most(frames: int, ms: int) -> tuple[str, str]:
 # 08.4 take
 
 
-@claim("08.4", points=7, cli=True, waits=1.4, hints=KEPT)
+@claim("08.4", points=7, cli=True, hints=KEPT)
 def test_08_quota_is_kept(launch, rng):
     """A greedy client has N frames answered an interval: never more, and over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]

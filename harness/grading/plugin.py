@@ -67,7 +67,8 @@ def claim(
     of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
     module: it has no server; programs of the grader call the student's files, see stage/program.py.
-    waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py.
+    waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not
+    for a claim that can fail, or is not judged, because replies come a little late.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     """
 

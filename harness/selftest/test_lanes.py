@@ -1,0 +1,103 @@
+"""Which claims of a grade run at the same time, and what its workers know of each other."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.grading import scoring
+from harness.grading.deal import HOPELESS, SLEEPERS, Deal
+from harness.grading.lanes import Lanes
+from harness.server.patience import PATIENCE, Patience
+
+NAMES = ("short", "native", "other", "long", "last", "middle", "more", "memory", "end")
+DEAL = Deal(2, 1, ("long", "middle", "short"), ("native", "memory"))
+
+
+class Worker:
+    """What the scheduler sees of a worker."""
+
+    def __init__(self) -> None:
+        self.shutting_down = False
+        self.gateway = SimpleNamespace(id="gw")
+        self.sent: list[str] = []
+
+    def send_runtest_some(self, tests: list[int]) -> None:
+        self.sent += [NAMES[test] for test in tests]
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def scheduled(lanes: Lanes, count: int) -> list[Worker]:
+    """Workers that have been given their first tests."""
+    workers = [Worker() for _ in range(count)]
+    for worker in workers:
+        lanes.add_node(worker)
+    for worker in workers:
+        lanes.add_node_collection(worker, [f"test_01_blocking.py::{name}" for name in NAMES])
+    lanes.schedule()
+    return workers
+
+
+@pytest.fixture
+def lanes():
+    option = SimpleNamespace(tx=["popen"] * DEAL.workers)
+    config = SimpleNamespace(option=option, getvalue=lambda name: getattr(option, name))
+    return Lanes(config, None, DEAL)
+
+
+def run_all(lanes: Lanes, worker: Worker) -> None:
+    for name in worker.sent:  # grows while it is walked
+        lanes.mark_test_complete(worker, NAMES.index(name))
+
+
+def test_what_sleeps_runs_beside_what_computes(lanes):
+    first, second, sleeper = scheduled(lanes, 3)
+    assert sleeper.sent == ["long", "middle"]
+    run_all(lanes, sleeper)
+    assert sleeper.sent == ["long", "middle", "short"] and sleeper.shutting_down
+    run_all(lanes, first)
+    assert {*first.sent, *second.sent} == {*NAMES} - {*DEAL.waits}
+
+
+def test_where_all_waits_run_out_the_others_run_there_too(lanes, monkeypatch):
+    monkeypatch.setattr(PATIENCE, "_ran_out", HOPELESS)
+    *_, sleeper = scheduled(lanes, 3)
+    run_all(lanes, sleeper)
+    assert sleeper.sent == ["long", "middle", "short", "end"]  # and not the native one
+
+
+def test_what_a_dead_worker_had_is_run_by_another(lanes):
+    first, second, sleeper = scheduled(lanes, 3)
+    lost = first.sent[1]
+    assert lanes.remove_node(first).endswith(first.sent[0])
+    new = Worker()
+    lanes.add_node(new)
+    lanes.add_node_collection(new, lanes.collection)
+    lanes.schedule()
+    run_all(lanes, second)
+    run_all(lanes, new)
+    assert lost in second.sent + new.sent
+
+
+def test_a_deal():
+    claims = scoring.holding(scoring.load(), "10")
+    assert Deal.of(claims, 2).workers == 2 + SLEEPERS
+    assert Deal.of(claims, 1).workers == 1
+    assert Deal.of(claims, 0).workers == 0
+    assert Deal.of(claims[:5], 2).workers == 2
+    seconds = {claim.name: claim.waits for claim in claims}
+    waits = [seconds[name] for name in Deal.of(claims, 2).waits]
+    assert waits == sorted(waits, reverse=True) and waits[-1] > 0
+
+
+def test_workers_share_their_patience(tmp_path):
+    one, other = (Patience(((0, 8.0), (2, 1.0))) for _ in range(2))
+    for patience in (one, other):
+        patience.share(tmp_path / "ran-out")
+    one.expired()
+    assert other.ran_out == 1 and other.seconds == 8
+    other.expired()
+    assert one.seconds == other.seconds == 1
