@@ -20,7 +20,8 @@ _CHANGES = (
     (r"^  (expected|received)   .*", r"  \1   .."),
     (r"^ +\^\^", "             ^^"),
     (r"is [0-9a-f]{2} instead of [0-9a-f]{2}\b", "is .. instead of .."),
-    (r': [0-9a-f]{2}( [0-9a-f]{2})*( ".*")?$', ": .."),
+    # Bytes in hex, all or the first of them; perhaps as text, too; or cut short by the line's end.
+    (r'(bytes?): [0-9a-f]{2}\b( [0-9a-f]{1,2}\b)*( \.\.)?( ".*?")?(\.\.\.)?', r"\1: .."),
     (r" DIR=\S+", " DIR=.."),
     (r", and busy: .*", ""),  # on a busy machine it may not be seen
     (r"\d+(,\d{3})*(\.\d+)?", "#"),

@@ -36,7 +36,7 @@ def hasty():
         yield grader
 
 
-def tests_of(hasty, chapter, solved, directory, *words) -> dict[str, dict]:
+def graded_tests(hasty, chapter, solved, directory, *words) -> dict[str, dict]:
     """The tests of a grade of the chapter with its first `solved` TODOs solved, by name."""
     source = directory / f"{chapter.number}-{solved}"
     skeleton.write(chapter, source, solved)
@@ -53,7 +53,7 @@ def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
     """The tests that the solved TODOs name are passed, and that of the next one is not."""
     todos = skeleton.todos(chapter)[: solved + 1]
     only = ",".join(todo.test for todo in todos)
-    tests = tests_of(hasty, chapter, solved, tmp_path, "--only", only, "--jobs", JOBS)
+    tests = graded_tests(hasty, chapter, solved, tmp_path, "--only", only, "--jobs", JOBS)
     for todo in todos[:-1]:
         found = tests[todo.test]
         assert found["status"] == "passed", f"TODO {todo.number} is solved\n{found['output']}"
@@ -69,7 +69,7 @@ def test_each_step_raises_the_score(chapter, hasty, tmp_path):
     """What it gains is more than what it may lose elsewhere. The last one makes it 100."""
     before = -1
     for solved in range(len(skeleton.todos(chapter))):
-        tests = tests_of(hasty, chapter, solved, tmp_path)
+        tests = graded_tests(hasty, chapter, solved, tmp_path)
         score = sum(test["score"] for test in tests.values())
         assert score > before, f"TODO {solved} is solved, and the score is {score} after {before}"
         before = score
@@ -77,7 +77,7 @@ def test_each_step_raises_the_score(chapter, hasty, tmp_path):
 
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 2, "untouched skeletons, in full", slug))
 def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
-    for name, test in tests_of(hasty, chapter, 0, tmp_path, "--jobs", JOBS).items():
+    for name, test in graded_tests(hasty, chapter, 0, tmp_path, "--jobs", JOBS).items():
         assert "killed by SIG" not in test["output"], f"{name}: {test['output']}"
 
 

@@ -16,6 +16,7 @@ import pytest
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.selftest.drawn import FULL, slug, some
+from harness.server.build import CACHE
 
 SERVERS = Path(__file__).parent / "servers"
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
@@ -159,6 +160,6 @@ def _running(name: str) -> list[str]:
             line = (entry / "cmdline").read_text() if entry.name.isdigit() else ""
         except OSError:
             continue
-        if f"/{CHAPTERS[0].number}-{name}-" in line or f"/{name}-" in line:
+        if f"{CACHE}/{name}-" in line:
             found.append(line.replace("\0", " "))
     return found
