@@ -107,7 +107,7 @@ def _talk(client: Client, rng, keeper: Keeper) -> None:
         time.sleep(STEP)
 
 
-@claim("07.9", points=2, cli=True, waits=1.2, hints=IDLE)
+@claim("07.9", points=2, cli=True, hints=IDLE)
 def test_07_every_byte_counts(launch, rng):
     """Every byte of a frame that comes, or of a reply that goes, keeps a client from being idle."""
     server = launch(("--idle-timeout", "400"))

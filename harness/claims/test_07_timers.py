@@ -242,7 +242,7 @@ def test_07_ten_thousand_alarms(launch):
 # 07.6 timer_reset
 
 
-@claim("07.6", points=4, cli=True, waits=0.7, hints=RESETS)
+@claim("07.6", points=4, cli=True, hints=RESETS)
 def test_07_reset(launch):
     """RESET makes an alarm ring sooner or later, counted from now or from when it was set."""
     client = launch(framing=MESSAGES).connect()

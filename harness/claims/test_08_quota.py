@@ -253,7 +253,7 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
     ping(client, rng)
 
 
-@claim("08.6", points=2, cli=True, waits=2, hints=OWN_PAUSE)
+@claim("08.6", points=2, cli=True, hints=OWN_PAUSE)
 def test_08_held_is_not_idle(launch, rng):
     """Whom its quota holds is not closed for that, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 3  # workers at most for what mostly sleeps: 45 seconds of it in a grade of 10
+SLEEPERS = 3  # workers at most for what mostly sleeps: 42 seconds of it in a grade of 10
 HOPELESS = 10  # waits that ran out: a grade with so many is itself mostly asleep
 
 
