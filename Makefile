@@ -79,7 +79,7 @@ help:
 ##    make mutants             wrong servers, and the tests that catch them (CH=, T=)
 ##    make skeletons           writes chapters/ anew from solutions/
 ##    make pictures            draws docs/pictures/ anew from the .dot files there
-##    make format, make lint   clang-format; warnings of gcc and clang, cppcheck
+##    make format, make lint   clang-format; warnings of gcc and clang, cppcheck, flake8
 ##    make clean               removes build/
 
 setup:
@@ -151,6 +151,8 @@ lint:
 	@for compiler in gcc clang; do for server in $(SERVERS); do \
 	    $$compiler $(WARNINGS) $$server*.c -o build/lint || exit 1; done; done
 	@clang-format --dry-run -Werror $(SOURCES) $(HARNESS_C)
+	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
+	flake8 harness
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
 	for server in $(SERVERS); do \
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \

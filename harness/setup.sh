@@ -38,6 +38,7 @@ finds_python || need "python3 $pytest" "grades them"
 has valgrind || need "valgrind" "make memcheck"
 has clang || need "clang" "make lint, make test"
 has clang-format || need "clang-format" "make format, make lint"
+has flake8 || need "flake8" "make lint, make test"
 has ccache || need "ccache" "make test"
 if [ -n "$LAB_BENCH" ]; then
     includes uv.h || need "libuv1-dev" "make bench"
