@@ -9,7 +9,7 @@ import time
 from harness.lab.units import MIB
 
 
-def one_read_is_not_one_message() -> None:
+def show() -> None:
     """What three sends, and then one large one, look like to the receiver."""
     sender, receiver = _connected_pair()
     with sender, receiver:

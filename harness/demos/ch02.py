@@ -7,7 +7,7 @@ from harness.demos.common import Stopwatch
 from harness.demos.shown import server_of
 
 
-def one_slow_client_stops_everyone() -> None:
+def show() -> None:
     """B gets no reply as long as A is slow, and then not before A has left."""
     with server_of("01", together=1) as server:
         frame = length_framing.encode(b"hello")

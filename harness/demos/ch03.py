@@ -11,7 +11,7 @@ from harness.demos.shown import server_of
 from harness.server.process import ServerProcess
 
 
-def the_sweep_costs_a_processor() -> None:
+def show() -> None:
     """What the server costs while nobody says anything, and how late it answers."""
     with server_of("02", together=3) as server:
         print("More and more clients connect, and say nothing. The last column is one")

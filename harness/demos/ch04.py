@@ -10,7 +10,7 @@ from harness.demos.shown import Shown, server_of
 from harness.lab.units import MIB
 
 
-def one_frame_an_event() -> None:
+def show() -> None:
     """What small frames cost beside a large one, and what memory is kept for nobody."""
     with server_of("03", together=70) as server:
         print("The same 400,000 bytes in one go: as one frame, then as 20,000 frames.\n")

@@ -16,7 +16,7 @@ class Padded(ctypes.Structure):
     _fields_ = (("kind", ctypes.c_int16), ("value", ctypes.c_int64), ("n", ctypes.c_int16))
 
 
-def bytes_have_no_borders() -> None:
+def show() -> None:
     """What a server makes of bytes that are framed otherwise; and what a struct is on the wire."""
     with server_of("04", together=2) as server:
         print("Four clients, and what becomes of what they say:\n")

@@ -14,7 +14,7 @@ CROWDS = (0, 1000, 5000)  # idle clients
 SPARE = 200  # descriptors for everything else
 
 
-def idle_connections_are_not_free() -> None:
+def show() -> None:
     """What one busy client costs the server, and gets, beside clients that say nothing."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     room = CROWDS[-1] + SPARE if allowed == resource.RLIM_INFINITY else allowed

@@ -12,7 +12,7 @@ from harness.demos.shown import server_of
 DEADLINE_SECONDS = 0.995
 
 
-def nobody_tells_when_nothing_happens() -> None:
+def show() -> None:
     """Clients that do nothing keep others out; and what it costs to look at the clock instead."""
     with server_of("06", together=3, nofile=50) as server:
         print("It may have 50 descriptors. All its clients stay, and do nothing.\n")

@@ -22,7 +22,7 @@ REPLY_HEAD = length_framing.HEADER + messages.HEAD + 2  # of a string of this si
 OWED = 300 * REPLY  # more than a client's kernel takes before the client reads
 
 
-def one_greedy_client_starves_the_rest() -> None:
+def show() -> None:
     """How long a polite client waits beside greedy ones; and replies that a reset destroys."""
     with server_of("07", together=3, arguments=("--app", "rpc")) as server:
         print("A asks for something now and then. More and more others send the smallest")

@@ -18,7 +18,7 @@ MESSAGE = messages.request(messages.ECHO, 1, messages.string(b"hi"))
 TIMES = 10_000_000  # as in count.c
 
 
-def one_loop_uses_one_core() -> None:
+def show() -> None:
     """More clients get nothing more of a server with one loop; and why two are not that easy."""
     with server_of("08", together=3, arguments=("--app", "rpc")) as server:
         print("Clients send the smallest messages, as fast as they can, and read the replies.\n")

@@ -22,7 +22,7 @@ SPARE = 200  # descriptors for everything else
 HALF = length_framing.encode(b"ping")[:6]
 
 
-def callbacks_turn_the_logic_inside_out() -> None:
+def show() -> None:
     """What it costs to wait in a struct, and on a stack: a loop with callbacks, and threads."""
     one_loop = ("--threads", "1")
     with server_of("09", together=3, nofile=CLIENTS + SPARE, arguments=one_loop) as server:

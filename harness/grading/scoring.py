@@ -121,7 +121,13 @@ def load(directory: Path = CLAIMS) -> list[Claim]:
     names = [claim.name for claim in claims]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ClaimsBroken(f"two claims have the same name: {', '.join(sorted(twice))}")
+        where = sorted(
+            str(c.file.relative_to(directory.resolve())) for c in claims if c.name in twice
+        )
+        raise ClaimsBroken(
+            f"two claims have the same name, {', '.join(sorted(twice))}: rename one of them, "
+            f"in {' or '.join(dict.fromkeys(where))}"
+        )
     return claims
 
 
@@ -139,8 +145,18 @@ def _load_file(file: Path, chapter: str) -> list[Claim]:
 def _claim(function, file: Path, chapter: str) -> Claim:
     marked = getattr(function, "claim", None)
     text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
-    if not marked or not text or not re.fullmatch(chapter + r"\.\d+", marked["todo"]):
-        raise ClaimsBroken(f"{file.name}: {function.__name__}: no docstring, or not a good @claim")
+    where = f"{file.name}: {function.__name__}"
+    if not marked:
+        raise ClaimsBroken(f'{where}: put @claim("{chapter}.1", points=...) above it')
+    if not re.fullmatch(chapter + r"\.\d+", marked["todo"]):
+        raise ClaimsBroken(
+            f"{where}: @claim names TODO {marked['todo']!r}; in a file of chapter {chapter} it has "
+            f'to be one of that chapter, such as "{chapter}.1"'
+        )
+    if not text:
+        raise ClaimsBroken(
+            f"{where}: give it a docstring; its first paragraph is the sentence that a grade shows"
+        )
     first, _, last = (marked["chapters"] or f"{chapter}-99").partition("-")
     return Claim(
         chapter=chapter,
@@ -168,16 +184,17 @@ def holding(claims: list[Claim], chapter: str) -> list[Claim]:
 def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
     """What each claim is worth, by name, in a grade of `chapter` that runs these claims.
 
-    Together 100. The inherited ones share INHERITED[chapter], each earlier chapter the same; what
-    is left out leaves its points to the others.
+    Together 100. The inherited ones share what the chapter has for them, each earlier chapter the
+    same; what is left out leaves its points to the others.
     """
+    inherited = chapters.find(chapter).inherited
     groups: dict[str, list[Claim]] = {}
     for claim in claims:
         groups.setdefault(claim.chapter, []).append(claim)
     earlier = [number for number in groups if number != chapter]
-    shares = {number: Fraction(chapters.INHERITED[chapter], len(earlier)) for number in earlier}
+    shares = {number: Fraction(inherited, len(earlier)) for number in earlier}
     if chapter in groups:
-        shares[chapter] = Fraction(100 - chapters.INHERITED[chapter])
+        shares[chapter] = Fraction(100 - inherited)
     total = sum(shares.values())
     return {
         claim.name: 100 * shares[number] / total * claim.points / sum(c.points for c in group)

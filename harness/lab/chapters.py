@@ -1,7 +1,7 @@
 """The chapters: their names, where they live, and what each may change of the one before.
 
-Everything that needs to know "which chapters are there" asks here. A new chapter is one more line
-in CHAPTERS, one in INHERITED and one in MAY_CHANGE.
+Everything that needs to know "which chapters are there" asks here. A new chapter is one more entry
+in CHAPTERS; docs/working-on-the-lab.md names the files that go with it.
 """
 
 from __future__ import annotations
@@ -15,11 +15,25 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter. `number` is two digits as text ("03"), `title` is its idea in a few words."""
+    """One chapter. `title` is its idea in a few words.
 
-    number: str
+    `inherited`: of its 100 points, how many the claims of all earlier chapters are worth together.
+    `changes`, `adds` and `removes` are the C files in which its solution differs from the one
+    before, with blanks between them; "conn.[ch]" is conn.c and conn.h. A test compares the
+    solutions with these lists; any other difference is noise in the lesson.
+    """
+
     name: str
     title: str
+    inherited: int = 30
+    changes: str = ""
+    adds: str = ""
+    removes: str = ""
+
+    @property
+    def number(self) -> str:
+        """Its place among the chapters, two digits as text ("03")."""
+        return f"{CHAPTERS.index(self) + 1:02}"
 
     @property
     def slug(self) -> str:
@@ -40,106 +54,83 @@ class Chapter:
         return CHAPTERS[place - 1] if place else None
 
 
+def files(listed: str) -> set[str]:
+    """The names of the C files in such a list: "io.c conn.[ch]" is io.c, conn.c and conn.h."""
+    found: set[str] = set()
+    for word in listed.split():
+        stem = word.removesuffix(".[ch]")
+        found |= {word} if stem == word else {f"{stem}.c", f"{stem}.h"}
+    return found
+
+
 CHAPTERS = (
-    Chapter("01", "blocking", "one read is not one message"),
-    Chapter("02", "nonblocking", "one slow client must not stop everyone"),
-    Chapter("03", "poll-loop", "wait for readiness, do not ask for it"),
-    Chapter("04", "pipelining", "many frames in flight, bounded memory"),
-    Chapter("05", "framing", "the bytes have no borders but those you draw"),
-    Chapter("06", "epoll", "the kernel keeps the list"),
-    Chapter("07", "timers", "nobody tells you when nothing happens"),
-    Chapter("08", "flow-control", "one greedy client must not starve the rest"),
-    Chapter("09", "threads", "one loop uses one core"),
-    Chapter("10", "coroutines", "callbacks turn the logic inside out"),
-)
-
-# Of a chapter's 100 points, how many the claims of all earlier chapters are worth together.
-INHERITED = {
-    "01": 0,
-    "02": 20,
-    "03": 25,
-    "04": 30,
-    "05": 30,
-    "06": 30,
-    "07": 30,
-    "08": 30,
-    "09": 30,
-    "10": 30,
-}
-
-# The C files a chapter may change, may add and may remove (most remove none), against the chapter
-# before. A test compares the solutions with these tables; any other difference is noise in the
-# lesson.
-MAY_CHANGE = {
-    "02": {
-        *("conn.c", "conn.h", "io.c", "io.h", "net.c", "net.h"),
-        *("server.c", "server.h", "stop.c", "stop.h"),
-    },
-    "03": {"conn.c", "conn.h", "main.c", "server.c", "server.h", "stop.c", "stop.h"},
-    "04": {
-        *("buffer.c", "buffer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
-        *("log.c", "log.h"),
-    },
-    "05": {
-        *("buffer.c", "buffer.h", "conn.c", "conn.h", "frame.c", "frame.h", "main.c"),
-        *("options.c", "options.h", "server.c", "server.h"),
-    },
-    "06": {
-        *("conn.c", "conn.h", "io.c", "main.c", "options.c", "options.h"),
-        *("server.c", "server.h", "service.h", "stop.c", "stop.h"),
-    },
-    "07": {
-        *("answer.c", "conn.c", "conn.h", "main.c", "options.c", "options.h", "rpc.c"),
-        *("rpc.h", "server.c", "server.h", "service.h"),
-    },
-    "08": {
-        *("answer.c", "answer.h", "conn.c", "conn.h", "frame.c", "frame.h"),
-        *("main.c", "net.c", "net.h", "options.c", "options.h", "server.c", "service.h"),
-    },
-    "09": {
-        *("acceptor.c", "acceptor.h", "answer.c", "buffer.c", "buffer.h", "conn.c", "conn.h"),
-        *("flow.c", "flow.h", "main.c", "options.c", "options.h", "rpc.c", "rpc.h"),
-        *("server.c", "server.h", "service.h"),
-    },
-    "10": {
-        *(
-            "acceptor.c",
-            "acceptor.h",
-            "answer.c",
-            "answer.h",
-            "conn.c",
-            "conn.h",
-            "flow.c",
-            "flow.h",
+    Chapter(
+        "blocking",
+        "one read is not one message",
+        inherited=0,
+    ),
+    Chapter(
+        "nonblocking",
+        "one slow client must not stop everyone",
+        inherited=20,
+        changes="conn.[ch] io.[ch] net.[ch] server.[ch] stop.[ch]",
+        adds="buffer.[ch]",
+    ),
+    Chapter(
+        "poll-loop",
+        "wait for readiness, do not ask for it",
+        inherited=25,
+        changes="conn.[ch] main.c server.[ch] stop.[ch]",
+    ),
+    Chapter(
+        "pipelining",
+        "many frames in flight, bounded memory",
+        changes="buffer.[ch] conn.[ch] frame.[ch] log.[ch]",
+    ),
+    Chapter(
+        "framing",
+        "the bytes have no borders but those you draw",
+        changes="buffer.[ch] conn.[ch] frame.[ch] main.c options.[ch] server.[ch]",
+        adds="answer.[ch] reader.[ch] rpc.[ch] service.h writer.[ch]",
+    ),
+    Chapter(
+        "epoll",
+        "the kernel keeps the list",
+        changes="conn.[ch] io.c main.c options.[ch] server.[ch] service.h stop.[ch]",
+        adds="backend.[ch] backend_epoll.c backend_poll.c backend_select.c events.[ch]",
+    ),
+    Chapter(
+        "timers",
+        "nobody tells you when nothing happens",
+        changes="answer.c conn.[ch] main.c options.[ch] rpc.[ch] server.[ch] service.h",
+        adds="alarms.[ch] timeouts.[ch] timers.[ch]",
+    ),
+    Chapter(
+        "flow-control",
+        "one greedy client must not starve the rest",
+        changes="answer.[ch] conn.[ch] frame.[ch] main.c net.[ch] options.[ch] server.c service.h",
+        adds="acceptor.[ch] closing.[ch] exchange.[ch] flow.[ch] quota.[ch]",
+    ),
+    Chapter(
+        "threads",
+        "one loop uses one core",
+        changes=(
+            "acceptor.[ch] answer.c buffer.[ch] conn.[ch] flow.[ch] main.c options.[ch] rpc.[ch] "
+            "server.[ch] service.h"
         ),
-        *("io.h", "loop.c", "loop.h", "main.c", "options.c", "options.h", "server.c", "service.c"),
-        *("service.h", "timeouts.c", "timeouts.h"),
-    },
-}
-MAY_ADD = {
-    "02": {"buffer.c", "buffer.h"},
-    "03": set(),
-    "04": set(),
-    "05": {
-        *("answer.c", "answer.h", "reader.c", "reader.h", "rpc.c", "rpc.h", "service.h"),
-        *("writer.c", "writer.h"),
-    },
-    "06": {
-        *("backend.c", "backend.h", "backend_epoll.c", "backend_poll.c", "backend_select.c"),
-        *("events.c", "events.h"),
-    },
-    "07": {"alarms.c", "alarms.h", "timeouts.c", "timeouts.h", "timers.c", "timers.h"},
-    "08": {
-        *("acceptor.c", "acceptor.h", "closing.c", "closing.h", "exchange.c", "exchange.h"),
-        *("flow.c", "flow.h", "quota.c", "quota.h"),
-    },
-    "09": {*("broadcast.c", "broadcast.h", "loop.c", "loop.h", "service.c", "stats.c", "stats.h")},
-    "10": {
-        *("clock.h", "co.c", "co.h", "co_io.c", "co_io.h", "overflow.c", "overflow.h"),
-        *("serve.c", "serve.h", "stack.c", "stack.h", "tools.h"),
-    },
-}
-MAY_REMOVE = {"10": {"closing.c", "closing.h", "exchange.c", "exchange.h"}}
+        adds="broadcast.[ch] loop.[ch] service.c stats.[ch]",
+    ),
+    Chapter(
+        "coroutines",
+        "callbacks turn the logic inside out",
+        changes=(
+            "acceptor.[ch] answer.[ch] conn.[ch] flow.[ch] io.h loop.[ch] main.c options.[ch] "
+            "server.c service.[ch] timeouts.[ch]"
+        ),
+        adds="clock.h co.[ch] co_io.[ch] overflow.[ch] serve.[ch] stack.[ch] tools.h",
+        removes="closing.[ch] exchange.[ch]",
+    ),
+)
 
 
 class UnknownChapter(Exception):

@@ -44,8 +44,21 @@ def numbers(text):
     return [float(word.replace(",", "")) for word in re.findall(r"\d[\d,]*\.?\d*", text)]
 
 
-def test_every_chapter_has_a_demo():
-    assert list(demo.DEMOS) == [chapter.number for chapter in chapters.CHAPTERS]
+@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_every_demo_is_tested(chapter):
+    """That there is one is asked in test_course.py."""
+    named = [name for name in globals() if name.startswith(f"test_{chapter.number}_")]
+    assert (
+        named
+    ), f"harness/selftest/test_demo.py: add test_{chapter.number}_...: what the demo shows"
+
+
+def test_a_chapter_without_a_demo_says_which_file_is_missing(monkeypatch, capsys):
+    new = chapters.Chapter("new", "it has no demo yet")
+    monkeypatch.setattr(chapters, "CHAPTERS", (*chapters.CHAPTERS, new))
+    assert demo.main([new.number]) == 2
+    said = f"demo: chapter {new.number} has none: harness/demos/ch{new.number}.py\n"
+    assert capsys.readouterr().err == said
 
 
 def test_01_joins_small_messages():

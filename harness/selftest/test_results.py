@@ -43,13 +43,13 @@ def test_own_claims_alone():
 
 
 def test_earlier_chapters_share_what_is_inherited(monkeypatch):
-    monkeypatch.setitem(chapters.INHERITED, "03", 25)
+    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
     claims = [claim("01.1", 10), claim("01.2", 90), claim("02.1", 100), claim("03.1", 100)]
     assert list(scoring.worths(claims, "03").values()) == [1.25, 11.25, 12.5, 75]
 
 
 def test_what_is_left_out_leaves_its_points_to_the_others(monkeypatch):
-    monkeypatch.setitem(chapters.INHERITED, "03", 25)
+    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
     without_two = [claim("01.1", 10), claim("03.1", 60), claim("03.2", 20)]
     worth = scoring.worths(without_two, "03")
     assert list(worth.values()) == [25, Fraction(225, 4), Fraction(75, 4)]
@@ -108,18 +108,33 @@ def test_01_{}(server):
     assert names == ["test_01_first", "test_01_third"]
 
 
+ABOVE = "@claim('{}', points=1)\n"
+BODY = "def test_01_x(server):\n    {}\n"
+
+
 @pytest.mark.parametrize(
-    "text",
+    "text, says",
     [
-        "def test_01_no_claim(server):\n    '''Text.'''\n",
-        "@claim('01.1', points=1)\ndef test_01_no_text(server):\n    pass\n",
-        "@claim('02.1', points=1)\ndef test_01_other_chapter(server):\n    '''Text.'''\n",
+        (BODY.format("'Text.'"), r'put @claim\("01.1", points=...\) above it'),
+        (ABOVE.format("01.1") + BODY.format("pass"), "give it a docstring"),
+        (
+            ABOVE.format("02.1") + BODY.format("'Text.'"),
+            "names TODO '02.1'; in a file of chapter 01",
+        ),
     ],
 )
-def test_claims_have_all_they_need(tmp_path, text):
+def test_claims_have_all_they_need(tmp_path, text, says):
     imports = "from harness.grading.plugin import claim\n"
-    with pytest.raises(scoring.ClaimsBroken, match="test_01_x.py: test_01_"):
+    with pytest.raises(scoring.ClaimsBroken, match=f"test_01_x.py: test_01_x: .*{says}"):
         scoring.load(submissions.claims(tmp_path, test_01_x=imports + text))
+
+
+def test_two_claims_of_one_name_are_told_with_their_files(tmp_path):
+    text = "from harness.grading.plugin import claim\n"
+    text += ABOVE.format("01.1") + BODY.format("'Text.'")
+    directory = submissions.claims(tmp_path, test_01_a=text, test_01_b=text)
+    with pytest.raises(scoring.ClaimsBroken, match="test_01_x: .* in test_01_a.py or test_01_b.py"):
+        scoring.load(directory)
 
 
 # Verdicts
