@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import pkgutil
+import re
 from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
 
 from harness.evidence.hints import HINTS
 from harness.grading import scoring
 from harness.grading.scoring import Claim
-from harness.mutants import ch01, ch02, ch03, ch04, ch05, ch06, ch07, ch08, ch09, ch10
+from harness.lab import chapters
 from harness.mutants.mutant import GROUPS, Mutant, Unsound
 
-CATALOGUE: tuple[Mutant, ...] = (
-    *(*ch01.MUTANTS, *ch02.MUTANTS, *ch03.MUTANTS, *ch04.MUTANTS),
-    *(*ch05.MUTANTS, *ch05.MODULES),
-    *ch06.MUTANTS,
-    *ch07.MUTANTS,
-    *ch08.MUTANTS,
-    *ch09.MUTANTS,
-    *ch10.MUTANTS,
-)
-
 NAME_WIDTH = 24  # so that a row of the matrix fits
+
+
+def _all() -> tuple[Mutant, ...]:
+    """MUTANTS of every chNN.py here, in the order of the chapters."""
+    here = pkgutil.iter_modules([str(Path(__file__).parent)])
+    names = sorted(module.name for module in here if re.fullmatch(r"ch\d\d", module.name))
+    modules = [import_module(f"harness.mutants.{name}") for name in names]
+    return tuple(mutant for module in modules for mutant in module.MUTANTS)
+
+
+CATALOGUE = _all()
 
 
 def select(chapter: str | None = None, text: str | None = None) -> list[Mutant]:
@@ -33,26 +38,49 @@ def select(chapter: str | None = None, text: str | None = None) -> list[Mutant]:
 
 
 def faults(mutants: Iterable[Mutant], claims: Iterable[Claim]) -> list[str]:
-    """What is wrong with the data, a line each: names, groups, tests, hints, places to change."""
+    """What is wrong with the data and what to do, a line each: names, groups, tests, hints, places.
+
+    A change whose lines are not found is told with these lines.
+    """
     found: list[str] = []
     ids: set[str] = set()
     claims = list(claims)
     for mutant in mutants:
+        where = f"harness/mutants/ch{mutant.chapter}.py: {mutant.id}"
         names = {claim.name for claim in scoring.holding(claims, mutant.chapter)}
         for wrong, says in (
-            (mutant.id in ids, "there are two of this name"),
-            (len(mutant.name) > NAME_WIDTH, f"the name is longer than {NAME_WIDTH} characters"),
-            (mutant.group not in GROUPS, f"there is no group {mutant.group!r}"),
-            (mutant.test not in names, f"chapter {mutant.chapter} has no test {mutant.test}"),
-            (mutant.hint not in HINTS, f"there is no hint {mutant.hint!r}"),
+            (mutant.id in ids, "there are two of this name: rename one"),
+            (
+                len(mutant.name) > NAME_WIDTH,
+                f"the name is longer than {NAME_WIDTH} characters: shorten it",
+            ),
+            (
+                mutant.group not in GROUPS,
+                f"there is no group {mutant.group!r}: take one of GROUPS in "
+                "harness/mutants/mutant.py, or add it there",
+            ),
+            (
+                mutant.test not in names,
+                f"chapter {mutant.chapter} has no test {mutant.test}: name a claim of "
+                "harness/claims that holds for this chapter",
+            ),
+            (
+                mutant.hint not in HINTS,
+                f"there is no hint {mutant.hint!r}: take a key of harness/evidence/hints, or add "
+                "it to the file of its heading there",
+            ),
         ):
             if wrong:
-                found.append(f"{mutant.id}: {says}")
+                found.append(f"{where}: {says}")
         ids.add(mutant.id)
         try:
             mutant.sources()
         except Unsound as error:
-            found.append(str(error))
+            slug = chapters.find(mutant.chapter).slug
+            does = f"quote lines of solutions/{slug}, without the marks, that stand there once"
+            found.append(f"{where}: {does}\n{error}")
+        except chapters.UnknownChapter as error:
+            found.append(f"{where}: {error}: add it to harness/lab/chapters.py")
     return found
 
 

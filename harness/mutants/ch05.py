@@ -1246,10 +1246,7 @@ MUTANTS = (
 """,
         },
     ),
-)
-
-# By its modules alone, in programs of the grader: harness/claims/test_05_modules.py.
-MODULES = (
+    # By its modules alone, in programs of the grader: harness/claims/test_05_modules.py
     mutant(
         "shift-without-cast",
         NUMBERS,

@@ -50,13 +50,22 @@ def test_wrong_server_is_caught(mutant, grader, tmp_path, record_property):
 
 def test_every_test_catches_something():
     """A claim that no wrong server is meant for may be one that cannot fail."""
-    assert catalogue.unused(CATALOGUE, CLAIMS) == []
+    unused = catalogue.unused(CATALOGUE, CLAIMS)
+    for claim in CLAIMS:
+        assert claim.name not in unused, (
+            f"harness/claims/{claim.file.name}: no wrong server is meant for {claim.name}: add one "
+            f"to harness/mutants/ch{claim.chapter}.py, and try it with `make mutants T=its-name`"
+        )
 
 
 def test_many_failures_are_kept():
     kept = {path.stem for path in golden.DIRECTORY.glob("*.txt")}
-    assert kept <= {mutant.id for mutant in CATALOGUE}
-    assert len(kept) >= GOLDEN_AT_LEAST
+    for left in sorted(kept - {mutant.id for mutant in CATALOGUE}):
+        pytest.fail(f"there is no wrong server {left}: git rm harness/mutants/golden/{left}.txt")
+    assert len(kept) >= GOLDEN_AT_LEAST, (
+        f"{len(kept)} failures are in harness/mutants/golden, and {GOLDEN_AT_LEAST} have to be: "
+        "LAB_T=its-name LAB_FULL=1 $(sh harness/find-python.sh) -m harness.mutants golden keeps one"
+    )
 
 
 FAILURE = """FAILED  01.3  A frame comes back.
@@ -101,17 +110,29 @@ PROVED_ELSEWHERE = {
 
 
 def test_every_hint_is_proved():
-    assert set(HINTS) - {mutant.hint for mutant in CATALOGUE} == set(PROVED_ELSEWHERE)
+    printed = {mutant.hint for mutant in CATALOGUE}
+    for key in sorted(set(HINTS) - printed - set(PROVED_ELSEWHERE)):
+        place = f"harness/evidence/hints/{HINTS[key].anchor.replace('-', '_')}.py"
+        pytest.fail(
+            f"{place}: no wrong server is meant to print the hint {key!r}: add one to "
+            f"harness/mutants, or remove the hint"
+        )
+    twice = printed & set(PROVED_ELSEWHERE)
+    assert not twice, f"a wrong server prints {twice} now: take it out of PROVED_ELSEWHERE"
+    gone = set(PROVED_ELSEWHERE) - set(HINTS)
+    assert not gone, f"there is no hint {gone} any more: take it out of PROVED_ELSEWHERE"
 
 
 def test_the_catalogue_is_sound():
-    assert catalogue.faults(CATALOGUE, CLAIMS) == []
-    assert len(CATALOGUE) >= AT_LEAST
+    faults = catalogue.faults(CATALOGUE, CLAIMS)
+    assert not faults, "\n".join(["the wrong servers are not sound:", *faults])
+    assert len(CATALOGUE) >= AT_LEAST, f"at least {AT_LEAST} wrong servers have to be there"
 
 
 def test_the_page_is_up_to_date():
-    """`python3 -m harness.mutants write` writes it."""
-    assert page.PAGE.read_text() == page.text()
+    command = "$(sh harness/find-python.sh) -m harness.mutants write"
+    same = page.PAGE.read_text() == page.text()
+    assert same, f"docs/mutants.md is not what harness/mutants says: `{command}` writes it"
 
 
 def test_a_sample_tries_every_claim_and_every_hint():
