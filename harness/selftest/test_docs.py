@@ -68,14 +68,21 @@ def test_links_lead_somewhere(document):
             continue
         path, _, anchor = link.partition("#")
         target = (document.parent / path).resolve() if path else document
-        assert target.exists() and target.is_relative_to(ROOT), link
+        there = target.exists() and target.is_relative_to(ROOT)
+        assert there, f"{document}: the link {link} leads to no file of the lab"
         if anchor:
-            assert anchor in anchors(target), link
+            name = target.relative_to(ROOT)
+            assert anchor in anchors(
+                target
+            ), f"{document}: {name} has no heading for the link {link}"
 
 
 @pytest.mark.parametrize("key", HINTS)
 def test_hints_name_a_section(key):
-    assert HINTS[key].anchor in anchors(ROOT / PAGE)
+    anchor = HINTS[key].anchor
+    heading = f"a heading '## {anchor.replace('-', ' ').capitalize()}'"
+    where = f"harness/evidence/hints/{anchor.replace('-', '_')}.py has the hint {key!r}"
+    assert anchor in anchors(ROOT / PAGE), f"{where}: add {heading} to {PAGE}, or move the hint"
 
 
 @each_document
@@ -83,19 +90,22 @@ def test_make_targets_exist(document, targets):
     for command in commands(document):
         words = COMMAND.match(command)
         for word in words[1].split() if words else ():
-            assert not re.fullmatch(r"[a-z]+", word) or word in targets, command
+            known = not re.fullmatch(r"[a-z]+", word) or word in targets
+            assert known, f"{document}: `make {word}` is no target: correct {command!r}"
 
 
 @each_document
 def test_tests_that_are_named_exist(document):
     names = {claim.name for claim in CLAIMS}
-    assert set(CLAIM_NAME.findall(document.read_text())) <= names
+    unknown = sorted(set(CLAIM_NAME.findall(document.read_text())) - names)
+    assert not unknown, f"{document}: harness/claims has no {', '.join(unknown)}: correct the name"
 
 
 @each_document
 def test_selections_select_something(document):
     for chapter, wanted in SELECTION.findall(document.read_text()):
-        assert scoring.select(scoring.holding(CLAIMS, chapter), wanted), wanted
+        found = scoring.select(scoring.holding(CLAIMS, chapter), wanted)
+        assert found, f"{document}: a grade of {chapter} has no T={wanted}: correct the name"
 
 
 @pytest.mark.parametrize("document", ["README.md", PAGE])

@@ -33,11 +33,14 @@ def images(chapter):
 
 @each_chapter
 def test_every_chapter_has_a_picture(chapter):
-    assert any(chapter_of(svg) == chapter for svg in SVGS)
+    assert any(
+        svg.name.startswith(f"{chapter.number}-") for svg in SVGS
+    ), f"add docs/pictures/{chapter.number}-name.dot, and run `make pictures`"
 
 
 def test_pictures_and_sources_belong_together():
-    assert [svg.stem for svg in SVGS] == [source.stem for source in pictures.sources()]
+    drawn, sources = {svg.stem for svg in SVGS}, {dot.stem for dot in pictures.sources()}
+    assert drawn == sources, f"`make pictures` draws {sources - drawn}; remove {drawn - sources}"
 
 
 @each_picture
@@ -49,7 +52,10 @@ def test_it_was_drawn_from_its_source(svg):
 
 @each_picture
 def test_the_handout_shows_it_and_says_what_is_in_it(svg):
-    assert len(images(chapter_of(svg)).get(svg, "")) > 40
+    said = images(chapter_of(svg)).get(svg, "")
+    handout = f"chapters/{chapter_of(svg).slug}/README.md"
+    where = f"![what is in it, in a sentence or two](../../docs/pictures/{svg.name})"
+    assert len(said) > 40, f"{handout} has to show it: {where}"
 
 
 @each_chapter
