@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+from importlib import import_module
 
 import pytest
 
 from harness import skeleton
+from harness.evidence.hints import HINTS
 from harness.grading import scoring
 from harness.lab import chapters
 from harness.lab.chapters import CHAPTERS
@@ -157,6 +159,18 @@ def test_a_todo_is_short(chapter):
                 f"solutions/{chapter.slug}/todos.md: a paragraph of TODO {todo.number} has {length}"
                 f" characters; make it {most} at most, which is three lines"
             )
+
+
+def test_the_hints_that_claims_choose_are_there():
+    """`hints` of @claim: a general hint, and the key of a better one."""
+    for claim in scoring.load():
+        module = import_module(f"harness.claims.{claim.file.stem}")
+        for general, better in getattr(module, claim.name).claim["hints"].items():
+            for key in (general, better):
+                assert key in HINTS, (
+                    f"harness/claims/{claim.file.name}: hints= of {claim.name} names {key!r}: add "
+                    f"it to the file of its heading in harness/evidence/hints, or name another"
+                )
 
 
 @by_slug()
