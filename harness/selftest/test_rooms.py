@@ -12,6 +12,7 @@ import pytest
 from harness.lab.chapters import ROOT
 
 HARNESS = ROOT / "harness"
+MAP = "docs/working-on-the-lab.md"
 # Nobody imports these: they may import everything.
 ROOFS = ("claims", "selftest")
 PACKAGES = sorted(path.parent.name for path in HARNESS.glob("*/__init__.py"))
@@ -84,6 +85,15 @@ def test_every_directory_with_python_says_what_it_is():
     found = {room(path) for path in HARNESS.glob("*/**/*.py")}
     missing = found - set(PACKAGES) - set(ROOFS)
     assert not missing, f"{', '.join(missing)}: an __init__.py has to say what may be in it"
+
+
+def test_every_room_is_on_the_map():
+    """docs/working-on-the-lab.md is what a newcomer reads first."""
+    text = (ROOT / MAP).read_text()
+    directories = {path.relative_to(HARNESS).parts[0] for path in HARNESS.glob("*/*.*")}
+    names = {f"{name}/" for name in directories - {"__pycache__"}} | {f"{name}.py" for name in TOP}
+    missing = ", ".join(sorted(name for name in names if f"`{name}`" not in text))
+    assert not missing, f"{MAP} does not name {missing}: add it below 'The rooms of harness/'"
 
 
 @pytest.mark.parametrize("module", TOP)
