@@ -50,6 +50,7 @@ def test_samples_of_lines_have_both_ends():
         (Fixed(3), b""),
         (LENGTH, bytes(length_framing.MAX_FRAME + 1)),
     ],
+    ids=lambda value: str(len(value)) if isinstance(value, bytes) else value.noun,
 )
 def test_what_no_frame_can_carry_is_refused(framing, body):
     with pytest.raises(ValueError):

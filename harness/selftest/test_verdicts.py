@@ -51,15 +51,20 @@ def lost(results: dict) -> list[str]:
     ]
 
 
+def own_claims(chapter) -> list[str]:
+    """The words that select what a chapter adds."""
+    return ["--only", f"test_{chapter.number}_"]
+
+
 def inherited(chapter) -> list[str]:
-    """The words that select what slow grades try: what a chapter adds, in the last one all."""
-    return [] if chapter is CHAPTERS[-1] else ["--only", f"test_{chapter.number}_"]
+    """Those that select what slow grades try: what a chapter adds, in the last one all."""
+    return [] if chapter is CHAPTERS[-1] else own_claims(chapter)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 def test_solution_gets_full_marks(chapter, tmp_path):
-    """What it inherits is tried in the last chapter; with FULL=1 in each."""
-    words = [] if FULL else inherited(chapter)
+    """With FULL=1 what it inherits, too."""
+    words = [] if FULL else own_claims(chapter)
     results, status = grade(tmp_path, "--chapter", chapter.number, "--from", "solutions", *words)
     assert (lost(results), status) == ([], 0)
     assert words or results["score"] == 100
