@@ -39,7 +39,6 @@ has valgrind || need "valgrind" "make memcheck"
 has clang || need "clang" "make lint, make test"
 has clang-format || need "clang-format" "make format, make lint"
 has flake8 || need "flake8" "make lint, make test"
-has ccache || need "ccache" "make test"
 if [ -n "$LAB_BENCH" ]; then
     includes uv.h || need "libuv1-dev" "make bench"
     includes event2/event.h || need "libevent-dev" "make bench"

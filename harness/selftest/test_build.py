@@ -105,3 +105,20 @@ def test_an_endless_compilation_is_ended(tmp_path, monkeypatch):
     source = submission(tmp_path / "s", '#include "/dev/zero"\n')
     with pytest.raises(build.BuildFailed):
         build.compile_server(source, tmp_path / "server")
+
+
+def test_files_that_include_what_lies_beside_them_are_compiled_once(tmp_path, monkeypatch):
+    """However many directories have them. A header that differs is another file."""
+    monkeypatch.setenv(build.BESIDE, "1")
+    monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
+
+    def answer(name, number):
+        source = tmp_path / name
+        source.mkdir()
+        (source / "main.c").write_text('#include "n.h"\nint main(void) { return NUMBER; }\n')
+        (source / "other.c").write_text("int other;\n")
+        (source / "n.h").write_text(f"#define NUMBER {number}\n")
+        return subprocess.run([build.cached_server(source).binary]).returncode
+
+    assert [answer("one", 3), answer("two", 3), answer("three", 4)] == [3, 3, 4]
+    assert len(list((tmp_path / "cache" / "objects").glob("*.o"))) == 4  # two, and two again

@@ -70,14 +70,14 @@ def test_solution_gets_full_marks(chapter, tmp_path):
     assert words or results["score"] == 100
 
 
-@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "grades under valgrind", slug, 7))
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "grades under valgrind", slug))
 def test_solution_is_silent_under_valgrind(chapter, tmp_path):
     words = ["--chapter", chapter.number, "--from", "solutions", "--memcheck"]
     results, status = grade(tmp_path, *words, *inherited(chapter))
     assert (lost(results), status) == ([], 0)
 
 
-@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "grades under the sanitizers", slug, 7))
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "grades under the sanitizers", slug, 4))
 def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
     """Only what measures CPU and memory may fail: the sanitizers cost both. And valgrind does not
     run such a program."""
@@ -97,8 +97,9 @@ def test_right_server_of_another_make(chapter, tmp_path):
     command = (
         f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVERS / 'asyncio_echo.py'))} {{port}}"
     )
-    results, status = grade(tmp_path, "--chapter", chapter.number, "--server", command)
-    assert (lost(results), results["score"], status) == ([], 100, 0)
+    words = [] if FULL else own_claims(chapter)
+    results, status = grade(tmp_path, "--chapter", chapter.number, "--server", command, *words)
+    assert (lost(results), status) == ([], 0)
 
 
 HOPELESS = {

@@ -28,7 +28,9 @@ from harness.server.patience import Deadline
 
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 COMPILERS = ("gcc", "clang", "cc")
-CCACHE = "ccache"  # knows by itself what was compiled before: nothing has to find that out first
+# In the environment, for hundreds of servers that differ from each other in a file or two, and
+# include nothing but what lies beside it: what that is need not be found out for each of them.
+BESIDE = "LAB_INCLUDES_BESIDE"
 COMPILE_SECONDS = 60
 MEMORY_BYTES = 4 << 30  # a compiler that is led astray must not take the machine with it
 OUTPUT_BYTES = 256 * MIB
@@ -64,21 +66,6 @@ def find_compiler() -> list[str]:
         if shutil.which(name):
             return [name]
     raise NoCompiler("no C compiler found: looked for gcc, clang and cc; `make setup` installs gcc")
-
-
-def compiler_cache() -> dict[str, str]:
-    """Variables with which files that were compiled before are taken from a cache.
-
-    For the lab's own tests, whose servers differ in a file or two. Nothing where there is no
-    ccache, or where CC says what compiles.
-    """
-    if not shutil.which(CCACHE) or os.environ.get("CC"):
-        return {}
-    return {
-        "CC": shlex.join([CCACHE, *find_compiler()]),
-        "CCACHE_DIR": str(ROOT / "build" / "ccache"),
-        "CCACHE_NOHASHDIR": "1",  # each of them is compiled in a directory of its own
-    }
 
 
 def compile_server(
@@ -142,8 +129,8 @@ def _kept(command: list[str], word: str, source: Path) -> Path | None:
 
     Where headers are searched for does not matter, once the preprocessor has found them.
     """
-    if Path(command[0]).name == "ccache":  # keeps them itself
-        return None
+    if os.environ.get(BESIDE):
+        return CACHE / "objects" / f"{_digest_beside(command, source, word)}.o"
     named = [*command, str(source.resolve())]
     while "-iquote" in named:
         at = named.index("-iquote")
@@ -191,7 +178,7 @@ def _cached(
     source: Path, name: str, compiler: list[str], flags: tuple[str, ...], files: tuple[str, ...]
 ) -> Compiled:
     command = [*compiler, *FLAGS, *flags]
-    digest = None if compiler[0] == CCACHE else _digest(command, source, files)
+    digest = None if os.environ.get(BESIDE) else _digest(command, source, files)
     label = re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
     place = hashlib.sha256("\0".join([*command, str(source.resolve())]).encode()).hexdigest()[:16]
     binary = CACHE / f"{label}-{digest or place}" / name
@@ -237,6 +224,17 @@ def _digest(
         digest = hashlib.sha256("\0".join(named or command).encode())
         for block in iter(lambda: text.read(MIB), b""):
             digest.update(block)
+    return digest.hexdigest()[:16]
+
+
+def _digest_beside(command: list[str], source: Path, word: str) -> str:
+    """A hash of the command, the file, and the headers beside it and in `source`."""
+    file = source / word
+    headers = {path for place in (source, file.parent) for path in place.glob("*.h")}
+    digest = hashlib.sha256("\0".join(command).encode())
+    for path in (file, *sorted(headers)):
+        data = path.read_bytes()
+        digest.update(f"{path.name}\0{len(data)}\0".encode() + data)
     return digest.hexdigest()[:16]
 
 
