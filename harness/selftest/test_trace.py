@@ -171,6 +171,12 @@ def test_what_the_library_has_counted_is_told_with_it(load):
     assert "1,002 times:" in screen.render(found)
 
 
+def test_one_that_stands_for_many_may_be_the_last():
+    events = [event("accept"), Event(0.0, SERVER, "poll", times=60)]
+    shape = [(one.times, [kinds[0].what for kinds in one.rounds]) for one in fold(events)]
+    assert shape == [(1, ["accept"]), (60, ["poll"])]
+
+
 def test_what_fails_or_moves_nothing_is_no_repetition():
     events = [event("read", 5), event("read", 5), event("read", 0), event("read", 5)]
     assert [one.times for one in fold(events)] == [1, 1, 1, 1]

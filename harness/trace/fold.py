@@ -65,7 +65,7 @@ def _key(event: Event) -> tuple:
 def _best(events: Sequence[Event], keys: Sequence[tuple], at: int) -> tuple[int, int]:
     """The period and the number of rounds that tell most from here on; (1, 1) if none repeats."""
     best, told = (1, 1), 0
-    for period in range(1, LONGEST + 1):
+    for period in range(1, min(LONGEST, len(keys) - at) + 1):
         rounds = 1
         while keys[at : at + period] == keys[at + rounds * period : at + (rounds + 1) * period]:
             rounds += 1
