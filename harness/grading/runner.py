@@ -80,7 +80,7 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     deal.save(directory / "lanes.json")
     seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
-    options = "-q --tb=short -p no:cacheprovider -p xdist.plugin -p pytest_timeout"
+    options = "-q --tb=native -p no:cacheprovider -p xdist.plugin -p pytest_timeout"
     options += f" --timeout={seconds} --timeout-method=signal"
     options += f" -n {deal.workers} --max-worker-restart={len(claims)}"
     root = str(claims[0].file.parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import inspect
 import re
@@ -113,6 +114,11 @@ def load(directory: Path = CLAIMS) -> list[Claim]:
 
     Raises ClaimsBroken.
     """
+    return list(_load(directory))
+
+
+@functools.lru_cache(maxsize=None)  # for a process that grades more than once
+def _load(directory: Path) -> tuple[Claim, ...]:
     claims: list[Claim] = []
     for chapter in chapters.CHAPTERS:
         for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
@@ -128,7 +134,7 @@ def load(directory: Path = CLAIMS) -> list[Claim]:
             f"two claims have the same name, {', '.join(sorted(twice))}: rename one of them, "
             f"in {' or '.join(dict.fromkeys(where))}"
         )
-    return claims
+    return tuple(claims)
 
 
 def _load_file(file: Path, chapter: str) -> list[Claim]:
@@ -196,11 +202,9 @@ def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
     if chapter in groups:
         shares[chapter] = Fraction(100 - inherited)
     total = sum(shares.values())
-    return {
-        claim.name: 100 * shares[number] / total * claim.points / sum(c.points for c in group)
-        for number, group in groups.items()
-        for claim in group
-    }
+    points = {number: sum(claim.points for claim in group) for number, group in groups.items()}
+    a_point = {number: 100 * shares[number] / total / points[number] for number in groups}
+    return {claim.name: a_point[claim.chapter] * claim.points for claim in claims}
 
 
 def select(claims: list[Claim], text: str) -> list[Claim]:

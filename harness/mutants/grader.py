@@ -148,9 +148,10 @@ def _serve() -> None:
     import harness.grading.plugin  # noqa: F401
     import xdist.plugin  # noqa: F401
     import pytest_timeout  # noqa: F401
-    from harness.grading import runner
+    from harness.grading import runner, scoring
 
     runner.start = Forked
+    scoring.load()
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
