@@ -70,8 +70,18 @@ class Grade:
         return {t["extra_data"]["test"] for t in self.results["tests"] if not t["score"]}
 
 
+@pytest.fixture(scope="session")
+def other_lab(tmp_path_factory):
+    """A copy of the lab that nobody else uses: where servers are not confined, a file that changes
+    during a grade spoils it, and Python writes into __pycache__ when it likes."""
+    top = tmp_path_factory.mktemp("lab")
+    shutil.copytree(ROOT / "harness", top / "harness")
+    shutil.copy(ROOT / "Makefile", top)
+    return top
+
+
 @pytest.fixture
-def grade(tmp_path):
+def grade(tmp_path, other_lab):
     """grade(NAME, confinement, *options, ...) of a program of hostile/. Then nothing is left of it,
     and the right server gets its full marks."""
     trace = secrets.token_hex(8)
@@ -92,7 +102,7 @@ def grade(tmp_path):
             options = (*options, "--chapter", "01")
         printed = subprocess.run(
             [*GRADE, "--dir", source, "--results", results, *options],
-            cwd=ROOT,
+            cwd=ROOT if confinement == CONFINED else other_lab,
             env={**inherited, **own, landlock.SWITCH: confinement, **environment},
             capture_output=True,
             text=True,
