@@ -26,7 +26,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Whole grades: they take longest.
 LONG = ("test_steps.py", "test_unusual.py", "test_verdicts.py", "test_hostile.py")
-LEFT_OUT = pytest.StashKey[Counter]()  # how many tests, by what they are
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +37,7 @@ def grader():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "full(what): only with FULL=1; it is one of `what`")
-    config.stash[LEFT_OUT] = Counter()
+    config.left_out = Counter()  # how many tests, by what they are
 
 
 def pytest_collection_modifyitems(config, items):
@@ -46,8 +45,8 @@ def pytest_collection_modifyitems(config, items):
     if not named and not FULL:
         _leave_out(config, items)
     # Workers are given rows of tests, so the long ones are spread over the first two thirds.
-    long = [item for item in items if item.path.name in LONG]
-    others = [item for item in items if item.path.name not in LONG]
+    long = [item for item in items if item.fspath.basename in LONG]
+    others = [item for item in items if item.fspath.basename not in LONG]
     every = max(1, 2 * len(others) // (3 * max(1, len(long))))
     for number, item in enumerate(long):
         others.insert(number * (every + 1), item)
@@ -58,16 +57,16 @@ def _leave_out(config, items):
     out = [item for item in items if item.get_closest_marker("full")]
     config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if not item.get_closest_marker("full")]
-    config.stash[LEFT_OUT] += Counter(item.get_closest_marker("full").args[0] for item in out)
+    config.left_out += Counter(item.get_closest_marker("full").args[0] for item in out)
     if hasattr(config, "workeroutput"):
-        config.workeroutput["left out"] = dict(config.stash[LEFT_OUT])
+        config.workeroutput["left out"] = dict(config.left_out)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node, error):
     """Each worker has left out the same."""
     found = getattr(node, "workeroutput", {}).get("left out")
-    node.config.stash[LEFT_OUT] = Counter(found) or node.config.stash[LEFT_OUT]
+    node.config.left_out = Counter(found) or node.config.left_out
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -82,7 +81,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line("\n".join([*matrix.rows(others), matrix.summary(judgements)]))
     if len(judgements) == len(CATALOGUE):
         terminalreporter.write_line(matrix.idle_claims(judgements, scoring.load()))
-    left_out = config.stash[LEFT_OUT]
+    left_out = config.left_out
     if left_out:
         terminalreporter.section("left out")
         for what, count in sorted(left_out.items()):
