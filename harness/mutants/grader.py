@@ -73,8 +73,10 @@ class Grader:
                 raise subprocess.TimeoutExpired(words, seconds)
             results = Path(places["results"])
             found = json.loads(results.read_text()) if results.exists() else None
-            printed = [Path(places[name]).read_text(errors="replace") for name in places][:2]
-            return Graded(status, *printed, found)
+            stdout, stderr = (
+                Path(places[name]).read_text(errors="replace") for name in ("stdout", "stderr")
+            )
+            return Graded(status, stdout, stderr, found)
 
     def close(self) -> None:
         self._process.stdin.close()
