@@ -521,8 +521,9 @@ MUTANTS = (
         {
             "frame.c": """
      const uint8_t *lf = memchr(bytes + *seen, '\\n', size - *seen);
-+    if (memchr(bytes, '\\0', size) == bytes && size > LINE_MAX_BYTES + 2)
-+        return FRAME_BAD;
++    for (int control = 0; control < 8; control++)
++        if (memchr(bytes, control, size) == bytes && size > LINE_MAX_BYTES + 2)
++            return FRAME_BAD;
 """
         },
     ),
