@@ -111,7 +111,7 @@ class Forked:
         status = 70  # EX_SOFTWARE, unless it comes to its end
         try:
             os.setsid()
-            _become(cwd, env, os.devnull, stdout.fileno(), stderr.fileno())
+            _become(cwd, env, stdout.fileno(), stderr.fileno())
             status = int(pytest.main(command[3:]))
             sys.stdout.flush()
             atexit._run_exitfuncs()
@@ -132,12 +132,12 @@ class Forked:
         return self._status
 
 
-def _become(directory, environment, stdin, stdout: int, stderr: int) -> None:
-    """What subprocess.Popen does to a child before it executes a program."""
+def _become(directory, environment, stdout: int, stderr: int) -> None:
+    """What subprocess.Popen does to a child before it executes a program; without input."""
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
-    source = os.open(stdin, os.O_RDONLY)
+    source = os.open(os.devnull, os.O_RDONLY)
     for ours, theirs in ((source, 0), (stdout, 1), (stderr, 2)):
         os.dup2(ours, theirs)
     os.close(source)
@@ -173,7 +173,7 @@ def _grade(request: dict) -> None:
         prctl.die_with_parent()
         prctl.adopt_orphans()  # which is not inherited
         files = [open(request[name], "w") for name in ("stdout", "stderr")]
-        _become(ROOT, dict(os.environ), os.devnull, *(file.fileno() for file in files))
+        _become(ROOT, dict(os.environ), *(file.fileno() for file in files))
         status = grade.main(request["words"])
         sys.stdout.flush()
         sys.stderr.flush()
