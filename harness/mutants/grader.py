@@ -56,14 +56,18 @@ class Grader:
             bufsize=1,
         )
 
-    def grade(self, words: list[str], seconds: float = GRADE_SECONDS) -> Graded:
-        """Grades as `python3 -m harness.grade` does with these words, but for --results.
+    def grade(
+        self, words: list[str], seconds: float = GRADE_SECONDS, results: Path | None = None
+    ) -> Graded:
+        """Grades as `python3 -m harness.grade` does with these words.
 
-        Raises subprocess.TimeoutExpired after `seconds`; then nothing of it is left.
+        `results`: what --results names, if they are to be kept, and the log beside them. Raises
+        subprocess.TimeoutExpired after `seconds`; then nothing of it is left.
         """
         with tempfile.TemporaryDirectory(prefix="lab-grader-") as scratch:
-            places = {name: str(Path(scratch, name)) for name in ("stdout", "stderr", "results")}
-            request = {"words": [*words, "--results", places["results"]], **places}
+            places = {name: str(Path(scratch, name)) for name in ("stdout", "stderr")}
+            results = results or Path(scratch, "results")
+            request = {"words": [*words, "--results", str(results)], **places}
             print(json.dumps({**request, "seconds": seconds}), file=self._process.stdin)
             answer = self._process.stdout.readline()
             if not answer:
@@ -71,7 +75,6 @@ class Grader:
             status = json.loads(answer)
             if status is None:
                 raise subprocess.TimeoutExpired(words, seconds)
-            results = Path(places["results"])
             found = json.loads(results.read_text()) if results.exists() else None
             stdout, stderr = (
                 Path(places[name]).read_text(errors="replace") for name in ("stdout", "stderr")

@@ -35,6 +35,13 @@ def grader():
         yield found
 
 
+@pytest.fixture(scope="session")
+def patient():
+    """The same, as patient as `make grade`."""
+    with Grader() as found:
+        yield found
+
+
 def pytest_configure(config):
     config.addinivalue_line("markers", "full(what): only with FULL=1; it is one of `what`")
     config.left_out = Counter()  # how many tests, by what they are

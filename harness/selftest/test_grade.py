@@ -1,8 +1,11 @@
-"""Whole grades of small submissions, as a user starts them."""
+"""Whole grades of small submissions.
+
+What a grade prints and saves is asked of a process that grades many (mutants/grader.py); signals
+and terminals are tried with `python3 -m harness.grade` itself.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import signal
@@ -16,6 +19,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
 from harness.lab.units import KIB
 from harness.linux import procfs
+from harness.mutants.grader import Graded
 from harness.selftest import submissions
 from harness.server.patience import wait_until
 
@@ -23,36 +27,31 @@ GRADE = [sys.executable, "-m", "harness.grade"]
 
 
 class Outcome:
-    """What one run of grade.py left behind."""
+    """What one grade left behind."""
 
-    def __init__(self, process, results: Path) -> None:
-        self.status = process.returncode
-        self.text = process.stdout
-        self.errors = process.stderr
-        self.results = json.loads(results.read_text()) if results.exists() else None
+    def __init__(self, graded: Graded) -> None:
+        self.status = graded.status
+        self.text = graded.stdout
+        self.errors = graded.stderr
+        self.results = graded.results
 
     def verdicts(self) -> dict:
         return {t["extra_data"]["test"]: t.get("status", "none") for t in self.results["tests"]}
 
 
 @pytest.fixture
-def grade(tmp_path):
-    """grade(source, *options, claims=..., chapter="01") -> Outcome"""
+def grade(tmp_path, patient):
+    """grade(source, *options, claims=..., chapter="01", by=another Grader) -> Outcome"""
 
-    def run(source, *options, chapter="01", claims=None):
+    def run(source, *options, chapter="01", claims=None, by=patient):
         results = tmp_path / "out" / "results.json"
         results.unlink(missing_ok=True)
-        command = [*GRADE, "--results", str(results), "--claims", str(claims or both(tmp_path))]
-        if chapter:
-            command += ["--chapter", chapter]
+        words = ["--chapter", chapter, "--claims", str(claims or both(tmp_path))]
         if source is not None:
-            command += ["--dir", str(submissions.submission(tmp_path / "submission", source))]
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
-        process = subprocess.run(
-            [*command, *options], cwd=ROOT, env=environment, capture_output=True, text=True
-        )
-        assert "Traceback" not in process.stdout + process.stderr
-        return Outcome(process, results)
+            words += ["--dir", str(submissions.submission(tmp_path / "submission", source))]
+        graded = by.grade([*words, *options], results=results)
+        assert "Traceback" not in graded.stdout + graded.stderr
+        return Outcome(graded)
 
     return run
 

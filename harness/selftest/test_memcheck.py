@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from harness.instruments import valgrind
+from harness.mutants.grader import Grader
 from harness.selftest import submissions
 from harness.selftest.test_grade import both, grade  # noqa: F401: a fixture
 
@@ -157,11 +158,11 @@ def test_a_foreign_server_is_not_run_under_valgrind(grade, tmp_path):  # noqa: F
 
 
 @pytest.mark.parametrize("broken", [False, True], ids=["missing", "broken"])
-def test_a_claim_is_not_judged_without_valgrind(grade, tools, tmp_path, broken):  # noqa: F811
+def test_a_claim_is_not_judged_without_valgrind(grade, tools, bare, tmp_path, broken):  # noqa: F811
     if broken:
         (tools / "valgrind").write_text("#!/bin/sh\necho no such luck >&2\nexit 1\n")
         (tools / "valgrind").chmod(0o755)
-    outcome = grade(submissions.right(), claims=one_claim(tmp_path))
+    outcome = grade(submissions.right(), claims=one_claim(tmp_path), by=bare)
     assert outcome.status == 2
     assert outcome.verdicts() == {"test_01_connects": "passed", "test_01_memory": "none"}
     said = "on this machine: no such luck" if broken else "`make setup` installs it"
@@ -179,7 +180,14 @@ def tools(tmp_path, monkeypatch):
     return directory
 
 
-def test_without_valgrind(grade, tools):  # noqa: F811
-    outcome = grade(submissions.right(), "--memcheck")
+@pytest.fixture
+def bare(tools):
+    """Grades with these programs alone."""
+    with Grader() as found:
+        yield found
+
+
+def test_without_valgrind(grade, bare):  # noqa: F811
+    outcome = grade(submissions.right(), "--memcheck", by=bare)
     assert outcome.status == 2
     assert outcome.errors == "grade: valgrind is not installed; `make setup` installs it\n"

@@ -36,9 +36,9 @@ def _steps(text):
     return text.split("  conversation\n")[1].split("  server ")[0]
 
 
-def test_the_id_of_a_failure_repeats_it(wrong, tmp_path, capsys):
+def test_the_id_of_a_failure_repeats_it(wrong, patient, capsys):
     """The same steps and bytes, though the server has been changed; and then it is right."""
-    results, _ = grade(tmp_path, "--chapter", "04", "--dir", str(wrong), "--only", TEST)
+    results, _ = grade(patient, "--chapter", "04", "--dir", str(wrong), "--only", TEST)
     (first,) = lost(results)
     command = re.search(r"again +make replay ID=(\S+) DIR=(\S+)", first)
     assert f"make trace ID={command[1]} DIR={command[2]}" in first

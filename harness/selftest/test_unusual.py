@@ -45,11 +45,11 @@ INTERPRETERS = {".c": [], ".py": [sys.executable], ".pl": ["perl"]}
 
 
 @pytest.mark.parametrize("name, chapter", GRADED.items(), ids=GRADED)
-def test_unusual_server_gets_full_marks(name, chapter, tmp_path):
+def test_unusual_server_gets_full_marks(name, chapter, patient, tmp_path):
     server = shlex.join([*_command(name, tmp_path), "{port}"])
     words = ["--chapter", chapter, "--server", server, *OPTIONS.get(name, ())]
     words += [] if FULL else ["--only", ",".join(drawn(name, chapter))]
-    results, status = grade(tmp_path, *words)
+    results, status = grade(patient, *words)
     assert (lost(results), status) == ([], 0)
 
 

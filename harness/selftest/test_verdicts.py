@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -14,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from harness.grading import scoring
-from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.lab.chapters import CHAPTERS, find
+from harness.mutants.grader import Grader
 from harness.selftest.drawn import FULL, slug, some
 from harness.server.build import CACHE
 
@@ -27,19 +25,11 @@ SANITIZED = "gcc -fsanitize=address,undefined -fno-sanitize-recover=all"
 CORE = find("04")  # the last chapter that is about the protocol alone
 
 
-def grade(tmp_path, *words: str, **environment: str) -> tuple[dict, int]:
-    """Results and exit status of harness.grade with these words."""
-    results = tmp_path / "results.json"
-    printed = subprocess.run(
-        [sys.executable, "-m", "harness.grade", *words, "--results", str(results)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert printed.stderr == ""
-    return json.loads(results.read_text()), printed.returncode
+def grade(grader: Grader, *words: str) -> tuple[dict, int]:
+    """Results and exit status of a grade with these words."""
+    graded = grader.grade(list(words))
+    assert graded.stderr == ""
+    return graded.results, graded.status
 
 
 def lost(results: dict) -> list[str]:
@@ -62,27 +52,28 @@ def inherited(chapter) -> list[str]:
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
-def test_solution_gets_full_marks(chapter, tmp_path):
+def test_solution_gets_full_marks(chapter, patient):
     """With FULL=1 what it inherits, too."""
     words = [] if FULL else own_claims(chapter)
-    results, status = grade(tmp_path, "--chapter", chapter.number, "--from", "solutions", *words)
+    results, status = grade(patient, "--chapter", chapter.number, "--from", "solutions", *words)
     assert (lost(results), status) == ([], 0)
     assert words or results["score"] == 100
 
 
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "grades under valgrind", slug))
-def test_solution_is_silent_under_valgrind(chapter, tmp_path):
+def test_solution_is_silent_under_valgrind(chapter, patient):
     words = ["--chapter", chapter.number, "--from", "solutions", "--memcheck"]
-    results, status = grade(tmp_path, *words, *inherited(chapter))
+    results, status = grade(patient, *words, *inherited(chapter))
     assert (lost(results), status) == ([], 0)
 
 
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "grades under the sanitizers", slug))
-def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
+def test_solution_is_silent_under_the_sanitizers(chapter):
     """Only what measures CPU and memory may fail: the sanitizers cost both. And valgrind does not
     run such a program."""
     words = ["--chapter", chapter.number, "--from", "solutions", *inherited(chapter)]
-    results, _ = grade(tmp_path, *words, CC=SANITIZED)
+    with Grader({"CC": SANITIZED}) as grader:
+        results, _ = grade(grader, *words)
     other = {claim.name for claim in scoring.load() if claim.native or claim.valgrind}
     faults = [line for line in lost(results) if line.split(":")[0] not in other]
     assert faults == []
@@ -92,13 +83,13 @@ def test_solution_is_silent_under_the_sanitizers(chapter, tmp_path):
 @pytest.mark.parametrize(
     "chapter", some([CORE, CHAPTERS[0]], 1, "grades of a server of another make", slug, 1)
 )
-def test_right_server_of_another_make(chapter, tmp_path):
+def test_right_server_of_another_make(chapter, patient):
     """Python's asyncio, which nobody here wrote, gets full marks wherever any server can."""
     command = (
         f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVERS / 'asyncio_echo.py'))} {{port}}"
     )
     words = [] if FULL else own_claims(chapter)
-    results, status = grade(tmp_path, "--chapter", chapter.number, "--server", command, *words)
+    results, status = grade(patient, "--chapter", chapter.number, "--server", command, *words)
     assert (lost(results), status) == ([], 0)
 
 
@@ -136,24 +127,24 @@ INCLUDES = "".join(
 
 
 @pytest.mark.parametrize("what", HOPELESS)
-def test_hopeless_submission_ends_in_a_verdict(what, tmp_path):
+def test_hopeless_submission_ends_in_a_verdict(what, patient, tmp_path):
     """No points but HOPE, soon, and no process is left behind."""
     source = tmp_path / f"hopeless_{what.replace(' ', '_')}"
     source.mkdir()
     (source / "server.c").write_text(INCLUDES + HOPELESS[what])
     start = time.monotonic()
-    results, status = grade(tmp_path, "--chapter", "01", "--dir", str(source))
+    results, status = grade(patient, "--chapter", "01", "--dir", str(source))
     assert time.monotonic() - start < SLOWER * VERDICT_SECONDS
     assert (results["score"], status) == (HOPE.get(what, 0), 1)
     assert _running(source.name) == []
 
 
-def test_submission_that_does_not_compile(tmp_path):
+def test_submission_that_does_not_compile(patient, tmp_path):
     """The compiler's message, score 0, and no traceback."""
     source = tmp_path / "broken"
     shutil.copytree(CHAPTERS[2].chapter_dir, source)
     (source / "conn.c").write_text((source / "conn.c").read_text().replace(";", "", 1))
-    results, status = grade(tmp_path, "--chapter", "03", "--dir", str(source))
+    results, status = grade(patient, "--chapter", "03", "--dir", str(source))
     assert (results["score"], status) == (0, 1)
     assert "conn.c" in results["tests"][0]["output"] and "error" in results["tests"][0]["output"]
 
