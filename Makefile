@@ -125,7 +125,7 @@ skeletons:
 	@$(python) -m harness.skeleton write
 
 test:
-	@$(python) -m pytest harness/selftest -n 4 $(call given,TESTARGS)
+	@$(python) -m pytest harness/selftest -n 5 $(call given,TESTARGS)
 
 pictures:
 	@$(python) -m harness.pictures

@@ -68,6 +68,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--seed", metavar="N", default=setting("SEED"), help="of what is random")
     add("--kept", metavar="DIR", type=Path, default=KEPT, help="for grades that lost something")
     add("--claims", type=Path, help=argparse.SUPPRESS)
+    cores = len(os.sched_getaffinity(0))
+    add("--busy", type=int, default=cores, help="processes beside it; default: one a core")
     return parser.parse_args(arguments)
 
 
@@ -82,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     reports: list[Report] = []
     stopped = False
     try:
-        with busy_cores(len(os.sched_getaffinity(0))):
+        with busy_cores(options.busy):
             for report in grades(options):
                 reports.append(report)
                 print("\n".join(_told(report, options)), flush=True)

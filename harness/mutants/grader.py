@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.lab.chapters import ROOT
-from harness.server.build import BESIDE
+from harness.server.objects import SHARED
 
 GRADE_SECONDS = 600
 LAST_SECONDS = 30  # for a grade that was told to stop
@@ -49,7 +49,7 @@ class Grader:
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__],
             cwd=ROOT,
-            env={**own, BESIDE: "1", **(environment or {})},
+            env={**own, SHARED: "1", **(environment or {})},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

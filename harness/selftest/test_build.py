@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 
 import pytest
 
 from harness.selftest.submissions import BROKEN, WARNING, right, submission
-from harness.server import build
+from harness.server import build, objects
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +22,7 @@ def test_several_files_with_a_header_in_one_command(tmp_path):
     source = submission(tmp_path / "s", '#include "more.h"\nint main(void) { return more(); }\n')
     (source / "more.h").write_text("int more(void);\n")
     (source / "more.c").write_text('#include "more.h"\nint more(void) { return 7; }\n')
-    compiled = build.compile_server(source, tmp_path / "server")
+    compiled = build.cached_server(source)
     assert subprocess.run([compiled.binary]).returncode == 7
     assert compiled.warnings == ""
 
@@ -81,12 +82,50 @@ def test_cc_names_the_compiler(tmp_path, monkeypatch):
 def test_the_cache_knows_a_change_in_any_included_file(tmp_path):
     source = submission(tmp_path / "s", '#include "../other.h"\nint main(void) { return OTHER; }\n')
     (tmp_path / "other.h").write_text("#define OTHER 1\n")
+    os.utime(tmp_path / "other.h", (0, 0))  # not one that is being written just now
     first = build.cached_server(source).binary
     stamp = first.stat().st_mtime_ns
     assert build.cached_server(source).binary.stat().st_mtime_ns == stamp
     (tmp_path / "other.h").write_text("#define OTHER 2\n")
     assert subprocess.run([build.cached_server(source).binary]).returncode == 2
     assert subprocess.run([first]).returncode == 1
+
+
+def test_what_is_there_needs_no_compiler(tmp_path, monkeypatch):
+    source = submission(tmp_path / "s", '#include "a $b.h"\nint main(void) { return B; }\n')
+    (source / "a $b.h").write_text("#define B 1\n")
+    binary = build.cached_server(source).binary
+    compiler = build._run_compiler
+    monkeypatch.setattr(build, "_run_compiler", None)
+    assert build.cached_server(source).binary == binary
+    monkeypatch.setattr(build, "_run_compiler", compiler)
+    (source / "a $b.h").write_text("#define B 2\n")
+    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
+
+
+@pytest.mark.parametrize("header", ["beside.h", "../elsewhere.h"])
+def test_what_changes_during_a_build_is_built_again(tmp_path, monkeypatch, header):
+    source = submission(tmp_path / "s", f'#include "{header}"\nint main(void) {{ return B; }}\n')
+    (source / header).write_text("#define B 1\n")
+    compiler = build._run_compiler
+
+    def compile_slowly(*words):
+        result = compiler(*words)
+        (source / header).write_text("#define B 2\n")
+        return result
+
+    monkeypatch.setattr(build, "_run_compiler", compile_slowly)
+    assert subprocess.run([build.cached_server(source).binary]).returncode == 1
+    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
+
+
+def test_a_header_that_comes_in_front_of_another_is_noticed(tmp_path):
+    source = submission(
+        tmp_path / "s", '#define ERRNO 2\n#include "errno.h"\nint main(void) { return ERRNO; }\n'
+    )
+    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
+    (source / "errno.h").write_text("#undef ERRNO\n#define ERRNO 3\n")
+    assert subprocess.run([build.cached_server(source).binary]).returncode == 3
 
 
 def test_two_builds_at_once(tmp_path):
@@ -104,13 +143,12 @@ def test_an_endless_compilation_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "COMPILE_SECONDS", 1)
     source = submission(tmp_path / "s", '#include "/dev/zero"\n')
     with pytest.raises(build.BuildFailed):
-        build.compile_server(source, tmp_path / "server")
+        build.cached_server(source)
 
 
-def test_files_that_include_what_lies_beside_them_are_compiled_once(tmp_path, monkeypatch):
+def test_the_objects_of_another_directory_will_do(tmp_path, monkeypatch):
     """However many directories have them. A header that differs is another file."""
-    monkeypatch.setenv(build.BESIDE, "1")
-    monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
+    monkeypatch.setenv(objects.SHARED, "1")
 
     def answer(name, number):
         source = tmp_path / name
@@ -121,4 +159,4 @@ def test_files_that_include_what_lies_beside_them_are_compiled_once(tmp_path, mo
         return subprocess.run([build.cached_server(source).binary]).returncode
 
     assert [answer("one", 3), answer("two", 3), answer("three", 4)] == [3, 3, 4]
-    assert len(list((tmp_path / "cache" / "objects").glob("*.o"))) == 4  # two, and two again
+    assert len(list((tmp_path / "bin" / "objects").glob("*.o"))) == 3  # other.c has no header

@@ -60,7 +60,7 @@ def test_no_memory_while_it_starts_is_its_own_affair(tmp_path, monkeypatch):
     changed = text.replace("    if (!resize(&s, 16))", f"    {busy}    if (!resize(&s, 16))")
     assert changed != text
     (source / "server.c").write_text(f"#include <time.h>\n{changed}")
-    binary = build.compile_server(source, tmp_path / "built").binary
+    binary = build.cached_server(source).binary
     stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
     allocation = [fault for fault in FAULTS if fault.group == Group.ALLOCATION]
     monkeypatch.setattr("harness.scenarios.single_faults.FAULTS", allocation)

@@ -1,0 +1,127 @@
+"""Objects that are kept until what they were made of changes: the command, the file, its headers.
+
+Which headers those are the compiler says when it makes an object (-MD), so a later build finds the
+object without the compiler. ccache does the same and calls it the direct mode:
+https://ccache.dev/manual/latest.html#_the_direct_mode
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+SHARED = "LAB_SHARED_OBJECTS"  # in the environment: those of another directory will do, too
+CLOCK_NS = 20_000_000  # the time that the kernel gives to a file may be so much too early
+
+
+@dataclass(frozen=True)
+class Object:
+    """`digest`: of all that it was made of. `message`: what the compiler said."""
+
+    file: Path
+    digest: str
+    message: str
+
+
+class Objects:
+    """The objects of one command in one directory, for one build. Threads may share it."""
+
+    def __init__(self, kept: Path, command: list[str], source: Path, words: tuple[str, ...]):
+        """`kept`: the directory that they are in. `words`: the files, named as from `source`.
+
+        A debugger looks for the sources where they were compiled; so that is a part of what an
+        object is made of, unless SHARED is set.
+        """
+        self._kept = kept
+        self._source = source
+        place = "" if os.environ.get(SHARED) else str(source.resolve())
+        beside = {source, *((source / word).parent for word in words)}
+        files = [path for directory in beside for path in directory.glob("*.[ch]")]
+        # A new file there may be found before another of its name: so all the names count.
+        names = sorted({path.name for path in files})
+        self._command = json.dumps([command, place, names])
+        self._begin = time.time_ns()
+        self._contents: dict[Path, str | None] = {}
+        self._beside = {path: self._content(path) for path in files}
+
+    def find(self, word: str) -> Object | None:
+        """That of one file. None: it has to be made."""
+        try:
+            digest = self._digest(word, json.loads(self._list(word).read_text()), self._content)
+            file = self._kept / f"{digest}.o"
+            if digest and file.exists():
+                return Object(file, digest, file.with_suffix(".txt").read_text())
+        except (OSError, ValueError):  # it was never made, or half of it is lost
+            pass
+        return None
+
+    def keep(self, word: str, made: Path, rule: str, message: str) -> str | None:
+        """Keeps the object of a file; the digest. Raises OSError.
+
+        `rule`: what the compiler wrote, for make. None: it is not kept, since one of the files may
+        have changed during the build, or is none that one can read again.
+        """
+        included = _prerequisites(rule)
+        digest = self._digest(word, included, self._unchanged)
+        if digest:
+            file = self._kept / f"{digest}.o"
+            self._kept.mkdir(parents=True, exist_ok=True)
+            _write(self._list(word), json.dumps(included).encode())
+            _write(file.with_suffix(".txt"), message.encode())
+            _write(file, made.read_bytes())  # last: see find()
+        return digest
+
+    def _list(self, word: str) -> Path:
+        """The file that names what it included when it was made last."""
+        return self._kept / f"{_hash(self._command, word)}.json"
+
+    def _digest(self, word: str, included: list[str], content) -> str | None:
+        """Of the command and each of these files; None if one has no content."""
+        found = [(name, content(self._source / name)) for name in included]
+        if not all(digest for _, digest in found):
+            return None
+        return _hash(self._command, word, json.dumps(found))
+
+    def _content(self, path: Path) -> str | None:
+        """A hash of it, taken once in a build; None if it cannot be read."""
+        if path not in self._contents:
+            self._contents[path] = _content(path)
+        return self._contents[path]
+
+    def _unchanged(self, path: Path) -> str | None:
+        """The same, and None if it may have changed since the build began."""
+        if path in self._beside:
+            now = _content(path)
+            return now if now == self._beside[path] else None
+        now = self._content(path)
+        return now if now and path.stat().st_mtime_ns < self._begin - CLOCK_NS else None
+
+
+def _content(path: Path) -> str | None:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    except OSError:
+        return None
+
+
+def _prerequisites(rule: str) -> list[str]:
+    """The files that a rule of make names behind its colon. A backslash stands before a space."""
+    words = re.findall(r"(?:\\.|[^\s\\])+", rule.replace("\\\n", " ").partition(": ")[2])
+    return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
+
+
+def _write(path: Path, data: bytes) -> None:
+    """It appears at once."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(data)
+    os.replace(file.name, path)
+
+
+def _hash(*words: str) -> str:
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
