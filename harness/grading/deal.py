@@ -9,19 +9,23 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 3  # workers at most for what mostly sleeps: 42 seconds of it in a grade of 10
+SLEEPERS = 4  # workers at most for what mostly sleeps: 42 seconds of it in a grade of 10
 HOPELESS = 10  # waits that ran out: a grade with so many is itself mostly asleep
 
 
 @dataclass(frozen=True)
 class Deal:
     """`jobs` workers run every claim. Further ones, `sleepers` of them, run those in `waits`, the
-    longest first; and once the server is found to hang, all but those in `native` as well."""
+    longest first; and once the server is found to hang, all but those in `native` as well.
+
+    Both come to those in `slowed` last: a server that hangs is waited for the longest where
+    something slows it down, and the more it has hung, the shorter are the waits."""
 
     jobs: int
     sleepers: int
     waits: tuple[str, ...]
     native: tuple[str, ...]
+    slowed: tuple[str, ...]
 
     @classmethod
     def of(cls, claims: Sequence[Claim], jobs: int) -> Deal:
@@ -31,7 +35,8 @@ class Deal:
             jobs,
             min(SLEEPERS, len(waiting)) if jobs > 1 else 0,
             tuple(claim.name for claim in waiting),
-            tuple(claim.name for claim in claims if claim.native),
+            tuple(claim.name for claim in claims if claim.native and not claim.valgrind),
+            tuple(claim.name for claim in claims if claim.valgrind),
         )
 
     @property

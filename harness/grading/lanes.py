@@ -34,7 +34,9 @@ class Lanes(LoadScheduling):
             ranks = {name: rank for rank, name in enumerate(self._deal.waits)}
             self._waits = {i: ranks[name] for i, name in enumerate(names) if name in ranks}
             self._native = {i for i, name in enumerate(names) if name in self._deal.native}
-            self.pending[:] = range(len(names))
+            self._slowed = [i for i, name in enumerate(names) if name in self._deal.slowed]
+            others = [i for i in range(len(names)) if i not in self._slowed]
+            self.pending[:] = others + self._slowed
             for node in self.nodes:  # one for each before any has a second
                 self._send_next(node)
         for node in self.nodes:
@@ -59,10 +61,11 @@ class Lanes(LoadScheduling):
 
     def _next(self, sleeper: bool) -> int | None:
         """The test to be run next: what mostly sleeps is for the sleepers while there are any."""
+        slowed = [test for test in self._slowed if test in self.pending]
         waiting = sorted(self._waits.keys() & set(self.pending), key=self._waits.get)
         if sleeper:
             others = self.pending if PATIENCE.ran_out >= HOPELESS else []
-            found = waiting + [test for test in others if test not in self._native]
+            found = waiting + slowed + [test for test in others if test not in self._native]
         else:
             found = [test for test in self.pending if test not in self._waits] + waiting
         return found[0] if found else None

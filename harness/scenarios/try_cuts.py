@@ -89,7 +89,7 @@ def _failing(server, batch: Sequence[Cut]) -> list[Cut]:
     """The cuts that did not bring back what is due, in their order."""
     first = server.shim.connections()
     server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
-    clients = [_asked(server, cut.stream) for cut in batch]
+    clients = _asked(server, [cut.stream for cut in batch])
     wrong = []
     for client, cut in zip(clients, batch):
         with client:
@@ -99,17 +99,24 @@ def _failing(server, batch: Sequence[Cut]) -> list[Cut]:
     return wrong
 
 
-def _asked(server, stream: bytes) -> socket.socket:
-    """A client that has sent everything. What goes wrong is found when it reads."""
-    client = socket.socket(socket.AF_INET6 if ":" in server.address[0] else socket.AF_INET)
-    client.settimeout(server.patience.seconds)
-    try:
-        client.connect(server.address)
-        client.sendall(stream)
-        client.shutdown(socket.SHUT_WR)
-    except OSError:
-        pass
-    return client
+def _asked(server, streams: Iterable[bytes]) -> list[socket.socket]:
+    """For each stream a client that has sent it. What goes wrong is found when it reads; the first
+    that has waited in vain is the last."""
+    clients = []
+    for stream in streams:
+        client = socket.socket(socket.AF_INET6 if ":" in server.address[0] else socket.AF_INET)
+        clients.append(client)
+        client.settimeout(server.patience.seconds)
+        try:
+            client.connect(server.address)
+            client.sendall(stream)
+            client.shutdown(socket.SHUT_WR)
+        except socket.timeout:
+            server.patience.expired()
+            break
+        except OSError:
+            pass
+    return clients
 
 
 def _answer(server, client: socket.socket) -> bytes | None:

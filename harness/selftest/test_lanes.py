@@ -9,10 +9,10 @@ import pytest
 from harness.grading import scoring
 from harness.grading.deal import HOPELESS, SLEEPERS, Deal
 from harness.grading.lanes import Lanes
-from harness.server.patience import PATIENCE, Patience
+from harness.server.patience import PATIENCE, Patience, Stretched
 
 NAMES = ("short", "native", "other", "long", "last", "middle", "more", "memory", "end")
-DEAL = Deal(2, 1, ("long", "middle", "short"), ("native", "memory"))
+DEAL = Deal(2, 1, ("long", "middle", "short"), ("native",), ("memory",))
 
 
 class Worker:
@@ -57,16 +57,32 @@ def test_what_sleeps_runs_beside_what_computes(lanes):
     first, second, sleeper = scheduled(lanes, 3)
     assert sleeper.sent == ["long", "middle"]
     run_all(lanes, sleeper)
-    assert sleeper.sent == ["long", "middle", "short"] and sleeper.shutting_down
+    assert sleeper.sent == ["long", "middle", "short", "memory"] and sleeper.shutting_down
     run_all(lanes, first)
-    assert {*first.sent, *second.sent} == {*NAMES} - {*DEAL.waits}
+    assert {*first.sent, *second.sent} == {*NAMES} - {*sleeper.sent}
 
 
 def test_where_all_waits_run_out_the_others_run_there_too(lanes, monkeypatch):
     monkeypatch.setattr(PATIENCE, "_ran_out", HOPELESS)
     *_, sleeper = scheduled(lanes, 3)
     run_all(lanes, sleeper)
-    assert sleeper.sent == ["long", "middle", "short", "end"]  # and not the native one
+    assert sleeper.sent == ["long", "middle", "short", "memory", "end"]  # and not the native one
+
+
+def test_what_slows_a_server_down_comes_last(lanes):
+    first, second, _ = scheduled(lanes, 3)
+    run_all(lanes, first)
+    assert [name for name in first.sent if name not in DEAL.waits][-1] == "memory"
+
+
+def test_a_slowed_server_is_waited_for_longer():
+    patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0)))
+    slowed = Stretched(patience, 3, 5, 12)
+    seconds = []
+    for _ in range(3):
+        seconds.append(slowed.seconds)
+        slowed.expired()
+    assert seconds == [12, 9, 5]
 
 
 def test_what_a_dead_worker_had_is_run_by_another(lanes):

@@ -63,19 +63,20 @@ PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 
 
 class Stretched(Patience):
-    """`times` as long as another patience, and never below `least` seconds.
+    """`times` as long as another patience, within `least` and `most` seconds.
 
     For a server that something slows down. Waits that run out shorten the other one too.
     """
 
-    def __init__(self, patience: Patience, times: float, least: float) -> None:
+    def __init__(self, patience: Patience, times: float, least: float, most: float) -> None:
         self._patience = patience
         self._times = times
         self._least = least
+        self._most = most
 
     @property
     def seconds(self) -> float:
-        return max(self._least, self._times * self._patience.seconds)
+        return min(max(self._least, self._times * self._patience.seconds), self._most)
 
     def expired(self) -> None:
         self._patience.expired()
