@@ -109,9 +109,9 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
             verdicts.add(grade.verdict)
             print(report.board_line(grade, look), flush=True)
     print("", *report.board_end(grades), sep="\n")
-    if scoring.FAILED in verdicts:
-        return 1
-    return 2 if scoring.NOT_JUDGED in verdicts else 0
+    if scoring.NOT_JUDGED in verdicts:
+        return 2
+    return 1 if scoring.FAILED in verdicts else 0
 
 
 def grade_target(target: Target, options: argparse.Namespace) -> Grade:

@@ -26,7 +26,12 @@ def as_json(grade: Grade) -> dict:
         "execution_time": round(grade.seconds, 1),
         "visibility": "visible",
         "stdout_visibility": "hidden",
-        "extra_data": {"verdict": grade.verdict, "chapter": grade.chapter.slug, "seed": grade.seed},
+        "extra_data": {
+            "verdict": grade.verdict,
+            "not_judged": len(grade.unjudged),
+            "chapter": grade.chapter.slug,
+            "seed": grade.seed,
+        },
         "tests": tests or _no_tests(grade),
     }
 
@@ -58,11 +63,11 @@ def _test(grade: Grade, outcome: Outcome, worth: int) -> dict:
             "test": outcome.claim.name,
             "hint": outcome.detail.get("hint") or "",
             "seconds": outcome.seconds,
+            "verdict": outcome.verdict,
         },
     }
     if outcome.verdict == NOT_JUDGED:
         del test["status"]
-        test["extra_data"]["verdict"] = NOT_JUDGED
     return test
 
 

@@ -277,14 +277,14 @@ def next_step(grade: Grade) -> list[str]:
     if not grade.built:
         return [f"next: mend the first error, then {grade.again}"]
     failed = own_first(grade, FAILED)
-    unjudged = [outcome for outcome in grade.outcomes if outcome.verdict == NOT_JUDGED]
-    if failed:
-        return [f"next: {_task(grade, failed[0])}"]
-    if unjudged or not grade.outcomes:
-        return [
-            "not all was judged, for the reasons above: no points, and no failure",
+    left = [f"next: {_task(grade, failed[0])}"] if failed else []
+    if grade.verdict == NOT_JUDGED:
+        left += [
+            "not all was judged, see above: no points, and no failure",
             f"details: {_log(grade)}",
         ]
+    if left:
+        return left
     if grade.selected:
         return [f"next: {grade.again}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":

@@ -96,12 +96,18 @@ class Grade:
         return sum((outcome.worth for outcome in self.outcomes), Fraction(0)) or Fraction(100)
 
     @property
+    def unjudged(self) -> list[Outcome]:
+        return [outcome for outcome in self.outcomes if outcome.verdict == NOT_JUDGED]
+
+    @property
     def verdict(self) -> str:
-        """A failed claim is worse than one that was not judged."""
+        """While anything is not judged the score is not the last word, whatever failed."""
         verdicts = {outcome.verdict for outcome in self.outcomes}
-        if not self.built or FAILED in verdicts:
+        if not self.built:
             return FAILED
-        return NOT_JUDGED if NOT_JUDGED in verdicts or not verdicts else PASSED
+        if NOT_JUDGED in verdicts or not verdicts:
+            return NOT_JUDGED
+        return FAILED if FAILED in verdicts else PASSED
 
     @property
     def status(self) -> int:

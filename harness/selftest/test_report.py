@@ -81,7 +81,9 @@ FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, io.c)
   not judged (1): no instrument
 
   46.6 of 100 points   (3.2 s)
-  next: TODO 1 (io.c): make grade CH=02 T=02.1"""
+  next: TODO 1 (io.c): make grade CH=02 T=02.1
+  not all was judged, see above: no points, and no failure
+  details: see the log"""
 
 
 @pytest.fixture
@@ -169,7 +171,9 @@ def test_only_inherited_claims_failed(source):
     grade = chapter_two(source)
     grade.outcomes[3].verdict = PASSED
     assert report.next_step(grade) == [
-        "next: what chapter 01 could do: make grade CH=02 T=test_01_header_cut SEED=7"
+        "next: what chapter 01 could do: make grade CH=02 T=test_01_header_cut SEED=7",
+        "not all was judged, see above: no points, and no failure",
+        "details: see the log",
     ]
 
 

@@ -146,7 +146,7 @@ def test_two_claims_of_one_name_are_told_with_their_files(tmp_path):
         ([PASSED, PASSED], 0),
         ([PASSED, FAILED], 1),
         ([PASSED, NOT_JUDGED], 2),
-        ([FAILED, NOT_JUDGED], 1),
+        ([FAILED, NOT_JUDGED], 2),
         ([], 2),
     ],
 )
@@ -165,7 +165,10 @@ def test_only_keys_of_the_format(tmp_path):
     assert [test.get("status") for test in read["tests"]] == ["passed", "failed", None]
     assert [test["score"] for test in read["tests"]] == [33.33, 0, 0]
     assert read["score"] == 33.33
-    assert read["extra_data"]["verdict"] == "failed"
+    assert read["extra_data"]["verdict"] == "not judged"
+    assert read["extra_data"]["not_judged"] == 1
+    verdicts = [test["extra_data"]["verdict"] for test in read["tests"]]
+    assert verdicts == ["passed", "failed", "not judged"]
     assert list(tmp_path.iterdir()) == [tmp_path / "01.json"]
 
 
@@ -179,7 +182,7 @@ def test_not_judged(tmp_path):
     read = gradescope.as_json(grade(PASSED, NOT_JUDGED))
     assert read["extra_data"]["verdict"] == "not judged"
     assert "status" not in read["tests"][1]
-    assert read["tests"][1]["extra_data"]["verdict"] == "not judged"
+    assert gradescope.as_json(grade(PASSED, FAILED))["extra_data"]["verdict"] == "failed"
 
 
 def test_what_does_not_compile_has_a_test_that_says_so():
