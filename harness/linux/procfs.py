@@ -123,6 +123,17 @@ def cpu_seconds(pid: int) -> float:
         return 0.0
 
 
+def seconds_in_line(pid: int) -> dict[int, float]:
+    """For how long each thread could have run, but others had the processors: see schedstat in
+    proc(5). None where the kernel does not count it."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return {}
+    words = {t: _first_piece(f"/proc/{pid}/task/{t}/schedstat").split() for t in threads}
+    return {int(t): int(found[1]) / 1e9 for t, found in words.items() if len(found) == 3}
+
+
 def stopped(pid: int) -> bool:
     """All its threads are stopped or have ended, or it is gone."""
     return all(fields[0] in (b"T", b"t", b"Z", b"X") for fields in _threads(pid))
