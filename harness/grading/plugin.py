@@ -64,7 +64,8 @@ def claim(
 
     todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
-    of the lab's own servers. native: it is about CPU, memory or limits, which valgrind distorts.
+    of the lab's own servers, or what only they promise, such as a log. native: it is about CPU,
+    memory or limits, which valgrind distorts.
     valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
     module: it has no server; programs of the grader call the student's files, see stage/program.py.
     waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not

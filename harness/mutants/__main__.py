@@ -49,7 +49,9 @@ def run() -> int:
     full = setting("FULL") not in (None, "0")
     claims = scoring.load()
     mutants = catalogue.select(chapter, setting("T"))
-    wrong = catalogue.faults(mutants, claims) or ([] if mutants else ["there is no such mutant"])
+    wrong = catalogue.faults(mutants, claims)
+    if not mutants:
+        wrong = ["there is no such wrong server; docs/mutants.md has the names"]
     if wrong:
         print(*(f"mutants: {line}" for line in wrong), sep="\n", file=sys.stderr)
         return 2

@@ -51,7 +51,7 @@ def digest(source: Path) -> str:
 def draw(source: Path) -> str:
     """The picture as SVG. Raises CannotDraw."""
     if not shutil.which(COMMAND[0]):
-        raise CannotDraw("dot is not installed: apt-get install graphviz")
+        raise CannotDraw("dot is not installed: make setup BENCH=1 installs Graphviz")
     done = subprocess.run(COMMAND, input=source.read_text(), capture_output=True, text=True)
     if done.returncode or done.stderr:  # a warning is text that does not fit its box
         raise CannotDraw(f"{source.name}: {done.stderr.strip()}")

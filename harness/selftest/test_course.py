@@ -31,6 +31,12 @@ FILES = {
     "harness/demos/ch{number}.py": "its demo, show()",
     "docs/pictures/{number}-*.dot": "a picture; `make pictures` draws it",
 }
+# What begins with the name of its chapter: a copy of the one before does not.
+HEADS = {
+    "solutions/{slug}/todos.md": "# The TODOs of {slug}\n",
+    "solutions/{slug}/README.md": "# Solution {number}: ",
+    "chapters/{slug}/README.md": "# Chapter {number}: {title}\n",
+}
 # In documents: how the head of a table begins, and what a row of it begins with.
 ROWS = {
     "README.md": ("| handout |", "| [{slug}](chapters/{slug}/README.md) | {title} |"),
@@ -84,6 +90,10 @@ def test_every_piece_is_there(chapter):
     for document, (head, row) in ROWS.items():
         if f"\n{told(row, chapter)}" not in rows(document, head):
             missing.append(f"add to {document}, below {head} ..., a row {told(row, chapter)}")
+    for name, head in HEADS.items():
+        path = chapters.ROOT / told(name, chapter)
+        if path.exists() and not path.read_text().startswith(told(head, chapter)):
+            missing.append(f"change {told(name, chapter)}: it has to begin with {told(head, chapter)!r}")
     if chapter is CHAPTERS[0]:
         missing = [line for line in missing if "docs/protocol.md" not in line]
     assert not missing, "\n".join([f"chapter {chapter.slug} is not complete:", *missing])
