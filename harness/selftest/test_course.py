@@ -93,7 +93,8 @@ def test_every_piece_is_there(chapter):
     for name, head in HEADS.items():
         path = chapters.ROOT / told(name, chapter)
         if path.exists() and not path.read_text().startswith(told(head, chapter)):
-            missing.append(f"change {told(name, chapter)}: it has to begin with {told(head, chapter)!r}")
+            begin = repr(told(head, chapter))
+            missing.append(f"change {told(name, chapter)}: it has to begin with {begin}")
     if chapter is CHAPTERS[0]:
         missing = [line for line in missing if "docs/protocol.md" not in line]
     assert not missing, "\n".join([f"chapter {chapter.slug} is not complete:", *missing])
