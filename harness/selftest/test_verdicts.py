@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from harness.grading import scoring
-from harness.lab.chapters import CHAPTERS, find
+from harness.lab.chapters import CHAPTERS
 from harness.mutants.grader import Grader
 from harness.selftest.drawn import FULL, slug, some
 from harness.server.build import CACHE
 
-SERVERS = Path(__file__).parent / "servers"
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
 SLOWER = 3  # times: the lab's own tests run two at a time, on a machine with other work
 # gcc brings the runtime of its sanitizers along; for clang it is a package of its own.
 SANITIZED = "gcc -fsanitize=address,undefined -fno-sanitize-recover=all"
-
-CORE = find("04")  # the last chapter that is about the protocol alone
 
 
 def grade(grader: Grader, *words: str) -> tuple[dict, int]:
@@ -78,19 +73,6 @@ def test_solution_is_silent_under_the_sanitizers(chapter):
     faults = [line for line in lost(results) if line.split(":")[0] not in other]
     assert faults == []
     assert not any("Sanitizer:" in line or "runtime error" in line for line in lost(results))
-
-
-@pytest.mark.parametrize(
-    "chapter", some([CORE, CHAPTERS[0]], 1, "grades of a server of another make", slug, 1)
-)
-def test_right_server_of_another_make(chapter, patient):
-    """Python's asyncio, which nobody here wrote, gets full marks wherever any server can."""
-    command = (
-        f"{shlex.quote(sys.executable)} {shlex.quote(str(SERVERS / 'asyncio_echo.py'))} {{port}}"
-    )
-    words = [] if FULL else own_claims(chapter)
-    results, status = grade(patient, "--chapter", chapter.number, "--server", command, *words)
-    assert (lost(results), status) == ([], 0)
 
 
 HOPELESS = {

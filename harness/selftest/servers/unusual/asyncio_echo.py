@@ -1,4 +1,4 @@
-"""A right server of another make: Python's asyncio. asyncio_echo.py PORT"""
+"""Unusual: Python's asyncio, which nobody here wrote. asyncio_echo.py PORT"""
 
 import asyncio
 import signal
