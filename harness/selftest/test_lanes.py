@@ -77,12 +77,12 @@ def test_what_slows_a_server_down_comes_last(lanes):
 
 def test_a_slowed_server_is_waited_for_longer():
     patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0)))
-    slowed = Stretched(patience, 3, 5, 12)
+    slowed = Stretched(patience, 3, 5)
     seconds = []
     for _ in range(3):
         seconds.append(slowed.seconds)
         slowed.expired()
-    assert seconds == [12, 9, 5]
+    assert seconds == [24, 9, 5]
 
 
 def test_what_a_dead_worker_had_is_run_by_another(lanes):

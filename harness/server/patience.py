@@ -63,20 +63,19 @@ PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 
 
 class Stretched(Patience):
-    """`times` as long as another patience, within `least` and `most` seconds.
+    """`times` as long as another patience, and never below `least` seconds.
 
     For a server that something slows down. Waits that run out shorten the other one too.
     """
 
-    def __init__(self, patience: Patience, times: float, least: float, most: float) -> None:
+    def __init__(self, patience: Patience, times: float, least: float) -> None:
         self._patience = patience
         self._times = times
         self._least = least
-        self._most = most
 
     @property
     def seconds(self) -> float:
-        return min(max(self._least, self._times * self._patience.seconds), self._most)
+        return max(self._least, self._times * self._patience.seconds)
 
     def expired(self) -> None:
         self._patience.expired()

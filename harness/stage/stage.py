@@ -28,7 +28,7 @@ from harness.stage import recorder
 
 DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
 SLOWED = 3.0  # times the patience, under valgrind
-SLOWED_SECONDS = (5.0, 12.0)  # at least, since it takes a second to start, and at most
+SLOWED_SECONDS = 5.0  # at least: it takes a second to start
 BUSY_LOOKS = 5  # at a server whose test has failed
 
 
@@ -147,7 +147,7 @@ class Stage:
         self.run = run
         self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
-        self.patience = Stretched(PATIENCE, SLOWED, *SLOWED_SECONDS) if self.valgrind else PATIENCE
+        self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS) if self.valgrind else PATIENCE
         if run.debugger:
             self.patience = gdb.PATIENCE
         self.names = _letters()
