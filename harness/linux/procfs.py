@@ -125,7 +125,7 @@ def cpu_seconds(pid: int) -> float:
 
 def seconds_in_line(pid: int) -> dict[int, float]:
     """For how long each thread could have run, but others had the processors: see schedstat in
-    proc(5). None where the kernel does not count it."""
+    proc(5). Empty where the kernel does not count it, or the process is gone."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except _GONE:

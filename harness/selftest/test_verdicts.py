@@ -15,7 +15,7 @@ from harness.selftest.drawn import FULL, slug, some
 from harness.server.build import CACHE
 
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
-SLOWER = 3  # times: the lab's own tests run two at a time, on a machine with other work
+SLOWER = 3  # times: the lab's own tests run several at a time, on a machine with other work
 # gcc brings the runtime of its sanitizers along; for clang it is a package of its own.
 SANITIZED = "gcc -fsanitize=address,undefined -fno-sanitize-recover=all"
 
