@@ -17,7 +17,7 @@ struct state {
 /* TODO 7: Write the backend: the list in the kernel, changes to it, the wait. Graded by
  * test_06_idle_connections_cost_nothing.
  * These four functions are those of poll until then: it works, and is as slow. Errors and hang-
- * ups are readiness in both directions; EPOLLRDHUP is EVENT_HANGUP too. */
+ * ups are readiness in both directions; EPOLLRDHUP and EPOLLPRI are EVENT_HANGUP too. */
 static void *epoll_open(void)
 {
     return backend_poll.open();

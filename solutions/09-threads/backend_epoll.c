@@ -42,7 +42,7 @@ static bool epoll_set(void *state, int fd, unsigned before, unsigned after)
     struct state *s = state;
     struct epoll_event event = {.events = EPOLLET, .data.fd = fd};
     if (after & EVENT_READ)
-        event.events |= EPOLLIN | EPOLLRDHUP;
+        event.events |= EPOLLIN | EPOLLRDHUP | EPOLLPRI;
     if (after & EVENT_WRITE)
         event.events |= EPOLLOUT;
     int operation = EPOLL_CTL_MOD;
@@ -60,7 +60,7 @@ static unsigned events_of(uint32_t reported)
         events |= EVENT_READ;
     if (reported & (EPOLLOUT | EPOLLERR | EPOLLHUP))
         events |= EVENT_WRITE;
-    if (reported & (EPOLLRDHUP | EPOLLERR | EPOLLHUP))
+    if (reported & (EPOLLRDHUP | EPOLLPRI | EPOLLERR | EPOLLHUP))
         events |= EVENT_READ | EVENT_HANGUP;
     return events;
 }

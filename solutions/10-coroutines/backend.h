@@ -8,8 +8,9 @@
 /* What is waited for, as bits. */
 enum { EVENT_READ = 1, EVENT_WRITE = 2 };
 
-/* Only told, never asked for: the peer will send no more. After it there may be no further news of
- * this descriptor, so what it still holds has to be read to the very end. */
+/* Only told, never asked for: the peer will send no more, or has sent urgent data (MSG_OOB), in
+ * front of which a read stops. After it there may be no further news of this descriptor, so what it
+ * still holds has to be read to the very end. */
 enum { EVENT_HANGUP = 4 };
 
 /* A descriptor and what it is ready for. An error or a hang-up makes it ready for both directions:
