@@ -3,10 +3,11 @@ moment, so every reader has an answer for one that is gone."""
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from harness.lab.units import KIB
@@ -17,6 +18,7 @@ TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/s
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PIECE = 64 * KIB
 _LINE = 4 * KIB  # more than a line of stat has
+MANY_THREADS = 100  # of one process: then it is as cheap to read the whole process table
 _PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
 
 
@@ -71,6 +73,33 @@ def table() -> dict[int, Process]:
     """Every process there is, by pid."""
     found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in found if process}
+
+
+def family(pid: int, thorough: bool = True) -> dict[int, Process]:
+    """The process and all below it, by pid.
+
+    `thorough`: found among all processes. Else by asking each for its children, which costs less,
+    and may miss one whose parent ends at that moment.
+    """
+    if thorough or not _tells_children():
+        processes = table()
+        return {process.pid: process for process in tree([pid], processes)}
+    found: dict[int, Process] = {}
+    pids = [pid]
+    for pid in pids:  # grows while it is walked
+        process = read_process(pid)
+        if process is not None and process.threads > MANY_THREADS:  # each has children of its own
+            return family(pids[0])
+        if process is not None and pid not in found:
+            found[pid] = process
+            pids += children(pid)
+    return found
+
+
+@functools.cache
+def _tells_children() -> bool:
+    """Some kernels are built without (CONFIG_PROC_CHILDREN)."""
+    return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
 def children(pid: int) -> list[int]:
@@ -190,13 +219,40 @@ def maps_file(pid: int, path: str) -> bool:
 def listening_ports(pids: Iterable[int]) -> list[int]:
     """The TCP ports on which these processes listen, lowest first."""
     own = {target for pid in pids for target in descriptor_targets(pid)}
-    ports: set[int] = set()
+    return sorted({port for target, port in listeners().items() if target in own})
+
+
+def listeners() -> dict[str, int]:
+    """The port of every listening TCP socket; sockets are named as descriptor_targets() does."""
+    found = {}
+    for family in ("tcp", "tcp6"):
+        for line in _lines(f"/proc/net/{family}"):
+            fields = line.split()
+            if fields[3] == b"0A":  # TCP_LISTEN
+                found[f"socket:[{int(fields[9])}]"] = int(fields[1].rpartition(b":")[2], 16)
+            elif fields[3] != b"st":  # not the heading
+                break  # they come first, see tcp_seq_start() in net/ipv4/tcp_ipv4.c
+    return found
+
+
+def connected_ports() -> set[int]:
+    """The local ports of all TCP connections, also of those that are over and in TIME_WAIT."""
+    found = set()
     for family in ("tcp", "tcp6"):
         for line in read(f"/proc/net/{family}").splitlines()[1:]:
             fields = line.split()
-            if fields[3] == b"0A" and f"socket:[{int(fields[9])}]" in own:  # 0A: TCP_LISTEN
-                ports.add(int(fields[1].rpartition(b":")[2], 16))
-    return sorted(ports)
+            if fields[3] != b"0A":
+                found.add(int(fields[1].rpartition(b":")[2], 16))
+    return found
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    """The lines of a file one by one, so that the end of a long one need not be made up."""
+    try:
+        with open(path, "rb") as file:
+            yield from file
+    except _GONE:
+        pass
 
 
 def _threads(pid: int) -> list[list[bytes]]:

@@ -341,6 +341,22 @@ def test_reports_are_cut_down(printed, says, hint, rest):
     fault = sanitizers.fault(printed, ["reader.c", "events.c"])
     assert (fault.message, fault.hint) == (says, hint)
     assert sanitizers.without_reports(printed) == rest
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "FATAL: ThreadSanitizer: unexpected memory mapping 0x5f7e9d2ad000-0x5f7e9d2ae000",
+        "==7==WARNING\nThreadSanitizer: CHECK failed: tsan_platform_linux.cpp:282 "
+        '"((personality(old_personality | ADDR_NO_RANDOMIZE))) != ((-1))" (0x0, 0x0) (tid=7)',
+    ],
+)
+def test_a_sanitizer_that_finds_no_room_says_what_helps(printed):
+    """As on a kernel with vm.mmap_rnd_bits=32, and in a container that forbids personality(2)."""
+    said = sanitizers.unusable(f"log\n{printed}\nmore\n")
+    assert "ThreadSanitizer: " in said
+    assert "sudo sysctl vm.mmap_rnd_bits=28" in said
+    assert not sanitizers.unusable("WARNING: ThreadSanitizer: data race (pid=7)")
     assert sanitizers.fault("all is well\n", ["reader.c"]) is None
 
 

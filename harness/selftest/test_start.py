@@ -11,6 +11,7 @@ import pytest
 
 from harness.evidence.failure import NotJudged
 from harness.lab.units import MIB
+from harness.linux import procfs
 from harness.selftest.odd_servers import ODD, PYTHON, echoes, short
 from harness.selftest.odd_servers import (  # noqa: F401: fixtures
     fails_to_start,
@@ -189,9 +190,31 @@ def test_it_dies_on_every_port(fails_to_start, monkeypatch):
 
 
 def test_it_listens_on_another_port(fails_to_start):
+    pattern = "listens on port [0-9]+, not on port [0-9]+"
+    options = {"mode": "port", "patience": short()}
+    fails_to_start("wrong-address", pattern, [[*PYTHON, ODD, "is_right"]], **options)
+
+
+def test_it_listens_on_no_port(fails_to_start):
     pattern = "does not listen on port [0-9]+ after 0.5 s"
     options = {"mode": "port", "patience": short()}
-    fails_to_start("not-listening", pattern, [[*PYTHON, ODD, "is_right"]], **options)
+    fails_to_start("not-listening", pattern, [[*PYTHON, ODD, "says_nothing"]], **options)
+
+
+def test_it_is_not_connected_to():
+    """Its first client is that of the claim, not one that says nothing and leaves."""
+    command = [*PYTHON, ODD, "serves_one_client", "{port}"]
+    with ServerProcess().start(command, mode="port") as server:
+        assert echoes(server)
+
+
+def test_a_port_that_is_forwarded(monkeypatch):
+    """Nobody here listens on it, as far as can be seen; then a connection tells."""
+    monkeypatch.setattr(procfs, "listeners", dict)
+    port = spawn.free_port()
+    command = [*PYTHON, ODD, "forgets_to_say", str(port)]
+    with ServerProcess().start(command, mode="port", port=port) as server:
+        assert echoes(server)
 
 
 # Surroundings
@@ -241,3 +264,26 @@ def test_it_dies_with_the_grader(tmp_path):
     grader = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=30)
     pid = int(grader.stdout)
     assert wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, 10)  # an orphan: now ours
+
+
+def test_few_descriptors_are_enough_for_most(tmp_path):
+    """Only a server that needs more than this machine allows cannot be started."""
+    script = (
+        "import resource, sys\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+        "from harness.evidence.failure import NotJudged\n"
+        "from harness.server.process import ServerProcess\n"
+        "with ServerProcess().start(sys.argv[1:]) as server:\n"
+        "    print(server.stdout.head.decode().splitlines()[0])\n"
+        "try:\n"
+        "    ServerProcess().start(sys.argv[1:], nofile=300)\n"
+        "except NotJudged as error:\n"
+        "    print(error)\n"
+    )
+    command = [sys.executable, "-c", script, *PYTHON, ODD, "tells_its_limits"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(ODD).parents[3]), "TMPDIR": str(tmp_path)}
+    told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=30)
+    assert told.stdout.splitlines() == [
+        "NOFILE 256 256",
+        "a server needs 300 descriptors, this machine allows 256",
+    ]

@@ -24,21 +24,22 @@ def _reap(pid: int) -> None:
 
 
 def until_gone(
-    choose: Callable[[], list[procfs.Process]],
+    choose: Callable[[bool], list[procfs.Process]],
     seconds: float,
     reap: Callable[[int], None] = _reap,
     may_race: Callable[[], bool] = lambda: True,
 ) -> bool:
     """Kills what `choose` finds until it has found nothing twice. Whether that came in time.
 
-    It looks twice, as one look can miss a process that forks just then. What it finds has to be
-    below this process, and `reap` is called for each. `may_race`: whether a child that this process
+    It looks twice, as one look can miss a process that forks just then; the second time `choose` is
+    asked to be thorough, see procfs.family(). What it finds has to be below this process, and
+    `reap` is called for each. `may_race`: whether a child that this process
     gets from now on may be killed as well, see race().
     """
     deadline = Deadline(seconds)
     looks = empty_looks = 0
     while empty_looks < 2:
-        found = choose()
+        found = choose(empty_looks > 0)
         if not found:
             empty_looks += 1
             continue

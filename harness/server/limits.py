@@ -88,7 +88,7 @@ class Watch:
         if suspect:
             self._tree.hold()
         try:
-            self._members = self._tree.members()
+            self._members = self._tree.members(thorough=True)
             self._at_full_look = now
         finally:
             if suspect and not self._crowd():

@@ -9,9 +9,11 @@ from pathlib import Path
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.
-SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (10, 0.5), (40, 0.25))
+SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 
+MOST_TIMES = 10  # so that it gets shorter, too, for one that has hung everywhere
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
+SHORT_SECONDS = 0.2  # of a wait, in which it is not asked whether the patience has shrunk
 LOOK_SELDOM = 0.02  # of the time that has passed: the least pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
@@ -63,7 +65,8 @@ PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 
 
 class Stretched(Patience):
-    """`times` as long as another patience, and never below `least` seconds.
+    """`times` as long as another patience, and not below `least` seconds, if that is at most
+    MOST_TIMES as long.
 
     For a server that something slows down. Waits that run out shorten the other one too.
     """
@@ -75,39 +78,51 @@ class Stretched(Patience):
 
     @property
     def seconds(self) -> float:
-        return max(self._least, self._times * self._patience.seconds)
+        seconds = self._patience.seconds
+        return max(self._times * seconds, min(self._least, MOST_TIMES * seconds))
 
     def expired(self) -> None:
         self._patience.expired()
 
 
 class Deadline:
-    """Runs out `seconds` after it was made, or after the last restart()."""
+    """Runs out `seconds` after it was made, or after the last restart().
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    That of a patience runs out earlier when the patience shrinks meanwhile: what began before other
+    waits ran out does not wait for longer than what begins after. `seconds` is then what it took.
+    `patient`: it is that of a patience.
+    """
+
+    def __init__(self, limit: float | Patience) -> None:
+        self.patient = isinstance(limit, Patience)
+        self._patience = limit if isinstance(limit, Patience) else None
+        self.seconds = limit.seconds if isinstance(limit, Patience) else limit
         self.restart()
 
     def restart(self) -> None:
         """Called at every sign of progress."""
-        self._end = time.monotonic() + self.seconds
+        self._began = time.monotonic()
 
     def left(self) -> float:
-        """Seconds that are left, never below 0."""
-        return max(0.0, self._end - time.monotonic())
+        """Seconds that are left now, never below 0."""
+        passed = time.monotonic() - self._began
+        if self._patience is not None and SHORT_SECONDS < passed < self.seconds:
+            self.seconds = min(self.seconds, max(round(passed, 1), self._patience.seconds))
+        return max(0.0, self.seconds - passed)
 
 
 def wait_until(
-    condition: Callable[[], object], seconds: float, look_seconds: float = LOOK_SECONDS
+    condition: Callable[[], object], limit: float | Patience, look_seconds: float = LOOK_SECONDS
 ) -> bool:
-    """Looks until the condition holds, at most for `seconds`. Whether it does.
+    """Looks until the condition holds, at most for that many seconds. Whether it does.
 
     The longer it takes, the longer the pauses between two looks, from `look_seconds` on.
     """
-    deadline = Deadline(seconds)
+    deadline = Deadline(limit)
     while not condition():
         left = deadline.left()
         if not left:
             return False
-        time.sleep(min(max(look_seconds, LOOK_SELDOM * (seconds - left)), left))
+        passed = max(0.0, deadline.seconds - left)
+        time.sleep(min(max(look_seconds, LOOK_SELDOM * passed), left))
     return True

@@ -64,7 +64,7 @@ class ServerProcess:
         *,
         mode: str = "stdout",
         port: int | None = None,
-        nofile: int = 4096,
+        nofile: int | None = None,
         preload: Sequence[Path] = (),
         wrapper: Sequence[str] = (),
         writable: Sequence[Path] = (),
@@ -75,9 +75,9 @@ class ServerProcess:
 
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
         with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
-        string, cut as a shell cuts it (but no shell runs). `nofile`: descriptors that each process
-        may open. `preload`: the shim and what goes with it. `wrapper` comes before argv: valgrind
-        and its options. `writable`: directories that it may write to, beside its own.
+        string, cut as a shell cuts it (but no shell runs). `nofile`: so many descriptors each
+        process may open. `preload`: the shim and what goes with it. `wrapper` comes before argv:
+        valgrind and its options. `writable`: directories that it may write to, beside its own.
         `environment`: variables that it gets, beside ours.
         Raises Failure when the server does not come up, NotJudged when that could not be tried.
         The calling thread has to outlive the server, which is killed when it ends.
@@ -177,6 +177,8 @@ class ServerProcess:
     def signal(self, number: int) -> None:
         """Sends a signal to the server itself; nothing happens when it has ended."""
         self.ended_by_test |= number in ENDING_SIGNALS
+        if self.shim is not None:
+            self.shim.show_signal()
         if self.alive():
             os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
 
@@ -268,8 +270,13 @@ class ServerProcess:
         return self._shim if self._shim_is_loaded else None
 
     def pause(self) -> None:
-        """Stops all its processes (SIGSTOP); returns when they have stopped."""
+        """Stops all its processes (SIGSTOP); returns when they have stopped.
+
+        With the shim, no call fails because of that: it is no test of EINTR.
+        """
         if self._tree is not None:
+            if self.shim is not None:
+                self.shim.hide_pause()
             self._tree.pause()
 
     def resume(self) -> None:

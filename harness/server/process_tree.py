@@ -72,14 +72,14 @@ class ProcessTree:
         self._started = itself.started if itself else 0
         _trees[leader] = self
 
-    def members(self) -> list[procfs.Process]:
+    def members(self, thorough: bool = False) -> list[procfs.Process]:
         """Every process of the server, also ended ones that nobody has waited for.
 
-        None after destroy().
+        None after destroy(). `thorough`: see procfs.family().
         """
         if self.leader not in _trees:
             return []
-        return self._members(wiped_too=False)
+        return self._members(thorough, wiped_too=False)
 
     def cpu_seconds(self) -> float:
         """CPU time of the server since its start, user and system, all processes and threads.
@@ -134,18 +134,18 @@ class ProcessTree:
         if self.leader not in _trees:
             return
         if not kill.until_gone(self._left, KILL_SECONDS, self._reap, _alone):
-            raise NotJudged(f"{len(self._left()):,} processes of a server cannot be killed")
+            raise NotJudged(f"{len(self._left(True)):,} processes of a server cannot be killed")
         del _trees[self.leader]
 
-    def _running(self) -> list[procfs.Process]:
-        return [member for member in self.members() if member.state not in "ZX"]
+    def _running(self, thorough: bool) -> list[procfs.Process]:
+        return [member for member in self.members(thorough) if member.state not in "ZX"]
 
-    def _left(self) -> list[procfs.Process]:
+    def _left(self, thorough: bool) -> list[procfs.Process]:
         """What destroy() still has to end: also what has wiped its environment, if it is alone."""
-        return self._members(wiped_too=_alone())
+        return self._members(thorough, wiped_too=_alone())
 
-    def _members(self, wiped_too: bool) -> list[procfs.Process]:
-        processes = procfs.table()
+    def _members(self, thorough: bool, wiped_too: bool) -> list[procfs.Process]:
+        processes = procfs.family(os.getpid(), thorough)
         me = processes[os.getpid()]
         orphans = [
             process.pid

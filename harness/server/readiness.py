@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from harness.server.process import ServerProcess
 
 LINE = "listening on ADDR:PORT"
-LOOK = 0.005  # seconds between two attempts to connect
+LOOK = 0.005  # seconds between two looks at the listening sockets
+BLIND_SECONDS = 0.25  # between two attempts to connect, where no listening socket is seen
 STOLEN_SECONDS = 0.5  # for a server to find that its port is taken, and to end
 GOODBYE_SECONDS = 0.2  # for a server to close the connection with which we tried it
 
@@ -27,7 +28,7 @@ _EVERY_ADDRESS = {"0.0.0.0", "::", "[::]", "*"}
 def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
     """The address in the line `listening on ADDR:PORT`; other lines may come before it."""
     __tracebackhide__ = True
-    deadline = Deadline(patience.seconds)
+    deadline = Deadline(patience)
     while True:
         server.news.clear()
         ended = server.status is not None
@@ -56,19 +57,26 @@ def announced_in(printed: bytes) -> tuple[str, int] | None:
 
 
 def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str, int]:
-    """Returns when a connection to the port is accepted."""
+    """Returns when the server listens on the port.
+
+    It is not connected to, unless its listening socket cannot be seen: a client that says nothing
+    and leaves is a test of its own.
+    """
     __tracebackhide__ = True
-    deadline = Deadline(patience.seconds)
+    deadline, blind = Deadline(patience), Deadline(BLIND_SECONDS)
     while server.status is None:
-        if _accepts(port):
-            if not _is_its_own(server, port):
+        if port in procfs.listeners().values():
+            if port not in procfs.listening_ports(server.pids()):
                 server.wait(STOLEN_SECONDS)
             if server.status is None:
                 return (LOCALHOST, port)
+        elif not blind.left():  # a port of a container, say, that the kernel forwards
+            if _accepts(port):
+                return (LOCALHOST, port)
+            blind.restart()
         elif not deadline.left():
             patience.expired()
-            text = f"the server does not listen on port {port} after {deadline.seconds:g} s"
-            raise Failure(text, hint="not-listening")
+            raise _not_listening(server, port, deadline.seconds)
         else:
             server.news.wait(LOOK)
             server.news.clear()
@@ -77,11 +85,12 @@ def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str
 
 def require_unused(port: int) -> None:
     """Raises NotJudged when something else listens on the port."""
-    if _accepts(port):
+    if port in procfs.listeners().values() or _accepts(port):
         raise NotJudged(f"port {port} is used by another program")
 
 
 def _accepts(port: int) -> bool:
+    """Whether a connection to the port is accepted."""
     try:
         probe = socket.create_connection((LOCALHOST, port), timeout=1)
     except OSError:
@@ -98,12 +107,18 @@ def _accepts(port: int) -> bool:
     return True
 
 
-def _is_its_own(server: ServerProcess, port: int) -> bool:
-    return port in procfs.listening_ports(server.pids())
-
-
 def _died(server: ServerProcess) -> Failure:
     return Failure(f"the server {server.describe()} before it listened", hint="died-at-start")
+
+
+def _not_listening(server: ServerProcess, port: int, seconds: float) -> Failure:
+    """For a server that lives and does not listen on the port that it was given."""
+    others = procfs.listening_ports(server.pids())
+    if others:
+        text = f"the server listens on port {others[0]}, not on port {port}"
+        return Failure(text, hint="wrong-address")
+    text = f"the server does not listen on port {port} after {seconds:g} s"
+    return Failure(text, hint="not-listening")
 
 
 def _not_announced(server: ServerProcess, seconds: float | None) -> Failure:

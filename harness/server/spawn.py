@@ -21,6 +21,7 @@ from harness.linux import landlock, prctl
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
+DESCRIPTORS = 4096
 CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to clients
 LOCALHOST = "127.0.0.1"
 
@@ -35,7 +36,7 @@ class Command:
 
     argv: str | Sequence[str]
     wrapper: tuple[str, ...] = ()
-    nofile: int = 4096
+    nofile: int | None = None
     preload: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     inherited: tuple[int, ...] = ()
@@ -77,7 +78,7 @@ def start(
             bufsize=0,
             pass_fds=command.inherited,
             start_new_session=True,
-            preexec_fn=_limits(command.nofile, confinement),
+            preexec_fn=_limits(command.nofile or _descriptors(), confinement),
         )
     except subprocess.SubprocessError as error:
         raise NotJudged(f"the limits of a server cannot be set: {error}") from error
@@ -121,6 +122,11 @@ def _cannot_start(program: str, number: int) -> Failure:
     return Failure(f"cannot start {program}: {os.strerror(number)}", hint="cannot-start")
 
 
+def _descriptors() -> int:
+    """How many a server may open where that does not matter: fewer where no more are allowed."""
+    return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
+
+
 def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
     """What the child does before it executes the program: only system calls, since other threads
     of ours may hold locks at the moment of the fork."""
@@ -130,8 +136,8 @@ def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
         (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
         (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 5),  # SIGXCPU first, then SIGKILL
     ]
-    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    if allowed != resource.RLIM_INFINITY and allowed < nofile:
+    allowed = _within(resource.RLIMIT_NOFILE, nofile)
+    if allowed < nofile:
         raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")
     limits = [(which, _within(which, soft), _within(which, hard)) for which, soft, hard in wanted]
 

@@ -1,4 +1,4 @@
 """What one test is given, its servers or programs of the grader, and what became of them.
 
-Imports: client, evidence, instruments, lab, server, shim.
+Imports: client, evidence, instruments, lab, linux, server, shim.
 """

@@ -28,7 +28,7 @@ from harness.server.process import ServerProcess
 from harness.server.spawn import Command
 from harness.stage.linking import built
 from harness.stage.report_channel import Channel, Ended
-from harness.stage.stage import DESCRIPTORS, Stage
+from harness.stage.stage import Stage
 
 LOOK_SECONDS = 0.02  # between two looks whether a check gets on
 LAST_LINES = 10  # of what it has printed, in a failure
@@ -70,13 +70,13 @@ class Programs:
         check: str,
         *,
         sanitize: str = "",
-        nofile: int = DESCRIPTORS,
+        nofile: int | None = None,
         **options: int | str,
     ) -> dict[str, float]:
         """Runs one check of a program. Returns the values that it has told, by name.
 
         `sanitize`: "address,undefined" or "thread", where this machine has it; not under valgrind.
-        `nofile`: descriptors that it may open. `options`: for the check, see check_option().
+        `nofile`: it needs so many descriptors. `options`: for the check, see check_option().
         Raises Failure, when the module does not build or is wrong, and NotJudged.
         """
         __tracebackhide__ = True
@@ -88,7 +88,8 @@ class Programs:
             if binary is None:
                 continue
             stage.conversation.restart()
-            ended = self._once(binary, words, nofile)
+            wrapper = sanitizers.wrapper(wanted)
+            ended = self._once(binary, words, nofile, wrapper)
             if ended.begun or not wanted:  # some machines build such a program and cannot start it
                 break
         if not ended.begun and stage.valgrind and valgrind.unusable(str(binary)):
@@ -98,14 +99,18 @@ class Programs:
             stage.conversation.note(WHO, step)
         return ended.values()
 
-    def _once(self, binary: Path, words: list[str], nofile: int) -> Ended:
+    def _once(
+        self, binary: Path, words: list[str], nofile: int | None, wrapper: list[str]
+    ) -> Ended:
         __tracebackhide__ = True
         stage, process, channel = self._stage, ServerProcess(), Channel()
         ran = Ran(process, stage.new_logs() if stage.valgrind else None)
         stage.servers.append(ran)
         channel.hold(self._debugged())
         try:
-            process.begin(_command(ran, binary, channel, words, nofile), sanitizers.environment())
+            wrapper = valgrind.wrapper(ran.logs) if ran.logs else wrapper
+            command = _command(ran, binary, channel, words, nofile, wrapper)
+            process.begin(command, sanitizers.environment())
             if self._debugged():
                 gdb.hold(process.pid, Path(stage.run.debugger))
                 channel.hold(False)
@@ -124,7 +129,7 @@ class Programs:
     def _attend(self, process: ServerProcess, channel: Channel) -> str:
         """Waits for the end of the program. Returns "", or in which way it does not get on."""
         patience = self._stage.patience
-        deadline, told = Deadline(patience.seconds), channel.progress
+        deadline, told = Deadline(patience), channel.progress
         while process.wait(LOOK_SECONDS) is None:
             if channel.progress != told:
                 told = channel.progress
@@ -136,10 +141,17 @@ class Programs:
         return ""
 
 
-def _command(ran: Ran, binary: Path, channel: Channel, words: list[str], nofile: int) -> Command:
+def _command(
+    ran: Ran,
+    binary: Path,
+    channel: Channel,
+    words: list[str],
+    nofile: int | None,
+    wrapper: list[str],
+) -> Command:
     return Command(
         [str(binary), str(channel.descriptor), *words],
-        wrapper=tuple(valgrind.wrapper(ran.logs)) if ran.logs else (),
+        wrapper=tuple(wrapper),
         nofile=nofile,
         writable=(ran.logs,) if ran.logs else (),
         inherited=(channel.descriptor,),

@@ -20,15 +20,17 @@ from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure, NotJudged
 from harness.instruments import gdb, sanitizers, valgrind
 from harness.instruments.observe import never_waits
+from harness.linux import network, procfs
 from harness.server import build
-from harness.server.patience import PATIENCE, Patience, Stretched
+from harness.server.patience import PATIENCE, Patience, Stretched, wait_until
 from harness.server.process import ServerProcess
 from harness.shim import Shim, alloc_library
 from harness.stage import recorder
 
-DESCRIPTORS = 4096  # that a server may open, unless its claim says otherwise
 SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: it takes a second to start
+TIME_WAIT_SECONDS = 75.0  # a minute, see TCP_TIMEWAIT_LEN in net/tcp.h; and some more
+TIME_WAIT_LOOK_SECONDS = 0.5  # between two looks at all connections of this machine
 BUSY_LOOKS = 5  # at a server whose test has failed
 
 
@@ -65,14 +67,17 @@ class Run:
 class Options:
     """How one server is started for a claim.
 
-    `argv_extra`: options behind those of the run. `nofile`: descriptors that it may open. `shim`:
-    its calls can be counted and disturbed. `allocations`: they can be made to fail. `environment`:
-    variables that it gets. `framing`: what it is told to use, and its clients. `sanitize`:
-    "thread", or what else the compiler can watch it for; then without the shim.
+    `argv_extra`: options behind those of the run. `port`: where it is to listen, if it can be told.
+    `restarted`: another one has just listened there. `nofile`: it needs so many descriptors.
+    `shim`: its calls can be counted and disturbed. `allocations`: they can be made to fail.
+    `environment`: variables that it gets. `framing`: what it is told to use, and its clients.
+    `sanitize`: "thread", or what else the compiler can watch it for; then without the shim.
     """
 
     argv_extra: tuple[str, ...] = ()
-    nofile: int = DESCRIPTORS
+    port: int | None = None
+    restarted: bool = False
+    nofile: int | None = None
     shim: bool = True
     allocations: bool = False
     environment: dict[str, str] | None = None
@@ -164,7 +169,7 @@ class Stage:
         """Starts a server and waits until it listens. `argv_extra`, `options`: see Options."""
         __tracebackhide__ = True
         wanted = Options(argv_extra, **options)
-        if self.run.port is not None:
+        if self.run.port is not None and not wanted.restarted:
             self._free_the_port()
         self.sanitized |= bool(wanted.sanitize)
         argv = self._argv(wanted)
@@ -189,9 +194,41 @@ class Stage:
         program, *more = self.run.argv
         if wanted.sanitize:
             program = str(self._sanitized(wanted.sanitize))
-        return [program, *more, *wanted.framing.options, *wanted.argv_extra]
+        port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
+        return [program, *more, *wanted.framing.options, *port, *wanted.argv_extra]
 
     def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
+        """Starts it; twice, when only connections of another claim were in its way."""
+        __tracebackhide__ = True
+        try:
+            self._start_once(server, argv, wanted)
+        except Failure as failure:
+            if wanted.restarted and failure.hint == "died-at-start":
+                text = f"started again on port {wanted.port} at once, {failure.message}"
+                raise Failure(text, hint="port-still-in-use") from None
+            if failure.hint != "died-at-start" or not self._make_port_free():
+                raise
+            self._start_once(server, argv, wanted)
+
+    def _make_port_free(self) -> bool:
+        """Whether connections of servers before were in the way of a fixed port; no more now.
+
+        That a server cannot bear it is a claim of its own.
+        """
+        port = self.run.port
+        if port is None or port not in procfs.connected_ports():
+            return False
+        if network.enter_new():
+            return True
+        text = f"waits until port {port} is free: connections of the server before are in TIME_WAIT"
+        self.conversation.note("the grader", text)
+
+        def free() -> bool:
+            return port not in procfs.connected_ports()
+
+        return wait_until(free, TIME_WAIT_SECONDS, TIME_WAIT_LOOK_SECONDS)
+
+    def _start_once(self, server: Server, argv: list[str], wanted: Options) -> None:
         __tracebackhide__ = True
         environment = dict(wanted.environment or {})
         if wanted.sanitize:
@@ -201,14 +238,20 @@ class Stage:
         server.process.start(
             argv,
             mode=self.run.mode,
-            port=self.run.port,
+            port=self.run.port or wanted.port,
             nofile=wanted.nofile,
             preload=self._libraries(wanted),
-            wrapper=valgrind.wrapper(server.logs) if server.logs else [],
+            wrapper=self._wrapper(server, wanted),
             writable=[server.logs] if server.logs else [],
             environment=environment,
             patience=self.patience,
         )
+
+    def _wrapper(self, server: Server, wanted: Options) -> list[str]:
+        """What is started, and starts the server."""
+        if server.logs:
+            return valgrind.wrapper(server.logs)
+        return sanitizers.wrapper(wanted.sanitize)
 
     def _unusable(self, server: Server, wanted: Options) -> str:
         """Why this machine is the reason that the server has not come up; "" if it is not."""
@@ -242,7 +285,7 @@ class Stage:
         __tracebackhide__ = True
         self.check_servers()
         for server in self.servers:
-            server.process.destroy()
+            _leave(server)
 
     def ending(self) -> tuple[str, str]:
         """What became of the last server, and the end of its stderr: before it was destroyed."""
@@ -295,16 +338,23 @@ class Stage:
 
     def clear(self) -> None:
         """Ends everything, whatever happened."""
-        self._surprised = self.surprised()
-        self._ending = self.ending()
-        if self.run.trace:
-            recorder.save(Path(self.run.trace), self.conversation, self._recorders)
-        for server in self.servers:
-            for client in server.clients:
-                client.abandon()
-            server.process.destroy()
-            if server.logs:
-                shutil.rmtree(server.logs, ignore_errors=True)
+        try:
+            self._surprised = self.surprised()
+            self._ending = self.ending()
+            if self.run.trace:
+                recorder.save(Path(self.run.trace), self.conversation, self._recorders)
+        finally:  # also when no descriptor is free to look at a process: these have them
+            for server in self.servers:
+                _leave(server)
+                if server.logs:
+                    shutil.rmtree(server.logs, ignore_errors=True)
+
+
+def _leave(server: Server) -> None:
+    """Ends its clients and then the server, so that no connection keeps its port in use."""
+    for client in server.clients:
+        client.abandon(by_reset=True)
+    server.process.destroy()
 
 
 def _letters():
@@ -316,7 +366,7 @@ def _letters():
 
 @pytest.fixture
 def launch(request):
-    """launch(argv_extra=(), nofile=4096, ...) -> Server, see Options."""
+    """launch(argv_extra=(), nofile=32, ...) -> Server, see Options."""
     stage = request.node.lab_stage
     yield stage.launch
     try:
