@@ -26,13 +26,13 @@ from harness.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
+from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
 
 # What a general hint means in a claim, see plugin.claim.
-NO_REUSE = {"died-at-start": "port-still-in-use"}
 LENGTH = dict.fromkeys(
     ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early")
-    + ("wrong-header", "wrong-body", "extra-bytes"),
+    + ("wrong-header", "wrong-body", "extra-bytes", "refused-as-too-long"),
     "length-byte-lost",
 )
 NOT_TEXT = dict.fromkeys(("stalled-reply", "wrong-body"), "body-is-not-text")
@@ -40,11 +40,13 @@ TOO_LONG = dict.fromkeys(("not-closed", "extra-bytes"), "length-not-refused")
 PIECES = {
     **dict.fromkeys(("silence", "stalled-reply", "not-taken"), "waits-for-more"),
     **dict.fromkeys(
-        ("wrong-header", "wrong-body", "closed-early", "closed-in-reply", "reset-early"),
+        ("wrong-header", "wrong-body", "closed-early", "closed-in-reply", "reset-early")
+        + ("refused-as-too-long",),
         "one-read-one-message",
     ),
 }
-LARGE = {**PIECES, **dict.fromkeys(("closed-early", "reset-early"), "large-frame-refused")}
+CLOSED = ("closed-early", "reset-early", "refused-as-too-long")
+LARGE = {**PIECES, **dict.fromkeys(CLOSED, "large-frame-refused")}
 PARTIAL = {"extra-bytes": "partial-frame-answered"}
 SHORT_WRITE = {
     **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),
@@ -95,19 +97,21 @@ def _listens_only_on(address: str, server, port: int | None = None) -> None:
     raise Failure(text, hint="wrong-address")
 
 
-@claim("01.1", points=3, cli=True, hints=NO_REUSE)
+@claim("01.1", points=3)
 def test_01_restarts_at_once_on_the_same_port(launch):
     """After an end with a client connected it can be started again on the same port at once."""
-    port = str(free_port())
-    first = launch(("-p", port))
+    port = free_port()
+    first = launch(port=port)
     before = first.process.descriptors().sockets
     first.connect()
     wait_until(lambda: first.process.descriptors().sockets > before, first.patience.seconds)
+    text = f"ends the server, and starts it again on port {first.address[1]}"
+    first.conversation.note("the grader", text)
     first.process.stop_gently(2)
     first.process.destroy()
-    second = launch(("-p", port))
-    if second.address[1] != int(port):
-        raise Failure(f"it was told to use port {port}", hint="wrong-address")
+    second = launch(port=first.address[1], restarted=True)
+    if second.address[1] != first.address[1]:
+        raise Failure(f"it was told to use port {first.address[1]}", hint="wrong-address")
     second.connect()
 
 
@@ -153,13 +157,13 @@ def all_bytes(rng) -> bytes:
     return bytes(rng.sample(range(256), 256))
 
 
-@claim("01.2", points=4, hints=TOO_LONG)
+@claim("01.2", points=4, hints=TOO_LONG, refusals=True)
 def test_01_one_byte_over_the_maximum(server):
     """A frame of one byte over the maximum closes the connection, with no reply."""
     _refused(server, length_framing.MAX_FRAME + 1)
 
 
-@claim("01.2", points=3, hints=TOO_LONG)
+@claim("01.2", points=3, hints=TOO_LONG, refusals=True)
 def test_01_length_is_unsigned(launch):
     """The lengths 0x80000000 and 0xFFFFFFFF are too long, not negative, and not zero."""
     for length in (0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0x03000000):
@@ -322,7 +326,7 @@ def _next_is_served(server, rng) -> None:
     client.close()
 
 
-@claim("01.6", points=3, hints=NEXT)
+@claim("01.6", points=3, hints=NEXT, refusals=True)
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """Whatever state a client leaves in, the next one is served."""
     frame = length_framing.encode(words(rng, 5))
@@ -412,9 +416,12 @@ def test_01_stops_when_told(launch, rng):
         until_read(client)
         until_asleep(server)
         expect_stop(server, number)
+    server = launch()
+    with greedy(server, rng.randbytes(1000), 1):
+        expect_stop(server, signal.SIGTERM)
 
 
-@claim("01.6", points=2, chapters="01", valgrind=True, hints=NEXT)
+@claim("01.6", points=2, chapters="01", valgrind=True, hints=NEXT, refusals=True)
 def test_01_memory(server, rng):
     """Under valgrind: it uses no memory but its own, frees all of it and closes all descriptors."""
     frame = length_framing.encode(rng.randbytes(300))

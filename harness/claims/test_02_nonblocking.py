@@ -32,10 +32,13 @@ BUSY_SHARE = 0.12
 # Bytes: the kernel's buffers hold some 4 MB, so that neither is taken, or sent, at once.
 TWO_LARGE = (6_000_011, 9_000_001)
 
+DESCRIPTORS, SERVED = 32, 5
 LET_GO = 0.3  # seconds, for a client that is gone; who keeps it longer is for other claims
 
 # What a general hint means in a claim, see plugin.claim.
-LARGE = dict.fromkeys(("closed-early", "reset-early"), "large-frame-refused")
+LARGE = dict.fromkeys(
+    ("closed-early", "reset-early", "refused-as-too-long"), "large-frame-refused"
+)
 SHORT_WRITE = {
     **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),
     **dict.fromkeys(("wrong-body", "wrong-header"), "rest-from-elsewhere"),
@@ -48,6 +51,7 @@ MANY = dict.fromkeys(
     ("silence", "connect-stuck", "closed-early", "reset-early", "not-taken"), "table-too-small"
 )
 MANY.update(MIXED)
+FULL = dict.fromkeys(("silence", "ended-early", "closed-early", "reset-early"), "accept-failed")
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 CLEAN = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), "state-left-behind")
 
@@ -195,7 +199,20 @@ def test_02_flood_starves_nobody(server, rng):
             ping(late, rng)
 
 
-@claim("02.5", points=7, hints=MANY)
+@claim("02.5", points=2, native=True, hints=FULL)
+def test_02_out_of_descriptors_serves_on(launch, rng):
+    """With no descriptor left for the next client, those that are there are served."""
+    server = launch(nofile=DESCRIPTORS)
+    served = [server.connect("served") for _ in range(SERVED)]
+    for client in served:
+        ping(client, rng)
+    for _ in range(2 * DESCRIPTORS):
+        server.connect("waiting")
+    for client in served:
+        ping(client, rng)
+
+
+@claim("02.5", points=5, hints=MANY)
 def test_02_thousand_connections_leave_nothing_behind(server, rng):
     """After a thousand connections one after another the server holds no descriptor more."""
     for _ in range(4):  # so that this is about many clients, not about one at a time
@@ -243,7 +260,7 @@ def test_02_sleeps_when_nothing_moves(server, rng):
         raise Failure(text, hint="busy-sweep")
 
 
-@claim("02.5", points=3, chapters="02-03", valgrind=True, hints=MANY)
+@claim("02.5", points=3, chapters="02-03", valgrind=True, hints=MANY, refusals=True)
 def test_02_memory(server, rng):
     """Under valgrind: clients in all states at once, then a stop; no byte is misused or kept."""
     frame = length_framing.encode(rng.randbytes(1000))

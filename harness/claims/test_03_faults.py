@@ -38,7 +38,7 @@ def test_03_readiness_that_was_none(server, rng):
 # 03.5 closing
 
 
-@claim("03.5", points=2)
+@claim("03.5", points=2, refusals=True)
 def test_03_no_descriptor_is_closed_twice(server, rng):
     """Whatever way a client leaves, its descriptor is closed only once."""
     if server.shim is None:

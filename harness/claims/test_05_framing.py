@@ -27,6 +27,7 @@ PIECES_OF_LINES = dict.fromkeys(CUT, "line-in-pieces")
 TERMINATOR = dict.fromkeys(CUT, "line-terminator")
 LIMIT = dict.fromkeys(("not-closed", "closed-early", "closed-in-reply"), "line-limit")
 LIMIT.update(dict.fromkeys(("reset-early", "silence", "stalled-reply"), "line-limit"))
+LIMIT["refused-as-too-long"] = "line-limit"
 TOO_LONG = {
     **dict.fromkeys(("not-closed", "extra-bytes"), "line-limit"),
     **dict.fromkeys(("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"),
@@ -174,7 +175,7 @@ def test_05_longest_line(launch, rng):
     burst(client, [text + b"\n", b"\n", text + b"\r\n", words(rng, 5) + b"\n"])
 
 
-@claim("05.2", points=3, cli=True, hints=TOO_LONG)
+@claim("05.2", points=3, cli=True, hints=TOO_LONG, refusals=True)
 def test_05_line_too_long(launch, rng):
     """When 65,537 bytes of a body are there, it sends the replies it owes and closes."""
     server = launch(framing=LINE)

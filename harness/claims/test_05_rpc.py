@@ -148,7 +148,7 @@ def test_05_messages_in_flight(launch, rng):
     client.exchange(data, [answers[size] for size in sizes])
 
 
-@claim("05.4", points=1, cli=True)
+@claim("05.4", points=1, cli=True, refusals=True)
 def test_05_message_too_long(launch):
     """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it
     owes."""
@@ -371,7 +371,7 @@ def test_05_sum_whose_count_lies(launch):
     ask(client, whole, reply(SUM, 7, OK, i64(3)))
 
 
-@claim("05.7", points=1, valgrind=True)
+@claim("05.7", points=1, valgrind=True, refusals=True)
 def test_05_memory(launch, rng):
     """Under valgrind: lines, fixed frames, messages good and bad; no byte is misused or kept."""
     _messages_under_valgrind(launch(framing=MESSAGES), rng)

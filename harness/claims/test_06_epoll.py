@@ -151,7 +151,7 @@ def test_06_refuses_an_unknown_backend(run, launch):
 # 06.8 drained
 
 
-@claim("06.8", points=4, cli=True)
+@claim("06.8", points=3, cli=True)
 def test_06_no_read_in_vain(server, rng):
     """Requests that come one after the other are read with one call each."""
     client = server.connect()
@@ -202,6 +202,21 @@ def test_06_end_right_behind_the_last_bytes(server, rng):
             client.expect_closed_after(bodies)
         else:
             client.echo_all(data, sent)
+
+
+@claim("06.8", points=1, hints=dict.fromkeys(LOST, "urgent-untold"))
+def test_06_urgent_data_between_frames(server, rng):
+    """Urgent data between two frames, while the server does not look, makes it miss neither."""
+    client = server.connect()
+    ping(client, rng)
+    bodies = [words(rng, 8), words(rng, 8)]
+    server.process.pause()
+    client.send_frame(bodies[0])
+    client.send_urgent(b"!")
+    client.send_frame(bodies[1])
+    server.process.resume()
+    client.expect_frames(bodies)
+    ping(client, rng)
 
 
 @claim("06.8", points=3, hints=EDGE)

@@ -215,7 +215,7 @@ def test_07_half_close_with_alarms_owed(launch):
     client.expect_eof()
 
 
-@claim("07.4", points=1, cli=True)
+@claim("07.4", points=1, cli=True, refusals=True)
 def test_07_frame_too_long_ends_alarms(launch):
     """A frame that is too long ends the connection, whatever is to come later."""
     client = launch(framing=MESSAGES).connect()

@@ -33,12 +33,13 @@ GONE = ("closed-early", "closed-in-reply", "reset-early")
 LOST = ("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken")
 ARRIVE = dict.fromkeys((*GONE, *LOST), "lost-at-close")
 LINGER = dict.fromkeys((*GONE, *LOST), "linger")
+ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 
 
 # 08.9 finish
 
 
-@claim("08.9", points=6, cli=True, hints=ARRIVE)
+@claim("08.9", points=6, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Replies owed arrive, though a frame that is too long comes behind, and much more after it."""
     too_long = {LENGTH: length_framing.header(length_framing.MAX_FRAME + 1), LINE: b""}
@@ -89,7 +90,7 @@ def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -
 # 08.10 wait
 
 
-@claim("08.10", points=5, cli=True, native=True, waits=5, hints=LINGER)
+@claim("08.10", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True)
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """Who half-closes and never reads is closed after 5 s, and so is who never closes."""
     server = launch()
@@ -109,7 +110,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     raise Failure(text, hint="linger")
 
 
-@claim("08.10", points=2, cli=True, waits=5, hints={**LINGER, "not-closed": "lost-at-close"})
+@claim("08.10", points=2, cli=True, waits=5, hints=ENDLESS, refusals=True)
 def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     """Who goes on sending after a frame that is too long is closed all the same, at last."""
     server = launch()
@@ -165,7 +166,7 @@ def _read_slowly(client: Client, replies: Replies) -> float:
     return longest
 
 
-@claim("08.10", points=2, valgrind=True, hints=LINGER)
+@claim("08.10", points=2, valgrind=True, hints=LINGER, refusals=True)
 def test_08_memory(launch, rng):
     """Under valgrind: clients held, suspended, waiting and closing; then the server stops."""
     options = ("--quota", "20/300", "--high-water", "65536", "--max-conns", "7")

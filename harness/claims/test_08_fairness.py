@@ -20,7 +20,7 @@ BACKENDS = ("select", "poll", "epoll")
 
 # The polite client, beside as many greedy ones; see _p99. A turn of a right server takes some
 # milliseconds for all of them, and a busy machine as much again.
-GREEDY_CLIENTS = 20
+GREEDY_CLIENTS = 40
 TIMES_ALONE = 5
 SOON_ENOUGH_MS = 40
 TRIES = 3
@@ -40,7 +40,7 @@ HELD = dict.fromkeys(("silence", "turn-too-long"), "quota-held")
 
 @claim("08.1", points=6, cli=True, native=True, hints=LONG)
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
-    """A polite client's p99 beside 20 greedy ones is at most 5 times its p99 alone."""
+    """A polite client's p99 beside 40 greedy ones is at most 5 times its p99 alone."""
     pressed, idle = launch(framing=MESSAGES), launch(framing=MESSAGES)
     with greedy(pressed, SHORTEST, GREEDY_CLIENTS):
         _prompt(pressed, idle)
@@ -80,7 +80,7 @@ def _ask_much(server) -> None:
 
 @claim("08.6", points=3, cli=True, native=True, hints=HELD)
 def test_08_who_is_held_holds_nobody(launch):
-    """While 20 greedy clients wait for their next interval, others are served as if alone."""
+    """While 40 greedy clients wait for their next interval, others are served as if alone."""
     held, idle = launch(("--quota", "1000/2000"), framing=MESSAGES), launch(framing=MESSAGES)
     with greedy(held, SHORTEST, GREEDY_CLIENTS):
         _prompt(held, idle)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import resource
 import socket
-import struct
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from harness.client.framing import LENGTH, Framing
 from harness.client.stream import REST_BYTES, REST_SECONDS, Stream
 from harness.evidence.conversation import Conversation, Step, counted, describe_bytes
 from harness.evidence.failure import Failure, NotJudged
-from harness.server.patience import PATIENCE, Patience
+from harness.server.patience import PATIENCE, Deadline, Patience
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
 
@@ -113,6 +112,12 @@ class Client:
         """
         return self._open().offer(data)
 
+    def send_urgent(self, byte: bytes) -> None:
+        """Sends one byte of urgent data (MSG_OOB): beside the stream, and not a part of it."""
+        __tracebackhide__ = True
+        with self._step(f"sends a byte of urgent data: {byte.hex()}"):
+            self._open().socket.send(byte, socket.MSG_OOB)
+
     # Receiving
 
     def expect_frame(self, body: bytes) -> None:
@@ -169,10 +174,10 @@ class Client:
         """At least 1 and at most `limit` bytes (256 KiB at a time), as they come."""
         __tracebackhide__ = True
         with self._step(f"reads up to {counted(limit, 'byte')}") as step:
-            seconds = self.patience.seconds
-            came = self._open().receive(limit, seconds)
+            deadline = Deadline(self.patience)
+            came = self._open().receive(limit, deadline)
             if isinstance(came, End):
-                raise self._open().stopped(came, seconds)
+                raise self._open().stopped(came, deadline.seconds)
             step.text += f", and gets {describe_bytes(came)}"
             return came
 
@@ -226,14 +231,15 @@ class Client:
         if self._stream is not None:
             self.conversation.note(self.name, "resets the connection")
             self._moved("abort")
-            linger_zero = struct.pack("ii", 1, 0)
-            self._stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
-            self.abandon()
+            self.abandon(by_reset=True)
 
-    def abandon(self) -> None:
-        """Closes without a word in the conversation: for cleaning up. May be called twice."""
+    def abandon(self, by_reset: bool = False) -> None:
+        """Closes without a word in the conversation: for cleaning up. May be called twice.
+
+        By a reset nothing is left of the connection that would keep the server's port in use.
+        """
         if self._stream is not None:
-            self._stream.socket.close()
+            self._stream.close(by_reset)
             self._stream = None
 
     def fileno(self) -> int:
@@ -272,17 +278,18 @@ class Client:
 
     def _expect_end(self) -> None:
         __tracebackhide__ = True
-        seconds = self.patience.seconds
-        came = self._open().receive(REST_BYTES, seconds)
+        deadline = Deadline(self.patience)
+        came = self._open().receive(REST_BYTES, deadline)
         if isinstance(came, bytes):
             raise self._extra(came)
         if came is End.SILENCE:
             self.patience.expired()
-            raise Failure(f"the connection is still open after {seconds:g} s", hint="not-closed")
+            text = f"the connection is still open after {deadline.seconds:g} s"
+            raise Failure(text, hint="not-closed")
 
     def _expect_silence(self, seconds: float) -> None:
         __tracebackhide__ = True
-        came = self._open().receive(REST_BYTES, seconds)
+        came = self._open().receive(REST_BYTES, Deadline(seconds))
         if isinstance(came, bytes):
             raise self._extra(came)
         if came is not End.SILENCE:

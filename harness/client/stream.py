@@ -10,6 +10,7 @@ import errno
 import os
 import select
 import socket
+import struct
 import time
 from collections.abc import Callable
 
@@ -21,6 +22,7 @@ from harness.linux import sockdiag
 from harness.server.patience import Deadline, Patience
 
 CHUNK = 256 * KIB  # bytes asked of one recv or offered to one send
+LOOK_SECONDS = 0.5  # between two looks whether the patience has shrunk
 REST_SECONDS = 0.05  # how long a failure waits for the rest of a wrong frame, only to show it
 REST_BYTES = 4096  # and how much of it is enough
 
@@ -67,7 +69,7 @@ class Stream:
 
     def _connect(self, address: tuple[str, int]) -> None:
         __tracebackhide__ = True
-        deadline = Deadline(self._patience.seconds)
+        deadline = Deadline(self._patience)
         code = self.socket.connect_ex(address)
         if code == errno.EINPROGRESS:
             if not self._wait(select.POLLOUT, deadline):
@@ -82,12 +84,18 @@ class Stream:
             text = f"the connection to {where} failed: {os.strerror(code)}"
             raise Failure(text, hint="connect-refused")
 
+    def close(self, by_reset: bool) -> None:
+        """Closes. By RST nothing that is on its way arrives, and neither end remembers it."""
+        if by_reset:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.socket.close()
+
     # Sending
 
     def send_all(self, data: bytes) -> None:
         __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
-        deadline = Deadline(self._patience.seconds)
+        deadline = Deadline(self._patience)
         self._send_while_taken(out, deadline)
         if out.left:
             raise self._not_taken(out, deadline)
@@ -117,17 +125,16 @@ class Stream:
 
     # Receiving
 
-    def receive(self, limit: int, seconds: float | None = None) -> bytes | End:
-        """At least 1 and at most `limit` bytes, or why none came (by default: with patience)."""
-        came = self._receive(limit, self._patience.seconds if seconds is None else seconds)
+    def receive(self, limit: int, deadline: Deadline) -> bytes | End:
+        """At least 1 and at most `limit` bytes, or why none came."""
+        came = self._receive(limit, deadline)
         if isinstance(came, bytes):
             self._tap("recv", came, time.monotonic_ns())
-        elif came is not End.SILENCE or seconds != 0:
+        elif came is not End.SILENCE or deadline.seconds != 0:
             self._tap(came.name.lower(), b"", time.monotonic_ns())
         return came
 
-    def _receive(self, limit: int, seconds: float) -> bytes | End:
-        deadline = Deadline(seconds)
+    def _receive(self, limit: int, deadline: Deadline) -> bytes | End:
         while True:
             try:
                 return self.socket.recv(min(limit, CHUNK)) or End.FIN
@@ -146,14 +153,15 @@ class Stream:
     def expect_part(self, replies: Replies, limit: int) -> None:
         """Reads 1 to `limit` bytes of the replies, of which some must be missing."""
         __tracebackhide__ = True
-        seconds = self._patience.seconds
-        self._accept(replies, self.receive(min(limit, replies.missing), seconds), seconds)
+        deadline = Deadline(self._patience)
+        came = self.receive(min(limit, replies.missing), deadline)
+        self._accept(replies, came, deadline.seconds)
 
     def exchange(self, data: bytes, replies: Replies) -> None:
         """Sends and expects at once. A byte in either direction is progress."""
         __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
-        deadline = Deadline(self._patience.seconds)
+        deadline = Deadline(self._patience)
         while out.left or replies.missing:
             if out.refused and not replies.missing:
                 raise self._gone(out)
@@ -162,7 +170,7 @@ class Stream:
             if not ready and not replies.missing:
                 raise self._not_taken(out, deadline)
             if ready and replies.missing:
-                came = self.receive(replies.missing, 0)
+                came = self.receive(replies.missing, Deadline(0))
             if not ready or came is not End.SILENCE:
                 self._accept(replies, came, deadline.seconds, out.remark())
             if out.push() or came is not End.SILENCE:
@@ -174,11 +182,11 @@ class Stream:
         parts = [before]
         at, end = len(before), len(before) + size
         while at < end:
-            seconds = self._patience.seconds
-            came = self.receive(end - at, seconds)
+            deadline = Deadline(self._patience)
+            came = self.receive(end - at, deadline)
             if isinstance(came, End):
                 so_far = f"{at:,} of {end:,} bytes of {which}"
-                raise self.stopped(came, seconds, so_far, b"".join(parts))
+                raise self.stopped(came, deadline.seconds, so_far, b"".join(parts))
             parts.append(came)
             at += len(came)
         return b"".join(parts)[len(before) :]
@@ -208,7 +216,7 @@ class Stream:
         data = b""
         limit = min(limit, REST_BYTES)
         while len(data) < limit:
-            came = self.receive(limit - len(data), seconds)
+            came = self.receive(limit - len(data), Deadline(seconds))
             if isinstance(came, End):
                 break
             data += came
@@ -220,17 +228,17 @@ class Stream:
         """The events that are ready (errors and hang-ups too), 0 when the deadline has passed.
 
         A slow peer may still be reading what the kernel has for it: as long as that gets less, a
-        wait that has all our patience begins again.
+        wait with patience begins again.
         """
         poller = select.poll()
         poller.register(self.socket, events)
         while True:
-            patient = deadline.left() >= self._patience.seconds / 2
-            ready = poller.poll(deadline.left() * (500 if patient else 1000))
-            before = self._unread_by_peer() if patient and not ready else 0
-            ready = ready or poller.poll(deadline.left() * 1000)
+            half = deadline.left() / 2 if deadline.patient else 0
+            ready = _poll(poller, deadline, half)
+            before = self._unread_by_peer() if half and not ready else 0
+            ready = ready or _poll(poller, deadline)
             if ready:
-                return ready[0][1]
+                return ready
             if not before or self._unread_by_peer() >= before:
                 return 0
             deadline.restart()
@@ -297,6 +305,15 @@ class _Outgoing:
     def remark(self) -> str:
         """For a failure that happens before everything is sent."""
         return f" ({self.progress()} had been sent)" if self.left else ""
+
+
+def _poll(poller: select.poll, deadline: Deadline, rest: float = 0) -> int:
+    """The events that are ready, 0 when no more than `rest` seconds are left."""
+    while True:
+        left = max(0.0, deadline.left() - rest)
+        ready = poller.poll(min(left, LOOK_SECONDS) * 1000)
+        if ready or not left:
+            return ready[0][1] if ready else 0
 
 
 def _interest(out: _Outgoing, replies: Replies) -> int:

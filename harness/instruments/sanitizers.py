@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import platform
 import re
+import subprocess
 from collections.abc import Collection
 
 from harness.evidence.failure import Failure
 
 LASTING = "-fno-sanitize-recover=all -fno-omit-frame-pointer".split()
 SHOWN_FRAMES = 4
+NO_CHANCE = ["setarch", platform.machine(), "-R"]  # the kernel puts a program where it always does
 # Leaks are valgrind's. A report ends the program, since what comes after it may be a consequence.
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0",
@@ -21,7 +25,10 @@ OPTIONS = {
 HINTS = {"data race": "data-race", "thread leak": "thread-left"}
 
 _TITLE = re.compile(r"(?:ERROR|WARNING): (\w+Sanitizer): (.*)")
-_FATAL = re.compile(r"FATAL: (\w+Sanitizer: .*)")
+# Of one that ends before the program begins: it finds no room for its tables where the kernel has
+# put the program (vm.mmap_rnd_bits above 28), or may not ask for another place (personality(2)).
+_FATAL = re.compile(r"FATAL: (\w+Sanitizer: .*)|(\w+Sanitizer: CHECK failed: .*personality.*)")
+REMEDY = "`sudo sysctl vm.mmap_rnd_bits=28`, or for a container `--security-opt seccomp=unconfined`"
 _WHERE = re.compile(r" (?:on (?:unknown )?address |\(pid=).*")
 _ACCESS = re.compile(r"^ *((?:READ|WRITE) of size \d+|.* by a (?:READ|WRITE) memory access)", re.M)
 _STACK = re.compile(r"^ +#0 .*?(?=\n\s*\n|\Z)", re.M | re.S)
@@ -48,6 +55,22 @@ def environment() -> dict[str, str]:
     return {
         name: ":".join(filter(None, [text, os.environ.get(name)])) for name, text in OPTIONS.items()
     }
+
+
+def wrapper(names: str) -> list[str]:
+    """What comes before the command of a program with these sanitizers, where that works.
+
+    The thread sanitizer needs addresses that are not drawn by chance.
+    """
+    return NO_CHANCE if "thread" in names and _works(tuple(NO_CHANCE)) else []
+
+
+@functools.cache
+def _works(command: tuple[str, ...]) -> bool:
+    try:
+        return subprocess.run([*command, "true"], capture_output=True).returncode == 0
+    except OSError:
+        return False
 
 
 def fault(printed: str, sources: Collection[str]) -> Failure | None:
@@ -83,7 +106,10 @@ def without_reports(printed: str) -> str:
 def unusable(printed: str) -> str:
     """Why such a program, which has printed this and ended, cannot run here; "" if it could."""
     found = _FATAL.search(printed)
-    return f"programs with this sanitizer do not run here: {found[1]}" if found else ""
+    if not found:
+        return ""
+    said = (found[1] or found[2]).strip()
+    return f"programs with this sanitizer do not run here: {said}; what helps is {REMEDY}"
 
 
 def _shortened(access: str) -> str:

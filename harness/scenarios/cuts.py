@@ -124,7 +124,13 @@ def of_several(streams: Iterable[Sequence[bytes]], framing: Framing = LENGTH) ->
     return sorted(cuts, key=lambda cut: len(cut.at))
 
 
-def random_plan(way: Group, rng: random.Random, connection: int, most: int) -> Plan:
-    """Pieces of 1 to `most` bytes for ever, with EAGAIN and EINTR between some of them."""
-    steps = [piece(most)] * 4 + [piece(1)] + [fail(error) for error in BETWEEN]
+def random_plan(
+    way: Group,
+    rng: random.Random,
+    connection: int,
+    most: int,
+    between: Sequence[int] = BETWEEN,
+) -> Plan:
+    """Pieces of 1 to `most` bytes for ever, with these errors between some of them."""
+    steps = [piece(most)] * 4 + [piece(1)] + [fail(error) for error in between]
     return Plan(way, steps, connection=connection, seed=rng.getrandbits(63) | 1)

@@ -201,6 +201,7 @@ def single_faults(
     """
     __tracebackhide__ = True
     points = 0
+    stops = _stops_undisturbed(launch, allocations)
     for fault in FAULTS:
         if fault.group == Group.ALLOCATION and not allocations:
             continue
@@ -213,11 +214,25 @@ def single_faults(
                 break
             points += 1
             if alone:
-                _ends(server)
+                _ends(server, stops)
                 server = None
         if server:
-            _ends(server)
+            _ends(server, stops)
     return points
+
+
+def _stops_undisturbed(launch: Callable, allocations: bool) -> bool:
+    """Whether the server ends as it should when nothing has failed. If not, it is not asked to:
+    that is for other claims to say."""
+    server = launch(allocations=allocations)
+    try:
+        expect_stop(server, signal.SIGTERM)
+    except Failure:
+        server.conversation.note("the grader", "leaves it at that: here it is about failing calls")
+        return False
+    finally:
+        server.process.destroy()
+    return True
 
 
 def _started(launch: Callable, allocations: bool):
@@ -282,10 +297,11 @@ def _next_is_served(server) -> None:
     client.expect_eof()
 
 
-def _ends(server) -> None:
-    """It stops when it is told to; then nothing of it is left."""
+def _ends(server, stops: bool) -> None:
+    """It stops when it is told to, if it does that at all; then nothing of it is left."""
     __tracebackhide__ = True
-    expect_stop(server, signal.SIGTERM)
+    if stops:
+        expect_stop(server, signal.SIGTERM)
     server.process.destroy()
 
 

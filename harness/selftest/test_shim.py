@@ -15,6 +15,9 @@ import pytest
 from harness import shim
 from harness.client.client import Client, Conversation
 from harness.evidence.failure import NotJudged
+from harness.linux import procfs
+from harness.selftest.drawn import some
+from harness.server.patience import wait_until
 from harness.server.process import ServerProcess
 from harness.shim import Calls, Shim, alloc_library, layout, shim_library
 
@@ -41,7 +44,7 @@ def counted(program, tmp_path):
     return status, shared.calls()
 
 
-@pytest.mark.parametrize("level", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("level", some(["-O0", "-O2", "-O3"], 1, "builds of the shim", str))
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_it_builds_without_a_warning(tmp_path, compiler, level):
     for source in SOURCES:
@@ -50,12 +53,13 @@ def test_it_builds_without_a_warning(tmp_path, compiler, level):
 
 
 @pytest.mark.parametrize(
-    "flags", [("-O0",), ("-O2",), ("-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2")]
+    "flags",
+    some(["-O0", "-O2", "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2"], 1, "builds of calls", str),
 )
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_call_is_counted(tmp_path, compiler, flags):
     """And passed on: calls.c exits with 0 when arguments and results were what they should be."""
-    program = compiled(tmp_path, "calls.c", *flags, compiler=compiler)
+    program = compiled(tmp_path, "calls.c", *flags.split(), compiler=compiler)
     assert counted(program, tmp_path) == (0, EVERY_CALL)
 
 
@@ -151,6 +155,27 @@ def test_a_signal_interrupts_a_call():
             time.sleep(0.001)
         assert server.calls().accepts >= 3
         assert server.alive()
+
+
+@pytest.mark.parametrize("by_signal", [False, True])
+def test_a_pause_interrupts_no_call(by_signal):
+    """Without the library epoll_wait(2) fails with EINTR when a process goes on. A signal that
+    comes meanwhile still interrupts it."""
+    odd = [sys.executable, "-S", str(SERVERS / "odd.py"), "waits_with_epoll"]
+    with ServerProcess().start(odd, preload=[shim_library()]) as server:
+        with Client(server.address, Conversation()) as client:
+            for number in range(3):
+                client.exchange(b"\0\0\0\0", [b""])
+                assert wait_until(lambda: procfs.thread_states(server.pid) == {"S"}, 10)
+                server.pause()
+                if by_signal:
+                    server.signal(signal.SIGTERM)
+                server.resume()
+                if by_signal:
+                    told = (number + 1) * b"interrupted\n"
+                    assert wait_until(lambda: server.stdout.head.endswith(told), 10)
+            client.exchange(b"\0\0\0\0", [b""])
+            assert by_signal or b"interrupted" not in server.stdout.head
 
 
 def test_no_calls_without_the_shim():

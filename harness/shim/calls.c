@@ -241,8 +241,11 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
         } else if (turn.error != 0) {                                                              \
             return (int)turn_fail(&turn);                                                          \
         }                                                                                          \
-        if (ready == 0)                                                                            \
-            ready = CALL(name, __VA_ARGS__);                                                       \
+        if (ready == 0) {                                                                          \
+            do                                                                                     \
+                ready = CALL(name, __VA_ARGS__);                                                   \
+            while (ready < 0 && turn_was_paused(&turn));                                           \
+        }                                                                                          \
         if (ready > 0)                                                                             \
             found;                                                                                 \
         return (int)turn_end(&turn, ready);                                                        \
@@ -257,6 +260,29 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
              watched_epoll_ready(&turn, events, ready), __VA_ARGS__)
 
 static const struct timespec NO_TIME;
+
+/* What is left of a time-out in ms since the wait began; -1 is none. */
+static int ms_left(int timeout, const struct turn *turn)
+{
+    uint64_t passed = (record_now() - turn->start_ns) / 1000000;
+    if (timeout < 0 || turn->start_ns == 0)
+        return timeout;
+    return passed < (uint64_t)timeout ? timeout - (int)passed : 0;
+}
+
+/* The same for epoll_pwait2(), which has it in `room`; NULL is none. */
+static const struct timespec *time_left(const struct timespec *timeout, const struct turn *turn,
+                                        struct timespec *room)
+{
+    const int64_t second = 1000000000;
+    if (timeout == NULL || turn->start_ns == 0)
+        return timeout;
+    int64_t left = (int64_t)timeout->tv_sec * second + timeout->tv_nsec;
+    left -= (int64_t)(record_now() - turn->start_ns);
+    left = left > 0 ? left : 0;
+    *room = (struct timespec){.tv_sec = left / second, .tv_nsec = left % second};
+    return room;
+}
 
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
@@ -366,20 +392,22 @@ static int pretend_epoll(const struct turn *turn, struct epoll_event *events, in
 
 int epoll_wait(int epfd, struct epoll_event *events, int room, int timeout)
 {
-    EPOLL_FOR(epoll_wait, REAL(epoll_wait)(epfd, events, room, 0), epfd, events, room, timeout);
+    EPOLL_FOR(epoll_wait, REAL(epoll_wait)(epfd, events, room, 0), epfd, events, room,
+              ms_left(timeout, &turn));
 }
 
 int epoll_pwait(int epfd, struct epoll_event *events, int room, int timeout, const sigset_t *mask)
 {
     EPOLL_FOR(epoll_pwait, REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
-              timeout, mask);
+              ms_left(timeout, &turn), mask);
 }
 
 int epoll_pwait2(int epfd, struct epoll_event *events, int room, const struct timespec *timeout,
                  const sigset_t *mask)
 {
+    struct timespec left;
     EPOLL_FOR(epoll_pwait2, REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
-              timeout, mask);
+              time_left(timeout, &turn, &left), mask);
 }
 
 /* Not scheduled, but remembered. */

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 5
+VERSION = 6
 PLANS_MAX = 64
 STEPS_MAX = 64
 RECORD_ENTRIES = 8192  # then the oldest are overwritten
@@ -29,13 +29,14 @@ FUNCTIONS = """
 """.split()
 
 # magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans, detail,
-# unused, under_way
-_HEAD = struct.Struct("=IIQQQQIIIIIIQ")
+# pauses, signals, unused, under_way
+_HEAD = struct.Struct("=IIQQQQIIIIIIIIQ")
 _PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
 _STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
-_DETAIL_AT = _HEAD.size - 16
-_GENERATION_AT = _HEAD.size - 24
+_DETAIL_AT = _HEAD.size - 24
+_GENERATION_AT = _HEAD.size - 32
+_PAUSES_AT = _HEAD.size - 20
 _PLANS_AT = _HEAD.size
 _RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
 SIZE = _RECORD_AT + RECORD_ENTRIES * _ENTRY.size
@@ -151,7 +152,7 @@ class Shim:
         with path.open("w+b") as file:
             file.truncate(SIZE)
             self._map = mmap.mmap(file.fileno(), SIZE)
-        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11)
+        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 13)
 
     def _head(self) -> tuple[int, ...]:
         """Raises NotJudged when the server has spoilt the file."""
@@ -183,6 +184,19 @@ class Shim:
     def record_what_is_watched(self) -> None:
         """From now on the record has entries that are `watched`, for a trace."""
         struct.pack_into("=I", self._map, _DETAIL_AT, 1)
+
+    def hide_pause(self) -> None:
+        """The server is about to be stopped and continued, and no call of it fails for that."""
+        self._tell(pauses=1)
+
+    def show_signal(self) -> None:
+        """A signal is about to be sent: a call that it interrupts does fail."""
+        self._tell(signals=1)
+
+    def _tell(self, pauses: int = 0, signals: int = 0) -> None:
+        before = self._head()[9:11]
+        now = [(number + more) & 0xFFFFFFFF for number, more in zip(before, (pauses, signals))]
+        struct.pack_into("=II", self._map, _PAUSES_AT, *now)
 
     def under_way(self) -> tuple[str, int] | None:
         """The last call that has begun and not returned, and its descriptor (-1: none)."""

@@ -30,7 +30,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        5u
+#define VERSION        6u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* then the oldest are overwritten */
@@ -144,6 +144,8 @@ struct shared {
     _Atomic uint32_t generation;  /* odd while the harness writes the plans */
     uint32_t plans;               /* in use: the first so many */
     uint32_t detail;              /* not 0: what is watched is recorded, too, and under_way */
+    _Atomic uint32_t pauses;      /* by SIGSTOP and SIGCONT, of which the server is not to know */
+    _Atomic uint32_t signals;     /* that the harness has sent beside these */
     uint32_t unused;
     _Atomic uint64_t under_way; /* the last call that began and has not returned: its enum call + 1
                                    in the upper half, its descriptor in the lower; or 0 */
@@ -172,12 +174,18 @@ struct turn {
     bool closed_before; /* of a close(): the connection was closed already */
     struct plan *plan;  /* whose step limits it, or NULL */
     uint32_t generation;
+    uint32_t pauses, signals; /* so far */
     uint64_t start_ns;
 };
 
 struct turn turn_begin(enum call call, int fd, size_t size, int flags);
 ssize_t turn_fail(struct turn *turn);
 ssize_t turn_end(struct turn *turn, ssize_t result);
+
+/* Whether a wait that failed has to be made again, as nothing but a pause has interrupted it. That
+ * happens to epoll's waits alone, see "Interruption of system calls and library functions by stop
+ * signals" in signal(7). */
+bool turn_was_paused(struct turn *turn);
 
 /* Records that a wait was for this descriptor. */
 void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready);

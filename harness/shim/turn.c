@@ -64,6 +64,8 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
         return turn;
     int saved = errno;
     turn.connection = sockets_connection(fd);
+    turn.pauses = shared->pauses;
+    turn.signals = shared->signals;
     count(turn.group, fd);
     schedule_apply(&turn);
     turn.start_ns = record_now();
@@ -71,6 +73,16 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
         shared->under_way = (uint64_t)(call + 1) << 32 | (uint32_t)fd;
     errno = saved;
     return turn;
+}
+
+bool turn_was_paused(struct turn *turn)
+{
+    bool epoll = turn->call >= CALL_epoll_wait && turn->call <= CALL_epoll_pwait2;
+    if (!epoll || shared == NULL || errno != EINTR || shared->signals != turn->signals)
+        return false;
+    uint32_t pauses = turn->pauses;
+    turn->pauses = shared->pauses;
+    return turn->pauses != pauses;
 }
 
 ssize_t turn_fail(struct turn *turn)
