@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from queue import SimpleQueue
 
 from harness.grading import scoring
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.lab.target import setting
 from harness.mutants import catalogue, golden, matrix, page
 from harness.mutants.grader import Grader
@@ -34,13 +34,7 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["golden"]):
         print("usage: python3 -m harness.mutants [write | golden]", file=sys.stderr)
         return 2
-    try:
-        if arguments:
-            return keep()
-        return run()
-    except (chapters.UnknownChapter, NoSolutions) as error:
-        print(f"mutants: {error}", file=sys.stderr)
-        return 2
+    return command_line.run("mutants", keep if arguments else run, NoSolutions)
 
 
 def run() -> int:

@@ -509,11 +509,26 @@ MUTANTS = (
         },
     ),
     mutant(
+        "body-not-wanted",
+        FRAMING,
+        "Only frames without a body are answered; at any other the connection is closed.",
+        "test_01_twenty_clients_one_after_another",
+        "reset-early",
+        {
+            "conn.c": """
+     if (!frame_length(header, &length))
+         return "frame too long";
++    if (length > 0)
++        return "not yet";
+"""
+        },
+    ),
+    mutant(
         "closed-before-the-body",
         FRAMING,
         "The maximum is compared with the wrong sign: every frame is too long, its body unread.",
         "test_01_twenty_clients_one_after_another",
-        "reset-early",
+        "refused-as-too-long",
         {
             "conn.c": """
 -    if (!frame_length(header, &length))
@@ -892,7 +907,7 @@ MUTANTS = (
         WRITES,
         "It sends with MSG_DONTWAIT and ends the connection when the kernel takes no more.",
         "test_01_slow_reader",
-        "short-write",
+        "call-disturbed",
         {
             "io.c": """
 -        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);

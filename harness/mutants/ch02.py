@@ -206,7 +206,7 @@ MUTANTS = (
         CALLS,
         "EAGAIN from send() is taken for an error, as if the client were gone.",
         "test_02_short_write_is_resumed",
-        "short-write",
+        "call-disturbed",
         {
             "io.c": """
      ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
@@ -383,7 +383,7 @@ MUTANTS = (
         STATE,
         "`sent` is a static variable: all connections share it.",
         "test_02_stalled_reader_stops_nobody",
-        "state-shared",
+        "offset-of-the-rest",
         {
             "conn.c": """
 +static size_t sent; /* bytes of the reply that the kernel has taken */
@@ -406,10 +406,28 @@ MUTANTS = (
         },
     ),
     mutant(
+        "begun-anew-at-eagain",
+        WRITES,
+        "When the kernel takes no more, the reply is sent from its beginning again.",
+        "test_02_two_large_frames_at_once",
+        "offset-of-the-rest",
+        {
+            "conn.c": """
+         return true;
+     case IO_AGAIN:
++        c->sent = 0;
+         return false;
+     case IO_EOF:
+     case IO_ERROR:
+         conn_close(c, strerror(errno));
+"""
+        },
+    ),
+    mutant(
         "one-buffer-for-all",
         STATE,
         "All connections share one buffer: bytes of two clients get into one frame.",
-        "test_02_two_large_frames_at_once",
+        "test_02_stalled_reader_stops_nobody",
         "state-shared",
         {
             "conn.h": """
@@ -767,6 +785,22 @@ MUTANTS = (
 -    close(c->fd);
 +    while (close(c->fd) < 0)
 +        continue;
+"""
+        },
+    ),
+    mutant(
+        "emfile-taken-for-more",
+        CALLS,
+        "Clients are accepted until nobody waits, also when there is no descriptor for the next one.",
+        "test_02_out_of_descriptors_serves_on",
+        "accept-failed",
+        {
+            "server.c": """
+-        while ((fd = net_accept(s.listen_fd)) >= 0) {
+-            add_client(&s, fd);
++        while ((fd = net_accept(s.listen_fd)) != NET_NONE) {
++            if (fd >= 0)
++                add_client(&s, fd);
 """
         },
     ),

@@ -143,15 +143,51 @@ MUTANTS = (
         },
     ),
     mutant(
+        "one-place-skipped",
+        STATE,
+        "The last connection takes the place of one that is removed, and is not looked at itself.",
+        "test_03_all_leave_in_one_turn",
+        "descriptor-leak",
+        {
+            "server.c": """
+-    size_t kept = 0;
+     for (size_t i = 0; i < s->count; i++) {
+-        if (s->conns[i]->state == CONN_CLOSED)
++        if (s->conns[i]->state == CONN_CLOSED) {
+             conn_free(s->conns[i]);
+-        else
+-            s->conns[kept++] = s->conns[i];
++            s->conns[i] = s->conns[--s->count];
++        }
+     }
+-    s->count = kept;
+"""
+        },
+    ),
+    mutant(
+        "reads-from-everybody",
+        LOOP,
+        "In each turn every connection is read, whether it is ready or not.",
+        "test_03_reads_only_who_is_ready",
+        "reads-everybody",
+        {
+            "server.c": """
+-        if (ready & (POLLIN | POLLERR | POLLHUP))
+-            conn_read(s->conns[i]);
++        conn_read(s->conns[i]);
+"""
+        },
+    ),
+    mutant(
         "sleeps-before-it-looks",
         LOOP,
-        "A sleep of 100 ms stands in the loop, to spare the CPU.",
+        "A sleep of 50 ms stands in the loop, to spare the CPU.",
         "test_03_replies_come_at_once",
         "late-reply",
         {
             "server.c": """
      int ready = poll(s->polls, entries, timeout_ms);
-+    usleep(100 * 1000);
++    usleep(50 * 1000);
 """
         },
     ),

@@ -153,8 +153,10 @@ def _serve() -> None:
     import harness.grading.plugin  # noqa: F401
     import xdist.plugin  # noqa: F401
     import pytest_timeout  # noqa: F401
+    from _pytest.config import get_config
     from harness.grading import runner, scoring
 
+    get_config()  # imports what pytest itself is made of
     runner.start = Forked
     scoring.load()
     for line in sys.stdin:

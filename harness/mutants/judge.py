@@ -9,6 +9,7 @@ from harness.grading.scoring import FAILED, PASSED
 from harness.mutants.grader import Grader
 from harness.mutants.mutant import Mutant
 
+SEED = "1"  # else it follows from the sources, and with a line of them each kept failure changes
 ENVIRONMENT = {"LAB_PATIENCE": "1.5"}  # seconds, of a Grader: many mutants hang
 PROPERTY = "wrong server"  # of a test report, which is how a judgement leaves a worker process
 KILLED, OTHER_HINT, SURVIVED, BROKEN = "killed", "other hint", "SURVIVED", "BROKEN"
@@ -40,7 +41,7 @@ def judge(
     """
     source = directory / mutant.id
     mutant.write(source)
-    words = ["--chapter", mutant.chapter, "--dir", str(source)]
+    words = ["--chapter", mutant.chapter, "--dir", str(source), "--seed", SEED]
     words += ["--jobs", str(jobs)] if full else ["--only", mutant.test]
     graded = grader.grade(words)
     if graded.stderr or graded.results is None:
