@@ -36,51 +36,59 @@ export LAB_PYTHON = $(value PYTHON)
 python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # For what needs a chapter. The shell sees the variable, not its text.
+VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
+    TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
+    $(if $(filter command,$(origin $(name))),$(name)))))
+$(if $(unknown),$(error $(unknown)= means nothing here; `make` lists what does, in capitals))
+
 chapter = $(if $(LAB_CH),"$$LAB_CH",$(error which chapter? For instance: make $@ CH=03))
 
 help:
 	@sed -n 's/^##//p' Makefile
 
 ##  The first evening
-##    make setup               installs what is missing (Debian, Ubuntu)
-##    make grade               a board of all chapters
-##    make grade CH=03         grades chapters/03-*, and says what to do next
-##      T=03.2                 only what grades that TODO, or the tests with that name
-##      V=1                    every failure in full
-##      FROM=solutions         grades the solution instead, or DIR=path another directory,
-##      SERVER='cmd {port}'    or any server; with PORT=1234 one that has a fixed port
-##    make run CH=03 ARGS=-v   builds the server and runs it
-##    make demo CH=03          shows the problem that the chapter is about
-##    make memcheck CH=03      grades it under valgrind: memory and descriptors
-##    make trace CH=03 T=name  one test, call by call: clients, server, and where the bytes
-##                             were; in the terminal and as a picture (or ID=)
-##    make replay ID=...       the failure that printed ID, on the server as it is now;
-##      GDB=1                  stops in gdb before the first byte is sent
-##    make watch CH=03         grades again whenever a file is saved
-##    make fuzz CH=05          messages that nobody would send, for 20 s (SECONDS=);
-##      INPUT=hex              the one again that went wrong
+##    make setup             installs what is missing (Debian, Ubuntu)
+##    make grade             a board of all chapters
+##    make grade CH=03       grades chapters/03-*, and says what to do next
+##      T=03.2               only the tests of that TODO, or those so named
+##      V=1                  every failure in full
+##      FROM=solutions       the solution instead; or DIR=path
+##      SERVER='cmd {port}'  any server; PORT=1234 if its port is fixed
+##    make run CH=03         builds the server and runs it (ARGS=-v)
+##    make demo CH=03        the problem that the chapter is about
+##    make memcheck CH=03    grades it under valgrind
+##    make trace CH=03 T=..  one test, call by call, and where the bytes were:
+##                           in the terminal, and as a page (or ID=...)
+##    make replay ID=...     the failure that printed ID, on the server as it is;
+##      GDB=1                stops in gdb before the first byte is sent
+##    make watch CH=03       grades again whenever a file is saved
+##    make fuzz CH=05        messages that nobody would send (SECONDS=20);
+##      INPUT=hex            the one again that went wrong
 ##
 ##  With the solutions
-##    make diff CH=03          the chapter against its solution
-##    make lesson CH=03        the solution of 02 against that of 03
+##    make diff CH=03        the chapter against its solution
+##    make lesson CH=03      the solution of 02 against that of 03
 ##
 ##  How fast is it
-##    make bench               every solution beside servers on libuv, libevent and libev;
-##      CH=04                  your server of a chapter instead, or SERVER='cmd {port}';
-##      ROWS=abc CORES=1 N=3   some rows, one core, so many rounds
-##      PLOT=1                 draws curves, too; or PLOT=frames,polite some of them
-##    make setup BENCH=1       installs these libraries, matplotlib and Graphviz
+##    make bench             all solutions beside libuv, libevent and libev;
+##      CH=04                your server instead, or SERVER='cmd {port}';
+##      ROWS=abc N=3         some rows, so many rounds; CORES=1 on one core
+##      PLOT=1               draws curves, too; PLOT=frames,polite some of them
+##    make setup BENCH=1     installs these libraries, matplotlib and Graphviz
 ##
 ##  Working on the lab
-##    make test                the lab's own tests; of wrong servers a sample (SEED=)
-##      FULL=1                 all tests; TESTARGS='-k name' selects some
-##    make steady CH=04 N=10   grades the solution (or DIR=, SERVER=) N times with all cores
-##                             busy, and reports every point that is lost
-##    make mutants             wrong servers, and the tests that catch them (CH=, T=)
-##    make skeletons           writes chapters/ anew from solutions/
-##    make pictures            draws docs/pictures/ anew from the .dot files there
-##    make format, make lint   clang-format; warnings of gcc and clang, cppcheck, flake8
-##    make clean               removes build/
+##    make test              the lab's own tests; of wrong servers a sample
+##      FULL=1               all of them; SEED=2 another sample
+##      TESTARGS='-k name'   some of them
+##    make steady CH=04      grades the solution beside busy cores (N=10 times)
+##                           and reports each point lost; or DIR=, SERVER=
+##    make mutants           wrong servers, and what catches them (CH=, T=)
+##    make skeletons         writes chapters/ anew from solutions/
+##    make pictures          draws docs/pictures/ anew from the .dot files
+##    make format            clang-format
+##    make lint              warnings of gcc and clang, cppcheck, flake8
+##    make clean             removes build/
 
 setup:
 	@sh harness/setup.sh

@@ -197,11 +197,14 @@ def _build(target: Target, grade: Grade) -> list[str]:
 def _run(
     grade: Grade, command: list[str], target: Target, options: argparse.Namespace, log: Path
 ) -> None:
-    """Runs the claims of `grade.outcomes`, those named in the option `first` before the others, and
-    notes what became of each. Raises Interrupted."""
+    """Runs the claims of `grade.outcomes`, and notes what became of each. Raises Interrupted.
+
+    Those named in the option `first` come before the others. Then comes what has no server and
+    mostly compiles: meanwhile others may find out that the server hangs, and the waits get shorter.
+    """
     by_name = {outcome.claim.name: outcome for outcome in grade.outcomes}
     claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
-    claims.sort(key=lambda claim: claim.name not in options.first)
+    claims.sort(key=lambda claim: (claim.name not in options.first, not claim.module))
     progress = Progress(len(claims))
 
     def found(name: str, verdict: str, seconds: float, detail: dict) -> None:
@@ -209,7 +212,7 @@ def _run(
         by_name[name].detail = {
             key: harmless(part) if isinstance(part, str) else part for key, part in detail.items()
         }
-        progress.tell(verdict)
+        progress.found(name, verdict)
         if options.stop():
             raise Interrupted
 
@@ -226,6 +229,8 @@ def _run(
             jobs=0 if alone else int(options.jobs),
             log=log,
             found=found,
+            begun=progress.begun,
+            tick=progress.tick,
             seconds=_limit(options),
         )
     finally:
@@ -266,24 +271,36 @@ def _limit(options: argparse.Namespace) -> int:
 
 
 class Progress:
-    """One line that is written over and over; nothing at all when stdout is not a terminal."""
+    """One line that is written over and over: how many tests are over, and which one has run for
+    the longest. Nothing at all when stdout is no terminal that can do that."""
 
     def __init__(self, total: int) -> None:
         self._total = total
         self._over = 0
         self._failed = 0
-        self._shown = sys.stdout.isatty()
-        self._print()
+        self._running: dict[str, float] = {}  # when it began, by name; the oldest first
+        self._shown = command_line.knows_escapes(sys.stdout)
+        self.tick()
 
-    def tell(self, verdict: str) -> None:
+    def begun(self, name: str) -> None:
+        self._running[name] = time.monotonic()
+        self.tick()
+
+    def found(self, name: str, verdict: str) -> None:
+        self._running.pop(name, None)
         self._over += 1
         self._failed += verdict == scoring.FAILED
-        self._print()
+        self.tick()
 
-    def _print(self) -> None:
-        if self._shown:
-            failed = f", {self._failed} failed" if self._failed else ""
-            print(f"\r\033[K  {self._over} of {self._total} tests{failed}", end="", flush=True)
+    def tick(self) -> None:
+        if not self._shown:
+            return
+        failed = f", {self._failed} failed" if self._failed else ""
+        line = f"  {self._over} of {self._total} tests{failed}"
+        for name, began in list(self._running.items())[:1]:
+            line += f"; {time.monotonic() - began:.0f} s in {name}"
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r\033[K{line[:width]}", end="", flush=True)
 
     def clear(self) -> None:
         if self._shown:
@@ -291,8 +308,8 @@ class Progress:
 
 
 def terminal_look(options: argparse.Namespace) -> report.Look:
-    terminal = sys.stdout.isatty()
-    columns = shutil.get_terminal_size().columns if terminal else 80
+    terminal = command_line.knows_escapes(sys.stdout)
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     colour = terminal and not os.environ.get("NO_COLOR")
     return report.Look(max(60, min(columns, report.WIDEST)), colour, options.verbose)
 

@@ -144,7 +144,7 @@ def _failed(found: Grade) -> set[str]:
 def show(lines: list[str]) -> None:
     """Prints them: in a terminal over what stood there, and no more than fit."""
     last = "watching; Ctrl-C ends"
-    if not sys.stdout.isatty():
+    if not command_line.knows_escapes(sys.stdout):
         print("\n".join([*lines, "", last, ""]), flush=True)
         return
     columns, rows = shutil.get_terminal_size()

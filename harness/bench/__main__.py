@@ -159,7 +159,7 @@ def machine() -> str:
 
 
 def _progress(text: str) -> None:
-    if sys.stderr.isatty():
+    if command_line.knows_escapes(sys.stderr):
         print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 

@@ -64,8 +64,10 @@ class Lanes(LoadScheduling):
         slowed = [test for test in self._slowed if test in self.pending]
         waiting = sorted(self._waits.keys() & set(self.pending), key=self._waits.get)
         if sleeper:
-            others = self.pending if PATIENCE.ran_out >= HOPELESS else []
-            found = waiting + slowed + [test for test in others if test not in self._native]
+            hopeless = PATIENCE.ran_out >= HOPELESS
+            mine = {*self._native, *waiting, *slowed}
+            others = [test for test in self.pending if hopeless and test not in mine]
+            found = waiting + others + slowed
         else:
             found = [test for test in self.pending if test not in self._waits] + waiting
         return found[0] if found else None

@@ -13,6 +13,8 @@ descriptor to write to). One JSON object a line goes there for every test that i
 
     {"name": "test_...", "verdict": "failed", "seconds": 0.5, "detail": {"message": "...", ...}}
 
+and, when it begins, {"begun": "test_..."}.
+
 A Failure, or a test that takes too long, is a failure. Every other exception is a fault of ours:
 the test was not judged. The detail of a failure has: message, hint (a key of hints.HINTS), steps,
 compare, server, stderr; that of a test that was not judged has only the message.
@@ -22,18 +24,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from harness.evidence.compare import compare
+from harness.evidence.compare import compare, first_difference
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading import guard
 from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
+from harness.lab.units import KIB
 from harness.linux import prctl, procfs
 from harness.server import kill
-from harness.server.patience import PATIENCE
+from harness.server.patience import PATIENCE, wait_until
 from harness.stage.program import program
 from harness.stage.stage import Run, Stage, launch, rng, run, server
 
@@ -42,6 +46,15 @@ __all__ = ["claim", "launch", "program", "rng", "run", "server"]
 # Hints of failures that the end of the server explains better.
 PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
 PEER_IS_GONE |= {"connect-refused", "ended-early", "not-taken"}
+# Hints of failures that the server's log explains better, where it has one of these.
+CUT_SHORT = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
+LOG_SAYS = (
+    (re.compile(r"too (?:long|large|big)\b", re.I), "refused-as-too-long"),
+    (re.compile(r"closed: Resource temporarily unavailable"), "call-disturbed"),  # EAGAIN
+)
+LOG_SECONDS = 0.5  # for a line that the server wrote before it closed to get here
+SAMPLE_BYTES = 8  # of a body drawn by chance: they come up once
+SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel has to hold already
 GONE = "???"  # the phase that xdist reports when a worker process has died
 COMPARE_WIDTH = 78  # columns; the report indents it by two
 SWEEP_SECONDS = 10  # to end what a dead worker has left
@@ -59,6 +72,7 @@ def claim(
     module=False,
     waits=0,
     hints=None,
+    refusals=False,
 ):
     """Marks a graded test.
 
@@ -71,12 +85,13 @@ def claim(
     waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not
     for a claim that can fail, or is not judged, because replies come a little late.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
+    refusals: clients of it send what has to be refused as too long, so the server may well say so.
     """
 
     def mark(function):
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
         function.claim.update(cli=cli or valgrind or module, native=native, valgrind=valgrind)
-        function.claim.update(module=module, waits=waits, hints=hints or {})
+        function.claim.update(module=module, waits=waits, hints=hints or {}, refusals=refusals)
         return function
 
     return mark
@@ -120,12 +135,13 @@ def pytest_runtest_makereport(item, call):
         if stage is not None and call.when == "call":
             stage.body_passed = True
         return
-    verdict, detail = judge(call.excinfo.value, stage, item.function.claim["hints"])
+    marked = item.function.claim
+    verdict, detail = judge(call.excinfo.value, stage, marked["hints"], marked["refusals"])
     report.user_properties.append((PROPERTY, {"verdict": verdict, "detail": detail}))
 
 
-def judge(error, stage, hints):
-    """The verdict on a test that raised `error`, and its detail."""
+def judge(error, stage, hints, refusals=False):
+    """The verdict on a test that raised `error`, and its detail. `hints`, `refusals`: of claim."""
     if isinstance(error, pytest.fail.Exception) and "Timeout" in str(error):
         error = Failure("the test was not over in the time that a test may take", hint="too-long")
     if not isinstance(error, Failure):
@@ -133,7 +149,13 @@ def judge(error, stage, hints):
         return NOT_JUDGED, {"message": (kind + str(error)).split("\n")[0]}
     error = stage.explained(error)
     hint = _hint(error, stage)
-    detail = {"message": error.message, "hint": hints.get(hint, hint), "compare": ""}
+    if hint in CUT_SHORT and not refusals:
+        wait_until(lambda: _logged(stage.ending()[1]), LOG_SECONDS, LOG_SECONDS / 50)
+        hint = _logged(stage.ending()[1]) or hint
+    hint = hints.get(hint, hint)
+    if hint == "state-shared" and _is_of_the_same_frame(error):
+        hint = "offset-of-the-rest"
+    detail = {"message": error.message, "hint": hint, "compare": ""}
     if error.expected is not None and error.received is not None:
         detail["compare"] = compare(error.expected, error.received, COMPARE_WIDTH)
     detail["steps"] = stage.conversation.render()
@@ -152,6 +174,20 @@ def _hint(error, stage):
     if fate.startswith("killed by the grader"):
         return "over-limit"
     return "crashed" if fate.startswith("killed") else "ended-early"
+
+
+def _is_of_the_same_frame(error):
+    """What came instead stands elsewhere in the frame that was due, which is too large to be sent
+    at once: so it is no mix of two clients."""
+    due, came = error.expected or b"", error.received or b""
+    at = first_difference(due, came) or 0
+    sample = came[at : at + SAMPLE_BYTES]
+    return len(due) > SENT_AT_ONCE and len(sample) == SAMPLE_BYTES and sample in due
+
+
+def _logged(log):
+    """The hint for the reason that the server itself gives in the end of its log; None without."""
+    return next((hint for pattern, hint in LOG_SAYS if pattern.search(log)), None)
 
 
 class Outcomes:
@@ -181,11 +217,12 @@ class Outcomes:
         """Some of that may have become ours only now: a server dies a moment after its worker."""
         if self._a_worker_died:
             kill.until_gone(_orphans, SWEEP_SECONDS)
+        print(json.dumps({"begun": nodeid.split("::")[-1]}), file=self._file, flush=True)
 
 
-def _orphans():
+def _orphans(thorough):
     """Our children that are not workers, which share our session, and all below them."""
-    processes = procfs.table()
+    processes = procfs.family(os.getpid(), thorough)
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
     return procfs.tree([child.pid for child in children], processes)

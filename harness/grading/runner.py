@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.grading import guard
 from harness.grading.deal import Deal
@@ -26,7 +27,8 @@ TEST_SECONDS = 120  # one claim may take: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # pytest may take to end, when all is said
-WAKE_SECONDS = 5  # between two looks whether a server has stopped the grader
+WAKE_SECONDS = 5  # without news, and one looks whether a server has stopped the grader
+TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
 
 start = subprocess.Popen  # of the process with pytest: mutants/grader.py has a quicker way
 
@@ -41,9 +43,14 @@ def run_claims(
     jobs: int,
     log: Path,
     found: Found,
+    begun: Callable[[str], None] = str,
+    tick: Callable[[], None] = str,
     seconds: float = TOTAL_SECONDS,
 ) -> str:
     """Runs them and calls `found` for each that is over. Returns "" or why not all of them are.
+
+    `begun` is called with the name of each that begins, `tick` every second in which there is no
+    news.
 
     What pytest says, tracebacks too, goes into `log`.
     """
@@ -66,7 +73,7 @@ def run_claims(
             )
             os.close(writer)
             try:
-                return _follow(process, reader, seconds, found)
+                return _follow(process, reader, seconds, Watcher(found, begun, tick))
             finally:
                 _end_all(bystanders)
     finally:
@@ -110,24 +117,44 @@ def _environment(directory: Path) -> dict[str, str]:
     return {**kept, "PYTHONPATH": str(ROOT), "TMPDIR": str(directory)}
 
 
-def _follow(process: subprocess.Popen, reader: int, seconds: float, found: Found) -> str:
+class Watcher(NamedTuple):
+    """Who is told what happens; see run_claims()."""
+
+    found: Found
+    begun: Callable[[str], None]
+    tick: Callable[[], None]
+
+    def tell(self, line: bytes) -> None:
+        """A line of the plugin."""
+        said = json.loads(line)
+        if "begun" in said:
+            self.begun(said["begun"])
+        else:
+            self.found(said["name"], said["verdict"], said["seconds"], said["detail"])
+
+
+def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Watcher) -> str:
     """Reads what the plugin writes until it ends. Returns "" or what went wrong."""
     end = time.monotonic() + seconds
+    quiet = 0.0  # seconds without news
     rest = b""
     while True:
         left = max(0.0, end - time.monotonic())
         if not left:
             return f"the grade was stopped after {seconds:g} s"
-        if not select.select([reader], [], [], min(left, WAKE_SECONDS))[0]:
-            _wake(process.pid)
+        if not select.select([reader], [], [], min(left, TICK_SECONDS))[0]:
+            watcher.tick()
+            quiet += TICK_SECONDS
+            if quiet % WAKE_SECONDS == 0:
+                _wake(process.pid)
             continue
+        quiet = 0.0
         data = os.read(reader, 64 * KIB)
         if not data:
             break
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            result = json.loads(line)
-            found(result["name"], result["verdict"], result["seconds"], result["detail"])
+            watcher.tell(line)
     try:
         status = process.wait(LAST_SECONDS)
     except subprocess.TimeoutExpired:
@@ -144,15 +171,16 @@ def _wake(session: int) -> None:
             kill.send(process.pid, signal.SIGCONT)
 
 
-def _below() -> list[procfs.Process]:
-    """All processes below this one."""
-    return procfs.tree([os.getpid()], procfs.table())[1:]
+def _below(thorough: bool = True) -> list[procfs.Process]:
+    """All processes below this one; `thorough`: see procfs.family()."""
+    found = procfs.family(os.getpid(), thorough)
+    return [process for process in found.values() if process.pid != os.getpid()]
 
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills what is below this process and was not there before, until nothing is left."""
 
-    def ours() -> list[procfs.Process]:
-        return [one for one in _below() if (one.pid, one.started) not in bystanders]
+    def ours(thorough: bool) -> list[procfs.Process]:
+        return [one for one in _below(thorough) if (one.pid, one.started) not in bystanders]
 
     kill.until_gone(ours, LAST_SECONDS)

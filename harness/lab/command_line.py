@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import TextIO
 
-from harness.lab.chapters import UnknownChapter
+from harness.lab.chapters import ROOT, UnknownChapter
 from harness.lab.target import WrongUsage
+
+BUILD = ROOT / "build"  # all that the commands write
 
 
 def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: int = 2) -> int:
     """Calls `body` and returns its exit status; or 2, with a line on stderr that says why.
 
-    That line is the message of WrongUsage, UnknownChapter and what else is `wrong`. `stopped`: the
+    That line is the message of WrongUsage, UnknownChapter and what else is `wrong`; or it says that
+    build/ cannot be written to. `stopped`: the
     status after Ctrl-C, and when the program that reads the output has had enough (`| head`). Where
     that is 0, Ctrl-C is how the command is meant to end, and stdout is told.
     """
@@ -27,4 +32,26 @@ def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: in
         print(f"\n{name}: stopped; nothing is left running", file=where)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if not _is_below(error.filename, BUILD):
+            raise
+        print(f"{name}: {_cannot_write(error)}", file=sys.stderr)
+        return 2
     return stopped
+
+
+def _is_below(path: object, directory: Path) -> bool:
+    return isinstance(path, str) and Path(path).is_relative_to(directory)
+
+
+def _cannot_write(error: OSError) -> str:
+    """What is wrong with build/, and what to do."""
+    text = f"{Path(error.filename).relative_to(ROOT)} cannot be written: {error.strerror}"
+    if not isinstance(error, PermissionError):
+        return text
+    return f"{text}; after a `sudo make` it belongs to root: sudo chown -R $(id -un) build"
+
+
+def knows_escapes(stream: TextIO) -> bool:
+    """It is a terminal that can move its cursor and has colours."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from harness.client.client import Client, Conversation
-from harness.evidence.failure import HINT_KEYS, Failure
+from harness.evidence.failure import Failure
+from harness.evidence.hints import HINTS
 from harness.linux import procfs
 from harness.server.patience import Patience
 from harness.server.process import ServerProcess
@@ -73,7 +74,7 @@ def fails_to_start():
         with pytest.raises(Failure, match=pattern) as raised:
             server.start(argv, **options)
         assert raised.value.hint == hint
-        assert hint in HINT_KEYS
+        assert hint in HINTS
         assert not server.alive()
         return server
 

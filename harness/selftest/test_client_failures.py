@@ -115,6 +115,36 @@ def test_patience_shrinks_as_waits_run_out(peer):
     assert Patience().seconds == 8
 
 
+def test_a_wait_ends_when_others_have_made_the_patience_less(peer):
+    client, _ = peer.connect(patience=Shrinking())
+    with pytest.raises(Failure, match=r"nothing came back for 0\.\d+ s") as found:
+        client.expect_frame(b"x")
+    assert found.value.hint == "silence"
+
+
+class Shrinking(Patience):
+    """A minute at first; next to nothing once a wait has begun."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = 0
+
+    @property
+    def seconds(self):
+        self.asked += 1
+        return 60 if self.asked < 3 else 0.01
+
+
+def test_a_deadline_that_is_over_does_not_change():
+    patience = Patience(((0, 0.02), (1, 0.01)))
+    deadline = Deadline(patience)
+    while deadline.left():
+        pass
+    patience.expired()
+    assert not deadline.left()
+    assert deadline.seconds == 0.02
+
+
 def test_a_deadline_restarts():
     deadline = Deadline(10)
     assert 9 < deadline.left() <= 10

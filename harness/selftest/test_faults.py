@@ -51,20 +51,35 @@ def test_every_fault_happens(chapter, stage, monkeypatch):
     assert impossible == (again | waits if chapter.number == "01" else set())
 
 
-def test_no_memory_while_it_starts_is_its_own_affair(tmp_path, monkeypatch):
+@pytest.fixture
+def changed(tmp_path):
+    """changed(file, before, after): a Stage with the solution of 03 after this change."""
+    stages = []
+
+    def make(name: str, before: str, after: str) -> Stage:
+        source = Path(shutil.copytree(chapters.find("03").solution_dir, tmp_path / "server"))
+        text = (source / name).read_text()
+        assert before in text
+        (source / name).write_text("#include <time.h>\n" + text.replace(before, after))
+        binary = build.cached_server(source).binary
+        stages.append(Stage(Run([str(binary), "-p", "0"], preload=str(shim_library()))))
+        return stages[-1]
+
+    yield make
+    for stage in stages:
+        stage.clear()
+
+
+def test_no_memory_while_it_starts_is_its_own_affair(changed, monkeypatch):
     """It says where it listens, and is held up before it makes its tables."""
-    solution = chapters.find("03").solution_dir
-    source = Path(shutil.copytree(solution, tmp_path / "server"))
-    text = (source / "server.c").read_text()
     busy = "for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;)\n        continue;\n"
-    changed = text.replace("    if (!resize(&s, 16))", f"    {busy}    if (!resize(&s, 16))")
-    assert changed != text
-    (source / "server.c").write_text(f"#include <time.h>\n{changed}")
-    binary = build.cached_server(source).binary
-    stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
+    stage = changed("server.c", "    if (!resize(&s, 16))", f"    {busy}    if (!resize(&s, 16))")
     allocation = [fault for fault in FAULTS if fault.group == Group.ALLOCATION]
     monkeypatch.setattr("harness.scenarios.single_faults.FAULTS", allocation)
-    try:
-        assert single_faults(stage.launch, Party(random.Random(1)).together, allocations=True)
-    finally:
-        stage.clear()
+    assert single_faults(stage.launch, Party(random.Random(1)).together, allocations=True)
+
+
+def test_an_end_that_is_wrong_anyhow_is_for_other_claims_to_say(changed):
+    stage = changed("main.c", "return EXIT_SUCCESS;", "return EXIT_FAILURE;")
+    party = Party(random.Random(1))
+    assert single_faults(stage.launch, party.together, allocations=False) > POINTS

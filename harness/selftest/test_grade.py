@@ -338,6 +338,9 @@ def test_progress_and_colour_only_on_a_terminal(tmp_path, grade):
     assert "\r" not in grade(submissions.right()).text
     text = on_terminal(tmp_path, {})
     assert "\r\033[K  3 of 3 tests" in text and "\033[32mpassed" in text
+    assert "\r\033[K  0 of 3 tests; 0 s in test_01_" in text
+    dumb = on_terminal(tmp_path, {"TERM": "dumb"})
+    assert "\033" not in dumb and "passed" in dumb
     assert "\033[32m" not in on_terminal(tmp_path, {"NO_COLOR": "1"})
 
 
@@ -358,7 +361,7 @@ def on_terminal(tmp_path: Path, extra: dict) -> str:
         ],
         cwd=ROOT,
         stdout=theirs,
-        env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **extra},
+        env={**os.environ, "NO_COLOR": "", "TERM": "xterm", **extra},
     )
     os.close(theirs)
     text = b""

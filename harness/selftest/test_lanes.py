@@ -66,7 +66,7 @@ def test_where_all_waits_run_out_the_others_run_there_too(lanes, monkeypatch):
     monkeypatch.setattr(PATIENCE, "_ran_out", HOPELESS)
     *_, sleeper = scheduled(lanes, 3)
     run_all(lanes, sleeper)
-    assert sleeper.sent == ["long", "middle", "short", "memory", "end"]  # and not the native one
+    assert sleeper.sent == ["long", "middle", "short", "end", "memory"]  # and not the native one
 
 
 def test_what_slows_a_server_down_comes_last(lanes):
@@ -76,13 +76,13 @@ def test_what_slows_a_server_down_comes_last(lanes):
 
 
 def test_a_slowed_server_is_waited_for_longer():
-    patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0)))
+    patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0), (3, 0.25)))
     slowed = Stretched(patience, 3, 5)
     seconds = []
-    for _ in range(3):
+    for _ in range(4):
         seconds.append(slowed.seconds)
         slowed.expired()
-    assert seconds == [24, 9, 5]
+    assert seconds == [24, 9, 5, 2.5]
 
 
 def test_what_a_dead_worker_had_is_run_by_another(lanes):

@@ -56,7 +56,15 @@ def test_help_lists_every_target():
 
 
 def test_help_fits_the_terminal():
-    assert max(map(len, run("make").stdout.splitlines())) <= 90
+    assert max(map(len, run("make").stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("word", ["ch=03", "CHAPTER=03", "From=solutions"])
+def test_a_variable_that_there_is_not_starts_nothing(word):
+    """`make grade ch=03` would grade all chapters."""
+    result = run("make", "grade", word)
+    assert result.returncode == 2
+    assert f"{word.split('=')[0]}= means nothing here; `make` lists what does" in result.stderr
 
 
 def test_variables_reach_python_as_they_were_typed(told):

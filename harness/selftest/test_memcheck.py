@@ -10,6 +10,7 @@ import pytest
 from harness.instruments import valgrind
 from harness.mutants.grader import Grader
 from harness.selftest import submissions
+from harness.selftest.drawn import some
 from harness.selftest.test_grade import both, grade  # noqa: F401: a fixture
 
 needs_valgrind = pytest.mark.skipif(valgrind.missing(), reason="valgrind is not installed")
@@ -81,11 +82,16 @@ def test_frames_of_others_are_better_than_none():
 @needs_valgrind
 @pytest.mark.parametrize(
     "change, hint, said",
-    [
-        (submissions.LEAK, "memory-leak", "in serve (main.c:"),
-        ("if (dup(fd) < 0) return;", "open-descriptor", "in serve (main.c:"),
-        ("body[size + 1] = 0;", "memory-fault", "Invalid write of size 1"),
-    ],
+    some(
+        [
+            (submissions.LEAK, "memory-leak", "in serve (main.c:"),
+            ("if (dup(fd) < 0) return;", "open-descriptor", "in serve (main.c:"),
+            ("body[size + 1] = 0;", "memory-fault", "Invalid write of size 1"),
+        ],
+        1,
+        "faults under valgrind",
+        lambda fault: fault[1],
+    ),
 )
 def test_a_fault_fails_the_claim(grade, change, hint, said):  # noqa: F811
     outcome = grade(submissions.right(change), "--memcheck")
@@ -129,12 +135,17 @@ def one_claim(tmp_path):
 @needs_valgrind
 @pytest.mark.parametrize(
     "change, hint, said",
-    [
-        (submissions.LEAK, "memory-leak", "definitely lost"),
-        ("if (dup(fd) < 0) return;", "open-descriptor", "Open AF_INET socket"),
-        # what valgrind saw explains the crash that followed
-        ("*(volatile char *)(long)size = 1;", "memory-fault", "Invalid write of size 1"),
-    ],
+    some(
+        [
+            (submissions.LEAK, "memory-leak", "definitely lost"),
+            ("if (dup(fd) < 0) return;", "open-descriptor", "Open AF_INET socket"),
+            # what valgrind saw explains the crash that followed
+            ("*(volatile char *)(long)size = 1;", "memory-fault", "Invalid write of size 1"),
+        ],
+        1,
+        "faults in every grade",
+        lambda fault: fault[1],
+    ),
 )
 def test_a_fault_fails_its_claim_in_every_grade(grade, tmp_path, change, hint, said):  # noqa: F811
     outcome = grade(submissions.right(change), claims=one_claim(tmp_path))

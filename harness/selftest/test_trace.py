@@ -10,6 +10,7 @@ import pytest
 
 from harness.lab.chapters import ROOT
 from harness.mutants.catalogue import CATALOGUE
+from harness.selftest.drawn import some
 from harness.selftest.test_unusual import _command
 from harness.trace import __main__ as trace, page, screen, timeline
 from harness.trace.fold import fold
@@ -242,6 +243,7 @@ def test_a_right_server(capsys):
     assert "://" not in text.replace("http://www.w3.org/2000/svg", "")
 
 
+WAITS = ["select.c", "epoll_level.c", "epoll_edge.c"]
 WRONG = {
     "04-no-parse-after-drain": "has read and not sent back; the server waits for input",
     "02-rest-dropped": "bytes that the server has read and not sent back",
@@ -251,7 +253,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("name", some(list(WRONG), 2, "traces of wrong servers", str))
 def test_a_wrong_server(name, capsys, tmp_path, monkeypatch):
     """The fault can be seen: what is stuck, or what was called that should not have been."""
     mutant = next(one for one in CATALOGUE if one.id == name)
@@ -264,7 +266,7 @@ def test_a_wrong_server(name, capsys, tmp_path, monkeypatch):
     assert ('"failed":true' in text) == ("\n->" in out)
 
 
-@pytest.mark.parametrize("name", ["select.c", "epoll_level.c", "epoll_edge.c"])
+@pytest.mark.parametrize("name", some(WAITS, 1, "traces of other ways to wait", str))
 def test_other_ways_to_wait(name, capsys, tmp_path):
     command = " ".join([*_command(name, tmp_path), "{port}"])
     only = "02_short_write_is_resumed"

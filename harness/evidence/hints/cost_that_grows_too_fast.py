@@ -27,6 +27,10 @@ TEXTS = {
         "epoll_wait() returns only who has news: nothing may be done for every connection there "
         "is."
     ),
+    "reads-everybody": (
+        "poll() has said who is ready. A read() of everybody else only finds EAGAIN, and costs a "
+        "call for each of them, in each turn."
+    ),
     "reads-in-vain": (
         "A read() that returned less than it was asked for has taken all there was. Another one "
         "only finds EAGAIN, and costs as much as the first."

@@ -36,6 +36,11 @@ TEXTS = {
         "sent, add what each write() took, and go on from there; the next reply begins at 0 "
         "again."
     ),
+    "offset-of-the-rest": (
+        "These bytes are of the same frame, from another place in it: after a short write the rest "
+        "began at a wrong offset. The offset belongs to the connection, grows by what each write() "
+        "took, and stays as it is at EAGAIN."
+    ),
     "short-write": (
         "The rest of a short write was dropped. write() returns how many bytes it took, which can "
         "be fewer than it was given: send the rest too, from where it stopped."

@@ -26,6 +26,11 @@ TEXTS = {
         "too long: N counts the body alone, N = 33,554,432 is allowed, and its buffer has 4 bytes "
         "more. Neither: a read() that returned less than asked for is not the end."
     ),
+    "refused-as-too-long": (
+        "The server's log says that a frame is too long, and none is. Print the length that it has "
+        "read: if it is right, the comparison is wrong. Else other bytes were taken for a header: "
+        "of a body, after a read() that brought less than it was asked for, or of another client."
+    ),
     "length-not-refused": (
         "A length over the maximum has to close the connection at once. Is it compared before "
         "anything is read or allocated, and as an unsigned number? 0x80000000 is no negative one."

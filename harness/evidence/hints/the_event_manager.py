@@ -41,6 +41,10 @@ TEXTS = {
         "EPOLLRDHUP, if you ask for it. It is EVENT_READ and EVENT_HANGUP, and then the input has "
         "to be read to its very end."
     ),
+    "urgent-untold": (
+        "A read stops in front of urgent data, as a short read does when nothing is left. EPOLLPRI "
+        "tells the difference, if you ask for it; then read once more."
+    ),
     "told-once": (
         "Edge-triggered readiness is told once. Go on until EAGAIN or a short read(), or ask for "
         "another call; and tell the kernel of every change of interest, with all the events that "

@@ -51,6 +51,34 @@ def is_right(_kept=None):
     serve()
 
 
+def serves_one_client():
+    listen()
+    connection, _ = listener.accept()
+    echo(connection)
+
+
+def waits_with_epoll():
+    """Echoes one client by epoll_wait(2), in which a signal interrupts it; told of on stdout."""
+    import ctypes
+    import select
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    start()
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    connection, _ = listener.accept()
+    poller = select.epoll()
+    poller.register(connection, select.EPOLLIN)
+    event = (ctypes.c_uint32 * 3)()
+    while True:
+        ready = libc.epoll_wait(poller.fileno(), event, 1, -1)
+        if ready < 0:
+            print("interrupted", flush=True)
+        elif not (data := connection.recv(65536)):
+            return
+        else:
+            connection.sendall(data)
+
+
 def exits_politely():
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     is_right()

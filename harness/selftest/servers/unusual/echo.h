@@ -45,6 +45,9 @@ enum { NOBODY = -1, NO_ROOM = -2 }; /* what accept_next() says instead of a desc
 #ifndef WRITE_BYTES
 #define WRITE_BYTES SIZE_MAX /* at most, of one send() */
 #endif
+#ifndef KEPT_BYTES
+#define KEPT_BYTES 0 /* a buffer that is no longer is kept, and all of it has been written to */
+#endif
 #ifndef ON_FRAME
 #define ON_FRAME(fd, length) ((void)0)
 #endif
@@ -130,9 +133,12 @@ static inline void settle(struct conn *c)
 {
     if (c->start < c->end)
         return;
+    c->start = c->whole = c->end = 0;
+    if (c->cap <= KEPT_BYTES)
+        return;
     free(c->data);
     c->data = NULL;
-    c->start = c->whole = c->end = c->cap = 0;
+    c->cap = 0;
 }
 
 /* Room for one more recv(). What is left over moves to the front: it is part of a frame, and came
@@ -150,6 +156,8 @@ static inline bool make_room(struct conn *c)
     uint8_t *data = realloc(c->data, cap);
     if (data == NULL)
         return false;
+    if (cap <= KEPT_BYTES)
+        memset(data + c->cap, 0, cap - c->cap);
     c->data = data;
     c->cap = cap;
     return true;

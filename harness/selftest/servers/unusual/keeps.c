@@ -1,0 +1,16 @@
+/*
+ * Unusual: each connection has some 100 KiB of memory for as long as it lives. keeps PORT
+ *
+ * Right, since a connection that is idle may hold up to 1 MiB. What a large frame has needed beyond
+ * that is given back.
+ */
+#define KEPT_BYTES (256u << 10)
+
+#include "loop.h"
+
+int main(int argc, char **argv)
+{
+    int signals = open_signals(), listener = listen_on(argv[argc - 1]);
+    loop(listener, signals);
+    return 0;
+}
