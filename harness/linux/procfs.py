@@ -19,6 +19,9 @@ _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PIECE = 64 * KIB
 _LINE = 4 * KIB  # more than a line of stat has
 MANY_THREADS = 100  # of one process: then it is as cheap to read the whole process table
+_STARTCODE = 23  # its place in a line of stat, from the state on
+MOST_LOOKS = 1000  # at a process in execve(2), which takes much less than a millisecond
+LOOK_SECONDS = 0.0001
 _PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
 
 
@@ -127,12 +130,26 @@ def tree(roots: Iterable[int], processes: dict[int, Process]) -> list[Process]:
 
 
 def environment(pid: int, name: str) -> str | None:
-    """The value `name` had in the environment the process was executed with."""
+    """The value `name` had in the environment the process was executed with.
+
+    One that is in the middle of execve(2) has none yet, so it is looked at once more after that.
+    """
     prefix = name.encode() + b"="
+    looks = 0
+    while looks < MOST_LOOKS and _in_execve(pid):
+        looks += 1
+        time.sleep(LOOK_SECONDS)
     for entry in read(f"/proc/{pid}/environ").split(b"\0"):
         if entry.startswith(prefix):
             return entry[len(prefix) :].decode(errors="replace")
     return None
+
+
+def _in_execve(pid: int) -> bool:
+    """Its old memory is gone, and the new one not complete: startcode in proc(5) is written after
+    the environment, see load_elf_binary() in fs/binfmt_elf.c."""
+    fields = _stat(f"/proc/{pid}/stat")
+    return bool(fields) and fields[_STARTCODE] == b"0" and not ending(pid)
 
 
 def status(pid: int) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from harness.grading import scoring
 from harness.grading.deal import HOPELESS, SLEEPERS, Deal
 from harness.grading.lanes import Lanes
-from harness.server.patience import PATIENCE, Patience, Stretched
+from harness.server.patience import PATIENCE, Deadline, Patience, Stretched
 
 NAMES = ("short", "native", "other", "long", "last", "middle", "more", "memory", "end")
 DEAL = Deal(2, 1, ("long", "middle", "short"), ("native",), ("memory",))
@@ -77,12 +77,22 @@ def test_what_slows_a_server_down_comes_last(lanes):
 
 def test_a_slowed_server_is_waited_for_longer():
     patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0), (3, 0.25)))
-    slowed = Stretched(patience, 3, 5)
+    slowed = Stretched(patience, 3, 5, lambda: 0)
     seconds = []
     for _ in range(4):
         seconds.append(slowed.seconds)
         slowed.expired()
     assert seconds == [24, 9, 5, 2.5]
+
+
+def test_time_in_which_a_slowed_server_could_not_run_does_not_count():
+    lost = 0
+    slowed = Stretched(Patience(((0, 100.0),)), 1, 0, lambda: lost)
+    deadline = Deadline(slowed)
+    lost = 1_000
+    assert deadline.left() > 1_000
+    deadline.restart()
+    assert deadline.left() <= 100
 
 
 def test_what_a_dead_worker_had_is_run_by_another(lanes):

@@ -17,6 +17,8 @@ from harness.selftest.odd_servers import nothing_is_left, start  # noqa: F401: f
 from harness.server import limits, process, process_tree
 from harness.server.patience import wait_until
 
+CHILDREN = 100
+
 # Ending
 
 
@@ -118,6 +120,17 @@ def test_other_children_of_ours_are_let_alone(start):
         for bystander in bystanders:
             bystander.kill()
             bystander.wait()
+
+
+def test_a_child_that_was_just_started_has_its_environment():
+    """Popen() returns while the kernel still writes the environment of the new program."""
+    for _ in range(CHILDREN):
+        child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        try:
+            assert procfs.environment(child.pid, process_tree.MARK) == "harness"
+        finally:
+            child.kill()
+            child.wait()
 
 
 def test_destroyed_while_paused(start):

@@ -50,6 +50,10 @@ class Patience:
         ran_out = self.ran_out
         return [seconds for count, seconds in self._schedule if count <= ran_out][-1]
 
+    def lost(self) -> float:
+        """Seconds up to now that do not count. See Stretched."""
+        return 0.0
+
     def expired(self) -> None:
         """To be called once for every wait that ran out."""
         self._ran_out += 1
@@ -68,18 +72,26 @@ class Stretched(Patience):
     """`times` as long as another patience, and not below `least` seconds, if that is at most
     MOST_TIMES as long.
 
-    For a server that something slows down. Waits that run out shorten the other one too.
+    For a server that something slows down. Waits that run out shorten the other one too. `lost`:
+    for how many seconds, up to now, the server could have run and others had the processors; they
+    do not count.
     """
 
-    def __init__(self, patience: Patience, times: float, least: float) -> None:
+    def __init__(
+        self, patience: Patience, times: float, least: float, lost: Callable[[], float]
+    ) -> None:
         self._patience = patience
         self._times = times
         self._least = least
+        self._lost = lost
 
     @property
     def seconds(self) -> float:
         seconds = self._patience.seconds
         return max(self._times * seconds, min(self._least, MOST_TIMES * seconds))
+
+    def lost(self) -> float:
+        return self._lost()
 
     def expired(self) -> None:
         self._patience.expired()
@@ -101,14 +113,17 @@ class Deadline:
 
     def restart(self) -> None:
         """Called at every sign of progress."""
-        self._began = time.monotonic()
+        self._began = self._now()
 
     def left(self) -> float:
         """Seconds that are left now, never below 0."""
-        passed = time.monotonic() - self._began
+        passed = self._now() - self._began
         if self._patience is not None and SHORT_SECONDS < passed < self.seconds:
             self.seconds = min(self.seconds, max(round(passed, 1), self._patience.seconds))
         return max(0.0, self.seconds - passed)
+
+    def _now(self) -> float:
+        return time.monotonic() - (self._patience.lost() if self._patience is not None else 0.0)
 
 
 def wait_until(

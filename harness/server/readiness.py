@@ -42,7 +42,7 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         if server.stdout.closed or len(server.stdout.head) == KEPT:
             server.settle()  # it may be about to end, which says more
             raise _died(server) if server.status else _not_announced(server, None)
-        if not server.news.wait(deadline.left()):
+        if not server.news.wait(deadline.left()) and not deadline.left():
             patience.expired()
             raise _not_announced(server, deadline.seconds)
 

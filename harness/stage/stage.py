@@ -152,7 +152,9 @@ class Stage:
         self.run = run
         self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
-        self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS) if self.valgrind else PATIENCE
+        self.patience = PATIENCE
+        if self.valgrind:
+            self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS, self._in_line)
         if run.debugger:
             self.patience = gdb.PATIENCE
         self.names = _letters()
@@ -279,6 +281,14 @@ class Stage:
             return []
         failing = wanted.allocations and not valgrind.sanitized(self.run.argv[0])
         return [Path(self.run.preload), *([alloc_library()] if failing else [])]
+
+    def _in_line(self) -> float:
+        """Seconds for which the servers could have run, and others had the processors.
+
+        Of all their threads together, as valgrind lets no two of them run at the same time.
+        """
+        waits = [procfs.seconds_in_line(server.process.pid) for server in self.servers]
+        return sum(sum(seconds.values()) for seconds in waits)
 
     def _free_the_port(self) -> None:
         """Where the port is fixed there is one server at a time: the one before is over."""
