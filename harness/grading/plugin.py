@@ -25,6 +25,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,9 @@ from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
 from harness.lab.units import KIB
 from harness.linux import prctl, procfs
-from harness.server import kill
+from harness.server import kill, limits
 from harness.server.patience import PATIENCE, wait_until
+from harness.server.process_tree import destroy_all
 from harness.stage.program import program
 from harness.stage.stage import Run, Stage, launch, rng, run, server
 
@@ -110,11 +112,28 @@ def pytest_configure(config):
     config.lab_run = Run.load(config.option.lab_run)
     PATIENCE.share(Path(config.option.lab_run).with_name("ran-out"))
     prctl.close_memory()
-    prctl.die_with_parent()
-    if hasattr(config, "workerinput"):
+    is_worker = hasattr(config, "workerinput")
+    if is_worker:
+        prctl.die_with_parent()
         guard.leave_group()
     else:
+        signal.signal(signal.SIGTERM, _end)
+        prctl.die_with_parent(signal.SIGTERM)
+    if is_worker or config.option.dist == "no":
+        limits.bound_processes()
+    if not is_worker:
         config.pluginmanager.register(Outcomes(config.option.lab_outcomes))
+
+
+def _end(_number, _frame):
+    """The grade was killed, so nobody is left who would end what we have started."""
+    kill.until_gone(_below, SWEEP_SECONDS)
+    os._exit(1)
+
+
+def pytest_unconfigure(config):
+    destroy_all()
+    limits.release_processes()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -167,12 +186,12 @@ def judge(error, stage, hints, refusals=False):
 def _hint(error, stage):
     """The hint of the error; or one about the server's end, when that is why it fell silent."""
     fate, _ = stage.ending()
+    if fate.startswith("killed by the grader"):
+        return "over-limit"
     if error.hint not in PEER_IS_GONE or not stage.surprised():
         return error.hint
     if "SIGPIPE" in fate:
         return "sigpipe"
-    if fate.startswith("killed by the grader"):
-        return "over-limit"
     return "crashed" if fate.startswith("killed") else "ended-early"
 
 
@@ -226,6 +245,12 @@ def _orphans(thorough):
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
     return procfs.tree([child.pid for child in children], processes)
+
+
+def _below(thorough):
+    """Workers too."""
+    family = procfs.family(os.getpid(), thorough)
+    return [process for process in family.values() if process.pid != os.getpid()]
 
 
 def _result(report):

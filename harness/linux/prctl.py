@@ -12,10 +12,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 
 
-def die_with_parent() -> None:
-    """This process is killed when the thread that started it ends. System calls only: may be
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    """This process gets the signal when the thread that started it ends. System calls only: may be
     called between fork and exec."""
-    _libc.prctl(_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _libc.prctl(_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def close_memory() -> None:

@@ -19,10 +19,12 @@ _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PIECE = 64 * KIB
 _LINE = 4 * KIB  # more than a line of stat has
 MANY_THREADS = 100  # of one process: then it is as cheap to read the whole process table
-_STARTCODE = 23  # its place in a line of stat, from the state on
+_FLAGS, _STARTCODE = 6, 23  # their places in a line of stat, from the state on
 MOST_LOOKS = 1000  # at a process in execve(2), which takes much less than a millisecond
 LOOK_SECONDS = 0.0001
-_PF_EXITING = 4  # linux/sched.h: set before a process's descriptors are closed
+# linux/sched.h
+_PF_EXITING = 4  # set before a process's descriptors are closed
+_PF_KTHREAD = 0x200000
 
 
 class Process(NamedTuple):
@@ -149,7 +151,9 @@ def _in_execve(pid: int) -> bool:
     """Its old memory is gone, and the new one not complete: startcode in proc(5) is written after
     the environment, see load_elf_binary() in fs/binfmt_elf.c."""
     fields = _stat(f"/proc/{pid}/stat")
-    return bool(fields) and fields[_STARTCODE] == b"0" and not ending(pid)
+    if not fields or fields[_STARTCODE] != b"0":
+        return False
+    return not int(fields[_FLAGS]) & _PF_KTHREAD and not ending(pid)
 
 
 def status(pid: int) -> dict[str, str]:
@@ -187,7 +191,7 @@ def stopped(pid: int) -> bool:
 
 def ending(pid: int) -> bool:
     """It has ended, or will in a moment: all its threads are on their way out of the kernel."""
-    return all(int(fields[6]) & _PF_EXITING for fields in _threads(pid))
+    return all(int(fields[_FLAGS]) & _PF_EXITING for fields in _threads(pid))
 
 
 def resident_bytes(pid: int) -> int:
@@ -206,6 +210,16 @@ def quick_resident_bytes(pid: int) -> int:
     """Resident memory, shared pages counted in full; rounded, but costs next to nothing."""
     fields = read(f"/proc/{pid}/statm").split()
     return int(fields[1]) * PAGE if fields else 0
+
+
+def end_first(pid: int) -> None:
+    """Should the machine run out of memory, the kernel ends this process, and what it starts from
+    now on, before others."""
+    try:
+        with open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+    except OSError:  # it has ended, or the kernel has no such thing
+        pass
 
 
 def descriptor_targets(pid: int) -> list[str]:

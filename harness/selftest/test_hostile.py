@@ -20,9 +20,10 @@ import pytest
 from harness.evidence.hints import HINTS
 from harness.grading import guard
 from harness.lab.chapters import ROOT
-from harness.linux import landlock, procfs
+from harness.linux import cgroup, landlock, procfs
 from harness.selftest import submissions
 from harness.server import kill, process_tree, scratch
+from harness.server.patience import wait_until
 
 HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "LAB_HOSTILE_TEST"  # in the environment of all that a grade of ours starts
@@ -170,6 +171,19 @@ def test_it_takes_too_much(grade, name, reason):
     assert HINTS["over-limit"].text in text
 
 
+@pytest.mark.parametrize(
+    "bounded, mib, words", [("1", "20", ["--jobs", "2"]), ("0", "10", ["--only", "test_01_echoes"])]
+)
+def test_it_takes_too_much_in_processes_that_left_it(grade, bounded, mib, words):
+    """Before it listens; in each claim, by two workers, also where the kernel bounds nothing."""
+    environment = {cgroup.SWITCH: bounded, "HOSTILE_MIB": mib}
+    found = grade("detaches", CONFINED, *words, patience=40, **environment)
+    assert found.status == FAILED and "test_01_echoes" in found.lost
+    text = " ".join(found.text.split())
+    assert "killed by the grader: used more than 1,536 MiB of memory" in text
+    assert HINTS["over-limit"].text in text
+
+
 def test_it_takes_too_much_and_is_not_confined(grade):
     found = grade("forks", FREE, "--only", "test_01_echoes", patience=40)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
@@ -281,6 +295,23 @@ def test_01_nobody_is_left():
     found = grade("kills_parent", FREE, "--jobs", "1", "--claims", str(claims))
     assert found.status == NOT_JUDGED
     assert "test_01_echoes" in found.lost and "test_01_nobody_is_left" not in found.lost
+
+
+def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
+    """Not of a server whose processes have all left it, either."""
+    trace = secrets.token_hex(8)
+    source = program(tmp_path / "detaches", "detaches")
+    grade = subprocess.Popen(
+        [*GRADE, "--dir", source, "--chapter", "01", "--only", "01.1"],
+        cwd=ROOT,
+        env={**os.environ, TRACE: trace, "HOSTILE_MIB": "1", "HOSTILE_SILENT": "1"},
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    with grade:
+        assert wait_until(lambda: len(left(trace)) > 100, 60)
+        grade.kill()
+    assert wait_until(lambda: left(trace) == [], 20)  # they end by themselves after 40
 
 
 @pytest.mark.parametrize("confinement", [CONFINED, FREE])

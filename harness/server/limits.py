@@ -1,7 +1,9 @@
 """What a server may take of the machine, and the looks that find out when it takes more.
 
-RLIMIT_AS will not do for memory: threads and some languages reserve far more than they use. And
-RLIMIT_NPROC counts everything that a user runs, and nothing for root.
+Two hundred processes take gigabytes between two looks. So, where a control group may be made, the
+kernel bounds them at the moment they ask. RLIMIT_AS will not do for memory: threads and some
+languages reserve far more than they use. And RLIMIT_NPROC counts everything that a user runs, and
+nothing for root.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.lab.units import KIB, MIB
-from harness.linux import procfs
+from harness.linux import cgroup, procfs
 from harness.server.output import Output
 from harness.server.process_tree import ProcessTree
 
@@ -24,6 +26,9 @@ PROCESS_LIMIT = 2048  # a process for each of 1,150 clients, and then some
 THREAD_LIMIT = 8192  # of all processes together
 DISK_LIMIT = 256 * MIB  # bytes of all files together, deleted ones that are open too
 FILE_LIMIT = 10_000
+# Of the kernel's bound, above that of a server: for the grader itself, sockets and temporary files.
+GRADERS_BYTES = 1024 * MIB
+GRADERS_THREADS = 1024
 
 LOOK = 5  # every so many calls there is a look
 FULL_LOOK = 50  # and all processes are searched for
@@ -47,6 +52,28 @@ class Machine(NamedTuple):
         return more[0] > MORE_THREADS or max(more[1:]) > MORE_BYTES
 
 
+_group: cgroup.Group | None = None  # that this process and its servers are in
+
+
+def bound_processes() -> None:
+    """Lets the kernel bound what the servers of this process take, where that is possible."""
+    global _group
+    if _group is None:
+        _group = cgroup.enter_new(MEMORY_LIMIT + GRADERS_BYTES, THREAD_LIMIT + GRADERS_THREADS)
+
+
+def release_processes() -> None:
+    """When the last server is gone."""
+    global _group
+    if _group is not None:
+        _group.leave()
+    _group = None
+
+
+def _killed() -> int:
+    return _group.killed() if _group is not None else 0
+
+
 class Watch:
     """Looks at one server. `directory` is the one it writes to."""
 
@@ -55,6 +82,7 @@ class Watch:
         self._outputs = outputs
         self._directory = directory
         self._calls = 0
+        self._killed = _killed()
         self._members = tree.members()
         self._at_start = self._at_full_look = machine(directory)
 
@@ -104,10 +132,14 @@ class Watch:
 
     def _memory(self) -> str:
         """Quickly, and exactly only when that is too much: what is shared counts once."""
-        for measure in (procfs.quick_resident_bytes, procfs.resident_bytes):
-            if sum(measure(member.pid) for member in self._members) <= MEMORY_LIMIT:
-                return ""
-        return f"used more than {MEMORY_LIMIT // MIB:,} MiB of memory"
+        too_much = _killed() > self._killed or self._uses_too_much()
+        return f"used more than {MEMORY_LIMIT // MIB:,} MiB of memory" if too_much else ""
+
+    def _uses_too_much(self) -> bool:
+        return all(
+            sum(measure(member.pid) for member in self._members) > MEMORY_LIMIT
+            for measure in (procfs.quick_resident_bytes, procfs.resident_bytes)
+        )
 
     def _printed(self) -> str:
         if sum(output.total for output in self._outputs) > OUTPUT_LIMIT:

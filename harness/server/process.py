@@ -24,6 +24,7 @@ SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
 LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer
 PORT_TRIES = 3
+KILLED = ExitStatus(signal=signal.SIGKILL)
 ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL}
 
 
@@ -154,6 +155,7 @@ class ServerProcess:
             writable.append(SHARED_MEMORY)
         self._child = spawn.start(command, port, directory, environment, writable)
         self.pid = self._child.pid
+        procfs.end_first(self.pid)
         self._tree = ProcessTree(self.pid, mark)
         self._limits = limits.Watch(self._tree, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
@@ -232,6 +234,8 @@ class ServerProcess:
         self.settle()
         if self._last_words:
             return self._last_words
+        if self.status == KILLED and not self._killed_for:
+            self.look_at_limits()  # by the kernel, when all together had too much memory
         if self._tree is None:
             return "not started"
         if self.status is None:

@@ -42,7 +42,8 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         if server.stdout.closed or len(server.stdout.head) == KEPT:
             server.settle()  # it may be about to end, which says more
             raise _died(server) if server.status else _not_announced(server, None)
-        if not server.news.wait(deadline.left()) and not deadline.left():
+        news = server.news.wait(deadline.left()) or announced_in(server.stdout.head)
+        if not news and not deadline.left():
             patience.expired()
             raise _not_announced(server, deadline.seconds)
 
@@ -108,7 +109,10 @@ def _accepts(port: int) -> bool:
 
 
 def _died(server: ServerProcess) -> Failure:
-    return Failure(f"the server {server.describe()} before it listened", hint="died-at-start")
+    end = server.describe()
+    verb = "was " if end.startswith("killed") else ""
+    hint = "over-limit" if end.startswith("killed by the grader") else "died-at-start"
+    return Failure(f"the server {verb}{end} before it listened", hint=hint)
 
 
 def _not_listening(server: ServerProcess, port: int, seconds: float) -> Failure:

@@ -143,9 +143,7 @@ def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
 
     def apply() -> None:
         prctl.die_with_parent()  # should the grader be killed
-        for (
-            number
-        ) in _ENDING:  # which a shell's background jobs ignore, and their children with them
+        for number in _ENDING:  # a shell's background jobs ignore them, and so do their children
             signal.signal(number, signal.SIG_DFL)
         for which, soft, hard in limits:
             resource.setrlimit(which, (soft, hard))
