@@ -199,12 +199,21 @@ def _run(
 ) -> None:
     """Runs the claims of `grade.outcomes`, and notes what became of each. Raises Interrupted.
 
-    Those named in the option `first` come before the others. Then comes what has no server and
-    mostly compiles: meanwhile others may find out that the server hangs, and the waits get shorter.
+    Those named in the option `first` come before the others, and then the one that explains why
+    others fail. What has no server mostly compiles: meanwhile others may find out that the server
+    hangs, and the waits get shorter. The chapter's own come before those that it inherits.
     """
     by_name = {outcome.claim.name: outcome for outcome in grade.outcomes}
     claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
-    claims.sort(key=lambda claim: (claim.name not in options.first, not claim.module))
+    own = target.chapter.number
+    claims.sort(
+        key=lambda claim: (
+            claim.name not in options.first,
+            not claim.explains,
+            not claim.module,
+            claim.chapter != own,
+        )
+    )
     progress = Progress(len(claims))
 
     def found(name: str, verdict: str, seconds: float, detail: dict) -> None:

@@ -103,7 +103,8 @@ def screen(found: Grade, before: Grade | None, look: report.Look) -> list[str]:
         lines += [f"  {word:8}and {more} more"] if more > 0 else []
     if before and not fixed and not broken:
         lines.append("  the last save fixed nothing and broke nothing")
-    failed = broken + [o for o in report.own_first(found, FAILED) if o not in broken]
+    others = [o for o in report.own_first(found, FAILED) if not o.claim.explains]
+    failed = broken + [outcome for outcome in others if outcome not in broken]
     lines += [""] if lines[-1] else []
     if not failed:
         return [*lines, *report.not_judged(found, look), *report.next_step(found)]

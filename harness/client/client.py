@@ -181,6 +181,12 @@ class Client:
             step.text += f", and gets {describe_bytes(came)}"
             return came
 
+    def at_hand(self, limit: int, seconds: float) -> bytes:
+        """What comes with gaps below `seconds`, at most `limit` bytes; b"" if nothing does. To find
+        out a cause, and never to judge."""
+        with self._step(f"looks for {seconds:g} s whether anything comes"):
+            return self._open().at_hand(limit, seconds)
+
     def expect_eof(self) -> None:
         """The server closes, by FIN or by RST, and sends nothing before."""
         __tracebackhide__ = True

@@ -83,13 +83,17 @@ def marked(text: str) -> list[str]:
 
 
 def failures(grade: Grade, look: Look) -> list[list[str]]:
-    """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all."""
+    """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all. The
+    one that explains them is alone where most have failed."""
     failed = own_first(grade, FAILED)
-    shown = failed if look.verbose else _different(failed)[:SHOWN_IN_FULL]
+    explained = bool(failed) and failed[0].claim.explains and 2 * len(failed) > len(grade.outcomes)
+    most = 1 if explained else SHOWN_IN_FULL
+    shown = failed if look.verbose else _different(failed)[:most]
     blocks = [failure(grade, outcome, look) for outcome in shown]
     if len(failed) > len(shown):
-        rest = len(failed) - len(shown)
-        blocks.append([f"{rest} more failed; V=1 shows everything in full"])
+        why = ", most of them perhaps for this reason" if explained else ""
+        rest = f"{len(failed) - len(shown)} more failed{why}"
+        blocks.append([f"{rest}; V=1 shows everything in full"])
     return blocks
 
 
@@ -104,9 +108,11 @@ def _different(failed: list[Outcome]) -> list[Outcome]:
 
 
 def own_first(grade: Grade, verdict: str) -> list[Outcome]:
-    """The outcomes with this verdict, those of the chapter itself before the inherited ones."""
+    """The outcomes with this verdict: what explains the others, those of the chapter itself, the
+    inherited ones."""
     found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
-    return sorted(found, key=lambda outcome: outcome.claim.chapter != grade.chapter.number)
+    own = grade.chapter.number
+    return sorted(found, key=lambda o: (not o.claim.explains, o.claim.chapter != own))
 
 
 def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
@@ -159,6 +165,8 @@ def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
     worth = f"{number_text(outcome.worth)} {'point' if outcome.worth == 1 else 'points'}"
     tail = f"{worth}   ({_place(grade, outcome)})"
     start = f"FAILED  {claim.number}  {claim.text}"
+    if claim.explains:
+        start, tail = f"FAILED  first of all  {claim.text}", "(worth no points)"
     painted = look.paint("FAILED", FAILED)
     if len(start) + 3 + len(tail) <= look.width:
         return [f"{start.replace('FAILED', painted, 1)}   {tail}"]
@@ -202,7 +210,8 @@ def table(grade: Grade, look: Look = PLAIN) -> list[str]:
     """One line a claim; of each earlier chapter one line, and some of the claims that it lost."""
     rows: list[tuple[str, list[Outcome], str]] = []
     groups: dict[str, list[Outcome]] = {}
-    for outcome in grade.outcomes:
+    told = [outcome for outcome in grade.outcomes if not outcome.claim.explains]
+    for outcome in told or grade.outcomes:
         groups.setdefault(outcome.claim.chapter, []).append(outcome)
     for number, group in groups.items():
         if number != grade.chapter.number:

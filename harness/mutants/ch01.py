@@ -271,6 +271,98 @@ MUTANTS = (
 """
         },
     ),
+    # What one tries first
+    mutant(
+        "length-by-ntohl",
+        NUMBERS,
+        "The length goes through ntohl(): the highest byte is taken for the first one.",
+        "test_01_first_frames",
+        "byte-order",
+        {
+            "frame.c": """
++#include <arpa/inet.h>
++#include <string.h>
+ #include "frame.h"
+@@
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    memcpy(length, header, sizeof *length);
++    *length = ntohl(*length);
+"""
+        },
+    ),
+    mutant(
+        "body-alone-comes-back",
+        FRAMING,
+        "The reply is the body, without a length in front of it.",
+        "test_01_first_frames",
+        "no-header",
+        {
+            "conn.c": """
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    result = io_write_all(fd, frame + FRAME_HEADER_BYTES, length);
+"""
+        },
+    ),
+    mutant(
+        "same-reply-always",
+        FRAMING,
+        "The body is read and thrown away; the reply has another one, always the same.",
+        "test_01_first_frames",
+        "same-reply",
+        {
+            "conn.c": """
+     log_frame(fd, length);
++    memset(frame + FRAME_HEADER_BYTES, 'x', length);
+"""
+        },
+    ),
+    mutant(
+        "waits-before-it-reads",
+        CALLS,
+        "It waits for a signal before it reads what the client has sent.",
+        "test_01_first_frames",
+        "unread",
+        {
+            "conn.c": """
++#include <unistd.h>
+ #include "conn.h"
+@@
+     while (reason == NULL && !stop_requested())
+-        reason = serve_frame(fd);
++        reason = pause() == 0 ? NULL : serve_frame(fd);
+"""
+        },
+    ),
+    mutant(
+        "at-most-4096",
+        FRAMING,
+        "A body over 4,096 bytes is refused, as if there were a buffer of that size.",
+        "test_01_first_frames",
+        "short-frames-only",
+        {
+            "frame.c": """
+-    return *length <= FRAME_MAX_BYTES;
++    return *length <= 4096;
+"""
+        },
+    ),
+    mutant(
+        "one-client-and-out",
+        START,
+        "After its first client it takes no other, and ends.",
+        "test_01_first_frames",
+        "ends-with-a-client",
+        {
+            "server.c": """
+         if (fd >= 0)
++        {
+             serve_client(fd);
++            break;
++        }
+"""
+        },
+    ),
     # The length
     mutant(
         "big-endian-length",

@@ -9,6 +9,22 @@ from harness.mutants.mutant import CALLS, GROWTH, LOOP, RESOURCES, START, STATE,
 mutant = partial(Mutant, "03")
 
 MUTANTS = (
+    # What one tries first
+    mutant(
+        "serves-the-first-only",
+        LOOP,
+        "Of the clients that are ready, the first in the table is served, and no other.",
+        "test_03_first_frames",
+        "one-client-only",
+        {
+            "server.c": """
+-    for (size_t i = 0; i < s->count; i++) {
+-        short ready = s->polls[POLL_CONNS + i].revents;
++    for (size_t i = 0; i < s->count && i < 1; i++) {
++        short ready = s->polls[POLL_CONNS + i].revents;
+"""
+        },
+    ),
     # Interest
     mutant(
         "always-wants-to-write",

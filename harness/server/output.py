@@ -17,7 +17,7 @@ from harness.lab.units import KIB
 
 KEPT = 64 * KIB  # bytes, of the beginning and again of the end
 PERIOD = 0.02  # seconds between two calls of the watch function
-LAST_SECONDS = 1.0  # for what is still in the pipes at the end
+LAST_SECONDS = 10.0  # at most, for what is still in the pipes at the end
 _READ = 64 * KIB  # bytes, what a pipe holds
 
 

@@ -1,0 +1,32 @@
+"""The hints of docs/reading-failures.md#the-first-frames, by their keys."""
+
+TEXTS = {
+    "byte-order": (
+        "The length is four bytes with the lowest first: 5 is 05 00 00 00. ntohl() and htonl() "
+        "put the highest first. Compose the number with shifts: b0 + b1*2^8 + b2*2^16 + b3*2^24."
+    ),
+    "no-header": (
+        "A reply is a frame too: four bytes with the length of its body, and then the body."
+    ),
+    "same-reply": (
+        "The reply has to be the body that was sent. Does it come from a constant, from a buffer "
+        "that is never filled, or from the first request?"
+    ),
+    "unread": (
+        "The bytes are still with the kernel. Either the server never called accept() for this "
+        "connection, or it waits for something else and never calls read() on it."
+    ),
+    "short-frames-only": (
+        "Short frames come back and longer ones do not. Is there a buffer of a fixed size, 4,096 "
+        "bytes perhaps? Is one read() taken for a whole frame, or one write() for a whole reply?"
+    ),
+    "one-client-only": (
+        "One client is served and another is not. Look at what the server does with a second "
+        "connection: which call waits for the first client, and what happens to its descriptor?"
+    ),
+    "ends-with-a-client": (
+        "The end of a connection is not the end of the server. read() returned 0, or an error: "
+        "close this connection and go on with the others; exit() and return from main() are for "
+        "signals."
+    ),
+}
