@@ -244,6 +244,7 @@ def _run(
         )
     finally:
         progress.clear()
+    scoring.believe(grade.outcomes)
     changed = guard.changed(before, guard.digests(files)) if before else []
     if changed:
         _spoilt(grade, guard.complaint(changed))

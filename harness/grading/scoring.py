@@ -14,6 +14,7 @@ from harness.lab import chapters
 
 CLAIMS = chapters.ROOT / "harness" / "claims"
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
+BYTES = "bytes-not-frames"  # the key of a hint, see believe()
 
 
 class ClaimsBroken(Exception):
@@ -216,6 +217,18 @@ def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
     points = {number: sum(claim.points for claim in group) for number, group in groups.items()}
     a_point = {number: 100 * shares[number] / total / points[number] for number in groups}
     return {claim.name: a_point[claim.chapter] * claim.points for claim in claims}
+
+
+def believe(outcomes: list[Outcome]) -> None:
+    """What a claim says of frames does not hold for a server that echoes bytes: that bytes come
+    back as they were sent is no merit of it."""
+    if not any(o.claim.explains and o.detail.get("hint") == BYTES for o in outcomes):
+        return
+    for outcome in outcomes:
+        if outcome.verdict == PASSED and re.search(r"\bframes?\b", outcome.claim.text, re.I):
+            outcome.verdict = FAILED
+            text = "the bytes came back, but this server does not know frames"
+            outcome.detail = {"message": text, "hint": BYTES}
 
 
 def select(claims: list[Claim], text: str) -> list[Claim]:

@@ -273,6 +273,26 @@ MUTANTS = (
     ),
     # What one tries first
     mutant(
+        "echoes-bytes",
+        FRAMING,
+        "Whatever a read() brings is written back at once: an echo of bytes.",
+        "test_01_first_frames",
+        "bytes-not-frames",
+        {
+            "conn.c": """
+     const char *reason = NULL;
++    uint8_t bytes[4096];
++    ssize_t n;
++    while ((n = read(fd, bytes, sizeof bytes)) > 0)
++        if (io_write_all(fd, bytes, (size_t)n) != IO_OK)
++            break;
+@@
+ #include <string.h>
++#include <unistd.h>
+"""
+        },
+    ),
+    mutant(
         "length-by-ntohl",
         NUMBERS,
         "The length goes through ntohl(): the highest byte is taken for the first one.",

@@ -9,11 +9,12 @@ import random
 
 from harness.client import length_framing
 from harness.client.client import Client
+from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
-from harness.instruments.observe import unread_bytes
+from harness.instruments.observe import unread_bytes, until_asleep, until_read
 from harness.scenarios.exchanges import echo, words
 
-SIZES = (5, 5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
+SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 PROBE_SECONDS = 0.5  # for an answer that only names a cause
 
 
@@ -21,6 +22,7 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
     """Raises Failure with the likely cause. `at_once`: it serves several clients at a time."""
     __tracebackhide__ = True
     first = server.connect()
+    _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)
     if at_once:
         second = server.connect()
@@ -35,6 +37,24 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
     except Failure as failure:
         raise _ended(server, failure) from None
     _try(text, server, last, rng)
+
+
+def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
+    """Nothing comes back before the last byte of a frame is sent."""
+    __tracebackhide__ = True
+    frame = length_framing.encode(body)
+    client.send(frame[:-1])
+    until_read(client)
+    until_asleep(server)
+    early = client.at_hand(len(frame), 0)
+    if early:
+        text = f"{counted(len(early), 'byte')} came back before the last byte of a frame was sent"
+        raise Failure(text, hint="bytes-not-frames")
+    try:
+        client.send(frame[-1:])
+        client.expect_frame(body)
+    except Failure as failure:
+        raise _cause(server, client, body, failure) from None
 
 
 def _try(what: str, server, client: Client, rng: random.Random) -> None:
@@ -60,9 +80,9 @@ def _also(failure: Failure, what: str, hint: str) -> Failure:
 
 
 def _try_sizes(server, client: Client, rng: random.Random) -> None:
-    """One frame of each size, one after the other on one connection."""
+    """One frame of each size, one after the other on a connection that has had one."""
     __tracebackhide__ = True
-    passed = 0
+    passed = SIZES[0]
     for size in SIZES:
         body = words(rng, size)
         try:
@@ -70,8 +90,6 @@ def _try_sizes(server, client: Client, rng: random.Random) -> None:
         except Failure as failure:
             if not server.process.alive():
                 raise
-            if not passed:
-                raise _cause(server, client, rng, body, failure) from None
             raise _later(failure, passed, size) from None
         passed = size
 
@@ -85,15 +103,17 @@ def _later(failure: Failure, passed: int, size: int) -> Failure:
     return _also(failure, what, "short-frames-only")
 
 
-def _cause(server, client: Client, rng: random.Random, body: bytes, failure: Failure) -> Failure:
+def _cause(server, client: Client, body: bytes, failure: Failure) -> Failure:
     """Why the very first frame did not come back; the failure itself if that cannot be told."""
+    if not server.process.alive():
+        return failure
     received = failure.received or b""
     unread = not received and unread_bytes(client)
     client.close()  # some serve one client at a time
     swapped = len(body).to_bytes(length_framing.HEADER, "big")
     if received.startswith(swapped):
         return Failure("the reply's length has its highest byte first", hint="byte-order")
-    if received and received == _answer(server, length_framing.encode(words(rng, len(body)))):
+    if received and received == _answer(server, length_framing.encode(body[::-1])):
         return Failure("two different frames got the same reply", hint="same-reply")
     if received.startswith(body):
         return Failure("the body came back without its length in front", hint="no-header")

@@ -1,6 +1,10 @@
 """The hints of docs/reading-failures.md#the-first-frames, by their keys."""
 
 TEXTS = {
+    "bytes-not-frames": (
+        "This is an echo of bytes. A reply is due when its frame is complete, and not before: read "
+        "the four bytes of the length, then as many bytes as it says, and only then write."
+    ),
     "byte-order": (
         "The length is four bytes with the lowest first: 5 is 05 00 00 00. ntohl() and htonl() "
         "put the highest first. Compose the number with shifts: b0 + b1*2^8 + b2*2^16 + b3*2^24."
