@@ -29,11 +29,16 @@ from harness.stage.stage import Run
 
 RESULTS = ROOT / "build" / "results"
 MOST_NAMES = 12  # of tests that T could have meant
+BROKEN_SECONDS = 60  # for a server that does not get through what one tries first
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
 
 
 class Interrupted(Exception):
     """The option `stop`, which is asked whenever a test is over, said so."""
+
+
+class Broken(Exception):
+    """BROKEN_SECONDS are over, and the server does not do what one tries first."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -203,7 +208,6 @@ def _run(
     others fail. What has no server mostly compiles: meanwhile others may find out that the server
     hangs, and the waits get shorter. The chapter's own come before those that it inherits.
     """
-    by_name = {outcome.claim.name: outcome for outcome in grade.outcomes}
     claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
     own = target.chapter.number
     claims.sort(
@@ -214,17 +218,7 @@ def _run(
             claim.chapter != own,
         )
     )
-    progress = Progress(len(claims))
-
-    def found(name: str, verdict: str, seconds: float, detail: dict) -> None:
-        by_name[name].verdict, by_name[name].seconds = verdict, seconds
-        by_name[name].detail = {
-            key: harmless(part) if isinstance(part, str) else part for key, part in detail.items()
-        }
-        progress.found(name, verdict)
-        if options.stop():
-            raise Interrupted
-
+    following = Following(grade, options)
     alone = target.port is not None or len(claims) == 1
     grade.log = Path(as_typed(log))
     how = _how(grade, command, target, options)
@@ -237,17 +231,27 @@ def _run(
             how,
             jobs=0 if alone else int(options.jobs),
             log=log,
-            found=found,
-            begun=progress.begun,
-            tick=progress.tick,
+            found=following.found,
+            begun=following.progress.begun,
+            tick=following.tick,
             seconds=_limit(options),
         )
+    except Broken:
+        _give_up(grade)
     finally:
-        progress.clear()
+        following.progress.clear()
     scoring.believe(grade.outcomes)
     changed = guard.changed(before, guard.digests(files)) if before else []
     if changed:
         _spoilt(grade, guard.complaint(changed))
+
+
+def _give_up(grade: Grade) -> None:
+    """What was not run within BROKEN_SECONDS is lost."""
+    text = f"not run: what one tries first fails, and {BROKEN_SECONDS} s are over"
+    for outcome in grade.outcomes:
+        if outcome.verdict == scoring.NOT_JUDGED and not outcome.detail:
+            outcome.verdict, outcome.detail = scoring.FAILED, {"message": text}
 
 
 def _spoilt(grade: Grade, problem: str) -> None:
@@ -278,6 +282,40 @@ def _limit(options: argparse.Namespace) -> int:
     if options.debugger:
         return 2 * gdb.SECONDS
     return runner.TOTAL_SECONDS * (runner.SLOWER if options.memcheck else 1)
+
+
+class Following:
+    """What happens while the claims run: it is noted, shown, and brought to an end."""
+
+    def __init__(self, grade: Grade, options: argparse.Namespace) -> None:
+        self._outcomes = {outcome.claim.name: outcome for outcome in grade.outcomes}
+        self._options = options
+        self._began = time.monotonic()
+        self._patient = grade.memcheck
+        self.progress = Progress(len(grade.outcomes))
+
+    def found(self, name: str, verdict: str, seconds: float, detail: dict) -> None:
+        outcome = self._outcomes[name]
+        outcome.verdict, outcome.seconds = verdict, seconds
+        outcome.detail = {
+            key: harmless(part) if isinstance(part, str) else part for key, part in detail.items()
+        }
+        self.progress.found(name, verdict)
+        if self._options.stop():
+            raise Interrupted
+        self._look()
+
+    def tick(self) -> None:
+        self.progress.tick()
+        self._look()
+
+    def _look(self) -> None:
+        """Raises Broken."""
+        if self._patient or time.monotonic() - self._began < BROKEN_SECONDS:
+            return
+        first = [outcome for outcome in self._outcomes.values() if outcome.claim.explains]
+        if any(outcome.verdict == scoring.FAILED for outcome in first):
+            raise Broken
 
 
 class Progress:

@@ -114,7 +114,7 @@ def screen(found: Grade, before: Grade | None, look: report.Look) -> list[str]:
 
 
 def _headline(found: Grade, look: report.Look) -> str:
-    bar = report.progress_bar(found.score / found.out_of, look)
+    bar = report.progress_bar(found.score / (found.out_of or 1), look)
     points = f"{number_text(found.score)} of {number_text(found.out_of)}"
     clock = time.strftime("%H:%M:%S")
     return f"{found.chapter.slug}   {bar} {points}   {clock}, {found.seconds:.1f} s"

@@ -274,11 +274,13 @@ def slowest(grade: Grade) -> list[str]:
 
 
 def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
-    """The total, the time, and what to do next."""
+    """The total, how much of it is inherited, the time, and what to do next."""
     of = f"{number_text(grade.out_of)} points{' selected' if grade.selected else ''}"
     total = f"{number_text(grade.score)} of {of}"
     painted = look.paint(total, grade.verdict)
-    return [f"  {painted}   ({grade.seconds:.1f} s)", *_indented(next_step(grade), 2)]
+    inherited = earned(grade)[1]
+    old = f", {number_text(inherited)} of them inherited" if inherited else ""
+    return [f"  {painted}{old}   ({grade.seconds:.1f} s)", *_indented(next_step(grade), 2)]
 
 
 def next_step(grade: Grade) -> list[str]:
@@ -328,11 +330,15 @@ def board_head() -> str:
 
 
 def board_line(grade: Grade, look: Look = PLAIN) -> str:
-    """One chapter of the board: its name, a bar, points, tests that passed, time, what is next."""
-    bar = progress_bar(grade.score / 100, look)
+    """One chapter of the board: its name, a bar, points, tests that passed, time, what is next.
+
+    The points are those of the chapter itself, and those of what it inherits: "41+28".
+    """
+    own, inherited = earned(grade)
+    bar = progress_bar(own / 100, look, inherited / 100)
     passed = sum(outcome.verdict == PASSED for outcome in grade.outcomes)
     tests = f"{passed}/{len(grade.outcomes)}" if grade.built else ""
-    points = number_text(grade.score)
+    points = f"{int(own)}+{int(inherited)}" if grade.chapter.inherited else f"{int(own)}"
     line = f"  {grade.chapter.slug:<15} {bar} {points:>6} {tests:>7} {grade.seconds:>4.0f} s"
     if not grade.built:
         return f"{line}  does not compile"
@@ -345,17 +351,28 @@ def board_line(grade: Grade, look: Look = PLAIN) -> str:
 def board_end(grades: list[Grade]) -> list[str]:
     """All points, and the command to go on with: that of the first chapter that is not full."""
     score, out_of = sum(grade.score for grade in grades), 100 * len(grades)
-    lines = [f"  {number_text(Fraction(score))} of {out_of} points"]
+    lines = [
+        f"  {number_text(Fraction(score))} of {out_of} points",
+        "  41+28 points: 41 for the chapter itself (#), 28 for what it inherits (+)",
+    ]
     unfinished = [grade for grade in grades if grade.verdict != PASSED]
     if unfinished:
         return [*lines, f"  next: {unfinished[0].again}"]
     return [*lines, "  make grade CH=NN shows one of them in full"]
 
 
-def progress_bar(part: Fraction, look: Look) -> str:
-    """A bar of which `part`, from 0 to 1, is filled."""
+def earned(grade: Grade) -> tuple[Fraction, Fraction]:
+    """The points for the chapter itself, and those for the claims that it inherits."""
+    own = [o.score for o in grade.outcomes if o.claim.chapter == grade.chapter.number]
+    mine = sum(own, Fraction(0))
+    return mine, grade.score - mine
+
+
+def progress_bar(part: Fraction, look: Look, further: Fraction = Fraction(0)) -> str:
+    """A bar of which `part`, from 0 to 1, is filled, and `further` of it in another way."""
     filled = int(BAR * part)
-    return f"[{look.paint('#' * filled, PASSED)}{'.' * (BAR - filled)}]"
+    more = int(BAR * (part + further)) - filled
+    return f"[{look.paint('#' * filled, PASSED)}{'+' * more}{'.' * (BAR - filled - more)}]"
 
 
 # Text

@@ -99,7 +99,9 @@ class Grade:
 
     @property
     def out_of(self) -> Fraction:
-        return sum((outcome.worth for outcome in self.outcomes), Fraction(0)) or Fraction(100)
+        if not self.outcomes:
+            return Fraction(100)
+        return sum((outcome.worth for outcome in self.outcomes), Fraction(0))
 
     @property
     def unjudged(self) -> list[Outcome]:

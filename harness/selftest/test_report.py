@@ -80,7 +80,7 @@ FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, io.c)
 
   not judged (1): no instrument
 
-  46.6 of 100 points   (3.2 s)
+  46.6 of 100 points, 6.6 of them inherited   (3.2 s)
   next: TODO 1 (io.c): make grade CH=02 T=02.1
   not all was judged, see above: no points, and no failure
   details: see the log"""
@@ -150,19 +150,22 @@ def test_verbose_shows_every_failure(source, monkeypatch):
 
 def test_a_board_line(source):
     line = report.board_line(chapter_two(source))
-    assert line == "  02-nonblocking  [#####.......]   46.6     2/5    3 s  next: TODO 1 (io.c)"
+    assert line == "  02-nonblocking  [####+.......]   40+6     2/5    3 s  next: TODO 1 (io.c)"
     assert len(report.board_head()) == len(line.split("  next")[0])
     assert len(line.replace("io.c", "options.c")) <= 80
 
 
 def test_the_end_of_the_board(source):
     full = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
+    legend = "  41+28 points: 41 for the chapter itself (#), 28 for what it inherits (+)"
     assert report.board_end([full]) == [
         "  100 of 100 points",
+        legend,
         "  make grade CH=NN shows one of them in full",
     ]
     assert report.board_end([full, chapter_two(source)]) == [
         "  146.6 of 200 points",
+        legend,
         "  next: make grade CH=02",
     ]
 
