@@ -62,6 +62,7 @@ def _test(grade: Grade, outcome: Outcome, worth: int) -> dict:
         "extra_data": {
             "test": outcome.claim.name,
             "hint": outcome.detail.get("hint") or "",
+            "crashed": outcome.detail.get("crashed") or "",
             "seconds": outcome.seconds,
             "verdict": outcome.verdict,
         },

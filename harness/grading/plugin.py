@@ -17,7 +17,7 @@ and, when it begins, {"begun": "test_..."}.
 
 A Failure, or a test that takes too long, is a failure. Every other exception is a fault of ours:
 the test was not judged. The detail of a failure has: message, hint (a key of hints.HINTS), steps,
-compare, server, stderr; that of a test that was not judged has only the message.
+compare, server, stderr, crashed; that of a test that was not judged has only the message.
 """
 
 from __future__ import annotations
@@ -180,6 +180,7 @@ def judge(error, stage, hints, refusals=False):
     detail["steps"] = stage.conversation.render()
     fate, detail["stderr"] = stage.ending()
     detail["server"] = f"{fate}{stage.busy()}"
+    detail["crashed"] = stage.crashed()
     return FAILED, detail
 
 

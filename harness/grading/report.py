@@ -135,6 +135,7 @@ def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
     lines += _labelled("program" if module else "server", detail.get("server", ""), look)
     stderr = detail.get("stderr", "").splitlines()[-STDERR_LINES:]
     lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
+    lines += _labelled("crashed", detail.get("crashed", ""), look)
     hint = HINTS.get(detail.get("hint") or "")
     if hint:
         lines += _labelled("hint", hint.text, look)

@@ -1,4 +1,5 @@
-"""What looks at a server from outside: the kernel's counters, valgrind, sanitizers, gdb.
+"""What looks at a server from outside: the kernel's counters, valgrind, sanitizers, gdb,
+the lines of a crash.
 
-Imports: evidence, lab, linux, server.
+Imports: evidence, lab, linux, server, shim.
 """

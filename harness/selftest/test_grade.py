@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -93,7 +94,12 @@ def test_a_crash_is_told_by_its_signal(grade):
     assert outcome.status == 1
     assert "server     killed by SIGABRT" in outcome.text
     assert "| about to fall" in outcome.text
-    assert outcome.results["tests"][1]["extra_data"]["hint"] == "crashed"
+    told = outcome.results["tests"][1]["extra_data"]
+    assert told["hint"] == "crashed"
+    place = r"main\.c:\d+, serve\(\), called from main\(\) at main\.c:\d+"
+    assert re.fullmatch(place, told["crashed"])
+    assert f"  crashed    {told['crashed']}" in outcome.text
+    assert outcome.results["tests"][0]["extra_data"]["crashed"] == ""
 
 
 def test_an_end_before_listening(grade):

@@ -21,6 +21,7 @@ from harness.linux import landlock, procfs
 from harness.selftest.drawn import some
 from harness.server import build
 from harness.server.patience import Patience
+from harness.shim import shim_library
 from harness.stage import linking
 from harness.stage.linking import PROGRAMS
 from harness.stage.program import Programs
@@ -52,7 +53,7 @@ def check(programs, directory, monkeypatch):
     stages = []
 
     def run(name, where=directory, valgrind=False, **options):
-        stages.append(stage(where, valgrind))
+        stages.append(stage(where, patient=valgrind or "sanitize" in options, valgrind=valgrind))
         return Programs(stages[-1], 1).run("sample", name, **options)
 
     run.detail = lambda error: plugin.judge(error, stages[-1], {})[1]
@@ -69,9 +70,12 @@ def module(where: Path, text: str, header: str = HEADER) -> Path:
     return where
 
 
-def stage(directory: Path, valgrind: bool = False) -> Stage:
-    made = Stage(Run([], sources=["module.c"], directory=str(directory)), valgrind)
-    if not valgrind:
+def stage(directory: Path, patient: bool = False, valgrind: bool = False) -> Stage:
+    """`patient`: as with a submission. A sanitizer takes its time to find the lines of a report."""
+    preload = str(shim_library())
+    run = Run([], sources=["module.c"], directory=str(directory), preload=preload)
+    made = Stage(run, valgrind)
+    if not patient:
         made.patience = Patience(((0, 0.5),))
     return made
 
@@ -140,6 +144,10 @@ def test_the_module_ends_it(check, what, says):
     error, detail = failure(check, "told", what=what)
     assert (error.message, error.hint) == (says, "in-the-module")
     assert detail["steps"] == f'-> 1  the program calls module() with "{what}"'
+    if what == "crash":
+        assert detail["crashed"].startswith("module.c:25, crash(), called from module()")
+    elif what != "late crash":  # that has no callers in the module
+        assert detail["crashed"] == ""
 
 
 def test_the_module_ends_it_before_it_begins(check, tmp_path):

@@ -18,7 +18,7 @@ from harness.server import limits, readiness, scratch, spawn
 from harness.server.output import Drain, Output
 from harness.server.patience import PATIENCE, Patience
 from harness.server.process_tree import MARK, ExitStatus, ProcessTree, destroy_all, new_mark
-from harness.shim import Calls, Shim
+from harness.shim import Calls, Crash, Shim
 
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
@@ -148,7 +148,8 @@ class ServerProcess:
         directory.mkdir()
         environment = {**os.environ, **self._environment, MARK: mark, "TMPDIR": str(directory)}
         if command.preload:
-            self._shim = Shim(home / "shim")
+            crashes = not command.wrapper  # which is valgrind
+            self._shim = Shim(home / "shim", calls=command.counted, crashes=crashes)
             environment.update(shim.environment(command.preload, self._shim.path))
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))
@@ -206,7 +207,8 @@ class ServerProcess:
     def destroy(self) -> None:
         """Kills everything the server started and removes what it wrote. May be called again.
 
-        What it printed, status, describe(), cpu_seconds() and calls() can still be asked for.
+        What it printed, status, describe(), crash(), cpu_seconds() and calls() can still be
+        asked for.
         """
         self.ended_by_test = True
         if self._tree is not None and not self._destroyed:
@@ -241,6 +243,15 @@ class ServerProcess:
         if self.status is None:
             return f"still running, {self.resident_bytes() / MB:.1f} MB resident"
         return f"killed by the grader: {self._killed_for}" if self._killed_for else str(self.status)
+
+    def crash(self) -> Crash | None:
+        """Where it has crashed, if that has ended it; or, while it runs, where a child has."""
+        self.settle()
+        found = self._shim.crash() if self._shim else None
+        if found is None:
+            return None
+        by_it = self.status == ExitStatus(signal=found.signal) and found.pid == self.pid
+        return found if by_it or self.status is None else None
 
     def pids(self) -> list[int]:
         """The server and every process that it has started, as far as they are there."""

@@ -32,7 +32,7 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 @dataclass(frozen=True)
 class Command:
     """What to start. The parameters are those of ServerProcess.start; and `inherited`, descriptors
-    that the program shall have as they are."""
+    that the program is given as they are; `counted`, whether the shim counts and disturbs calls."""
 
     argv: str | Sequence[str]
     wrapper: tuple[str, ...] = ()
@@ -40,6 +40,7 @@ class Command:
     preload: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     inherited: tuple[int, ...] = ()
+    counted: bool = True
 
     def words(self, port: int | None) -> list[str]:
         """The arguments, programs and files named so that they are found from any directory."""

@@ -17,15 +17,16 @@ from pathlib import Path
 
 from harness.evidence.failure import NotJudged
 from harness.lab.chapters import ROOT
-from harness.shim.layout import Calls, Entry, Group, Plan, Shim, Step, fail, piece
+from harness.shim.layout import Calls, Crash, Entry, Group, Plan, Shim, Step, fail, piece
 
-__all__ = ["Calls", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
+__all__ = ["Calls", "Crash", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
 
 DIRECTORY = Path(__file__).parent
 ALLOCATOR = ("alloc.c",)  # sources of the second library; all others are those of the first
 LIBRARIES = ROOT / "build" / "shim"
 VARIABLE = "EVENT_LOOP_SHIM"  # names the shared file to the library
 FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -fPIC -shared -Wall -Wextra".split()
+LINKED = "-ldl -pthread -Wl,-z,now".split()  # now: a signal handler must not look for a function
 COMPILERS = ("gcc", "cc", "clang")
 
 
@@ -64,7 +65,7 @@ def _built(name: str, sources: list[Path]) -> Path:
     LIBRARIES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=LIBRARIES) as scratch:
         built = Path(scratch) / name
-        command = [compiler, *FLAGS, "-o", str(built), *map(str, sources), "-ldl", "-pthread"]
+        command = [compiler, *FLAGS, "-o", str(built), *map(str, sources), *LINKED]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if result.returncode:
             raise NotJudged(f"the shim cannot be built:\n{result.stderr}")

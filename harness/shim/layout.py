@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +14,13 @@ from typing import NamedTuple
 from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 6
+VERSION = 7
 PLANS_MAX = 64
 STEPS_MAX = 64
 RECORD_ENTRIES = 8192  # then the oldest are overwritten
 LONGEST_ROUND = 8  # entries, of what is counted when it repeats: see record.c
+FRAMES_MAX = 16
+PROGRAM_MAX = 512
 ANY = -1  # connection
 SPURIOUS = -1  # in place of an errno
 
@@ -29,18 +32,22 @@ FUNCTIONS = """
 """.split()
 
 # magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans, detail,
-# pauses, signals, unused, under_way
+# pauses, signals, duties, under_way
 _HEAD = struct.Struct("=IIQQQQIIIIIIIIQ")
+_CRASH = struct.Struct(f"=IiQQQ{FRAMES_MAX}Q{PROGRAM_MAX}s")  # see struct crash
 _PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
 _STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
 _DETAIL_AT = _HEAD.size - 24
 _GENERATION_AT = _HEAD.size - 32
 _PAUSES_AT = _HEAD.size - 20
-_PLANS_AT = _HEAD.size
+_CRASH_AT = _HEAD.size
+_PLANS_AT = _CRASH_AT + _CRASH.size
 _RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
 SIZE = _RECORD_AT + RECORD_ENTRIES * _ENTRY.size
 
+_NO_ADDRESS = 2**64 - 1
+_CALLS, _CRASHES = 1, 2  # duties
 FAULT, CLOSED_TWICE, WATCHED, REPEATED = 1, 2, 4, 8  # flags of an entry
 IN, OUT, ERROR = 1, 2, 4  # interest and readiness, in an entry that is watched
 
@@ -139,6 +146,20 @@ class Entry(NamedTuple):
     number: int  # of the entry, from 1
 
 
+class Crash(NamedTuple):
+    """A signal that a fault of the program has raised, and where. Addresses are those of memory,
+    but for `frames`: these are of the file `program`, the innermost first; 0 is outside of it.
+    """
+
+    pid: int
+    signal: int
+    address: int | None  # that was used; of SIGSEGV and SIGBUS, and not always known
+    pc: int
+    sp: int
+    frames: list[int]
+    program: Path
+
+
 class Shim:
     """The shared file, from the harness's side. Can be read when file and server are gone.
 
@@ -146,13 +167,18 @@ class Shim:
     begun are not touched by that.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Makes the file. Whoever loads the library with environment() uses it."""
+    def __init__(self, path: Path, *, calls: bool = True, crashes: bool = True) -> None:
+        """Makes the file. Whoever loads the library with environment() uses it.
+
+        `calls`: they are counted, recorded and disturbed. `crashes`: the place of one is noted;
+        not for a program under valgrind, whose signals are valgrind's.
+        """
         self.path = path
         with path.open("w+b") as file:
             file.truncate(SIZE)
             self._map = mmap.mmap(file.fileno(), SIZE)
-        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 13)
+        duties = calls * _CALLS | crashes * _CRASHES
+        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11, duties, 0)
 
     def _head(self) -> tuple[int, ...]:
         """Raises NotJudged when the server has spoilt the file."""
@@ -205,6 +231,17 @@ class Shim:
             return None
         fd = found & 0xFFFFFFFF
         return _name((found >> 32) - 1), fd if fd < 2**31 else -1
+
+    def crash(self) -> Crash | None:
+        """The first crash of one of the processes; None: there was none."""
+        pid, signal, address, pc, sp, *frames, name = _CRASH.unpack_from(self._map, _CRASH_AT)
+        if not signal:
+            return None
+        while frames and not frames[-1]:
+            frames.pop()
+        used = None if address == _NO_ADDRESS else address
+        program = Path(os.fsdecode(name.split(b"\0")[0]))
+        return Crash(pid, signal, used, pc, sp, frames, program)
 
     def recorded(self) -> int:
         """Entries so far; record() has the last of them."""

@@ -62,8 +62,11 @@ __attribute__((constructor)) static void shim_start(void)
     for (enum call call = 0; call < CALLS; call++)
         real_function(call);
     const char *path = getenv("EVENT_LOOP_SHIM");
-    shared = path != NULL ? map_file(path) : NULL;
-    if (shared != NULL) {
+    struct shared *found = path != NULL ? map_file(path) : NULL;
+    if (found != NULL && found->duties & CRASHES_NOTE)
+        crash_start(&found->crash);
+    if (found != NULL && found->duties & CALLS_COUNT) {
+        shared = found;
         struct sigaction action = {.sa_handler = ignore_signal};
         sigaction(SIGUSR1, &action, NULL);
         record_start();

@@ -12,6 +12,7 @@
  *   schedule.c   what the schedule has for a call
  *   sockets.c    which descriptor is which connection; readiness
  *   watched.c    what a wait was for, and what it found; only where a trace is wanted
+ *   crash.c      where a program has crashed
  *   shared.c     the file, and the handler of SIGUSR1
  *   alloc.c      a library of its own: malloc() and its relatives, which fail when told to
  *
@@ -30,7 +31,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        6u
+#define VERSION        7u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* then the oldest are overwritten */
@@ -109,6 +110,22 @@ struct plan {
 
 #define ANY (-1)
 
+/* Where a process has crashed: the first that has, of all that map the file. Addresses of code are
+ * those of the file `program`, as addr2line(1) wants them; OUTSIDE of it, in a library or nowhere.
+ * The frames follow `signal`, one by one. */
+#define FRAMES_MAX  16
+#define PROGRAM_MAX 512
+#define OUTSIDE     0u
+#define NO_ADDRESS  UINT64_MAX
+struct crash {
+    _Atomic uint32_t pid;       /* 0: no process has crashed */
+    _Atomic int32_t signal;     /* 0: what comes next is not written yet */
+    uint64_t address;           /* that was used, of SIGSEGV and SIGBUS; NO_ADDRESS: not known */
+    uint64_t pc, sp;            /* registers: program counter and stack pointer */
+    uint64_t frame[FRAMES_MAX]; /* the innermost comes first; an unused one is OUTSIDE */
+    char program[PROGRAM_MAX];  /* path of the file that was executed */
+};
+
 /* One call, after it has returned. */
 struct entry {
     uint64_t start_ns; /* CLOCK_MONOTONIC */
@@ -132,6 +149,9 @@ enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4, FLAG_REPEATED = 
 
 enum watched { WATCHED_IN = 1, WATCHED_OUT = 2, WATCHED_ERROR = 4 };
 
+/* What the library is to do. */
+enum duty { CALLS_COUNT = 1, CRASHES_NOTE = 2 };
+
 struct shared {
     uint32_t magic;
     uint32_t version;
@@ -146,9 +166,10 @@ struct shared {
     uint32_t detail;              /* not 0: what is watched is recorded, too, and under_way */
     _Atomic uint32_t pauses;      /* by SIGSTOP and SIGCONT, of which the server is not to know */
     _Atomic uint32_t signals;     /* that the harness has sent beside these */
-    uint32_t unused;
+    uint32_t duties;              /* of enum duty */
     _Atomic uint64_t under_way; /* the last call that began and has not returned: its enum call + 1
                                    in the upper half, its descriptor in the lower; or 0 */
+    struct crash crash;
     struct plan plan[PLANS_MAX];
     struct entry entry[RECORD_ENTRIES];
 };
@@ -159,6 +180,10 @@ extern struct shared *shared; /* NULL: the library does nothing */
 void *real_function(enum call call);
 
 #define REAL(name) ((__typeof__(name) *)real_function(CALL_##name))
+
+/* crash.c. From now on a crash is written to this place of the file. The place is that of a program
+ * which has no sanitizer: under one nothing happens. */
+void crash_start(struct crash *place);
 
 /* turn.c: one call. turn_begin() comes first; then either turn.error is set and turn_fail() makes
  * the result, or the call is made, for turn.size bytes, and turn_end() takes its result. */

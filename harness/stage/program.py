@@ -15,7 +15,7 @@ take it away, and nothing that the module prints is taken for it.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -88,8 +88,7 @@ class Programs:
             if binary is None:
                 continue
             stage.conversation.restart()
-            wrapper = sanitizers.wrapper(wanted)
-            ended = self._once(binary, words, nofile, wrapper)
+            ended = self._once(binary, words, nofile, wanted)
             if ended.begun or not wanted:  # some machines build such a program and cannot start it
                 break
         if not ended.begun and stage.valgrind and valgrind.unusable(str(binary)):
@@ -99,17 +98,15 @@ class Programs:
             stage.conversation.note(WHO, step)
         return ended.values()
 
-    def _once(
-        self, binary: Path, words: list[str], nofile: int | None, wrapper: list[str]
-    ) -> Ended:
+    def _once(self, binary: Path, words: list[str], nofile: int | None, sanitize: str) -> Ended:
         __tracebackhide__ = True
         stage, process, channel = self._stage, ServerProcess(), Channel()
         ran = Ran(process, stage.new_logs() if stage.valgrind else None)
         stage.servers.append(ran)
         channel.hold(self._debugged())
         try:
-            wrapper = valgrind.wrapper(ran.logs) if ran.logs else wrapper
-            command = _command(ran, binary, channel, words, nofile, wrapper)
+            command = self._command(ran, [str(binary), str(channel.descriptor), *words], sanitize)
+            command = replace(command, nofile=nofile, inherited=(channel.descriptor,))
             process.begin(command, sanitizers.environment())
             if self._debugged():
                 gdb.hold(process.pid, Path(stage.run.debugger))
@@ -122,6 +119,15 @@ class Programs:
         finally:
             process.destroy()
             channel.close()
+
+    def _command(self, ran: Ran, words: list[str], sanitize: str) -> Command:
+        """With the shim, which notes a crash and leaves calls alone; or with what else watches."""
+        if ran.logs:
+            return Command(words, wrapper=tuple(valgrind.wrapper(ran.logs)), writable=(ran.logs,))
+        if sanitize:
+            return Command(words, wrapper=tuple(sanitizers.wrapper(sanitize)))
+        preload = self._stage.run.preload
+        return Command(words, preload=(Path(preload),) if preload else (), counted=False)
 
     def _debugged(self) -> bool:
         return bool(self._stage.run.debugger) and len(self._stage.servers) == 1
@@ -139,23 +145,6 @@ class Programs:
                 state = "is busy" if never_waits(process.pid) else "waits"
                 return f"did not get on for {deadline.seconds:g} s and {state}"
         return ""
-
-
-def _command(
-    ran: Ran,
-    binary: Path,
-    channel: Channel,
-    words: list[str],
-    nofile: int | None,
-    wrapper: list[str],
-) -> Command:
-    return Command(
-        [str(binary), str(channel.descriptor), *words],
-        wrapper=tuple(wrapper),
-        nofile=nofile,
-        writable=(ran.logs,) if ran.logs else (),
-        inherited=(channel.descriptor,),
-    )
 
 
 @pytest.fixture

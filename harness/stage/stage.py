@@ -18,7 +18,7 @@ from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
 from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure, NotJudged
-from harness.instruments import gdb, sanitizers, valgrind
+from harness.instruments import crash, gdb, sanitizers, valgrind
 from harness.instruments.observe import never_waits
 from harness.linux import network, procfs
 from harness.server import build
@@ -303,6 +303,11 @@ class Stage:
             server = self.servers[-1]
             return server.describe(), server.last_lines()
         return self._ending or ("", "")
+
+    def crashed(self) -> str:
+        """Where in its source the last server has crashed; "" if it has not, or nobody knows."""
+        found = self.servers[-1].process.crash() if self.servers else None
+        return crash.place(found, self.run.sources) if found else ""
 
     def busy(self) -> str:
         """ ", and ..." when the last server spins: a wait that it should be in it is not in."""

@@ -7,8 +7,9 @@ TEXTS = {
         "only this connection has to be closed."
     ),
     "crashed": (
-        "A signal ended the server, so the connection went with it. The signal and the last lines "
-        "of its stderr tell why; `make memcheck` often finds the line."
+        "A signal ended the server, so the connection went with it. `crashed` is the line that it "
+        "was in, and stderr may say more. If nothing is wrong with that line, memory was spoilt "
+        "earlier: `make memcheck` often finds where."
     ),
     "ended-early": (
         "The server ended by itself, and the connection went with it. Nothing that a client does "
