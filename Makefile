@@ -30,6 +30,7 @@ export LAB_ID     = $(call given,ID)
 export LAB_GDB    = $(call given,GDB)
 export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
+export LAB_RULES  = $(call given,RULES)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -37,7 +38,7 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # For what needs a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= means nothing here; `make` lists what does, in capitals))
@@ -84,6 +85,8 @@ help:
 ##    make steady CH=04      grades the solution beside busy cores (N=10 times)
 ##                           and reports each point lost; or DIR=, SERVER=
 ##    make mutants           wrong servers, and what catches them (CH=, T=)
+##      RULES=1              every small change of what students write, and which
+##                           of them no claim sees (CH=, T=): for an idle hour
 ##    make skeletons         writes chapters/ anew from solutions/
 ##    make pictures          draws docs/pictures/ anew from the .dot files
 ##    make format            clang-format

@@ -1,6 +1,7 @@
 """Runs the wrong servers that CH and T name, and prints the kill matrix.
 
-    python3 -m harness.mutants           status 0: every one is killed as it is meant to be
+    python3 -m harness.mutants           status 0: every one is killed as it is meant to be;
+                                         with RULES=1 those that rules make instead, see sweep.py
     python3 -m harness.mutants write     writes docs/mutants.md
     python3 -m harness.mutants golden    writes what their failures say, of all that CH and T name
                                          and whose failure is kept (FULL=1: of every one)
@@ -16,7 +17,7 @@ from queue import SimpleQueue
 from harness.grading import scoring
 from harness.lab import chapters, command_line
 from harness.lab.target import setting
-from harness.mutants import catalogue, golden, matrix, page
+from harness.mutants import catalogue, golden, matrix, page, sweep
 from harness.mutants.grader import Grader
 from harness.mutants.judge import ENVIRONMENT, KILLED, Judgement, judge
 from harness.mutants.mutant import Mutant
@@ -34,7 +35,9 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["golden"]):
         print("usage: python3 -m harness.mutants [write | golden]", file=sys.stderr)
         return 2
-    return command_line.run("mutants", keep if arguments else run, NoSolutions)
+    by_rule = setting("RULES") not in (None, "0")
+    body = keep if arguments else sweep.run if by_rule else run
+    return command_line.run("mutants", body, NoSolutions)
 
 
 def run() -> int:

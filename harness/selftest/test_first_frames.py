@@ -69,7 +69,7 @@ def test_what_speaks_of_frames_is_lost_for_an_echo_of_bytes(hint, verdict):
 def test_a_grade_goes_on_for_a_minute(monkeypatch, verdict, seconds, memcheck, broken):
     graded = a_grade(first(verdict, steps=""), outcome("test_a", "A client.", NOT_JUDGED))
     graded.memcheck = memcheck
-    following = grade.Following(graded, SimpleNamespace(stop=lambda: False))
+    following = grade.Following(graded, SimpleNamespace(stop=lambda: False, until_lost=False))
     following._began -= seconds
     if not broken:
         following.tick()
