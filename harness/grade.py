@@ -241,13 +241,10 @@ def _run(
             tick=following.tick,
             seconds=_limit(options),
         )
-<<<<<<< HEAD
     except Broken:
         _give_up(grade)
-=======
     except Lost:
         grade.problem = "a test has failed, and the others were not asked"
->>>>>>> c65568d (Changes by rule: make mutants RULES=1 tells which small changes no claim sees)
     finally:
         following.progress.clear()
     scoring.believe(grade.outcomes)

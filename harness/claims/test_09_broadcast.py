@@ -39,10 +39,12 @@ LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
 MANY = 200  # broadcasts of one client, all sent at once
 
-# To one who never reads. It may be as much as a frame of the maximum and 1 MiB; beside it stands
-# the message itself, on its way in and out, and what malloc keeps.
+# To a client that never reads. As much may wait for it as a frame of the maximum and the high-water
+# mark, which is more here than the kernel holds; beside it stands the message itself, on its way in
+# and out, and what malloc keeps.
 TEXT = 2 * MIB
-UNREAD_MAX = 33 * MIB
+HIGH_WATER = 24 * MIB
+UNREAD_MAX = 32 * MIB + HIGH_WATER
 KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
 BESIDE = 16 * MIB
 EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # what is freed is given back, see mallopt(3)
@@ -200,8 +202,9 @@ def _until_open(server, client: Client, count: int) -> None:
 
 @claim("09.7", points=7, cli=True, native=True, hints=BOUND)
 def test_09_broadcast_to_one_who_never_reads(launch, rng):
-    """Who never reads what is broadcast is closed at last; memory is bounded, others get all."""
-    server = launch(THREADS, framing=MESSAGES, environment=EXACT)
+    """A client that never reads is closed when too much is pushed, not earlier; others get all."""
+    options = (*THREADS, "--high-water", str(HIGH_WATER))
+    server = launch(options, framing=MESSAGES, environment=EXACT)
     readers = all_clients(server, 1)
     broadcast_to(readers[0], readers[1:], 0, b"begin")
     base = server.process.resident_bytes()
@@ -210,6 +213,7 @@ def test_09_broadcast_to_one_who_never_reads(launch, rng):
     text = rng.randbytes(TEXT)
     for number in range((UNREAD_MAX + KERNEL + BESIDE) // TEXT):
         if _broadcast_once(readers, number, text) == len(readers):
+            _not_closed_too_early(text, number + 1)
             bounded(server, base, BESIDE, "when the client that never reads is gone")
             return
         when = f"with {(number + 1) * TEXT // MIB} MiB broadcast to a client that never reads"
@@ -217,6 +221,18 @@ def test_09_broadcast_to_one_who_never_reads(launch, rng):
     mib = (UNREAD_MAX + KERNEL + BESIDE) // MIB
     text = f"{mib} MiB were broadcast to a client that never reads, and it is still connected"
     raise Failure(text, hint="push-bound")
+
+
+def _not_closed_too_early(text: bytes, count: int) -> None:
+    """So many pushes of this text would be more than may wait, were none of it with the kernel."""
+    __tracebackhide__ = True
+    unread = count * len(length_framing.encode(pushed(text)))
+    if unread <= UNREAD_MAX:
+        raise Failure(
+            f"{unread:,} bytes were broadcast to a client that does not read, and it was closed; "
+            f"32 MiB and the high-water mark are {UNREAD_MAX:,} bytes",
+            hint="push-too-early",
+        )
 
 
 def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:

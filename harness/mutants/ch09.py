@@ -704,6 +704,32 @@ MUTANTS = (
         },
     ),
     mutant(
+        "push-limit-is-a-frame",
+        RESOURCES,
+        "The limit of what is pushed leaves the high-water mark out.",
+        "test_09_broadcast_to_one_who_never_reads",
+        "push-too-early",
+        {
+            "conn.c": """
+-    if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES + c->service->limits.high_water) {
++    if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES) {
+"""
+        },
+    ),
+    mutant(
+        "push-limit-below-a-frame",
+        RESOURCES,
+        "The limit of what is pushed takes the high-water mark off, and does not add it.",
+        "test_09_broadcast_to_one_who_never_reads",
+        "push-too-early",
+        {
+            "conn.c": """
+-    if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES + c->service->limits.high_water) {
++    if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES - c->service->limits.high_water) {
+"""
+        },
+    ),
+    mutant(
         "push-left-out",
         RESOURCES,
         "A client that never reads is passed over, and keeps all that it has been sent.",

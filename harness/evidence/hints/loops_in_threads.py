@@ -61,4 +61,8 @@ TEXTS = {
         "frame of the maximum and what waits at high water. Nobody else waits for it, and it is "
         "not counted any more."
     ),
+    "push-too-early": (
+        "A client that does not read is closed when more than 32 MiB and the high-water mark would "
+        "wait for it in the server. The mark is the one of --high-water, and not its default."
+    ),
 }
