@@ -19,17 +19,18 @@ from harness.server import build
 COMPILE_SECONDS = 60
 # Without -g: the numbers of lines are no part of the program. A function that ends without its
 # result is refused, since what it does then is up to the compiler.
-FLAGS = ("-std=gnu11", "-O2", "-pthread", "-w", "-Werror=return-type")
+FLAGS = ("-std=gnu11", "-O2", "-pthread", "-Werror=return-type")
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A change of a solution. `right` and `wrong` are its file `file`, without marks; `todo` is
-    the number of the TODO that it is in."""
+    the number of the TODO that it is in, `line` that of the line in the file with marks."""
 
     chapter: Chapter
     todo: int
     file: str
+    line: int
     change: rules.Change
     right: str
     wrong: str
@@ -46,7 +47,8 @@ class Candidate:
             self.right.splitlines(), self.wrong.splitlines(), lineterm="", n=0
         )
         changed = [f"    {line}" for line in list(lines)[2:] if line[0] in "+-"]
-        where = f"{self.key}  {self.file}, {self.change.region}: {self.change.rule}"
+        place = f"{self.file}:{self.line}, {self.change.region}"
+        where = f"{self.key}  {place}: {self.change.rule}"
         return "\n".join([where, *changed])
 
     def write(self, directory: Path) -> None:
@@ -70,8 +72,8 @@ def candidates(chapter: Chapter, text: str = "") -> list[Candidate]:
         right = skeleton.plain(source)
         for change in rules.changes(source, regions):
             wrong = skeleton.plain(change.made(source))
-            todo = numbers[change.region]
-            one = Candidate(chapter, todo, path.name, change, right, wrong)
+            todo, line = numbers[change.region], source.count("\n", 0, change.start) + 1
+            one = Candidate(chapter, todo, path.name, line, change, right, wrong)
             found.setdefault(one.key, one)
     return list(found.values())
 

@@ -1,6 +1,6 @@
 """The rules that make wrong servers: which changes they make of a source, and which they do not.
 
-And what is kept and printed of a sweep. Nothing is graded here.
+And what is kept and printed of a sweep. One change is graded.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def a_candidate(wrong: str) -> Candidate:
     """frame.c of 01 with another text."""
     chapter = chapters.find("01")
     change = rules.Change("length", rules.COMPARISON, 0, 0, "")
-    return Candidate(chapter, 2, "frame.c", change, FRAME, wrong)
+    return Candidate(chapter, 2, "frame.c", 10, change, FRAME, wrong)
 
 
 FRAME = skeleton.solution_without_marks(chapters.find("01"))["frame.c"]
@@ -181,7 +181,7 @@ def test_every_region_is_changed():
 
 def test_a_difference_is_shown():
     where, *lines = a_candidate(LESS).diff().splitlines()
-    assert where.endswith("  frame.c, length: comparison")
+    assert where.endswith("  frame.c:10, length: comparison")
     assert lines == [
         "    -    return *length <= FRAME_MAX_BYTES;",
         "    +    return *length < FRAME_MAX_BYTES;",
@@ -192,7 +192,8 @@ def test_the_same_program_is_judged_once():
     same = FRAME.replace("*length <= FRAME_MAX_BYTES", "!(*length > FRAME_MAX_BYTES)")
     less = LESS.replace("*length < FRAME_MAX_BYTES", "*length < 1 * FRAME_MAX_BYTES")
     refused = LESS.replace("FRAME_MAX_BYTES", "NO_SUCH_NAME")
-    texts = (same, LESS, less, refused, FRAME.replace("return", "(void)"))
+    no_result = FRAME.replace("return *length <= FRAME_MAX_BYTES", "")
+    texts = (same, LESS, less, refused, no_result)
     keys = [a_candidate(text).key for text in texts]
     assert unchanged(map(a_candidate, texts), 2) == (
         {keys[3], keys[4]},
@@ -229,3 +230,13 @@ def test_a_survivor_is_reported():
     lines = sweep.report(chapters.find("01"), [killed, survived])
     assert lines[0] == "01  2 changes: 1 killed, 1 survived"
     assert "\n".join(lines[2:]) == a_candidate(LESS).diff()
+
+
+def test_a_change_is_judged(grader, monkeypatch, tmp_path):
+    """The first claim that fails kills it, and its sources are removed."""
+    monkeypatch.setattr(sweep, "DIRECTORY", tmp_path)
+    listen = candidates(chapters.find("01"), "listen")
+    wrong = next(one for one in listen if "!(fd < 0)" in one.wrong)
+    found = sweep.judge(wrong, grader, full=False)
+    assert (found.verdict, found.by[:7]) == (KILLED, "test_01")
+    assert list(tmp_path.iterdir()) == []
