@@ -523,6 +523,32 @@ MUTANTS = (
         },
     ),
     mutant(
+        "sleep-ends-in-last-ms",
+        TIMERS,
+        "One that is woken in the last millisecond of its sleep does not sleep for the rest of it.",
+        "test_10_sleeps_on_when_woken",
+        "co-sleep",
+        {
+            "co.c": """
+-        result = co_park(left > 0 ? (int)left : 0);
++        result = co_park(left > 1 ? (int)left : 0);
+"""
+        },
+    ),
+    mutant(
+        "sleeps-for-ever",
+        TIMERS,
+        "A sleep whose time was over before its coroutine ran again never ends.",
+        "test_10_sleeps_on_when_woken",
+        "co-sleep",
+        {
+            "co.c": """
+-        result = co_park(left > 0 ? (int)left : 0);
++        result = co_park(left > 0 ? (int)left : -1);
+"""
+        },
+    ),
+    mutant(
         "sleep-rounded-down",
         TIMERS,
         "What is left of a sleep is rounded down: it may end a millisecond too early.",
@@ -766,6 +792,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "read-nothing-counts",
+        STATE,
+        "A read that finds nothing adds as many bytes as the caller's variable happens to say.",
+        "test_10_waiting_owns_no_buffer",
+        "co-read",
+        {
+            "co_io.c": """
+-    *moved = 0;
+     result = io_read(s->fd, buffer_tail(in), room, moved);
+"""
+        },
+    ),
+    mutant(
         "one-more-read",
         LOOP,
         "After a read that took all there was, it is tried once more.",
@@ -891,6 +930,19 @@ MUTANTS = (
             "co_io.c": """
 -    s->read.news = fd != NET_NONE;
 +    s->read.news = fd >= 0;
+"""
+        },
+    ),
+    mutant(
+        "no-wait-is-no-room",
+        LOOP,
+        "A wait that ends before its time is told as a lack of descriptors.",
+        "test_10_waits_for_clients",
+        "co-accept",
+        {
+            "co_io.c": """
+-        return result == IO_ERROR ? NET_FULL : NET_NONE;
++        return NET_FULL;
 """
         },
     ),

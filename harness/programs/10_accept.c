@@ -144,6 +144,11 @@ static void accepts(void)
         connect_some(&scene.address, groups[i]);
         expect_accepted(&scene.acceptor, own_count);
     }
+    check_step("calls co_wake()");
+    co_wake(scene.co);
+    co_io_case_settle(ACCEPT);
+    CHECK(scene.acceptor.full == 0, ACCEPT,
+          "co_accept() has returned NET_FULL, and there were descriptors; NET_NONE is due");
     check_step("calls co_cancel()");
     end_accepting(&scene);
 }

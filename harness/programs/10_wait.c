@@ -155,7 +155,7 @@ static void parks(void)
 
 /* Asleep */
 
-static void sleeps(void)
+static void woken_in_between(void)
 {
     for (int wakes = 0; wakes < 4; wakes++) {
         struct waiter w = {.sleeps = true, .times_ms = {WAIT_MS}, .count = 1};
@@ -171,11 +171,41 @@ static void sleeps(void)
         }
         let_pass(end_us - 1 - fake_clock_us, SLEEP);
         expect_over(&w, 0, SLEEP);
+        if (wakes > 0) {
+            wake(&w, SLEEP);
+            let_pass(0, SLEEP);
+            expect_over(&w, 0, SLEEP);
+        }
         let_pass(1 + (wakes > 0 ? ROUNDED_US : 0), SLEEP);
         expect_result(&w, 0, CO_LATE, SLEEP);
         expect_no_timer(SLEEP);
         co_case_end();
     }
+}
+
+/* Its time ends between co_wake and its turn, as when another coroutine runs for long before it. */
+static void woken_too_late(void)
+{
+    struct waiter w = {.sleeps = true, .times_ms = {WAIT_MS}, .count = 1};
+    co_case_begin(STACK_BYTES);
+    begin_waiting(&w);
+    let_pass(MS, SLEEP);
+    expect_over(&w, 0, SLEEP);
+    check_step("calls co_wake()");
+    co_wake(w.co);
+    fake_clock_advance(WAIT_MS * MS + ROUNDED_US);
+    check_step("calls co_run()");
+    co_run(co_case_scheduler);
+    let_pass(ROUNDED_US, SLEEP);
+    expect_result(&w, 0, CO_LATE, SLEEP);
+    expect_no_timer(SLEEP);
+    co_case_end();
+}
+
+static void sleeps(void)
+{
+    woken_in_between();
+    woken_too_late();
 }
 
 /* Cancelled */

@@ -4,9 +4,9 @@
 
 void co_reader_read(struct co_reader *r)
 {
-    size_t moved = 0;
     int before = r->in_vain;
     do {
+        size_t moved = 1; /* co_read() writes it, and has nothing to learn from it */
         r->result = co_read(&r->socket, &r->in, ROOM, &moved, r->timeout_ms);
         r->in_vain += r->result == IO_AGAIN;
         CHECK(r->in_vain - before <= IN_VAIN_MAX || r->takes_again, NEWS,

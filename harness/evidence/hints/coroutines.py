@@ -30,7 +30,8 @@ TEXTS = {
     ),
     "co-sleep": (
         "Whoever wakes a coroutine that sleeps has meant something else. It parks again, for what "
-        "is left of its time; only the end of that, or being cancelled, ends the sleep."
+        "is left of its time; only the end of that, or being cancelled, ends the sleep. When it "
+        "runs again its time may be over: then the sleep ends, too."
     ),
     "co-cancel": (
         "Who is cancelled is to come to its end, however often it still tries to wait: so that is "
@@ -44,7 +45,7 @@ TEXTS = {
     "co-read": (
         "First wait, then make room, then read, once in a turn. As many bytes as were asked for: "
         "there may be more. Fewer: there is no more, unless the end of the input was told, which "
-        "comes only once."
+        "comes only once. If nothing was read, nothing is added to the buffer."
     ),
     "co-write": (
         "Wait for news, send what the kernel takes, and take that out of the buffer. News are "
@@ -53,7 +54,8 @@ TEXTS = {
     ),
     "co-accept": (
         "Wait for news, then accept. Others may have come at the same time, so the news are over "
-        "only when nobody was there; with no descriptor left somebody still is."
+        "only when nobody was there; with no descriptor left somebody still is. A wait that has "
+        "ended before its time is NET_NONE."
     ),
     "co-send": (
         "What could not be sent at once is sent by a coroutine of its own, as the peer reads. "
