@@ -8,7 +8,7 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE
-from harness.client.messages import MESSAGES, after, every
+from harness.client.messages import MESSAGES, after, every, rung
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
 from harness.instruments.observe import until_asleep, until_read
@@ -20,6 +20,7 @@ BEHIND = 2 * MIB  # bytes behind a frame that is too long
 LINGER_SECONDS = 5  # what a peer has that makes no progress
 TOLD_SECONDS = 4  # in which a peer hears that it has got all: no matter of time, but of asking
 EARLY_SECONDS = 3  # before that nobody is given up
+LATE_MS = 5500  # of an alarm: later than a peer has that makes no progress, not than the pauses
 PAUSE_SECONDS = 2.9  # of a reader that takes its time: two of them are longer than LINGER_SECONDS
 TRIES = 3  # with a machine that makes the pauses too long
 
@@ -137,7 +138,10 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
 
 @claim("08.10", points=2, cli=True, native=True, waits=6, hints=LINGER)
 def test_08_slow_reader_gets_everything(launch, rng):
-    """Who half-closes and reads slowly gets all, however long it takes in all."""
+    """A client that half-closes gets all, however slowly it reads, and its alarms, however late."""
+    other = launch(framing=MESSAGES).connect("other")
+    other.send_frame(after(1, LATE_MS, b"late"))
+    other.half_close()
     for _ in range(TRIES):
         server = launch(("--high-water", str(HIGH)))
         client = server.connect(rcvbuf=SMALL_WINDOW)
@@ -146,6 +150,8 @@ def test_08_slow_reader_gets_everything(launch, rng):
         longest = _read_slowly(client, Replies(owed))
         if longest < LINGER_SECONDS:
             client.expect_eof()
+            other.expect_frame(rung(1, b"late"))
+            other.expect_eof()
             return
     raise NotJudged(f"this machine is too busy: a pause took {longest:.1f} s")
 

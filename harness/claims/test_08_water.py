@@ -93,6 +93,9 @@ def test_08_any_marks_will_do(launch, rng):
         burst(server.connect(), bodies[:200])
         late.echo_all(data, sent)
         ping(late, rng)
+    bytewise = launch(("--high-water", "1"), framing=Fixed(1)).connect()
+    for count in (1, 2, 3):
+        burst(bytewise, [bytes(1)] * count)
 
 
 @claim("08.3", points=4, cli=True, native=True, waits=2.5, hints=WATER)

@@ -714,6 +714,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "turned-away-once",
+        RESOURCES,
+        "Clients are turned away once; the reserve is opened again only when there is room.",
+        "test_08_turned_away_in_the_end",
+        "reserve",
+        {
+            "acceptor.c": """
+     a->reserve_fd = -1;
+-    reserve(a);
+"""
+        },
+    ),
+    mutant(
         "one-reserve-for-ever",
         RESOURCES,
         "The reserve is given up once, and not taken again.",
@@ -887,6 +900,22 @@ MUTANTS = (
 """,
             "exchange.c": """
 -        closing_progress(c->closing);
+"""
+        },
+    ),
+    mutant(
+        "alarms-in-5-seconds",
+        TIMERS,
+        "A connection that only waits for its alarms, after a half-close, is closed after 5 s.",
+        "test_08_slow_reader_gets_everything",
+        "linger",
+        {
+            "closing.c": """
+-    if (!waits) {
+-        timer_cancel(closing->timers, &closing->timer);
+-        return true;
+-    }
++    (void)waits;
 """
         },
     ),

@@ -961,6 +961,19 @@ MUTANTS = (
     ),
     # Connections
     mutant(
+        "the-last-byte-waits",
+        PRESSURE,
+        "One byte that is left of the input is not looked at again, though it is a frame.",
+        "test_08_any_marks_will_do",
+        "water-marks",
+        {
+            "serve.c": """
+-    if (run.frames > 0 && buffer_len(&c->in) > 0)
++    if (run.frames > 0 && buffer_len(&c->in) > 1)
+"""
+        },
+    ),
+    mutant(
         "alarms-not-owed",
         PRESSURE,
         "Alarms that rang while there was no room are not answered when there is.",

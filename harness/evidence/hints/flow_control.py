@@ -60,6 +60,7 @@ TEXTS = {
     "linger": (
         "At its end a connection waits for its peer, LINGER_MS from the last progress: from the "
         "last byte of its replies that was taken. What it sends then is no progress; and when the "
-        "time is over it is closed, whatever is owed."
+        "time is over it is closed, whatever is owed. That time runs only while something is to be "
+        "taken, and not while an alarm is waited for."
     ),
 }
