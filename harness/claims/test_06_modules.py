@@ -8,6 +8,7 @@ from __future__ import annotations
 from harness.grading.plugin import claim
 
 BACKENDS = ("select", "poll", "epoll")
+SANITIZERS = "address,undefined"
 
 # Descriptors that the table reaches up to: select() has room for 1,024.
 LIMITS = {"select": 1024, "poll": 4000, "epoll": 4000}
@@ -152,3 +153,4 @@ def test_06_news_from_before(program):
     for backend in BACKENDS:
         for check in ("came_before", "both_events", "crowd"):
             program("06_ready", check, backend=backend)
+    program("06_ready", "crowd", backend="epoll", sanitize=SANITIZERS)

@@ -647,6 +647,32 @@ MUTANTS = (
         },
     ),
     mutant(
+        "one-more-than-reported",
+        LOOP,
+        "One report more is looked at than there are, behind the end of a full batch.",
+        "test_06_news_from_before",
+        "memory-fault",
+        {
+            "backend_epoll.c": """
+-    for (int i = 0; i < count; i++)
++    for (int i = 0; i <= count; i++)
+"""
+        },
+    ),
+    mutant(
+        "reads-on-after-urgent",
+        CALLS,
+        "After urgent data the socket is read in each turn, though nothing comes.",
+        "test_06_urgent_data_between_frames",
+        "spins-in-vain",
+        {
+            "conn.c": """
+-    return moved == READ_BYTES || (c->ending && moved > 0);
++    return moved == READ_BYTES || c->ending;
+"""
+        },
+    ),
+    mutant(
         "rdhup-is-readable",
         CALLS,
         "EPOLLRDHUP is readiness to be read, and nothing more is said of it.",
@@ -702,6 +728,21 @@ MUTANTS = (
          if (after & ~before & event && !events_add(events, c->fd, event, on_ready, c))
 -            conn_close(c, strerror(errno));
 +            die("events_add");
+"""
+        },
+    ),
+    mutant(
+        "refused-and-kept",
+        RESOURCES,
+        "A connection whose descriptor cannot be watched stays open, and is never served.",
+        "test_06_select_has_its_limit",
+        "beyond-select",
+        {
+            "conn.c": """
+-        if (after & ~before & event && !events_add(events, c->fd, event, on_ready, c))
+-            conn_close(c, strerror(errno));
++        if (after & ~before & event)
++            events_add(events, c->fd, event, on_ready, c);
 """
         },
     ),

@@ -650,6 +650,20 @@ MUTANTS = (
         },
     ),
     mutant(
+        "waits-unwatched",
+        RESOURCES,
+        "A coroutine waits for a socket that cannot be watched.",
+        "test_06_select_has_its_limit",
+        "beyond-select",
+        {
+            "co_io.c": """
+     if (!watched && !events_add(s->events, s->fd, event, on_event, s))
+-        return IO_ERROR;
++        s->hangup = false;
+"""
+        },
+    ),
+    mutant(
         "still-the-waiting-one",
         STATE,
         "Who has waited counts as waiting for ever, and is woken from other waits.",

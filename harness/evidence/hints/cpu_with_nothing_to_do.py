@@ -31,4 +31,8 @@ TEXTS = {
         "loop. A wait that returns with nothing to do asks for an event that is there all the "
         "time, or has a time limit of zero."
     ),
+    "spins-in-vain": (
+        "A socket is read again and again, and nothing comes. Ask for another call without news "
+        "only after a read that has brought something; after EAGAIN wait for news."
+    ),
 }

@@ -50,4 +50,8 @@ TEXTS = {
         "another call; and tell the kernel of every change of interest, with all the events that "
         "are watched: then it looks anew."
     ),
+    "beyond-select": (
+        "select() has no room for descriptors over 1,023. events_add() returns false for them, and "
+        "a connection that cannot be watched is closed: it would never be served."
+    ),
 }
