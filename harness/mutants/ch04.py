@@ -175,6 +175,32 @@ MUTANTS = (
         },
     ),
     mutant(
+        "row-too-wide",
+        FRAMING,
+        "Of frames of one length in a row the first is measured from the wrong place.",
+        "test_04_hundred_thousand_frames",
+        "refused-as-too-long",
+        {
+            "frame.c": """
+-        size_t whole = end - start;
++        size_t whole = end + start;
+"""
+        },
+    ),
+    mutant(
+        "row-from-byte-1",
+        FRAMING,
+        "Frames in a row are compared from the second byte of the first header on.",
+        "test_04_replies_are_batched",
+        "stalled-reply",
+        {
+            "frame.c": """
+-    size_t start = 0;
++    size_t start = 1;
+"""
+        },
+    ),
+    mutant(
         "write-for-each-frame",
         PRESSURE,
         "Every reply has a write call of its own.",
