@@ -43,9 +43,9 @@ TEXTS = {
         "is over is IO_LATE, a wake-up by others IO_AGAIN, and the end IO_CANCELLED."
     ),
     "co-read": (
-        "First wait, then make room, then read, once in a turn. As many bytes as were asked for: "
-        "there may be more. Fewer: there is no more, unless the end of the input was told, which "
-        "comes only once. If nothing was read, nothing is added to the buffer."
+        "First wait, then make room, then read, once in a turn. A full read() may have left more; "
+        "a short one has not, unless the end of the input was told, which comes only once. If "
+        "nothing was read, nothing is added to the buffer."
     ),
     "co-write": (
         "Wait for news, send what the kernel takes, and take that out of the buffer. News are "
