@@ -16,7 +16,7 @@ import traceback
 from pathlib import Path
 
 from harness.evidence.printable import harmless
-from harness.grading import gradescope, guard, report, runner, scoring
+from harness.grading import gradescope, guard, history, report, runner, scoring
 from harness.grading.scoring import Claim, Grade, Outcome
 from harness.instruments import gdb, valgrind
 from harness.lab import chapters, command_line, seed
@@ -146,6 +146,8 @@ def grade_target(target: Target, options: argparse.Namespace) -> Grade:
     command = _build(target, grade)
     if command:
         _run(grade, command, target, options, file.with_suffix(".log"))
+    if options.results is None and not options.memcheck:
+        history.compare(grade, RESULTS / f"{target.chapter.number}-passed.json")
     grade.seconds = time.monotonic() - start
     gradescope.write(grade, file)
     return grade

@@ -5,6 +5,7 @@ Only text is made here; nothing is run and nothing is printed.
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import textwrap
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from harness.evidence.printable import harmless
 from harness.evidence.hints import HINTS
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 from harness.lab import chapters
@@ -126,7 +126,8 @@ def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
 
 
 def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
-    """The four parts between: what happened, the bytes, what became of the server, the hint."""
+    """The parts between: what happened, the bytes, what became of the server, whether the test has
+    passed before, the hint."""
     lines = ["  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
     if detail.get("steps"):
         steps = [_cut(f"  {line}") for line in detail["steps"].splitlines()]
@@ -136,6 +137,7 @@ def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
     stderr = detail.get("stderr", "").splitlines()[-STDERR_LINES:]
     lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
     lines += _labelled("crashed", detail.get("crashed", ""), look)
+    lines += _labelled("before", detail.get("before", ""), look)
     hint = HINTS.get(detail.get("hint") or "")
     if hint:
         lines += _labelled("hint", hint.text, look)
@@ -180,23 +182,25 @@ def _place(grade: Grade, outcome: Outcome) -> str:
     claim = outcome.claim
     if claim.chapter != grade.chapter.number:
         return f"inherited from {claim.chapter}"
-    file = todo_file(claim.todo, todo_directories(grade))
+    file = todo_file(claim.todo, grade)
     return f"TODO {claim.todo}, {file}" if file else f"TODO {claim.todo}"
 
 
-def todo_directories(grade: Grade) -> list[Path]:
-    """Where the TODO comments may be: in what is graded, or else in the chapter as handed out."""
-    return [grade.source, grade.chapter.chapter_dir] if grade.source else []
+def todo_file(number: int, grade: Grade) -> str | None:
+    """The name of the file that the TODO is in, as the chapter's handout says; its comment in the
+    student's file may be gone. None for a server whose files are not known."""
+    if grade.source is None:
+        return None
+    return todo_files(grade.chapter.chapter_dir / "README.md").get(number)
 
 
-def todo_file(number: int, directories: Iterable[Path]) -> str | None:
-    """The name of the file that has the comment "TODO number:", None if no file has."""
-    comment = re.compile(rf"\bTODO {number}:")
-    for directory in directories:
-        for path in sorted(directory.glob("*.[ch]")):
-            if path.is_file() and comment.search(path.read_text(errors="replace")):
-                return harmless(path.name)
-    return None
+@functools.cache
+def todo_files(handout: Path) -> dict[int, str]:
+    """The file of each TODO, from headings like "### TODO 3: `grow` in `events.c`"."""
+    if not handout.is_file():
+        return {}
+    found = re.findall(r"^### TODO (\d+): .* in `([\w.]+)`$", handout.read_text(), re.M)
+    return {int(number): file for number, file in found}
 
 
 def again(grade: Grade, selection: str) -> str:
@@ -313,7 +317,7 @@ def _task(grade: Grade, outcome: Outcome) -> str:
     if not own:
         return f"what chapter {claim.chapter} could do: {again(grade, claim.name)}"
     first = min(own, key=lambda o: o.claim.todo)
-    file = todo_file(first.claim.todo, todo_directories(grade))
+    file = todo_file(first.claim.todo, grade)
     name = f"TODO {first.claim.todo}{f' ({file})' if file else ''}"
     return f"{name}: {grade.again} T={first.claim.number}"
 

@@ -11,7 +11,7 @@ import pytest
 from harness.evidence import failure
 from harness.evidence.compare import compare
 from harness.evidence.hints import HINTS, PAGE
-from harness.grading import report
+from harness.grading import report, scoring
 from harness.grading.report import Look
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
@@ -69,7 +69,7 @@ CHAPTER = """\
   FAILED        0/40  02.1  Clients are served side by side.
   passed       40/40  02.2  A claim whose text is so long that it does not ...
 
-FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, io.c)
+FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, buffer.c)
 
   what happened
      nothing came back for 8 s
@@ -81,14 +81,14 @@ FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, io.c)
   not judged (1): no instrument
 
   46.6 of 100 points, 6.6 of them inherited   (3.2 s)
-  next: TODO 1 (io.c): make grade CH=02 T=02.1
+  next: TODO 1 (buffer.c): make grade CH=02 T=02.1
   not all was judged, see above: no points, and no failure
   details: see the log"""
 
 
 @pytest.fixture
 def source(tmp_path):
-    (tmp_path / "io.c").write_text("/* TODO 3: read it all. */\n/* TODO 1: do not block. */\n")
+    (tmp_path / "io.c").write_text("int main(void);\n")
     return tmp_path
 
 
@@ -150,9 +150,9 @@ def test_verbose_shows_every_failure(source, monkeypatch):
 
 def test_a_board_line(source):
     line = report.board_line(chapter_two(source))
-    assert line == "  02-nonblocking  [####+.......]   40+6     2/5    3 s  next: TODO 1 (io.c)"
+    assert line == "  02-nonblocking  [####+.......]   40+6     2/5    3 s  next: TODO 1 (buffer.c)"
     assert len(report.board_head()) == len(line.split("  next")[0])
-    assert len(line.replace("io.c", "options.c")) <= 80
+    assert len(line.replace("buffer.c", "options.c")) <= 80
 
 
 def test_the_end_of_the_board(source):
@@ -207,12 +207,14 @@ def test_the_server_cannot_write_beyond_the_widest_line(source):
     assert max(map(len, lines)) <= report.WIDEST
 
 
-def test_the_file_of_a_todo(source, tmp_path):
-    assert report.todo_file(3, [source]) == "io.c"
-    assert report.todo_file(33, [source]) is None
-    other = tmp_path / "other"
-    other.mkdir()
-    assert report.todo_file(3, [other, source]) == "io.c"
+@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_the_file_of_a_todo(chapter):
+    """Is told by the heading of each in the handout, and has its comment."""
+    files = report.todo_files(chapter.chapter_dir / "README.md")
+    claims = [claim for claim in scoring.load() if claim.chapter == chapter.number]
+    assert {claim.todo for claim in claims} <= files.keys()
+    for number, file in files.items():
+        assert f"TODO {number}:" in (chapter.chapter_dir / file).read_text()
 
 
 def test_every_key_has_a_hint():

@@ -1,0 +1,68 @@
+"""In which state of the student's files each test last passed, from one grade to the next."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from harness.grading.scoring import FAILED, PASSED, Grade
+
+MOST_NAMES = 4  # of changed files that are told
+
+State = dict[str, str]  # the digest of each file, by its name
+
+
+def compare(grade: Grade, file: Path) -> None:
+    """Says of each failure whether the test has passed before, and what has changed since; then
+    notes in `file` what passed now. Does nothing where the student's files are not known."""
+    if grade.source is None:
+        return
+    now = state(grade.source)
+    passed = _load(file, grade.source)
+    for outcome in grade.outcomes:
+        name = outcome.claim.name
+        if outcome.verdict == PASSED:
+            passed[name] = now
+        elif outcome.verdict == FAILED and name in passed:
+            outcome.detail["before"] = f"passed; {_changes(passed[name], now)}"
+    _save(file, grade.source, passed)
+
+
+def state(source: Path) -> State:
+    """Of the C files in a directory, as they are now."""
+    files = sorted(path for path in source.glob("*.[ch]") if path.is_file())
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
+
+
+def _changes(before: State, now: State) -> str:
+    """ "changed since: conn.c, server.c" """
+    names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+    if not names:
+        return "no file has changed since"
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"changed since: {', '.join(names[:MOST_NAMES])}{more}"
+
+
+def _load(file: Path, source: Path) -> dict[str, State]:
+    """The state in which each test last passed. Nothing if the file is of another directory, is
+    not there, or cannot be read: it is only a help."""
+    try:
+        found = json.loads(file.read_text())
+        if found["source"] != str(source.resolve()):
+            return {}
+        return {name: found["states"][number] for name, number in found["passed"].items()}
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+        return {}
+
+
+def _save(file: Path, source: Path, passed: dict[str, State]) -> None:
+    """Each state once."""
+    states: list[State] = []
+    for found in passed.values():
+        if found not in states:
+            states.append(found)
+    numbers = {name: states.index(found) for name, found in passed.items()}
+    text = json.dumps({"source": str(source.resolve()), "states": states, "passed": numbers})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text + "\n")
