@@ -15,6 +15,7 @@ from harness.lab.units import MIB
 
 SHOWN_BYTES = 16  # longer data is told by its size
 KEPT_BYTES = MIB  # of a test, for a trace
+GRADER = "the grader"  # makes steps, too
 LINES = 16  # of a conversation, unless asked otherwise
 
 
@@ -33,7 +34,8 @@ class Move:
     """Something that a client's socket did, during a step (its number): one line of a trace.
 
     `what`: "connect", "send", "recv", "fin", "reset" or "silence" (of the server), "refused",
-    "half-close", "close" or "abort". `size`: bytes that moved, of which `data` are the first.
+    "half-close", "close" or "abort"; or "signal", of the grader to the server. `size`: bytes that
+    moved, of which `data` are the first.
     """
 
     at_ns: int
@@ -73,6 +75,11 @@ class Conversation:
         """Takes note of a new connection, that was asked for at `began_ns`."""
         if self.moves is not None:
             self._move(began_ns, who, "connect", 0, b"", port)
+
+    def signalled(self, text: str) -> None:
+        """Notes a step of the grader that sends a signal: "sends SIGTERM to the server"."""
+        self.note(GRADER, text)
+        self.moved(GRADER, "signal")
 
     def _move(self, at_ns: int, who: str, *rest: Any) -> None:
         self.moves.append(Move(at_ns, who, len(self.steps), *rest))

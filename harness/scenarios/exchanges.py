@@ -187,7 +187,6 @@ def _leave(guests: Sequence[Client], frame: bytes) -> None:
 def expect_stop(server, number: signal.Signals) -> None:
     """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
     __tracebackhide__ = True
-    server.conversation.note("the grader", f"sends {number.name} to the server")
     server.process.signal(number)
     seconds = server.patience.seconds
     if server.process.wait(seconds) is None:
@@ -231,7 +230,6 @@ def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) 
             text = f"with -v it said nothing of a {client.framing.noun} on stderr"
             raise Failure(text, hint="not-verbose")
     client.close()
-    server.conversation.note("the grader", "tells the server to stop")
     process.stop_gently(server.patience.seconds)  # what is in a buffer of stdout comes out now
     process.settle()
     others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]

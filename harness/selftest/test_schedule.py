@@ -177,10 +177,10 @@ def test_the_record_keeps_the_latest(disturb):
     times = RECORD_ENTRIES + 100
     run = disturb(f"write {times} blocking", Plan(Group.OUTPUT, [fail(errno.EINTR)], seed=1))
     record = run.shim.record()
-    assert len(record) == RECORD_ENTRIES
     starts = [entry.start_ns for entry in record]
     assert starts == sorted(starts)
-    assert {entry.function for entry in record} == {"write", "recv"}
+    assert len([entry for entry in record if not entry.is_major]) == RECORD_ENTRIES
+    assert {"accept", "write", "recv"} <= {entry.function for entry in record}
 
 
 def test_limits_of_a_schedule(tmp_path):

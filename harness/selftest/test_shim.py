@@ -91,8 +91,46 @@ def test_a_spin_is_recorded_as_it_is_where_no_trace_is_wanted(tmp_path):
     environment = shim.environment([shim_library()], shared.path)
     assert subprocess.run([compiled(tmp_path, "spins.c")], env=environment).returncode == 0
     record = shared.record()
-    assert len(record) == layout.RECORD_ENTRIES
+    assert len([entry for entry in record if not entry.is_major]) == layout.RECORD_ENTRIES
     assert not any(entry.repeated for entry in record)
+
+
+def recorded(tmp_path, way):
+    """The record of rounds.c, at its end: the harness has not looked before."""
+    shared = Shim(tmp_path / "shim")
+    shared.record_what_is_watched()
+    environment = shim.environment([shim_library()], shared.path)
+    assert subprocess.run([compiled(tmp_path, "rounds.c"), way], env=environment).returncode == 0
+    return shared.record()
+
+
+def moving(record):
+    return [entry.function for entry in record if entry.is_major and not entry.repeated]
+
+
+def test_a_long_round_is_counted_too(tmp_path):
+    """Every descriptor that is ready has an entry: fifty of them, and the wait."""
+    record = recorded(tmp_path, "crowd")
+    (counter,) = [entry for entry in record if entry.repeated]
+    assert (counter.size, counter.result) == (51, 51 * (20_000 - 2))
+
+
+def test_what_moves_bytes_is_not_pushed_out(tmp_path):
+    """By a hundred thousand calls that get nothing, each of them another one."""
+    record = recorded(tmp_path, "failures")
+    assert moving(record) == ["write", "accept", "read", "close"]
+    assert record[-1].number > 10 * layout.RECORD_ENTRIES
+
+
+def test_bytes_that_move_faster_than_one_looks_are_counted(tmp_path):
+    """None is missing, and what was before them is there."""
+    record = recorded(tmp_path, "bytes")
+    told = sum(entry.result for entry in record if entry.repeated)
+    read = [e for e in record if e.function == "read" and not e.repeated and e.connection < 0]
+    assert told + len(read) == 100_000
+    assert len(read) < layout.RECORD_ENTRIES
+    assert moving(record)[:3] == ["write", "accept", "read"]
+    assert moving(record)[-1] == "close"
 
 
 def test_without_the_variable_it_does_nothing(tmp_path):

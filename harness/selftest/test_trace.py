@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 
@@ -12,32 +13,30 @@ from harness.lab.chapters import ROOT
 from harness.mutants.catalogue import CATALOGUE
 from harness.selftest.drawn import some
 from harness.selftest.test_unusual import _command
-from harness.trace import __main__ as trace, page, screen, timeline
+from harness.shim import layout
+from harness.trace import __main__ as trace, page, screen, spins, timeline, words
 from harness.trace.fold import fold
 from harness.trace.timeline import CLIENT, SERVER, Event
 
 MS = 1_000_000  # nanoseconds
+END = 5_000  # ms, when the test is over
 
 
-def call(
-    function, at_ms, connection=0, fd=5, size=0, result=0, error=0, watched=False, repeated=False
-):
-    return {
-        "start_ns": at_ms * MS,
-        "took_ns": 0,
-        "size": size,
-        "result": result,
-        "fd": fd,
-        "connection": connection,
-        "error": error,
-        "function": function,
-        "fault": False,
-        "closed_twice": False,
-        "watched": watched,
-        "repeated": repeated,
-        "thread": 1,
-        "number": 1,
-    }
+def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, took_ms=0, **more):
+    """As the recorder saves it: the fields of layout.Entry in their order."""
+    flags = dict.fromkeys(("fault", "closed_twice", "watched", "repeated"), False)
+    entry = layout.Entry(
+        start_ns=at_ms * MS,
+        took_ns=took_ms * MS,
+        size=size,
+        result=result,
+        fd=fd,
+        connection=connection,
+        error=error,
+        function=function,
+        **{**flags, "thread": 1, "number": 1, **more},
+    )
+    return list(entry)
 
 
 def move(who, at_ms, what, data=b"", step=1, port=0):
@@ -52,9 +51,9 @@ def move(who, at_ms, what, data=b"", step=1, port=0):
     }
 
 
-def seen(moves, calls, under_way=None, failed=False):
-    steps = [{"number": 1, "who": "A", "text": "waits", "failed": failed}]
-    server = {"calls": calls, "left_out": 0, "under_way": under_way, "fate": "still running"}
+def seen(moves, calls, under_way=None, failed=False, steps=None):
+    steps = steps or [{"number": 1, "who": "A", "text": "waits", "failed": failed}]
+    server = {"calls": calls, "under_way": under_way, "fate": "still running", "at_ns": END * MS}
     return {"steps": steps, "moves": moves, "servers": [server]}
 
 
@@ -86,7 +85,7 @@ STUCK = (
 
 def test_bytes_are_followed(load):
     """From the client into the server and back: how many are where, and which they are."""
-    found = load(*STUCK, under_way=["poll", -1], failed=True)
+    found = load(*STUCK, under_way=["poll", -1, 2, 10 * MS], failed=True)
     told = [(e.what, e.levels.to_server, e.levels.held, e.levels.to_client) for e in found.events]
     assert told == [
         ("connect", 0, 0, 0),
@@ -103,9 +102,9 @@ def test_bytes_are_followed(load):
 
 
 def test_the_ending_says_what_is_stuck(load):
-    assert load(*STUCK, under_way=["poll", -1]).ending == [
+    assert load(*STUCK, under_way=["poll", -1, 2, 10 * MS]).ending == [
         "the server: still running",
-        "it is in poll(), which has not returned",
+        "it is in poll() of 2 descriptors, which has not returned for 5.0 s",
         "A: 4 bytes that the server has read and not sent back; the server waits for input",
     ]
 
@@ -136,8 +135,8 @@ def test_what_a_wait_was_for(load):
         call("poll", 4, connection=-1, fd=-1, size=2, result=2),
     ]
     found = load([move("A", 1, "connect", port=4001)], calls)
-    text = screen.sentence(found, found.events[-1]).strip()
-    assert text == "poll() = A: input, the listener: input   (waits now: A for input)"
+    text = words.sentence(found, found.events[-1]).strip()
+    assert text == "poll() = A, the listener: input   (waits now: A for input)"
 
 
 def event(what, moved=1, side=SERVER, lane=0):
@@ -172,6 +171,140 @@ def test_what_the_library_has_counted_is_told_with_it(load):
     assert "1,002 times:" in screen.render(found)
 
 
+def spin(calls, times, at_ms=10, lasted_ms=100):
+    """Calls that come twice, and then again and again."""
+    counter = call(
+        *("write", at_ms, -1, -1, len(calls), len(calls) * (times - 2)), 0, lasted_ms, repeated=True
+    )
+    return [*calls, *calls, counter]
+
+
+ACCEPTED = call("accept", 2, size=4001, result=5)
+READY = [
+    call("poll", 9, fd=5, size=1, result=1, watched=True),
+    call("poll", 9, fd=-1, connection=-1, size=1, result=1),
+]
+NOT_READY = [call("poll", 9, fd=-1, connection=-1, size=1)]
+NOTHING = call("read", 9, size=9)
+AGAIN = call("read", 9, size=9, result=-1, error=11)
+
+
+@pytest.mark.parametrize(
+    "calls, times, says",
+    [
+        (READY, 18_729_586, "poll() returned at once 18.7 million times with A readable"),
+        (READY + [NOTHING], 569_053, "569,053 times with A readable; each time read(A, 9) = 0"),
+        (NOT_READY, 4_000, "poll() returned at once 4,000 times with nothing ready"),
+        ([AGAIN], 4_000, "4,000 times read(A, 9) = EAGAIN, and it never waits"),
+    ],
+)
+def test_a_spin_is_told_with_what_it_is_about(load, calls, times, says):
+    """At the end and where it happens; and it is not said to have not returned."""
+    under_way = ["poll", -1, 1, (END - 1) * MS]
+    moves = [move("A", 1, "connect", port=4001), move("A", 200, "close")]
+    found = load(moves, [ACCEPTED, *spin(calls, times)], under_way=under_way)
+    (said,) = spins.told(found, fold(found.events))
+    assert said.startswith("SPINS: ") and said.endswith(says)
+    text = screen.render(found)
+    assert f"   {said}" in text.replace("\n     ", " ")
+    assert f"{times:,}" in text and text.count("SPINS") == 2
+    assert "has not returned" not in text and "nothing happens" not in text
+
+
+def test_what_waits_or_moves_bytes_does_not_spin(load):
+    moves = [move("A", 1, "connect", port=4001)]
+    moving = call("read", 9, size=9, result=9)
+    for calls, lasted_ms in ((READY, 60_000), ([*READY, moving], 100)):
+        found = load(moves, [ACCEPTED, *spin(calls, 4_000, lasted_ms=lasted_ms)])
+        assert not spins.told(found, fold(found.events))
+        assert "4,000" in screen.render(found)
+
+
+def test_bytes_of_calls_that_were_counted_are_followed(load):
+    """A byte at a time: each of them was read, and is still held."""
+    moves = [move("A", 1, "connect", port=4001), move("A", 3, "send", b"x" * 50)]
+    calls = [ACCEPTED, *spin([call("read", 9, size=1, result=1)], 40)]
+    found = load(moves, calls)
+    assert found.events[-1].levels == timeline.Levels(to_server=10, held=40)
+    assert "A: 10 bytes to be read, 40 bytes that the server has read and not" in found.ending[-1]
+    assert "read(A, 1) = 1 x 40" in screen.render(found)
+
+
+def test_calls_that_are_not_known_are_told_in_their_place(load):
+    """And what came again and again behind them is not taken for something else."""
+    calls = [
+        call("accept", 2, size=4001, result=5, number=1),
+        call("read", 4, size=9, result=9, number=2),
+        call("read", 6, size=9, result=-1, error=11, number=702),
+        call("write", 7, -1, -1, 2, 600, repeated=True, number=703),
+    ]
+    found = load([move("A", 1, "connect", port=4001)], calls)
+    assert [event.what for event in found.events][1:] == ["accept", "read", "lost", "read"]
+    assert "699 calls that are not known" in screen.render(found)
+
+
+def test_a_call_that_began_before_the_first_step(load):
+    """It is told with what it waits for, whether it has returned or not."""
+    calls = [
+        call("poll", 1, connection=-1, fd=3, size=1, watched=True),
+        call("poll", 1, connection=-1, fd=-1, size=2, result=1, took_ms=20),
+        call("accept", 22, fd=3, size=4001, result=5),
+    ]
+    moves = [move("A", 10, "connect", port=4001)]
+    first = screen.render(load(moves, calls)).splitlines()[1]
+    assert first.endswith("in poll() of 2 descriptors: the listener for input")
+    found = load(moves, [], under_way=["poll", -1, 0, 1 * MS])
+    assert screen.render(found).splitlines()[1].endswith("in poll() of 0 descriptors")
+    assert found.ending[-1].startswith("it is in poll() of 0 descriptors, which has not returned")
+
+
+def test_signals_of_the_grader_have_no_lane(load):
+    moves = [move("A", 1, "connect", port=1), move("the grader", 2, "signal", step=2)]
+    step = {"number": 1, "who": "A", "text": "connects", "failed": False}
+    signal = {"number": 2, "who": "the grader", "text": "sends SIGUSR1 to the server"}
+    found = load(moves, [], steps=[step, {**step, **signal}])
+    assert [lane.name for lane in found.lanes] == ["A"]
+    assert "the grader sends SIGUSR1 to the server" in screen.render(found)
+
+
+@pytest.mark.parametrize("reply, unsent", [(b"", 6), (b"\2\0\0\0", 2), (b"\1\0\0\0", 0)])
+def test_a_close_tells_what_was_read_and_never_sent(load, reply, unsent):
+    """Not where the replies are other ones: then nobody knows how many bytes are owed."""
+    moves = [move("A", 1, "connect", port=4001), move("A", 3, "send", b"\2\0\0\0hi")]
+    moves += [move("A", 8, "recv", reply)] if reply else []
+    calls = [ACCEPTED, call("read", 4, size=100, result=6)]
+    calls += [call("send", 5, size=6, result=len(reply))] if reply else []
+    found = load(moves, [*calls, call("close", 9)])
+    (closed,) = [event for event in found.events if event.what == "close"]
+    assert closed.unsent == unsent
+    told = f"close() of A   ({unsent} bytes read and never sent)"
+    assert (told in screen.render(found)) == bool(unsent)
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_line_is_wider_than_the_terminal(load, width):
+    """And none is cut: what a wait is for stands in further lines."""
+    ports = range(4001, 4021)
+    moves = [move(f"client{port}", 1, "connect", port=port) for port in ports]
+    calls = [call("accept", 2, n, 3, port, n + 5) for n, port in enumerate(ports)]
+    calls += [call("poll", 3, n, n + 5, 1 + n % 2, 0, watched=True) for n in range(4)]
+    calls.append(call("poll", 3, -1, -1, 20))
+    text = screen.render(load(moves, calls), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    joined = " ".join(text.replace(" .", "").split())
+    assert "client4001, client4003 for input; client4002, client4004 for output)" in joined
+
+
+def test_the_page_explains_every_mark():
+    """Each kind of event that page.py knows is in the legend."""
+    kinds = {"connect", "send", "recv", "silence", "end", "signal", "lost"}
+    kinds |= {"wait", "read", "write", "accept", "close"}
+    legend = re.search(r"const LEGEND = \[(.*?)^\];", page.TEMPLATE.read_text(), re.S | re.M)[1]
+    assert set(re.findall(r'kind: "(\w+)"', legend)) == kinds
+    for also in ('"EAGAIN"', "fault: true", "times: "):
+        assert also in legend
+
+
 def test_one_that_stands_for_many_may_be_the_last():
     events = [event("accept"), Event(0.0, SERVER, "poll", times=60)]
     shape = [(one.times, [kinds[0].what for kinds in one.rounds]) for one in fold(events)]
@@ -186,14 +319,15 @@ def test_what_fails_or_moves_nothing_is_no_repetition():
 def test_a_repetition_in_words(load):
     found = load([move("A", 1, "connect", port=1)], [])
     one = fold([event("read", 65_536) for _ in range(480)])[0]
-    assert screen.repeated(found, one).strip() == "read(A, 0) = 65,536 x 480"
+    assert words.repeated(found, one).strip() == "read(A, 0) = 65,536 x 480"
     uneven = fold([event("recv", size, CLIENT) for size in (10, 20, 30)])[0]
-    assert screen.repeated(found, uneven) == "A gets 10 to 30 bytes, 60 in all x 3"
+    assert words.repeated(found, uneven) == "A gets 10 to 30 bytes, 60 in all x 3"
 
 
 def test_a_long_trace_keeps_its_ends_and_the_failure(load):
     moves = [move("A", 1, "connect", port=1)]
-    moves += [move("A", n, ("send", "recv")[n % 2], b"x" * (n % 7)) for n in range(2, 900)]
+    chance = random.Random(1)
+    moves += [move("A", n, chance.choice(["send", "recv"]), b"x") for n in range(2, 900)]
     moves.append(move("A", 900, "silence"))
     text = screen.render(load(moves, [], failed=True), lines=40).splitlines()
     assert len(text) < 60
@@ -250,6 +384,8 @@ WRONG = {
     "02-eagain-is-the-end": "close() of A",
     "04-pollin-while-paused": "poll() = A: input x ",
     "03-reads-while-writing": "poll() = A: input x ",
+    "04-pollin-while-draining": "A readable; each time read(A, 262,144) = 0",
+    "03-always-wants-to-write": "with A, B, C, D, E, F and 44 others writable",
 }
 
 

@@ -17,7 +17,14 @@ from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
 from harness.server.output import Drain, Output
 from harness.server.patience import PATIENCE, Patience
-from harness.server.process_tree import MARK, ExitStatus, ProcessTree, destroy_all, new_mark
+from harness.server.process_tree import (
+    MARK,
+    ExitStatus,
+    ProcessTree,
+    destroy_all,
+    new_mark,
+    signal_name,
+)
 from harness.shim import Calls, Crash, Shim
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -37,6 +44,7 @@ class ServerProcess:
 
     def __init__(self) -> None:
         self.news = threading.Event()  # set when something was printed or the server ended
+        self.tell: Callable[[str], object] = str  # is given what signal() and the like do, in words
         self._home: Path | None = None
         self._environment: dict[str, str] = {}
         self._reset()
@@ -71,6 +79,7 @@ class ServerProcess:
         writable: Sequence[Path] = (),
         environment: dict[str, str] | None = None,
         patience: Patience = PATIENCE,
+        traced: bool = False,
     ) -> ServerProcess:
         """Starts the server and returns it when it can be connected to.
 
@@ -79,12 +88,15 @@ class ServerProcess:
         string, cut as a shell cuts it (but no shell runs). `nofile`: so many descriptors each
         process may open. `preload`: the shim and what goes with it. `wrapper` comes before argv:
         valgrind and its options. `writable`: directories that it may write to, beside its own.
-        `environment`: variables that it gets, beside ours.
+        `environment`: variables that it gets, beside ours. `traced`: the shim records what each
+        wait is for.
         Raises Failure when the server does not come up, NotJudged when that could not be tried.
         The calling thread has to outlive the server, which is killed when it ends.
         """
         __tracebackhide__ = True
-        command = spawn.Command(argv, tuple(wrapper), nofile, tuple(preload), tuple(writable))
+        command = spawn.Command(
+            argv, tuple(wrapper), nofile, tuple(preload), tuple(writable), traced=traced
+        )
         self._environment = environment or {}
         if mode == "stdout":
             return self._start(command, None, patience)
@@ -150,6 +162,8 @@ class ServerProcess:
         if command.preload:
             crashes = not command.wrapper  # which is valgrind
             self._shim = Shim(home / "shim", calls=command.counted, crashes=crashes)
+            if command.traced:
+                self._shim.record_what_is_watched()
             environment.update(shim.environment(command.preload, self._shim.path))
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))
@@ -183,6 +197,7 @@ class ServerProcess:
         if self.shim is not None:
             self.shim.show_signal()
         if self.alive():
+            self.tell(f"sends {signal_name(number)} to the server")
             os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
 
     def stop_gently(self, seconds: float) -> ExitStatus | None:
@@ -292,11 +307,13 @@ class ServerProcess:
         if self._tree is not None:
             if self.shim is not None:
                 self.shim.hide_pause()
+            self.tell("stops the server (SIGSTOP)")
             self._tree.pause()
 
     def resume(self) -> None:
         """Lets all its processes run on (SIGCONT)."""
         if self._tree is not None:
+            self.tell("lets the server go on (SIGCONT)")
             self._tree.resume()
 
     # Attending: each of these runs in a thread of its own

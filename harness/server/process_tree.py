@@ -32,6 +32,13 @@ def new_mark() -> str:
     return secrets.token_hex(8)
 
 
+def signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # most real-time signals have no name
+        return f"signal {number}"
+
+
 @dataclass(frozen=True)
 class ExitStatus:
     """How a server ended: `code` if it exited, `signal` if that killed it; the other is None."""
@@ -42,10 +49,7 @@ class ExitStatus:
     def __str__(self) -> str:
         if self.signal is None:
             return f"exited with status {self.code}"
-        try:
-            return f"killed by {signal.Signals(self.signal).name}"
-        except ValueError:  # most real-time signals have no name
-            return f"killed by signal {self.signal}"
+        return f"killed by {signal_name(self.signal)}"
 
     @classmethod
     def of(cls, status: int) -> ExitStatus:

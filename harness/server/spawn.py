@@ -32,7 +32,8 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 @dataclass(frozen=True)
 class Command:
     """What to start. The parameters are those of ServerProcess.start; and `inherited`, descriptors
-    that the program is given as they are; `counted`, whether the shim counts and disturbs calls."""
+    that the program is given as they are; `counted`, whether the shim counts and disturbs calls.
+    """
 
     argv: str | Sequence[str]
     wrapper: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Command:
     writable: tuple[Path, ...] = ()
     inherited: tuple[int, ...] = ()
     counted: bool = True
+    traced: bool = False
 
     def words(self, port: int | None) -> list[str]:
         """The arguments, programs and files named so that they are found from any directory."""

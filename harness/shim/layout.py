@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +15,12 @@ from typing import NamedTuple
 from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 7
+VERSION = 8
 PLANS_MAX = 64
 STEPS_MAX = 64
-RECORD_ENTRIES = 8192  # then the oldest are overwritten
-LONGEST_ROUND = 8  # entries, of what is counted when it repeats: see record.c
+TABLES = 2
+RECORD_ENTRIES = 8192  # of a table; then the oldest are overwritten
+LONGEST_ROUND = 256  # entries, of what is counted when it repeats: see record.c
 FRAMES_MAX = 16
 PROGRAM_MAX = 512
 ANY = -1  # connection
@@ -30,21 +32,27 @@ FUNCTIONS = """
     __recv_chk recvfrom __recvfrom_chk recvmsg recvmmsg poll __poll_chk ppoll __ppoll_chk select
     pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 close malloc epoll_ctl
 """.split()
+_MOVING = {
+    name.replace("__", "").replace("_chk", "")
+    for name in FUNCTIONS
+    if re.search("read|write|send|recv|accept", name)
+}
 
-# magic, version, outputs, inputs, waits, accepts, connections, recorded, generation, plans, detail,
-# pauses, signals, duties, under_way
-_HEAD = struct.Struct("=IIQQQQIIIIIIIIQ")
+# magic, version, outputs, inputs, waits, accepts, connections, recorded; generation, plans; detail;
+# pauses, signals, duties; under_way, its size, its start, placed, taken, unused
+_HEAD = struct.Struct("=IIQQQQIIIIIIIIQQQIIII")
+_GENERATION_AT = struct.calcsize("=IIQQQQII")
+_DETAIL_AT = _GENERATION_AT + 8
+_PAUSES_AT = _DETAIL_AT + 4
+_TAKEN_AT = _HEAD.size - 8
 _CRASH = struct.Struct(f"=IiQQQ{FRAMES_MAX}Q{PROGRAM_MAX}s")  # see struct crash
 _PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
 _STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
-_DETAIL_AT = _HEAD.size - 24
-_GENERATION_AT = _HEAD.size - 32
-_PAUSES_AT = _HEAD.size - 20
 _CRASH_AT = _HEAD.size
 _PLANS_AT = _CRASH_AT + _CRASH.size
 _RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
-SIZE = _RECORD_AT + RECORD_ENTRIES * _ENTRY.size
+SIZE = _RECORD_AT + TABLES * RECORD_ENTRIES * _ENTRY.size
 
 _NO_ADDRESS = 2**64 - 1
 _CALLS, _CRASHES = 1, 2  # duties
@@ -145,6 +153,22 @@ class Entry(NamedTuple):
     thread: int
     number: int  # of the entry, from 1
 
+    @property
+    def is_major(self) -> bool:
+        """It tells where the bytes are: see table_of() in turn.c. The server's log counts, too."""
+        if self.repeated or self.function == "close":
+            return True
+        return not self.watched and self.result > 0 and self.function in _MOVING
+
+
+class UnderWay(NamedTuple):
+    """A call that has not returned; the last three are as in Entry."""
+
+    function: str
+    fd: int
+    size: int
+    start_ns: int
+
 
 class Crash(NamedTuple):
     """A signal that a fault of the program has raised, and where. Addresses are those of memory,
@@ -178,7 +202,7 @@ class Shim:
             file.truncate(SIZE)
             self._map = mmap.mmap(file.fileno(), SIZE)
         duties = calls * _CALLS | crashes * _CRASHES
-        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11, duties, 0)
+        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11, duties, *[0] * 7)
 
     def _head(self) -> tuple[int, ...]:
         """Raises NotJudged when the server has spoilt the file."""
@@ -224,13 +248,15 @@ class Shim:
         now = [(number + more) & 0xFFFFFFFF for number, more in zip(before, (pauses, signals))]
         struct.pack_into("=II", self._map, _PAUSES_AT, *now)
 
-    def under_way(self) -> tuple[str, int] | None:
-        """The last call that has begun and not returned, and its descriptor (-1: none)."""
-        found = self._head()[-1]
-        if not found:
+    def under_way(self) -> UnderWay | None:
+        """The last call that has begun and not returned. Of a busy server it may be mixed up with
+        the next one.
+        """
+        call, size, since = self._head()[12:15]
+        if not call:
             return None
-        fd = found & 0xFFFFFFFF
-        return _name((found >> 32) - 1), fd if fd < 2**31 else -1
+        fd = call & 0xFFFFFFFF
+        return UnderWay(_name((call >> 32) - 1), fd if fd < 2**31 else -1, size, since)
 
     def crash(self) -> Crash | None:
         """The first crash of one of the processes; None: there was none."""
@@ -260,7 +286,7 @@ class Shim:
         return _STATE.unpack_from(self._map, end - _STATE.size)
 
     def record(self) -> list[Entry]:
-        """The last calls that have returned, at most RECORD_ENTRIES, in the order they did."""
+        """The last calls that have returned, in the order they did, as far as there is room."""
         return self.record_after(0)[0]
 
     def record_after(self, last: int) -> tuple[list[Entry], int]:
@@ -269,14 +295,13 @@ class Shim:
         Before them come those that are `repeated`, also if they were there before: they may have
         grown. Any thread may ask for it.
         """
-        recorded = self._head()[5]
-        table = self._map[_RECORD_AT:SIZE]
-        oldest = max(last, recorded - RECORD_ENTRIES)
+        placed = self._head()[16]
         kept = [
             fields
-            for fields in _ENTRY.iter_unpack(table)
-            if fields[-1] > oldest or fields[-1] and fields[-3] & REPEATED
+            for fields in _ENTRY.iter_unpack(self._map[_RECORD_AT:SIZE])
+            if fields[-1] > last or fields[-1] and fields[-3] & REPEATED
         ]
+        struct.pack_into("=I", self._map, _TAKEN_AT, placed)
         kept.sort(key=lambda fields: fields[-1])
         return [_entry(*fields) for fields in kept], max(last, kept[-1][-1] if kept else 0)
 

@@ -31,10 +31,10 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        7u
+#define VERSION        8u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
-#define RECORD_ENTRIES 8192u /* then the oldest are overwritten */
+#define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
 
 /* What a call does, as far as a schedule is concerned. */
 enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION = 32 };
@@ -144,7 +144,12 @@ struct entry {
 /* FLAG_WATCHED: not a call of its own, but what the wait behind it was for: `fd` was waited for
  * with the interest in `size`, and was ready as `result` says. Both are of enum watched.
  * FLAG_REPEATED: the `size` entries of this thread before it came again and again: `result` more
- * entries, the last of them `took_ns` after `start_ns`. It grows for as long as they do. */
+ * entries, the last of them `took_ns` after `start_ns`. It grows for as long as they do.
+ *
+ * There are two tables, so that a server that spins does not push out the calls that tell where the
+ * bytes are. MAJOR has the calls that moved bytes, accepted or closed, and the FLAG_REPEATED. */
+enum table { MINOR, MAJOR, TABLES };
+
 enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4, FLAG_REPEATED = 8 };
 
 enum watched { WATCHED_IN = 1, WATCHED_OUT = 2, WATCHED_ERROR = 4 };
@@ -169,9 +174,14 @@ struct shared {
     uint32_t duties;              /* of enum duty */
     _Atomic uint64_t under_way; /* the last call that began and has not returned: its enum call + 1
                                    in the upper half, its descriptor in the lower; or 0 */
+    _Atomic uint64_t under_way_size; /* and what it has as `size` and `start_ns` of an entry */
+    _Atomic uint64_t under_way_since;
+    _Atomic uint32_t placed[TABLES]; /* entries so far in each table */
+    uint32_t taken;                  /* of those in MAJOR: seen by the harness */
+    uint32_t unused;
     struct crash crash;
     struct plan plan[PLANS_MAX];
-    struct entry entry[RECORD_ENTRIES];
+    struct entry entry[TABLES][RECORD_ENTRIES];
 };
 
 extern struct shared *shared; /* NULL: the library does nothing */
@@ -217,7 +227,7 @@ void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned r
 
 /* record.c. Puts an entry into the record; it says all but took_ns, thread and stamp. */
 void record_start(void);
-void record_entry(struct entry entry, bool moves_bytes);
+void record_entry(struct entry entry, enum table table);
 uint64_t record_now(void); /* ns, CLOCK_MONOTONIC */
 
 /* schedule.c. Looks for a step for this call: sets error, or size and plan, of the turn. */

@@ -28,9 +28,17 @@ static void count(enum group group, int fd)
         atomic_fetch_add_explicit(number, 1, memory_order_relaxed);
 }
 
-static void record(const struct turn *turn, int64_t result, int error, int flags)
+/* What must not be pushed out of the record: see enum table. */
+static enum table table_of(const struct turn *turn, int64_t result)
 {
     bool transfer = turn->group == INPUT || turn->group == OUTPUT;
+    if (transfer && result > 0 && turn->fd > STDERR_FILENO)
+        return MAJOR;
+    return turn->group == CLOSE || (turn->group == ACCEPT && result >= 0) ? MAJOR : MINOR;
+}
+
+static void record(const struct turn *turn, int64_t result, int error, int flags)
+{
     shared->under_way = 0;
     record_entry((struct entry){.start_ns = turn->start_ns,
                                 .size = (int64_t)turn->asked,
@@ -40,7 +48,7 @@ static void record(const struct turn *turn, int64_t result, int error, int flags
                                 .error = result < 0 ? error : 0,
                                 .call = (uint16_t)turn->call,
                                 .flags = (uint16_t)flags},
-                 transfer && result > 0 && turn->fd > STDERR_FILENO);
+                 table_of(turn, result));
 }
 
 void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready)
@@ -52,7 +60,7 @@ void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned r
                                 .connection = sockets_connection(fd),
                                 .call = (uint16_t)turn->call,
                                 .flags = FLAG_WATCHED},
-                 false);
+                 MINOR);
 }
 
 struct turn turn_begin(enum call call, int fd, size_t size, int flags)
@@ -69,8 +77,11 @@ struct turn turn_begin(enum call call, int fd, size_t size, int flags)
     count(turn.group, fd);
     schedule_apply(&turn);
     turn.start_ns = record_now();
-    if (shared->detail != 0)
+    if (shared->detail != 0) {
+        shared->under_way_size = size;
+        shared->under_way_since = turn.start_ns;
         shared->under_way = (uint64_t)(call + 1) << 32 | (uint32_t)fd;
+    }
     errno = saved;
     return turn;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,22 +15,41 @@ from harness.server.process import ServerProcess
 from harness.shim import Entry
 
 LOOK_SECONDS = 0.02  # between two looks: a record is full after some thousands of calls
+LATE = 256  # entries: one that a thread was writing at a look comes out of order
 MOST_CALLS = 100_000  # kept of the beginning, and as many of the end
+MOST_MOVING = 300_000  # the same, of calls that tell where the bytes are: hardly ever reached
+
+
+class Kept:
+    """The first entries of one kind, and the last."""
+
+    def __init__(self, most: int) -> None:
+        self._first: list[Entry] = []
+        self._last: deque[Entry] = deque(maxlen=most)
+        self._most = most
+
+    def add(self, entry: Entry) -> None:
+        (self._first if len(self._first) < self._most else self._last).append(entry)
+
+    def all(self) -> list[Entry]:
+        return [*self._first, *self._last]
 
 
 class Recorder:
-    """Empties the record of a server's calls again and again, in a thread, before it is full."""
+    """Empties the record of a server's calls again and again, in a thread, before it is full.
+
+    The server has been started as one that is traced.
+    """
 
     def __init__(self, process: ServerProcess) -> None:
         self.process = process
         self._last = 0
-        self._first_calls: list[Entry] = []
-        self._last_calls: deque[Entry] = deque(maxlen=MOST_CALLS)
+        self._late: set[int] = set()  # numbers below it that may still come
+        self._moving, self._others = Kept(MOST_MOVING), Kept(MOST_CALLS)
         self._repeated: dict[int, Entry] = {}  # by number, as they were when one looked last
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         if process.shim is not None:
-            process.shim.record_what_is_watched()
             self._thread.start()
 
     def _run(self) -> None:
@@ -37,30 +57,31 @@ class Recorder:
             self._look()
 
     def _look(self) -> None:
-        found, last = self.process.shim.record_after(self._last)
+        before = self._last
+        found, self._last = self.process.shim.record_after(max(0, before - LATE))
         self._repeated.update((call.number, call) for call in found if call.repeated)
-        calls = [call for call in found if call.number > self._last]
-        self._last = last
-        room = max(0, MOST_CALLS - len(self._first_calls))
-        self._first_calls += calls[:room]
-        self._last_calls.extend(calls[room:])
+        new = [call for call in found if call.number > before or call.number in self._late]
+        for call in new:
+            (self._moving if call.is_major else self._others).add(call)
+        found_now = {call.number for call in new}
+        recent = range(max(0, self._last - LATE) + 1, self._last + 1)
+        missing = (n for n in recent if n > before or n in self._late)
+        self._late = {number for number in missing if number not in found_now}
 
     def seen(self) -> dict:
         """All of it, as JSON has it. Ends the thread."""
+        seen = {"calls": [], "under_way": None, "fate": self.process.describe()}
+        seen["at_ns"] = time.monotonic_ns()
         if self.process.shim is None:
-            return {"calls": [], "left_out": 0, "under_way": None, "fate": self.process.describe()}
+            return seen
         if self._thread.is_alive():
             self._over.set()
             self._thread.join()
         self._look()
-        calls = [*self._first_calls, *self._last_calls]
-        calls = [self._repeated.get(call.number, call) for call in calls]
-        return {
-            "calls": [call._asdict() for call in calls],
-            "left_out": self._last - len(calls),
-            "under_way": self.process.shim.under_way(),
-            "fate": self.process.describe(),
-        }
+        seen["under_way"] = self.process.shim.under_way()
+        calls = sorted([*self._moving.all(), *self._others.all()], key=lambda call: call.number)
+        seen["calls"] = [self._repeated.get(call.number, call) for call in calls]
+        return seen
 
 
 def begin(conversation: Conversation) -> None:

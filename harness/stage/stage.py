@@ -177,6 +177,7 @@ class Stage:
         argv = self._argv(wanted)
         logs = self.new_logs() if self.valgrind else None
         server = Server(self, ServerProcess(), logs, wanted.framing)
+        server.process.tell = self.conversation.signalled
         self.servers.append(server)
         try:
             self._start(server, argv, wanted)
@@ -247,6 +248,7 @@ class Stage:
             writable=[server.logs] if server.logs else [],
             environment=environment,
             patience=self.patience,
+            traced=bool(self.run.trace),
         )
 
     def _wrapper(self, server: Server, wanted: Options) -> list[str]:

@@ -2,6 +2,8 @@
 
     timeline.py    what was seen, put in order: lanes, events, and where the bytes were
     fold.py        what repeats itself, told once
+    words.py       an event as a line of text
+    spins.py       what came again and again and got the server nowhere
     screen.py      a timeline in the terminal
     page.py        and as an HTML file: page.html, with the data put in
     __main__.py    make trace

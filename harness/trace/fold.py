@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.shim import layout
 from harness.trace.timeline import Event
 
-LONGEST = 8  # events, of what repeats itself
+LONGEST = layout.LONGEST_ROUND  # events, of what repeats itself
 LEAST = 3  # times, to be worth it
 
 
@@ -34,7 +35,8 @@ class Fold:
 
 def fold(events: Sequence[Event]) -> list[Fold]:
     """All events in their order; what does not repeat itself is a fold of one event, once."""
-    keys = [_key(event) for event in events]
+    known: dict[tuple, int] = {}
+    keys = [known.setdefault(_key(event), len(known)) for event in events]
     folds: list[Fold] = []
     at = 0
     while at < len(events):
@@ -59,13 +61,16 @@ def _key(event: Event) -> tuple:
         event.failed,
         moved,
         watched,
+        event.unsent > 0,
     )
 
 
-def _best(events: Sequence[Event], keys: Sequence[tuple], at: int) -> tuple[int, int]:
+def _best(events: Sequence[Event], keys: Sequence[int], at: int) -> tuple[int, int]:
     """The period and the number of rounds that tell most from here on; (1, 1) if none repeats."""
     best, told = (1, 1), 0
     for period in range(1, min(LONGEST, len(keys) - at) + 1):
+        if at + period < len(keys) and keys[at] != keys[at + period]:
+            continue  # by far the most common case
         rounds = 1
         while keys[at : at + period] == keys[at + rounds * period : at + (rounds + 1) * period]:
             rounds += 1

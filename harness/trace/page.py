@@ -8,9 +8,20 @@ import re
 from pathlib import Path
 
 from harness.evidence.printable import printable
-from harness.trace import screen
+from harness.trace import screen, words
 from harness.trace.fold import Fold, fold
-from harness.trace.timeline import ACCEPTS, CLIENT, INPUTS, OUTPUTS, WAITS, Event, Timeline
+from harness.trace.timeline import (
+    ACCEPTS,
+    CLIENT,
+    IN_CALL,
+    INPUTS,
+    LOST,
+    OUTPUTS,
+    SIGNAL,
+    WAITS,
+    Event,
+    Timeline,
+)
 
 TEMPLATE = Path(__file__).with_name("page.html")
 MOST_COLUMNS = 6000  # more would make a browser slow: the middle is left out
@@ -32,11 +43,15 @@ def render(title: str, verdict: str, said: str, timeline: Timeline) -> str:
         "title": html.escape(title),
         "verdict": html.escape(verdict),
         "said": html.escape(said),
-        "ending": "".join(f"<li>{html.escape(line)}</li>" for line in timeline.ending),
+        "ending": _list(screen.ending(timeline, folds)),
         "text": html.escape(screen.render(timeline, lines=10 * screen.MOST_LINES)),
         "data": packed,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text())
+
+
+def _list(said: list[str]) -> str:
+    return "".join(f"<li>{html.escape(line)}</li>" for line in said)
 
 
 def _kept(folds: list[Fold]) -> tuple[list[Fold], dict | None]:
@@ -66,7 +81,8 @@ def _columns(timeline: Timeline, one: Fold) -> list[dict]:
 def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
     first, last = events[0], events[-1]
     single = Fold(times, [events])
-    text = screen.sentence(timeline, first) if times == 1 else screen.repeated(timeline, single)
+    alone = times == 1 or first.what == LOST
+    text = words.sentence(timeline, first) if alone else words.repeated(timeline, single)
     ready = {one.name for one in first.watched if one.ready}
     return {
         "at": round(1000 * first.at, 3),
@@ -76,7 +92,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
         "lane": first.lane,
         "ready": [i for i, lane in enumerate(timeline.lanes) if lane.name in ready],
         "kind": kind(first),
-        "moved": sum(event.moved for event in events) if first.what not in WAITS else 0,
+        "moved": 0 if first.what in WAITS else sum(event.moved * event.times for event in events),
         "error": first.error,
         "fault": first.fault,
         "failed": first.failed,
@@ -90,6 +106,8 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
 
 def kind(event: Event) -> str:
     """How it is drawn."""
+    if event.what in (LOST, SIGNAL, IN_CALL):
+        return {LOST: "lost", SIGNAL: "signal", IN_CALL: "wait"}[event.what]
     if event.side == CLIENT:
         return event.what if event.what in ("send", "recv", "connect", "silence") else "end"
     for name, calls in (("wait", WAITS), ("read", INPUTS), ("write", OUTPUTS), ("accept", ACCEPTS)):

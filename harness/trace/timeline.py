@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import errno
 import json
-from collections import deque
-from collections.abc import Iterator
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from harness.evidence.conversation import GRADER, counted
 from harness.shim import layout
 
 SHOWN_BYTES = 64  # of what moved
+HEADER_BYTES = 4  # of a frame
+STAYS_SECONDS = 0.1  # in a call, and it is worth a word
 SHOWN_NAMES = 6  # of connections about which the same is said
 CLIENT, SERVER = "client", "server"
+LOST, IN_CALL, SIGNAL = "lost", "in a call", "signal"  # events that are no call, and no client's
 INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
 OUTPUTS = {"write", "writev", "send", "sendto", "sendmsg", "sendfile", "sendfile64"}
 WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
+COUNTED = {"poll", "ppoll"}  # are told how many descriptors there are
 ACCEPTS = {"accept", "accept4"}
 OWN_OUTPUTS = {0, 1, 2}  # the server's standard input, output and error
 
@@ -51,7 +56,11 @@ class Event:
     at, took: seconds. `what`: "send", "read", "poll" ... `asked`, `moved`: bytes; of a wait,
     descriptors. `error`: the name of an errno. `fault`: the grader made it so. `data`: the first
     bytes that moved, as far as they are known. `failed`: with it the step failed. `times`: it, or
-    the round of events that it is in, came so often, for `lasted` seconds.
+    the round of events that it is in, came so often, for `lasted` seconds. `unsent`: of a close(),
+    bytes that the server had read and not answered.
+
+    `what` may be no call: LOST, `times` calls of the server are not known; IN_CALL, the server was
+    in the call `function` before the first step; SIGNAL, of the grader to the server.
     """
 
     at: float
@@ -69,6 +78,8 @@ class Event:
     step: int = 0
     times: int = 1
     lasted: float = 0.0
+    unsent: int = 0
+    function: str = ""
     watched: list[Ready] = field(default_factory=list)
     levels: Levels = field(default_factory=Levels)
 
@@ -84,14 +95,12 @@ class Lane:
 
 @dataclass
 class Timeline:
-    """`ending`: what was true when the test was over, as sentences. `left_out`: calls of the server
-    that were not kept, for there were too many."""
+    """`ending`: what was true when the test was over, as sentences."""
 
     lanes: list[Lane]
     events: list[Event]
     steps: list[dict]
     ending: list[str]
-    left_out: int
 
 
 def load(path: Path) -> Timeline:
@@ -128,13 +137,24 @@ class _Rounds:
     def add(self, event: Event | None) -> None:
         self._last.append(event)
 
+    def forget(self) -> None:
+        """Entries are missing: nobody knows of which round it is said that it came again."""
+        self._last.clear()
+
     def again(self, entry: layout.Entry) -> Iterator[Event]:
-        """The events of the round that came again, each for all its times."""
-        times = entry.result // entry.size
-        again = list(self._last)[-entry.size :] if times else []
-        for event in filter(None, again):
-            at, lasted = entry.start_ns / 1e9, entry.took_ns / 1e9
-            yield replace(event, at=at, times=times, lasted=lasted, levels=Levels())
+        """The events of the round that came again, each for all its times; and then, of a round
+        that was broken off, those that moved bytes."""
+        times, more = divmod(entry.result, entry.size)
+        around = list(self._last)[-entry.size :]
+        if len(around) < entry.size:
+            return
+        start, end = entry.start_ns / 1e9, (entry.start_ns + entry.took_ns) / 1e9
+        for event in filter(None, around if times else []):
+            lasted = entry.took_ns / 1e9
+            yield replace(event, at=start, times=times, lasted=lasted, levels=Levels())
+        for event in filter(None, around[:more]):
+            if event.moved and event.what not in WAITS:
+                yield replace(event, at=end, levels=Levels())
 
 
 class _Reader:
@@ -144,7 +164,10 @@ class _Reader:
         self._seen = seen
         self._moves = seen["moves"]
         self._server = seen["servers"][-1] if seen["servers"] else None
-        self._calls = self._kept_calls()
+        calls = self._server["calls"] if self._server else []
+        self._calls = [layout.Entry(*call) for call in calls]
+        self._since = self._moves[0]["at_ns"] if self._moves else 0  # the first step
+        self._interests: dict[str, str] = {}  # by name, of what it waits for
         self._listeners = {call.fd for call in self._calls if call.function in ACCEPTS}
         self._lanes: list[Lane] = []
         self._by_client: dict[str, int] = {}
@@ -154,26 +177,19 @@ class _Reader:
 
     def timeline(self) -> Timeline:
         self._name_lanes()
-        events = sorted([*self._client_events(), *self._server_events()], key=lambda e: e.at)
+        events = [*self._client_events(), *self._server_events()]
+        events.sort(key=lambda event: (event.at, event.what != IN_CALL))
         start = events[0].at if events else 0.0
         for event in events:
             event.at -= start
             self._follow(event)
-        left_out = self._server["left_out"] if self._server else 0
-        return Timeline(self._lanes, events, self._seen["steps"], self._ending(), left_out)
-
-    def _kept_calls(self) -> list[layout.Entry]:
-        """Of the last server, without its log, and without what was before the first client."""
-        calls = [layout.Entry(**call) for call in self._server["calls"]] if self._server else []
-        since = self._moves[0]["at_ns"] if self._moves else 0
-        calls = [call for call in calls if call.start_ns + call.took_ns >= since]
-        return [call for call in calls if call.fd not in OWN_OUTPUTS or call.watched]
+        return Timeline(self._lanes, events, self._seen["steps"], self._ending())
 
     def _name_lanes(self) -> None:
         """A lane for each client, and for each connection that no client has told of."""
         ports: dict[int, int] = {}
         for move in self._moves:
-            if move["who"] not in self._by_client:
+            if move["who"] not in (*self._by_client, GRADER):
                 self._by_client[move["who"]] = self._new_lane(move["who"])
             if move["port"]:
                 ports[move["port"]] = self._by_client[move["who"]]
@@ -202,7 +218,7 @@ class _Reader:
         failed = self._failed_move()
         for move in self._moves:
             data = bytes.fromhex(move["data"])
-            lane = self._by_client[move["who"]]
+            lane = self._by_client.get(move["who"])
             if move["what"] == "send":
                 self._sent[lane].add(data, move["size"])
             elif move["what"] == "recv":
@@ -225,36 +241,72 @@ class _Reader:
         return moves[-1] if moves else None
 
     def _server_events(self) -> Iterator[Event]:
+        """Of what was over before the first step, nothing."""
+        since = self._since / 1e9
+        for event in self._all_server_events():
+            if event.at + event.lasted >= since:
+                event.at = max(event.at, since)
+                yield event
+
+    def _all_server_events(self) -> Iterator[Event]:
         watched: list[Ready] = []
         rounds: dict[int, _Rounds] = {}  # by thread
+        last = 0
         for call in self._calls:
+            if 0 < last < call.number - 1:
+                yield Event(call.start_ns / 1e9, SERVER, LOST, times=call.number - last - 1)
+                for one in rounds.values():
+                    one.forget()
+            last = call.number
             mine = rounds.setdefault(call.thread, _Rounds())
             if call.repeated:
                 yield from mine.again(call)
                 continue
-            if call.watched:
+            if call.watched or call.fd in OWN_OUTPUTS:
                 mine.add(None)
-                watched.append(self._ready(call))
+                watched += [self._ready(call)] if call.watched else []
                 continue
-            # Output has its place where it begins, all else where it ends: so nothing seems to
-            # arrive before it was sent.
-            at = call.start_ns + (0 if call.function in OUTPUTS else call.took_ns)
-            event = Event(
-                at / 1e9,
-                SERVER,
-                call.function,
-                self._lane_of(call.connection),
-                took=call.took_ns / 1e9,
-                asked=0 if call.function in ACCEPTS else call.size,
-                moved=max(0, call.result),
-                error=errno.errorcode.get(call.error, str(call.error)) if call.error else "",
-                fault=call.fault,
-                fd=call.fd,
-            )
+            event = self._event(call)
             if call.function in WAITS:
                 event.watched, watched = watched, []
+            if call.start_ns < self._since <= call.start_ns + call.took_ns:
+                yield self._in_call(call)
+                event.watched = [one for one in event.watched if one.ready]  # all else is said
             mine.add(event)
             yield event
+        if self._server and self._under_way and self._under_way.start_ns < self._since:
+            yield self._in_call(self._under_way)
+
+    def _event(self, call: layout.Entry) -> Event:
+        # Output has its place where it begins, all else where it ends: so nothing seems to arrive
+        # before it was sent.
+        at = call.start_ns + (0 if call.function in OUTPUTS else call.took_ns)
+        return Event(
+            at / 1e9,
+            SERVER,
+            call.function,
+            self._lane_of(call.connection),
+            took=call.took_ns / 1e9,
+            asked=0 if call.function in ACCEPTS else call.size,
+            moved=max(0, call.result),
+            error=errno.errorcode.get(call.error, str(call.error)) if call.error else "",
+            fault=call.fault,
+            fd=call.fd,
+        )
+
+    def _in_call(self, call: layout.Entry | layout.UnderWay) -> Event:
+        """The server was in this call when the test began."""
+        waits = call.function in WAITS
+        watched = [Ready(*one, "") for one in self._interests.items() if one[1]] if waits else []
+        return Event(
+            self._since / 1e9,
+            SERVER,
+            IN_CALL,
+            asked=call.size,
+            fd=call.fd,
+            function=call.function,
+            watched=watched,
+        )
 
     def _ready(self, call: layout.Entry) -> Ready:
         lane = self._lane_of(call.connection)
@@ -263,6 +315,8 @@ class _Reader:
             self._lanes[lane].interest = interest
         other = "the listener" if call.fd in self._listeners else f"descriptor {call.fd}"
         name = other if lane is None else self._lanes[lane].name
+        if not call.result:
+            self._interests[name] = interest
         return Ready(name, interest, _words(call.result))
 
     def _follow(self, event: Event) -> None:
@@ -270,39 +324,58 @@ class _Reader:
         if event.lane is None:
             return
         levels, lane = self._lanes[event.lane].levels, event.lane
+        moved = event.moved * event.times
         if event.what == "send" and event.side == CLIENT:
-            levels.to_server += event.moved
+            levels.to_server += moved
         elif event.what == "recv" and event.side == CLIENT:
-            levels.to_client -= event.moved
+            levels.to_client -= moved
         elif event.what in INPUTS:
-            levels.to_server -= event.moved
-            levels.held += event.moved
-            event.data = self._sent[lane].take(event.moved)
+            levels.to_server -= moved
+            levels.held += moved
+            event.data = self._sent[lane].take(moved)
         elif event.what in OUTPUTS:
-            levels.held -= event.moved
-            levels.to_client += event.moved
-            event.data = self._answered[lane].take(event.moved)
+            levels.held -= moved
+            levels.to_client += moved
+            event.data = self._answered[lane].take(moved)
+        elif event.what == "close" and event.side == SERVER and self._echoes(lane):
+            event.unsent = max(0, levels.held)
         event.levels = Levels(levels.to_server, levels.held, levels.to_client)
 
+    def _echoes(self, lane: int) -> bool:
+        """As far as one can tell: other replies have other lengths, which come first."""
+        answered = self._answered[lane].kept[:HEADER_BYTES]
+        return self._sent[lane].kept.startswith(answered)
+
     # The end
+
+    @property
+    def _under_way(self) -> layout.UnderWay | None:
+        found = self._server["under_way"]
+        return layout.UnderWay(*found) if found else None
 
     def _ending(self) -> list[str]:
         if self._server is None:
             return []
         said = [f"the server: {self._server['fate']}"]
-        if self._server["under_way"]:
-            said.append(self._under_way(*self._server["under_way"]))
+        if self._under_way and self._stays() >= STAYS_SECONDS:
+            said.append(self._where(self._under_way))
         closed = self._closed()
         states: dict[str, list[str]] = {}
         for number, lane in enumerate(self._lanes):
             if number not in closed and (state := _state(lane)):
                 states.setdefault(state, []).append(lane.name)
-        return said + [f"{_names(names)}: {state}" for state, names in states.items()]
+        return said + [f"{names(found)}: {state}" for state, found in states.items()]
 
-    def _under_way(self, function: str, fd: int) -> str:
-        accepted = [c for c in self._calls if c.function in ACCEPTS and c.result == fd >= 0]
-        of = f" of {self._lanes[self._lane_of(accepted[-1].connection)].name}" if accepted else ""
-        return f"it is in {function}(){of}, which has not returned"
+    def _stays(self) -> float:
+        """Seconds for which the server has been in its last call."""
+        return (self._server["at_ns"] - self._under_way.start_ns) / 1e9
+
+    def _where(self, call: layout.UnderWay) -> str:
+        accepted = [c for c in self._calls if c.function in ACCEPTS and c.result == call.fd >= 0]
+        of = descriptors(call.function, call.size)
+        if accepted:
+            of = f" of {self._lanes[self._lane_of(accepted[-1].connection)].name}"
+        return f"it is in {call.function}(){of}, which has not returned for {self._stays():,.1f} s"
 
     def _closed(self) -> set[int]:
         """The lanes whose connection the server has closed."""
@@ -325,10 +398,17 @@ def _state(lane: Lane) -> str:
     return f"{', '.join(said) or 'nothing on its way'}{waits}"
 
 
-def _names(names: list[str]) -> str:
-    if len(names) <= SHOWN_NAMES:
-        return ", ".join(names)
-    return f"{', '.join(names[:SHOWN_NAMES])} and {len(names) - SHOWN_NAMES} others"
+def names(found: Iterable[str]) -> str:
+    """The first of these, and how many more there are. Several clients may have one name."""
+    told = [f"{count} of {name}" if count > 1 else name for name, count in Counter(found).items()]
+    if len(told) <= SHOWN_NAMES + 1:
+        return ", ".join(told)
+    return f"{', '.join(told[:SHOWN_NAMES])} and {len(told) - SHOWN_NAMES} others"
+
+
+def descriptors(function: str, size: int) -> str:
+    """ " of 2 descriptors", where it is said of how many a wait is."""
+    return f" of {counted(size, 'descriptor')}" if function in COUNTED else ""
 
 
 def _words(bits: int) -> str:

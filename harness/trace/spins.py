@@ -1,0 +1,55 @@
+"""What a server does again and again, and which gets it nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.trace.fold import Fold
+from harness.trace.timeline import SERVER, WAITS, Event, Timeline
+from harness.trace.words import alike, kinds, ready
+
+LEAST = 1000  # rounds
+ROUND_SECONDS = 0.001  # a round that takes longer waits for something
+WORTH = 0.1  # of the most frequent spin, and another one is told
+MILLION = 1_000_000
+ABLE = {"input": "readable", "output": "writable", "input and output": "readable and writable"}
+
+
+def spins(one: Fold) -> bool:
+    """Whether nothing moves in it, and it never waits."""
+    if one.times < LEAST or (one.end - one.first.at) / one.times > ROUND_SECONDS:
+        return False
+    return not any(_moves(events[0]) for events in one.rounds)
+
+
+def _moves(event: Event) -> bool:
+    if event.what in WAITS:
+        return False
+    return event.side != SERVER or event.what == "close" or event.moved > 0
+
+
+def told(timeline: Timeline, folds: Iterable[Fold]) -> list[str]:
+    """`SPINS: poll() returned at once 18.7 million times with A readable`: the most frequent."""
+    found: dict[tuple[str, str], int] = {}
+    for one in filter(spins, folds):
+        words = _sentence(timeline, one)
+        found[words] = found.get(words, 0) + one.times
+    most = max(found.values(), default=0)
+    often = {words: times for words, times in found.items() if times >= most * WORTH}
+    return [f"SPINS: {one}{_count(times)} times{more}" for (one, more), times in often.items()]
+
+
+def _sentence(timeline: Timeline, one: Fold) -> tuple[str, str]:
+    """What comes before the number of times, and what comes after it."""
+    waits = [events[0] for events in one.rounds if events[0].what in WAITS]
+    others = [events for events in one.rounds if events[0].what not in WAITS]
+    calls = ", ".join(alike(timeline, kind).strip() for kind in kinds(others))
+    if not waits:
+        return "", f" {calls}, and it never waits"
+    with_what = waits[0].error or ready(waits[0], "{} {}", ABLE) or "nothing ready"
+    then = f"; each time {calls}" if calls else ""
+    return f"{waits[0].what}() returned at once ", f" with {with_what}{then}"
+
+
+def _count(times: int) -> str:
+    return f"{times / MILLION:.1f} million" if times >= MILLION else f"{times:,}"
