@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.shim import layout
 from harness.trace.timeline import Event
 
-LONGEST = layout.LONGEST_ROUND  # events, of what repeats itself
+LONGEST = 8  # events, of what repeats itself; longer rounds are those that the shim has found
 LEAST = 3  # times, to be worth it
 
 
@@ -37,10 +36,11 @@ def fold(events: Sequence[Event]) -> list[Fold]:
     """All events in their order; what does not repeat itself is a fold of one event, once."""
     known: dict[tuple, int] = {}
     keys = [known.setdefault(_key(event), len(known)) for event in events]
+    periods = sorted({*range(1, LONGEST + 1), *(event.round for event in events if event.round)})
     folds: list[Fold] = []
     at = 0
     while at < len(events):
-        period, rounds = _best(events, keys, at)
+        period, rounds = _best(events, keys, periods, at)
         group = events[at : at + period * rounds]
         times = _times(group, period)
         folds.append(Fold(times, [list(group[place::period]) for place in range(period)]))
@@ -65,10 +65,14 @@ def _key(event: Event) -> tuple:
     )
 
 
-def _best(events: Sequence[Event], keys: Sequence[int], at: int) -> tuple[int, int]:
+def _best(
+    events: Sequence[Event], keys: Sequence[int], periods: Sequence[int], at: int
+) -> tuple[int, int]:
     """The period and the number of rounds that tell most from here on; (1, 1) if none repeats."""
     best, told = (1, 1), 0
-    for period in range(1, min(LONGEST, len(keys) - at) + 1):
+    for period in periods:
+        if at + period > len(keys):
+            break
         if at + period < len(keys) and keys[at] != keys[at + period]:
             continue  # by far the most common case
         rounds = 1

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from harness.trace import spins
 from harness.trace.fold import Fold, fold
 from harness.trace.timeline import ACCEPTS, CLIENT, INPUTS, LOST, OUTPUTS, WAITS, Event, Timeline
-from harness.trace.words import alike, kinds, repeated, sentence
+from harness.trace.words import alike, first_bytes, kinds, repeated, sentence
 
 WIDTH = 100  # columns
 MOST_LANES = 8  # that get a column of their own
@@ -47,7 +47,8 @@ def _told(timeline: Timeline, folds: Sequence[Fold], width: int) -> Iterator[str
             continue
         alone = one.times == 1 or one.first.what == LOST
         text = sentence(timeline, one.first) if alone else repeated(timeline, one)
-        yield from _line(timeline, one.first, f"{text}{_verdict(one)}", width)
+        data = first_bytes(one.first) if alone else ""
+        yield from _line(timeline, one.first, f"{text}{_verdict(one)}", width, data)
 
 
 def _verdict(one: Fold) -> str:
@@ -65,10 +66,16 @@ def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
         yield from _rows(_arrow(kind[0][0]), "", marks, text, width)
 
 
-def _line(timeline: Timeline, event: Event, text: str, width: int) -> Iterator[str]:
+def _line(
+    timeline: Timeline, event: Event, text: str, width: int, data: str = ""
+) -> Iterator[str]:
+    """`data` comes behind the text if there is room."""
     marks = _blank(timeline)
     _set_marks(timeline, event, marks)
-    yield from _rows(_arrow(event), f"{1000 * event.at:.3f}", marks, text, width)
+    rows = _rows(_arrow(event), f"{1000 * event.at:.3f}", marks, text, width)
+    if len(rows) == 1 and len(rows[0]) + len(f"   {data}") <= width:
+        rows = [f"{rows[0]}   {data}".rstrip()]
+    yield from rows
 
 
 def _arrow(event: Event) -> str:

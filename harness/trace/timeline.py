@@ -56,8 +56,8 @@ class Event:
     at, took: seconds. `what`: "send", "read", "poll" ... `asked`, `moved`: bytes; of a wait,
     descriptors. `error`: the name of an errno. `fault`: the grader made it so. `data`: the first
     bytes that moved, as far as they are known. `failed`: with it the step failed. `times`: it, or
-    the round of events that it is in, came so often, for `lasted` seconds. `unsent`: of a close(),
-    bytes that the server had read and not answered.
+    the round of `round` events that it is in, came so often, for `lasted` seconds. `unsent`: of a
+    close(), bytes that the server had read and not answered.
 
     `what` may be no call: LOST, `times` calls of the server are not known; IN_CALL, the server was
     in the call `function` before the first step; SIGNAL, of the grader to the server.
@@ -78,6 +78,7 @@ class Event:
     step: int = 0
     times: int = 1
     lasted: float = 0.0
+    round: int = 0
     unsent: int = 0
     function: str = ""
     watched: list[Ready] = field(default_factory=list)
@@ -149,9 +150,10 @@ class _Rounds:
         if len(around) < entry.size:
             return
         start, end = entry.start_ns / 1e9, (entry.start_ns + entry.took_ns) / 1e9
-        for event in filter(None, around if times else []):
-            lasted = entry.took_ns / 1e9
-            yield replace(event, at=start, times=times, lasted=lasted, levels=Levels())
+        again = [event for event in around if event and times]
+        for event in again:
+            many = {"times": times, "lasted": entry.took_ns / 1e9, "round": len(again)}
+            yield replace(event, at=start, levels=Levels(), **many)
         for event in filter(None, around[:more]):
             if event.moved and event.what not in WAITS:
                 yield replace(event, at=end, levels=Levels())

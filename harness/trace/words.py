@@ -49,7 +49,7 @@ def sentence(timeline: Timeline, event: Event) -> str:
     if event.side == CLIENT:
         return _of_client(timeline, event)
     fault = "   (the grader's doing)" if event.fault else ""
-    return f"    {_of_server(timeline, event)}{_shown(event)}{fault}"
+    return f"    {_of_server(timeline, event)}{fault}"
 
 
 def _of_client(timeline: Timeline, event: Event) -> str:
@@ -121,11 +121,12 @@ def _grouped(pairs: Iterable[tuple[str, str]], form: str) -> str:
     return "; ".join(form.format(names(found), said) for said, found in groups.items())
 
 
-def _shown(event: Event) -> str:
-    if not event.data or not event.moved:
+def first_bytes(event: Event) -> str:
+    """Of a call of the server that has moved some: in hex, and as text."""
+    if event.side == CLIENT or not event.data or not event.moved:
         return ""
     more = " ..." if event.moved > HEX_BYTES else ""
-    return f"   {event.data[:HEX_BYTES].hex(' ')}{more} |{printable(event.data[:HEX_BYTES])}|"
+    return f"{event.data[:HEX_BYTES].hex(' ')}{more} |{printable(event.data[:HEX_BYTES])}|"
 
 
 def repeated(timeline: Timeline, one: Fold, times: bool = True) -> str:
