@@ -232,6 +232,56 @@ MUTANTS = (
         },
     ),
     mutant(
+        "backlog-of-128",
+        START,
+        "listen() is told to let 128 clients wait; one more is connected, and of 200 no other.",
+        "test_01_burst_of_connections",
+        "backlog-too-short",
+        {
+            "net.c": """
+-        listen(fd, SOMAXCONN) < 0) {
++        listen(fd, 128) < 0) {
+"""
+        },
+    ),
+    mutant(
+        "length-by-cast",
+        NUMBERS,
+        "The length is read through a uint32_t * at an address that is not aligned.",
+        "test_01_sanitized",
+        "undefined-behaviour",
+        {
+            "conn.c": """
+-    uint8_t header[FRAME_HEADER_BYTES];
++    uint8_t bytes[FRAME_HEADER_BYTES + 1], *header = bytes + 1;
+-    enum io_result result = io_read_full(fd, header, sizeof header);
++    enum io_result result = io_read_full(fd, header, FRAME_HEADER_BYTES);
+@@
+-    memcpy(frame, header, sizeof header);
++    memcpy(frame, header, FRAME_HEADER_BYTES);
+""",
+            "frame.c": """
+-    *length = (uint32_t)header[0] | (uint32_t)header[1] << 8 | (uint32_t)header[2] << 16 |
+-              (uint32_t)header[3] << 24;
++    *length = *(const uint32_t *)(const void *)header;
+""",
+        },
+    ),
+    mutant(
+        "small-frames-are-kept",
+        RESOURCES,
+        "Only a large frame is freed.",
+        "test_01_long_stream_costs_no_memory",
+        "memory-grows",
+        {
+            "conn.c": """
+-    free(frame);
++    if (length > 65536)
++        free(frame);
+"""
+        },
+    ),
+    mutant(
         "port-by-atoi",
         NUMBERS,
         "The port is read with atoi() and cut to 16 bits: 99999 is taken for 34463.",

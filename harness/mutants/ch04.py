@@ -19,6 +19,19 @@ from harness.mutants.mutant import (
 mutant = partial(Mutant, "04")
 
 MUTANTS = (
+    mutant(
+        "small-rest-keeps-block",
+        RESOURCES,
+        "A block with a few bytes in it is kept whole, though 32 MiB of it are empty.",
+        "test_04_memory_is_given_back",
+        "memory-grows",
+        {
+            "buffer.c": """
+-    } else if (len <= REST_BYTES && len <= b->cap / 4) {
++    } else if (len <= REST_BYTES && len == b->cap / 4) {
+"""
+        },
+    ),
     # Consuming, and growing
     mutant(
         "erases-from-the-front",
