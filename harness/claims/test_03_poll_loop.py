@@ -37,6 +37,8 @@ LEAST_MS = 50  # of the soonest one: a busy machine does not make all of them la
 OWED_BYTES = 256 * KIB  # below what a server may hold before it stops reading
 OTHERS, REQUESTS = 200, 20
 READS_A_REQUEST = 10  # at most, on average; one or two are needed
+STUCK = 5  # clients that do not take their replies
+WRITES_MORE = 3  # times as many as without them, at most
 CROWD = 1_150
 
 # Wait calls in half a second with nothing to do. A server may look at a clock now and then: this
@@ -201,19 +203,36 @@ def test_03_storm_of_signals(server, rng):
 
 @claim("03.4", points=3)
 def test_03_reads_only_who_is_ready(server, rng):
-    """A request costs a read call or two, however many other clients are connected."""
+    """A request costs a read call or two and no more writes, however many others are connected."""
     clients = [server.connect() for _ in range(OTHERS)]
     for client in clients:
         ping(client, rng)
-    before = server.process.calls()
-    if before is None:  # the library that counts is not in this server
+    if server.process.calls() is None:  # the library that counts is not in this server
         return
-    for _ in range(REQUESTS):
-        ping(clients[0], rng)
-    reads = server.process.calls().inputs - before.inputs
+    reads, writes = _calls(server, clients[0], rng)
     if reads > REQUESTS * READS_A_REQUEST:
         text = f"{REQUESTS} requests of one client, beside {OTHERS - 1} idle ones, took {reads:,}"
         raise Failure(f"{text} read calls", hint="reads-everybody")
+    body = rng.randbytes(12 * MIB)
+    for _ in range(STUCK):
+        stuck = server.connect("stuck", rcvbuf=SMALL_WINDOW)
+        stuck.send_frame(body)
+        until_read(stuck, READ_SECONDS)
+    until_asleep(server)  # the kernel takes no more
+    _, beside = _calls(server, clients[0], rng)
+    if beside > WRITES_MORE * writes:
+        text = f"{REQUESTS} requests of one client took {writes:,} write calls, and {beside:,}"
+        raise Failure(f"{text} beside {STUCK} that do not read", hint="writes-to-everybody")
+
+
+def _calls(server, client, rng) -> tuple[int, int]:
+    """How many read and write calls the server makes for some requests."""
+    __tracebackhide__ = True
+    before = server.process.calls()
+    for _ in range(REQUESTS):
+        ping(client, rng)
+    now = server.process.calls()
+    return now.inputs - before.inputs, now.outputs - before.outputs
 
 
 @claim("03.4", points=4, hints=STARVED)

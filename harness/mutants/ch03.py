@@ -195,6 +195,20 @@ MUTANTS = (
         },
     ),
     mutant(
+        "writes-to-everybody",
+        LOOP,
+        "In each turn it is tried to send to every connection, whether it is ready or not.",
+        "test_03_reads_only_who_is_ready",
+        "writes-to-everybody",
+        {
+            "server.c": """
+-        if (ready & (POLLOUT | POLLERR | POLLHUP))
+-            conn_write(s->conns[i]);
++        conn_write(s->conns[i]);
+"""
+        },
+    ),
+    mutant(
         "sleeps-before-it-looks",
         LOOP,
         "A sleep of 50 ms stands in the loop, to spare the CPU.",

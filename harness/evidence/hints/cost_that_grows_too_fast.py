@@ -31,6 +31,10 @@ TEXTS = {
         "poll() has said who is ready. A read() of everybody else only finds EAGAIN, and costs a "
         "call for each of them, in each turn."
     ),
+    "writes-to-everybody": (
+        "poll() has said who has room for more. A write() to everybody else only finds EAGAIN, and "
+        "costs a call for each of them, in each turn."
+    ),
     "reads-in-vain": (
         "A read() that returned less than it was asked for has taken all there was. Another one "
         "only finds EAGAIN, and costs as much as the first."
