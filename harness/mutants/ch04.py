@@ -201,6 +201,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "row-of-three-bytes",
+        FRAMING,
+        "Frames count as a row if the first three bytes of their headers are equal.",
+        "test_04_hundred_thousand_frames",
+        "refused-as-too-long",
+        {
+            "frame.c": """
+-               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
++               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES - 1) == 0)
+"""
+        },
+    ),
+    mutant(
         "row-from-byte-1",
         FRAMING,
         "Frames in a row are compared from the second byte of the first header on.",
