@@ -172,6 +172,8 @@ def judge(error, stage, hints, refusals=False):
         wait_until(lambda: _logged(stage.ending()[1]), LOG_SECONDS, LOG_SECONDS / 50)
         hint = _logged(stage.ending()[1]) or hint
     hint = hints.get(hint, hint)
+    if hint == "blocked-by-another" and stage.waits_for_readiness():
+        hint = "never-watched"
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-rest"
     detail = {"message": error.message, "hint": hint, "compare": ""}

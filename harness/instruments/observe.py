@@ -170,6 +170,13 @@ def never_waits(pid: int) -> bool:
     return before is not None and after is not None and before.state == after.state == "R"
 
 
+def waits_for_readiness(pid: int) -> bool:
+    """Whether all its threads sleep in poll(), select() or epoll_wait(), so that none is blocked by
+    a client. False, too, where the kernel does not tell."""
+    channels = procfs.wait_channels(pid)
+    return bool(channels) and all("poll" in one or "select" in one for one in channels)
+
+
 def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> float:
     """The part of one processor that the server uses: 0.02 is 2 %.
 

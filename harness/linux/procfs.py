@@ -184,6 +184,16 @@ def seconds_in_line(pid: int) -> dict[int, float]:
     return {int(t): int(found[1]) / 1e9 for t, found in words.items() if len(found) == 3}
 
 
+def wait_channels(pid: int) -> set[str]:
+    """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where it does not
+    tell, or one runs; empty when the process is gone."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except _GONE:
+        return set()
+    return {read(f"/proc/{pid}/task/{thread}/wchan").decode() for thread in threads}
+
+
 def stopped(pid: int) -> bool:
     """All its threads are stopped or have ended, or it is gone."""
     return all(fields[0] in (b"T", b"t", b"Z", b"X") for fields in _threads(pid))

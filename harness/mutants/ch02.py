@@ -305,7 +305,7 @@ MUTANTS = (
         LOOP,
         "A client is accepted when the one before has left.",
         "test_02_client_between_frames_stops_nobody",
-        "blocked-by-another",
+        "never-watched",
         {
             "server.c": """
 -        while ((fd = net_accept(s.listen_fd)) >= 0) {
@@ -318,7 +318,7 @@ MUTANTS = (
         LOOP,
         "The sweep ends at the first client that has nothing to say.",
         "test_02_client_between_frames_stops_nobody",
-        "blocked-by-another",
+        "never-watched",
         {
             "server.c": """
 -        if (conn_step(s->conns[i]))

@@ -190,13 +190,13 @@ MUTANTS = (
     mutant(
         "row-too-wide",
         FRAMING,
-        "Of frames of one length in a row the first is measured from the wrong place.",
+        "Of frames of one length in a row each is taken to be a byte longer.",
         "test_04_hundred_thousand_frames",
         "refused-as-too-long",
         {
             "frame.c": """
 -        size_t whole = end - start;
-+        size_t whole = end + start;
++        size_t whole = end - start + 1;
 """
         },
     ),

@@ -187,6 +187,9 @@ def _leave(guests: Sequence[Client], frame: bytes) -> None:
 def expect_stop(server, number: signal.Signals) -> None:
     """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
     __tracebackhide__ = True
+    if not server.process.alive():
+        text = f"the server was gone before it was sent {number.name}: {server.describe()}"
+        raise Failure(text, hint="ended-early")
     server.process.signal(number)
     seconds = server.patience.seconds
     if server.process.wait(seconds) is None:

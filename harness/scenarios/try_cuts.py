@@ -7,6 +7,8 @@ import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from harness.evidence.compare import first_difference
+from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
 from harness.lab.units import KIB
 from harness.scenarios.cuts import Cut, random_plan
@@ -69,14 +71,15 @@ def try_together(launch: Callable, cuts: Iterable[Cut]) -> None:
     for batch in _batches(cuts, BATCH):
         if not deadline.left():
             return
-        wrong = _failing(server, batch)
-        for cut in wrong:
+        failed = _failing(server, batch)
+        if failed is not None:
+            cut, answer = failed
             again = launch()
             _retell(again, cut, half_close=True)
             again.process.destroy()
-        if wrong:
-            text = f"it fails {wrong[0]}, with {len(batch)} clients at the same time"
-            raise Failure(text, hint=HINTS[wrong[0].way]["closed-in-reply"])
+            text = f"it fails {cut}, with {len(batch)} clients at the same time: "
+            text += _symptom(answer, cut.due)
+            raise Failure(text, hint=HINTS[cut.way]["closed-in-reply"])
 
 
 def _batches(cuts: Iterable[Cut], size: int) -> Iterator[list[Cut]]:
@@ -85,18 +88,29 @@ def _batches(cuts: Iterable[Cut], size: int) -> Iterator[list[Cut]]:
         yield batch
 
 
-def _failing(server, batch: Sequence[Cut]) -> list[Cut]:
-    """The cuts that did not bring back what is due, in their order."""
+def _symptom(answer: bytes | None, due: bytes) -> str:
+    """What came in place of the bytes that are due."""
+    if answer is None:
+        return "the server did not close the connection"
+    at = first_difference(due, answer)
+    if at is None or at == len(answer):
+        return f"{len(answer):,} of {counted(len(due), 'byte')} came back"
+    return f"byte {at:,} came back wrong"
+
+
+def _failing(server, batch: Sequence[Cut]) -> tuple[Cut, bytes | None] | None:
+    """The first cut that did not bring back what is due, and what it has brought."""
     first = server.shim.connections()
     server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
     clients = _asked(server, [cut.stream for cut in batch])
-    wrong = []
+    failed = None
     for client, cut in zip(clients, batch):
         with client:
-            if not wrong and _answer(server, client) != cut.due:
-                wrong.append(cut)
+            answer = b"" if failed else _answer(server, client)
+            if not failed and answer != cut.due:
+                failed = cut, answer
     server.shim.schedule()
-    return wrong
+    return failed
 
 
 def _asked(server, streams: Iterable[bytes]) -> list[socket.socket]:

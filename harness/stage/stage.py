@@ -19,7 +19,7 @@ from harness.client.framing import LENGTH, Framing
 from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure, NotJudged
 from harness.instruments import crash, gdb, sanitizers, valgrind
-from harness.instruments.observe import never_waits
+from harness.instruments.observe import never_waits, waits_for_readiness
 from harness.linux import network, procfs
 from harness.server import build
 from harness.server.patience import PATIENCE, Patience, Stretched, wait_until
@@ -319,6 +319,13 @@ class Stage:
         if not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
             return ""
         return ", and busy: it never waits"
+
+    def waits_for_readiness(self) -> bool:
+        """The last server, now: see observe.py."""
+        if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
+            return False
+        pid = self.servers[-1].process.pid
+        return any(waits_for_readiness(pid) for _ in range(BUSY_LOOKS))
 
     def surprised(self) -> bool:
         """The last server has ended, and no test had told it to: before it was destroyed."""

@@ -16,8 +16,8 @@ TEXTS = {
         "may end the server: look for exit(), a return from main(), a loop that is left."
     ),
     "over-limit": (
-        "The grader ended the server, because it used far more than any server of this lab needs. "
-        "Is memory given back? Does the log repeat itself?"
+        "The grader ended the server, because it used far more than any server of this lab needs: "
+        "the line `server` says of what. Is memory given back? Does the log repeat itself?"
     ),
     "not-ended": (
         "SIGTERM asks the server to end: leave the loop, close every descriptor, free everything, "

@@ -10,6 +10,11 @@ TEXTS = {
         "call for a client has to return at once: O_NONBLOCK, and on EAGAIN on to the next "
         "client."
     ),
+    "never-watched": (
+        "The server is not blocked: it sleeps in poll(), select() or epoll_wait(). So this client's "
+        "descriptor is not among those that it waits for or looks at, or not for what the client "
+        "has done."
+    ),
     "table-too-small": (
         "Some clients are served and others never. Is there a table of clients with a fixed size, "
         "or does the loop stop before its end?"
