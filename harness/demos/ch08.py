@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import statistics
 import threading
@@ -17,6 +18,7 @@ from harness.scenarios.greedy import greedy
 GREEDY = (0, 5, 20)
 SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))
 REPLIES = 20  # of the polite client, beside each crowd
+RESET_MS = 8_000  # at most, until the server has closed
 REPLY = 10_000
 REPLY_HEAD = length_framing.HEADER + messages.HEAD + 2  # of a string of this size
 OWED = 300 * REPLY  # more than a client's kernel takes before the client reads
@@ -57,7 +59,9 @@ def _breaks_a_rule(server: Shown) -> tuple[int, str]:
     with socket.create_connection(server.address) as b:
         sender = threading.Thread(target=_send, args=(b, data), daemon=True)
         sender.start()
-        time.sleep(0.5)  # it has other things to do meanwhile
+        other_things = select.poll()  # that it has to do, until the reset has come
+        other_things.register(b, 0)
+        other_things.poll(RESET_MS)
         try:
             while part := b.recv(MIB):
                 came += len(part)

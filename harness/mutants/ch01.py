@@ -284,7 +284,7 @@ MUTANTS = (
     mutant(
         "port-by-atoi",
         NUMBERS,
-        "The port is read with atoi() and cut to 16 bits: 99999 is taken for 34463.",
+        "The port is read with atoi() and cut to 16 bits: 70000 is taken for 4464.",
         "test_01_says_what_is_wrong_at_start",
         "bad-start",
         {

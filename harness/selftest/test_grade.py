@@ -82,11 +82,11 @@ def test_a_wrong_byte_is_shown_with_its_todo(grade):
     assert outcome.status == 1
     assert outcome.results["score"] == 60
     assert outcome.verdicts()["test_01_echoes"] == "failed"
-    assert "(TODO 2, main.c)" in outcome.text
+    assert "(TODO 2, frame.c)" in outcome.text
     assert "^^ first difference at byte 8" in outcome.text
     seed = outcome.results["extra_data"]["seed"]
     assert f"make replay ID=01-01_echoes-{seed} " in outcome.text
-    assert "next: TODO 2 (main.c): make grade CH=01 DIR=" in outcome.text
+    assert "next: TODO 2 (frame.c): make grade CH=01 DIR=" in outcome.text
 
 
 def test_a_crash_is_told_by_its_signal(grade):

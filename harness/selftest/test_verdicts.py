@@ -87,7 +87,7 @@ HOPELESS = {
             int fd = socket(AF_INET, SOCK_STREAM, 0);
             struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000001)};
             socklen_t size = sizeof a;
-            bind(fd, (struct sockaddr *)&a, size), listen(fd, 100);
+            bind(fd, (struct sockaddr *)&a, size), listen(fd, SOMAXCONN);
             getsockname(fd, (struct sockaddr *)&a, &size);
             printf("listening on 127.0.0.1:%d\\n", ntohs(a.sin_port)), fflush(stdout);
             return fd; }

@@ -11,9 +11,9 @@ TEXTS = {
         "client."
     ),
     "never-watched": (
-        "The server is not blocked: it sleeps in poll(), select() or epoll_wait(). So this client's "
-        "descriptor is not among those that it waits for or looks at, or not for what the client "
-        "has done."
+        "The server is not blocked: it sleeps in poll(), select() or epoll_wait(). So the "
+        "descriptor of this client is not among those that it waits for or looks at, or not for "
+        "what the client has done."
     ),
     "table-too-small": (
         "Some clients are served and others never. Is there a table of clients with a fixed size, "
