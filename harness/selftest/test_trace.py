@@ -188,7 +188,8 @@ def spin(calls, times, at_ms=10, lasted_ms=100):
     counter = call(
         *("write", at_ms, -1, -1, len(calls), len(calls) * (times - 2)), 0, lasted_ms, repeated=True
     )
-    return [*calls, *calls, counter]
+    first = [[(at_ms - 1) * MS, *rest] for _, *rest in calls]
+    return [*first, *first, counter]
 
 
 ACCEPTED = call("accept", 2, size=4001, result=5)
@@ -221,6 +222,16 @@ def test_a_spin_is_told_with_what_it_is_about(load, calls, times, says):
     assert f"   {said}" in text.replace("\n     ", " ")
     assert f"{times:,}" in text and text.count("SPINS") == 2
     assert "has not returned" not in text and "nothing happens" not in text
+
+
+def test_the_worst_spin_comes_first(load):
+    """And one that is seldom beside it is left out."""
+    moves = [move("A", 1, "connect", port=4001), move("A", 900, "close")]
+    calls = [ACCEPTED, *spin([AGAIN], 3_000), *spin(READY, 50_000, at_ms=400)]
+    calls += spin(NOT_READY, 9_000, at_ms=600)
+    found = load(moves, calls)
+    said = spins.told(found, fold(found.events))
+    assert [re.search(r"[\d,]+ times", one)[0] for one in said] == ["50,000 times", "9,000 times"]
 
 
 def test_what_waits_or_moves_bytes_does_not_spin(load):

@@ -29,14 +29,14 @@ def _moves(event: Event) -> bool:
 
 
 def told(timeline: Timeline, folds: Iterable[Fold]) -> list[str]:
-    """`SPINS: poll() returned at once 18.7 million times with A readable`: the most frequent."""
+    """`SPINS: poll() returned at once 18.7 million times with A readable`; the worst is first."""
     found: dict[tuple[str, str], int] = {}
     for one in filter(spins, folds):
         words = _sentence(timeline, one)
         found[words] = found.get(words, 0) + one.times
-    most = max(found.values(), default=0)
-    often = {words: times for words, times in found.items() if times >= most * WORTH}
-    return [f"SPINS: {one}{_count(times)} times{more}" for (one, more), times in often.items()]
+    often = sorted(found.items(), key=lambda pair: -pair[1])
+    worth = [(words, times) for words, times in often if times >= often[0][1] * WORTH]
+    return [f"SPINS: {one}{_count(times)} times{more}" for (one, more), times in worth]
 
 
 def _sentence(timeline: Timeline, one: Fold) -> tuple[str, str]:
