@@ -105,8 +105,8 @@ def run() -> int:
     """Sweeps what CH, T and FULL say. Returns the exit status: 1 if anything survives, else 0."""
     chosen = [chapters.find(setting("CH"))] if setting("CH") else chapters.CHAPTERS
     full, text = setting("FULL") not in (None, "0"), setting("T") or ""
-    found = {chapter: candidates(chapter, text) for chapter in chosen}
-    if not any(found.values()):
+    found = {chapter: those for chapter in chosen if (those := candidates(chapter, text))}
+    if not found:
         raise WrongUsage(f"T={text}: no TODO that was asked for has a region of this name")
     survivors = 0
     with Graders(AT_ONCE) as graders:
