@@ -1,6 +1,6 @@
 """The rules that make wrong servers: which changes they make of a source, and which they do not.
 
-And what is kept and printed of a sweep. One change is graded.
+And what is kept and printed of a sweep. One change is graded, twice.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import textwrap
 import pytest
 
 from harness import skeleton
+from harness.grading.scoring import FAILED, NOT_JUDGED
 from harness.lab import chapters
 from harness.mutants import rules, sweep
 from harness.mutants.candidates import Candidate, candidates, unchanged
@@ -232,11 +233,21 @@ def test_a_survivor_is_reported():
     assert "\n".join(lines[2:]) == a_candidate(LESS).diff()
 
 
+LISTEN = candidates(chapters.find("01"), "listen")
+NO_SOCKET = next(one for one in LISTEN if "!(fd < 0)" in one.wrong)
+
+
 def test_a_change_is_judged(grader, monkeypatch, tmp_path):
     """The first claim that fails kills it, and its sources are removed."""
     monkeypatch.setattr(sweep, "DIRECTORY", tmp_path)
-    listen = candidates(chapters.find("01"), "listen")
-    wrong = next(one for one in listen if "!(fd < 0)" in one.wrong)
-    found = sweep.judge(wrong, grader, full=False)
+    found = sweep.judge(NO_SOCKET, grader, full=False)
     assert (found.verdict, found.by[:7]) == (KILLED, "test_01")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_failed_test_is_enough(grader, tmp_path):
+    NO_SOCKET.write(tmp_path)
+    words = ["--chapter", "01", "--dir", str(tmp_path), "--only", "01.1", "--jobs", "0"]
+    graded = grader.grade([*words, "--until-lost"])
+    first, *others = [test["extra_data"]["verdict"] for test in graded.results["tests"]]
+    assert first == FAILED and others and set(others) == {NOT_JUDGED}
