@@ -40,7 +40,8 @@ Not every mistake can be seen from outside. `memcpy` of the header into a `uint3
 every little-endian machine; `POLLHUP` and `POLLERR` come together with `POLLIN` or `POLLOUT` on
 Linux, so that who does not look at them loses nothing. And not every one is asked for: a server of
 01 that gives up on a client after a second of silence (`SO_RCVTIMEO`) passes, as no test is silent
-for so long.
+for so long. Changes that a program makes by rule, and why some of them survive, are in
+[sweep.md](sweep.md).
 """
 
 
