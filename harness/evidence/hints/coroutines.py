@@ -29,9 +29,9 @@ TEXTS = {
         "The result says what has ended this wait, and not an earlier one."
     ),
     "co-sleep": (
-        "Whoever wakes a coroutine that sleeps has meant something else. It parks again, for what "
-        "is left of its time; only the end of that, or being cancelled, ends the sleep. When it "
-        "runs again its time may be over: then the sleep ends, too."
+        "A wake-up is not the end of a sleep: park again for what is left of the time. Only the "
+        "end of the time, or being cancelled, ends the sleep. A clock in whole milliseconds is "
+        "rounded down, so the end is one more, and it may be over when the coroutine runs again."
     ),
     "co-cancel": (
         "Who is cancelled is to come to its end, however often it still tries to wait: so that is "

@@ -20,8 +20,9 @@ TEXTS = {
         "the line `server` says of what. Is memory given back? Does the log repeat itself?"
     ),
     "not-ended": (
-        "SIGTERM asks the server to end: leave the loop, close every descriptor, free everything, "
-        "exit with 0. A system call that waits is interrupted by the signal (EINTR)."
+        "SIGTERM asks the server to end: leave the loop, join every thread, close every "
+        "descriptor, free everything, exit with 0. A system call that waits is interrupted by the "
+        "signal (EINTR)."
     ),
     "wrong-exit": (
         "SIGTERM and SIGINT are an orderly end: status 0. A handler that sets a flag, and a loop "

@@ -32,8 +32,9 @@ TEXTS = {
         "of a body, after a read() that brought less than it was asked for, or of another client."
     ),
     "length-not-refused": (
-        "A length over the maximum has to close the connection at once. Is it compared before "
-        "anything is read or allocated, and as an unsigned number? 0x80000000 is no negative one."
+        "A length over the maximum has to close the connection at once. Is it made of all four "
+        "bytes, and compared before anything is read or allocated? Is it unsigned: 0x80000000 is "
+        "no negative number."
     ),
     "replies-lost-at-eof": (
         "Replies that were owed are lost. The end of the input, or a frame too long, says that "

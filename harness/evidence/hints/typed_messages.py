@@ -45,7 +45,8 @@ TEXTS = {
         "too; replies made, without this one. All connections count together."
     ),
     "sum-of-i64": (
-        "Add in 64 bits, and find out before the sum is used whether it fits: it can be too large "
-        "or too small. __builtin_add_overflow() tells both."
+        "Read as many numbers as the count says, of 8 bytes each; behind the last one nothing may "
+        "be left. Add in 64 bits, and find out whether the sum is too large or too small before "
+        "you use it: __builtin_add_overflow() tells both."
     ),
 }
