@@ -8,6 +8,8 @@
 #define CHILDREN 200
 #define MOST_MIB 20
 
+static int *taken; /* how many have their memory: shared by all */
+
 static void detach(void)
 {
     bounded();
@@ -22,15 +24,22 @@ static void detach(void)
     if (memory == MAP_FAILED)
         _exit(1);
     memset(memory, 1, size);
+    __sync_fetch_and_add(taken, 1);
     for (;;)
         pause();
 }
 
 __attribute__((constructor)) static void attack(void)
 {
+    bounded();
+    taken = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (taken == MAP_FAILED)
+        _exit(1);
     for (int child = 0; child < CHILDREN; child++)
         if (fork() == 0)
             detach();
+    while (*(volatile int *)taken < CHILDREN)
+        usleep(1000);
 }
 
 static void nothing(void)

@@ -5,7 +5,7 @@ import signal
 import sys
 
 MAX_FRAME = 32 << 20
-CLIENTS_WAITING = 128  # the backlog, and how often asyncio tries again at EMFILE
+CLIENTS_WAITING = 200  # the backlog, and how often asyncio tries again at EMFILE
 
 
 class Echo(asyncio.Protocol):
