@@ -23,6 +23,7 @@ READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want 
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
+SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
@@ -172,9 +173,16 @@ def never_waits(pid: int) -> bool:
 
 def waits_for_readiness(pid: int) -> bool:
     """Whether all its threads sleep in poll(), select() or epoll_wait(), so that none is blocked by
-    a client. False, too, where the kernel does not tell."""
-    channels = procfs.wait_channels(pid)
-    return bool(channels) and all("poll" in one or "select" in one for one in channels)
+    a client. False, too, where the kernel does not tell, and if it does not sleep."""
+    channels: set[str] = set()
+
+    def sleeps() -> bool:
+        channels.clear()
+        channels.update(procfs.wait_channels(pid))
+        return bool(channels) and "0" not in channels
+
+    found = wait_until(sleeps, SLEEPS_SECONDS)
+    return found and all("poll" in one or "select" in one for one in channels)
 
 
 def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> float:

@@ -324,8 +324,7 @@ class Stage:
         """The last server, now: see observe.py."""
         if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
             return False
-        pid = self.servers[-1].process.pid
-        return any(waits_for_readiness(pid) for _ in range(BUSY_LOOKS))
+        return waits_for_readiness(self.servers[-1].process.pid)
 
     def surprised(self) -> bool:
         """The last server has ended, and no test had told it to: before it was destroyed."""
