@@ -102,7 +102,8 @@ def places(memberships: str, mounted: Mapping[str, Path]) -> dict[str, tuple[Pat
 def _home(controller: str, top: Path, own: Path) -> Path | None:
     """The nearest directory, ours or one above, in which a group can have this controller.
 
-    In version 2 a directory that has processes has no such groups below it, but for the top.
+    In version 2 a directory with processes in it gives no controller to groups below it. The top
+    is the exception.
     """
     for directory in [own, *own.parents]:
         shared = directory / "cgroup.subtree_control"

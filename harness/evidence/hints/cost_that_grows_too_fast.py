@@ -28,12 +28,12 @@ TEXTS = {
         "is."
     ),
     "reads-everybody": (
-        "poll() has said who is ready. A read() of everybody else only finds EAGAIN, and costs a "
-        "call for each of them, in each turn."
+        "poll() has told which clients are ready. A read() of any other one only finds EAGAIN, and "
+        "costs a call for each of them, each time round the loop."
     ),
     "writes-to-everybody": (
-        "poll() has said who has room for more. A write() to everybody else only finds EAGAIN, and "
-        "costs a call for each of them, in each turn."
+        "poll() has told which clients have room for more. A write() to any other one only finds "
+        "EAGAIN, and costs a call for each of them, each time round the loop."
     ),
     "reads-in-vain": (
         "A read() that returned less than it was asked for has taken all there was. Another one "
