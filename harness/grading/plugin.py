@@ -127,7 +127,7 @@ def pytest_configure(config):
 
 def _end(_number, _frame):
     """The grade was killed, so nobody is left who would end what we have started."""
-    kill.until_gone(_below, SWEEP_SECONDS)
+    kill.until_gone(procfs.below, SWEEP_SECONDS)
     os._exit(1)
 
 
@@ -248,12 +248,6 @@ def _orphans(thorough):
     me = processes[os.getpid()]
     children = [p for p in processes.values() if p.parent == me.pid and p.session != me.session]
     return procfs.tree([child.pid for child in children], processes)
-
-
-def _below(thorough):
-    """Workers too."""
-    family = procfs.family(os.getpid(), thorough)
-    return [process for process in family.values() if process.pid != os.getpid()]
 
 
 def _result(report):

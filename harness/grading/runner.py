@@ -55,7 +55,7 @@ def run_claims(
     What pytest says, tracebacks too, goes into `log`.
     """
     prctl.adopt_orphans()
-    bystanders = {(process.pid, process.started) for process in _below()}
+    bystanders = {(process.pid, process.started) for process in procfs.below()}
     log.parent.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()
     try:
@@ -118,7 +118,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 class Watcher(NamedTuple):
-    """Who is told what happens; see run_claims()."""
+    """The functions that are told what happens; see run_claims()."""
 
     found: Found
     begun: Callable[[str], None]
@@ -166,21 +166,15 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
 
 def _wake(session: int) -> None:
     """Lets pytest and its workers go on, should a server have stopped them (SIGSTOP)."""
-    for process in _below():
+    for process in procfs.below():
         if process.session == session and process.state == "T":
             kill.send(process.pid, signal.SIGCONT)
-
-
-def _below(thorough: bool = True) -> list[procfs.Process]:
-    """All processes below this one; `thorough`: see procfs.family()."""
-    found = procfs.family(os.getpid(), thorough)
-    return [process for process in found.values() if process.pid != os.getpid()]
 
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
     """Kills what is below this process and was not there before, until nothing is left."""
 
     def ours(thorough: bool) -> list[procfs.Process]:
-        return [one for one in _below(thorough) if (one.pid, one.started) not in bystanders]
+        return [one for one in procfs.below(thorough) if (one.pid, one.started) not in bystanders]
 
     kill.until_gone(ours, LAST_SECONDS)

@@ -101,6 +101,12 @@ def family(pid: int, thorough: bool = True) -> dict[int, Process]:
     return found
 
 
+def below(thorough: bool = True) -> list[Process]:
+    """All processes below this one; `thorough`: see family()."""
+    found = family(os.getpid(), thorough)
+    return [process for process in found.values() if process.pid != os.getpid()]
+
+
 @functools.cache
 def _tells_children() -> bool:
     """Some kernels are built without (CONFIG_PROC_CHILDREN)."""
@@ -228,7 +234,7 @@ def end_first(pid: int) -> None:
     try:
         with open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-    except OSError:  # it has ended, or the kernel has no such thing
+    except OSError:  # it has ended, or the kernel has no such file
         pass
 
 

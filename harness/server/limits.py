@@ -1,9 +1,9 @@
 """What a server may take of the machine, and the looks that find out when it takes more.
 
-Two hundred processes take gigabytes between two looks. So, where a control group may be made, the
-kernel bounds them at the moment they ask. RLIMIT_AS will not do for memory: threads and some
-languages reserve far more than they use. And RLIMIT_NPROC counts everything that a user runs, and
-nothing for root.
+Many processes that start at once take gigabytes before a look has found them all. So, where a
+control group may be made, the kernel bounds them at the moment they ask. RLIMIT_AS will not do for
+memory: threads and some languages reserve far more than they use. And RLIMIT_NPROC counts
+everything that a user runs, and nothing for root.
 """
 
 from __future__ import annotations
