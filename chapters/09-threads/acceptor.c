@@ -105,8 +105,9 @@ static void hand_over(struct acceptor *a, int fd)
 
 static void accept_clients(struct acceptor *a)
 {
-    int fd = NET_NONE;
-    while (has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
+    int fd = NET_NONE, left = ACCEPT_BUDGET;
+    while (left > 0 && has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
+        left--;
         a->failures = 0;
         hand_over(a, fd);
     }
@@ -118,6 +119,8 @@ static void accept_clients(struct acceptor *a)
         a->failures = 0;
     reserve(a);
     watch(a, has_room(a));
+    if (left == 0) /* there may be more of them, and nobody will say so again */
+        events_again(a->all->each[0].loop.events, a->listen_fd, EVENT_READ);
 }
 
 static void on_listener(struct events *events, int fd, unsigned what, void *context)

@@ -10,9 +10,10 @@ from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
+from harness.instruments.observe import most_accepted_in_a_turn
 from harness.lab.units import MIB
 from harness.linux import procfs
-from harness.scenarios.exchanges import burst_that_waits, words
+from harness.scenarios.exchanges import burst_that_waits, ping, words
 from harness.scenarios.greedy import greedy
 from harness.stage.stage import Server
 
@@ -26,6 +27,10 @@ SOON_ENOUGH_MS = 40
 TRIES = 3
 SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
+# Who waits in the backlog at once: no more than the protocol has room for.
+CROWD = 200
+ACCEPTED_IN_A_TURN = 64
+
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
 SHORTEST = b""
 
@@ -38,12 +43,31 @@ HELD = dict.fromkeys(("silence", "turn-too-long"), "quota-held")
 # 08.1 budget
 
 
-@claim("08.1", points=6, cli=True, native=True, hints=LONG)
+@claim("08.1", points=5, cli=True, native=True, hints=LONG)
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
     """A polite client's p99 beside 40 greedy ones is at most 5 times its p99 alone."""
     pressed, idle = launch(framing=MESSAGES), launch(framing=MESSAGES)
     with greedy(pressed, SHORTEST, GREEDY_CLIENTS):
         _prompt(pressed, idle)
+
+
+@claim("08.1", points=1, cli=True, native=True, hints={"silence": "accepts-all"})
+def test_08_a_crowd_at_the_door_does_not_keep_the_loop(launch, rng):
+    """Of 200 clients that wait to be accepted one turn takes at most 64; all are served."""
+    for backend in BACKENDS:
+        server = launch(("--backend", backend))
+        ping(server.connect("served"), rng)
+        server.process.pause()
+        try:
+            crowd = [server.connect("of a crowd") for _ in range(CROWD)]
+        finally:
+            server.process.resume()
+        for client in crowd:
+            ping(client, rng)
+        most = most_accepted_in_a_turn(server)
+        if most > ACCEPTED_IN_A_TURN:
+            text = f"one turn of the loop accepted {most} clients, and {ACCEPTED_IN_A_TURN} may be"
+            raise Failure(text, hint="accepts-all")
 
 
 # 08.2 turn_over

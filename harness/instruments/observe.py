@@ -28,6 +28,9 @@ SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
+WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2")
+ACCEPTS = ("accept", "accept4")
+
 _unread: WeakSet = WeakSet()  # clients for which until_read() has waited in vain
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 
@@ -160,6 +163,22 @@ def waits_in_silence(server, seconds: float) -> int | None:
     server.conversation.note("the grader", "counts the wait calls while nothing happens")
     time.sleep(seconds)
     return server.process.calls().waits - before.waits
+
+
+def most_accepted_in_a_turn(server) -> int:
+    """How many clients it has accepted at most between two calls that wait, of the same thread.
+
+    A thread that never waits has no turns. 0: there was none, or the library is not in the server.
+    """
+    accepted: dict[int, int] = {}  # by thread, since it has waited
+    most = 0
+    for entry in server.shim.record() if server.shim else ():
+        if entry.function in WAITS:
+            accepted[entry.thread] = 0
+        elif entry.function in ACCEPTS and entry.result >= 0 and entry.thread in accepted:
+            accepted[entry.thread] += 1
+            most = max(most, accepted[entry.thread])
+    return most
 
 
 def never_waits(pid: int) -> bool:

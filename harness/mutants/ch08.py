@@ -49,6 +49,31 @@ MUTANTS = (
         },
     ),
     mutant(
+        "accepts-all",
+        LOOP,
+        "One turn of the acceptor lets in everybody who waits.",
+        "test_08_a_crowd_at_the_door_does_not_keep_the_loop",
+        "accepts-all",
+        {
+            "acceptor.c": """
+-        left--;
+"""
+        },
+    ),
+    mutant(
+        "forgets-the-crowd",
+        LOOP,
+        "Those whom one turn has not let in wait for the next who comes.",
+        "test_08_a_crowd_at_the_door_does_not_keep_the_loop",
+        "accepts-all",
+        {
+            "acceptor.c": """
+-    if (left == 0) /* there may be more of them, and nobody will say so again */
+-        events_again(a->service->events, a->listen_fd, EVENT_READ);
+"""
+        },
+    ),
+    mutant(
         "not-called-again",
         LOOP,
         "What is left when the budget is used up waits for the next event.",

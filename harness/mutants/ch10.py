@@ -1168,6 +1168,18 @@ MUTANTS = (
         },
     ),
     mutant(
+        "accepts-all",
+        LOOP,
+        "The coroutine that accepts does not let the others run as long as somebody waits.",
+        "test_08_a_crowd_at_the_door_does_not_keep_the_loop",
+        "accepts-all",
+        {
+            "acceptor.c": """
+-            co_yield_now(); /* there may be more of them, but others wait, too */
+"""
+        },
+    ),
+    mutant(
         "accepts-for-ever",
         START,
         "The coroutine that accepts is not told that it should end.",

@@ -72,8 +72,9 @@ static void pause_accepting(struct acceptor *a)
 
 static void accept_clients(struct acceptor *a)
 {
-    int fd = NET_NONE;
-    while (has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
+    int fd = NET_NONE, left = ACCEPT_BUDGET;
+    while (left > 0 && has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
+        left--;
         a->failures = 0;
         if (!conn_open(fd, a->service)) {
             log_line("fd %d: closed: out of memory", fd);
@@ -88,6 +89,8 @@ static void accept_clients(struct acceptor *a)
         a->failures = 0;
     reserve(a);
     watch(a, has_room(a));
+    if (left == 0) /* there may be more of them, and nobody will say so again */
+        events_again(a->service->events, a->listen_fd, EVENT_READ);
 }
 
 static void on_listener(struct events *events, int fd, unsigned what, void *context)

@@ -16,6 +16,10 @@
 /* How often it is tried again without a descriptor, and how long before clients are turned away. */
 enum { ACCEPT_PAUSE_MS = 100, REFUSE_MS = 3000 };
 
+/* The most clients that are let in within one turn: the others have theirs, too. The number is that
+ * of HAProxy 1.5 (tune.maxaccept). */
+enum { ACCEPT_BUDGET = 64 };
+
 struct acceptor {
     struct service *service; /* borrowed */
     int listen_fd;           /* borrowed */

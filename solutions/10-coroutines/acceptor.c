@@ -99,6 +99,7 @@ static void hand_over(struct acceptor *a, int fd)
 static void accept_clients(void *argument)
 {
     struct acceptor *a = argument;
+    int left = ACCEPT_BUDGET;
     while (!a->closing) {
         a->full = !has_room(a);
         if (a->full) {
@@ -114,6 +115,10 @@ static void accept_clients(void *argument)
         reserve(a);
         if (fd >= 0)
             hand_over(a, fd);
+        if (--left == 0) {
+            left = ACCEPT_BUDGET;
+            co_yield_now(); /* there may be more of them, but others wait, too */
+        }
     }
     a->accepting = NULL;
 }

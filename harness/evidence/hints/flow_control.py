@@ -11,6 +11,11 @@ TEXTS = {
         "needs a bound that its messages use up as well as its bytes; then the others have their "
         "turn."
     ),
+    "accepts-all": (
+        "The loop of accept() goes on as long as somebody comes, and in a crowd that is long: "
+        "those who are connected wait meanwhile. Let in a bounded number of clients in a turn; "
+        "then ask for another call, since an edge tells of those who still wait only once."
+    ),
     "water-marks": (
         "Output that has reached high-water suspends reading, until it is down to low-water: "
         "reached is >=, and down to is <=, and between the two nothing changes. Look at it "
