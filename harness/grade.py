@@ -165,7 +165,8 @@ def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
     chapter = target.chapter.number
     claims = scoring.holding(scoring.load(options.claims), chapter)
     if target.command:
-        claims = [claim for claim in claims if not claim.cli]
+        native = valgrind.is_native(target.command[0])
+        claims = [claim for claim in claims if not claim.cli and (native or not claim.valgrind)]
     if options.memcheck:
         claims = [claim for claim in claims if not claim.native]
     if not claims:

@@ -371,7 +371,7 @@ def test_05_sum_whose_count_lies(launch):
     ask(client, whole, reply(SUM, 7, OK, i64(3)))
 
 
-@claim("05.7", points=1, valgrind=True, refusals=True)
+@claim("05.7", points=1, cli=True, valgrind=True, refusals=True)
 def test_05_memory(launch, rng):
     """Under valgrind: lines, fixed frames, messages good and bad; no byte is misused or kept."""
     _messages_under_valgrind(launch(framing=MESSAGES), rng)

@@ -121,7 +121,7 @@ def test_07_alarms_hold_32_mib(launch):
     check(client)
 
 
-@claim("07.5", points=2, valgrind=True)
+@claim("07.5", points=2, cli=True, valgrind=True)
 def test_07_memory(launch):
     """Under valgrind: clients leave, and the server stops, with timers of all kinds set."""
     server = launch(("--idle-timeout", "60000", "--frame-timeout", "60000"), framing=MESSAGES)

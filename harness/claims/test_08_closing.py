@@ -172,7 +172,7 @@ def _read_slowly(client: Client, replies: Replies) -> float:
     return longest
 
 
-@claim("08.10", points=2, valgrind=True, hints=LINGER, refusals=True)
+@claim("08.10", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)
 def test_08_memory(launch, rng):
     """Under valgrind: clients held, suspended, waiting and closing; then the server stops."""
     options = ("--quota", "20/300", "--high-water", "65536", "--max-conns", "7")

@@ -156,7 +156,7 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
 # 09.8 join
 
 
-@claim("09.8", points=6, valgrind=True)
+@claim("09.8", points=6, cli=True, valgrind=True)
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)

@@ -284,7 +284,7 @@ def _in_all_states(server, rng) -> None:
         server.connect("waits").send_frame(b"here")
 
 
-@claim("10.12", points=4, valgrind=True, refusals=True)
+@claim("10.12", points=4, cli=True, valgrind=True, refusals=True)
 def test_10_memory(launch, rng):
     """Under valgrind: coroutines in all states, of clients that leave, and of some that do not."""
     server = launch((*LOW_WATER, "--threads", "2", "--max-conns", "9"), framing=MESSAGES)

@@ -82,7 +82,8 @@ def claim(
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
     of the lab's own servers, or what only they promise, such as a log. native: it is about CPU,
     memory or limits, which valgrind distorts.
-    valgrind: its servers run under valgrind in every grade, so they have to be the lab's own.
+    valgrind: its servers run under valgrind in every grade; with SERVER= where that is a native
+    program.
     module: it has no server; programs of the grader call the student's files, see stage/program.py.
     waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not
     for a claim that can fail, or is not judged, because replies come a little late.
@@ -92,7 +93,7 @@ def claim(
 
     def mark(function):
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
-        function.claim.update(cli=cli or valgrind or module, native=native, valgrind=valgrind)
+        function.claim.update(cli=cli or module, native=native, valgrind=valgrind)
         function.claim.update(module=module, waits=waits, hints=hints or {}, refusals=refusals)
         return function
 

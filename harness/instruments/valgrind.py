@@ -17,6 +17,11 @@ MISSING = "valgrind is not installed; `make setup` installs it"
 PROBE_SECONDS = 20
 SHOWN_LINES = 12
 SANITIZER = b"__asan_init"  # a function that such a program calls
+# What an ELF file has in it that is of use to valgrind; and what such a file has, if it is not.
+LOADER = b"/ld-linux"
+FOREIGN = (SANITIZER, b"__tsan_init", b"__msan_init", b"Go buildinf")
+SYSTEM = ("/bin", "/sbin", "/lib", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/share")
+INTERPRETER = re.compile(r"(python|pypy|node|deno|bun|ruby|perl|php|lua|java|dotnet|beam|erl)")
 PREFIX = re.compile(r"^==\d+== ?", re.M)
 FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
 PLACE = re.compile(r"\(([^():]+):\d+\)$")
@@ -32,6 +37,22 @@ def missing() -> bool:
 def sanitized(program: str) -> bool:
     """Whether it was built with AddressSanitizer, which has a malloc() of its own."""
     return os.path.exists(program) and SANITIZER in Path(program).read_bytes()
+
+
+def is_native(program: str) -> bool:
+    """Whether valgrind can say something of its memory that its author wants to know.
+
+    So it is one that was compiled to be run as it is, and the system's own are none.
+    """
+    path = Path(shutil.which(program) or program).resolve()
+    if INTERPRETER.match(path.name) or any(Path(part) in path.parents for part in SYSTEM):
+        return False
+    try:
+        code = path.read_bytes()
+    except OSError:
+        return False
+    loaded = code.startswith(b"\x7fELF") and LOADER in code
+    return loaded and not any(name in code for name in FOREIGN)
 
 
 def unusable(program: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -160,6 +161,38 @@ def test_other_claims_do_not_run_under_valgrind(grade, tmp_path):  # noqa: F811
     assert (outcome.status, outcome.results["score"]) == (0, 100)
     leaks = grade(submissions.right(submissions.LEAK), claims=both(tmp_path))
     assert (leaks.status, leaks.results["score"]) == (0, 100)
+
+
+NATIVE = [("", "passed"), (submissions.LEAK, "failed")]
+
+
+@needs_valgrind
+@pytest.mark.parametrize("change, verdict", NATIVE)
+def test_a_native_server_is_run_under_valgrind(grade, tmp_path, change, verdict):  # noqa: F811
+    program = compiled(tmp_path, submissions.right(change))
+    outcome = grade(None, "--server", f"{program} {{port}}", claims=one_claim(tmp_path))
+    assert outcome.verdicts() == {"test_01_connects": "passed", "test_01_memory": verdict}
+
+
+def test_what_valgrind_is_not_for(tmp_path):
+    assert valgrind.is_native(compiled(tmp_path, submissions.right()))
+    for flag in ("-fsanitize=address", "-fsanitize=thread", "-static"):
+        assert not valgrind.is_native(compiled(tmp_path, submissions.right(), flag)), flag
+    script = tmp_path / "server.sh"
+    script.write_text("#!/bin/sh\nexec ./server\n")
+    for program in (str(script), "sh", "cat", sys.executable, str(tmp_path / "none")):
+        assert not valgrind.is_native(program), program
+
+
+def compiled(directory, source: str, flag: str = "-g") -> str:
+    """The path of a program that is told its port."""
+    source = source.replace("main(void)", "main(int count, char **words)")
+    port = ".sin_port = htons(count > 1 ? atoi(words[1]) : 0)"
+    source = source.replace(".sin_family = AF_INET", f".sin_family = AF_INET, {port}")
+    program = directory / f"server{flag}"
+    main = submissions.submission(directory / "sources", source) / "main.c"
+    subprocess.run(["gcc", "-w", flag, "-o", str(program), str(main)], check=True)
+    return str(program)
 
 
 def test_a_foreign_server_is_not_run_under_valgrind(grade, tmp_path):  # noqa: F811
