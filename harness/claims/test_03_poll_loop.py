@@ -29,6 +29,8 @@ IDLE_MANY = 0.004
 # A server without descriptors may try again now and then; one that spins uses all there is. On a
 # busy machine that may be little, so its calls are counted too: asyncio makes 130 a second.
 FULL = 0.25
+FULL_TURNS = 1000
+FULL_LOG = 4  # bytes a turn: the shortest line has more
 FULL_CALLS = 500  # of accept, or of a wait, in a second
 
 READ_SECONDS = 5  # that a server may take to read 12 MiB
@@ -368,7 +370,21 @@ def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
     ping(served[0], rng)
 
 
-@claim("03.6", points=6, native=True, hints=BACK)
+@claim("03.6", points=1, cli=True, native=True, hints=BACK)
+def test_03_out_of_descriptors_is_told_once(launch, rng):
+    """With no descriptor left the log says so, and not in each turn."""
+    server, served, _ = _full(launch, rng)
+    ping(served[0], rng)
+    before = server.process.stderr.total
+    for _ in range(FULL_TURNS):
+        ping(served[0], rng)
+    printed = server.process.stderr.total - before
+    if printed > FULL_LOG * FULL_TURNS:
+        text = f"with no descriptor left the log grew by {printed:,} bytes in {FULL_TURNS:,} turns"
+        raise Failure(text, hint="log-grows")
+
+
+@claim("03.6", points=5, native=True, hints=BACK)
 def test_03_out_of_descriptors_and_back(launch, rng):
     """With no descriptor left the clients it has are served; when some leave, others are let in."""
     server, served, waiting = _full(launch, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import statistics
 import time
 
@@ -22,7 +23,8 @@ from harness.scenarios.exchanges import (
     words,
 )
 from harness.scenarios.greedy import greedy
-from harness.shim import Group
+from harness.scenarios.single_faults import DROPPED
+from harness.shim import Group, Plan, fail
 
 
 IDLE = 0.01  # of a processor, as in chapter 03
@@ -56,6 +58,7 @@ RESERVED_BYTES = 2048 * MIB
 RESERVED_FOR_EACH = 10 * MIB
 
 OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
+REFUSED = 2 * MIB  # bytes, that an allocation gets no more; nobody needs as many for a small frame
 LONG_ROUNDS = 4  # of 15 MB each, through one connection
 
 # Held by a server that has read all there is to read: the kernel takes no more, and the output is
@@ -333,7 +336,41 @@ def test_04_memory_is_given_back(launch, rng):
                 bounded(server, base, count * A_CONNECTION + shared, when)
 
 
-@claim("04.5", points=3, native=True)
+@claim("04.5", points=1, cli=True, native=True)
+def test_04_memory_that_is_refused_loses_none(launch, rng):
+    """20 clients need more memory than there is; nothing is left of what they had until then."""
+    server = launch(allocations=True)
+    ping(server.connect(), rng)
+    if server.shim is None:
+        return
+    server.conversation.note("the grader", f"has each malloc() of {REFUSED:,} bytes or more fail")
+    refused = Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], seed=1, at_least=REFUSED)
+    server.shim.schedule(refused)
+    body = rng.randbytes(REFUSED) * 2
+    _in_vain(server, body)
+    base = server.process.resident_bytes()
+    for _ in range(20):
+        _in_vain(server, body)
+    try:
+        bounded(server, base, HELD_BYTES, "after 20 clients that there was no memory for")
+    except Failure as failure:
+        raise Failure(failure.message, hint="out-of-memory") from None
+    ping(server.connect("last"), rng)
+
+
+def _in_vain(server, body: bytes) -> None:
+    """A frame is echoed, or its connection is closed; whoever needs no more memory may do it."""
+    __tracebackhide__ = True
+    client = server.connect("needs memory")
+    try:
+        client.exchange(length_framing.encode(body), [body])
+    except Failure as failure:
+        if failure.hint not in DROPPED:
+            raise
+    client.close()
+
+
+@claim("04.5", points=2, native=True)
 def test_04_long_stream_costs_no_memory(server, rng):
     """However much goes through a connection, the server holds only what it still needs."""
     ping(server.connect(), rng)

@@ -612,6 +612,19 @@ MUTANTS = (
     ),
     # Out of descriptors
     mutant(
+        "told-in-each-turn",
+        RESOURCES,
+        "The log says in each turn that there is no descriptor left.",
+        "test_03_out_of_descriptors_is_told_once",
+        "log-grows",
+        {
+            "server.c": """
+-    if (fd == NET_FULL && !s->full)
++    if (fd == NET_FULL)
+"""
+        },
+    ),
+    mutant(
         "emfile-spins",
         RESOURCES,
         "When accept() finds no descriptor the listener is watched all the same.",

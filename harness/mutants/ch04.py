@@ -32,6 +32,25 @@ MUTANTS = (
 """
         },
     ),
+    mutant(
+        "pointer-lost-by-realloc",
+        RESOURCES,
+        "The result of realloc() goes where the only pointer to the old block was.",
+        "test_04_memory_that_is_refused_loses_none",
+        "out-of-memory",
+        {
+            "buffer.c": """
+-    uint8_t *data = realloc(b->data, cap);
+-    if (data == NULL)
+-        return false;
+-    b->data = data;
++    b->data = realloc(b->data, cap);
++    if (b->data == NULL)
++        return false;
+     b->cap = cap;
+"""
+        },
+    ),
     # Consuming, and growing
     mutant(
         "erases-from-the-front",

@@ -240,6 +240,23 @@ MUTANTS = (
         },
     ),
     mutant(
+        "cancels-beyond-the-table",
+        LOOP,
+        "The watch is looked at before it is known whether the table has it.",
+        "test_06_cancel_beyond_the_table",
+        "beyond-the-table",
+        {
+            "events.c": """
+-    if (!(events_interest(e, fd) & event))
+-        return false;
+     struct watch watch = *watch_of(&e->table[fd], event);
++    if (watch.call == NULL)
++        return false;
+     events_del(e, fd, event);
+"""
+        },
+    ),
+    mutant(
         "called-then-cancelled",
         LOOP,
         "The callback is called before its watch is taken away.",

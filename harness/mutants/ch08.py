@@ -662,8 +662,9 @@ MUTANTS = (
         "max-conns",
         {
             "acceptor.c": """
--    while (has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
+-    while (left > 0 && has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
 +    while ((fd = net_accept(a->listen_fd)) >= 0) {
+         left--;
          a->failures = 0;
 -        if (!conn_open(fd, a->service)) {
 +        if (!has_room(a) || !conn_open(fd, a->service)) {

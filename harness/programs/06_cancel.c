@@ -4,8 +4,9 @@
 
 #include "watched_events.h"
 
-#define ONCE "cancelled-once"
-#define BOTH "cancelled-both"
+#define ONCE   "cancelled-once"
+#define BOTH   "cancelled-both"
+#define BEYOND "beyond-the-table"
 
 /* A callback that looks whether its watch is gone, and does something besides. */
 struct waiter {
@@ -76,6 +77,23 @@ static void once(void)
     watched_turn(e);
     CHECK(watched_reported == 0, ONCE, "nothing is watched, and the backend reports %d descriptors",
           watched_reported);
+    watched_events_free(e);
+}
+
+/* Descriptors that nobody has ever watched: the table need not reach up to them. */
+static void beyond_the_table(void)
+{
+    struct waiter waiter = {.del_fd = -1};
+    struct events *e = watched_events_new();
+    struct pair pair = pair_new(3);
+    watched_add(e, pair.fd, EVENT_READ, on_cancel, &waiter);
+    for (int fd = pair.fd + 1; fd < 1000; fd = fd < 100 ? fd + 1 : 2 * fd) {
+        check_case();
+        if (events_interest(e, fd) == 0)
+            CHECK(!cancel(e, fd, EVENT_WRITE), BEYOND,
+                  "events_cancel() returned true: nobody watched");
+    }
+    heard_expect_calls(&waiter.heard, 0, pair.fd, EVENT_READ, BEYOND);
     watched_events_free(e);
 }
 
@@ -222,6 +240,7 @@ static void at_the_end(void)
 
 const struct check checks[] = {
     {"once", once},
+    {"beyond_the_table", beyond_the_table},
     {"add_in_the_callback", add_in_the_callback},
     {"free_in_the_callback", free_in_the_callback},
     {"in_the_turn", in_the_turn},

@@ -22,4 +22,9 @@ TEXTS = {
         "announced length, no reading while replies are not taken, nothing kept for an idle "
         "client."
     ),
+    "log-grows": (
+        "What goes on for a while is no news in each turn: a log that grows as fast as the loop "
+        "turns fills the disk, and hides the rest. Keep whether it was so before, and write a line "
+        "when that changes."
+    ),
 }

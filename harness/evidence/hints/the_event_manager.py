@@ -19,6 +19,10 @@ TEXTS = {
         "To cancel is to keep a copy of the watch, to take it away, and then to call it, once, "
         "with its event and EVENT_CANCELLED: the callback may add a new one, or free its context."
     ),
+    "beyond-the-table": (
+        "The table reaches as far as the highest descriptor that was ever watched, and not "
+        "further. Before you look at an entry, ask whether there is one: events_interest() does."
+    ),
     "cancelled-both": (
         "Both events of a descriptor are to be cancelled, each if it is still watched when its "
         "turn comes: the first callback may have taken the second watch away."
