@@ -83,15 +83,20 @@ class Replies:
         came = self._stream[start : self._matched] + self._wrong
         return self._stream[start : start + size], came, which
 
-    def ended(self, end: End, seconds: float, remark: str = "") -> Failure:
-        """The failure to raise when the replies stop early; `seconds` is how long was waited."""
+    def ended(self, end: End, seconds: float, unsent: str = "") -> Failure:
+        """The failure to raise when the replies stop early; `seconds` is how long was waited.
+
+        `unsent`: a remark for a server that has not taken all that we would send.
+        """
         start, size, which = self._frame()
         at = self._matched - start
         so_far = f"{at:,} of {size:,} bytes of {which}"
         text, hint = why_it_stopped(end, seconds, so_far, begun=at > 0)
         if hint == "silence" and start:
             text, hint = f"nothing of {which} came for {seconds:g} s", "replies-missing"
-        return self._failure(text + remark, hint, self._stream[start : self._matched])
+        elif hint == "silence" and unsent:
+            hint = "not-taken"
+        return self._failure(text + unsent, hint, self._stream[start : self._matched])
 
     def _failure(self, text: str, hint: str, received: bytes) -> Failure:
         start, size, _ = self._frame()

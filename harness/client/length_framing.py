@@ -32,3 +32,12 @@ def encode(body: bytes) -> bytes:
     if len(body) > MAX_FRAME:
         raise Malformed(f"a body of {len(body):,} bytes is over the maximum of {MAX_FRAME:,}")
     return header(len(body)) + body
+
+
+def ends(frames: bytes) -> list[int]:
+    """Where each of these frames ends. They are complete, and right."""
+    found, at = [], 0
+    while at < len(frames):
+        at += HEADER + declared_length(frames[at:])
+        found.append(at)
+    return found

@@ -730,6 +730,28 @@ MUTANTS = (
     ),
     # With the fault library
     mutant(
+        "interrupted-and-closed",
+        CALLS,
+        "EINTR closes the connection, once more than 100 bytes have moved.",
+        "test_01_random_cuts_of_long_streams",
+        "call-disturbed",
+        {
+            "io.c": """
++static size_t total;
++
+ enum io_result io_read(int fd, void *data, size_t size, size_t *moved)
+ {
+     ssize_t n = read(fd, data, size);
++    if (n < 0 && errno == EINTR && total > 100)
++        return IO_ERROR;
+     if (n < 0)
+         return failure();
+     *moved = (size_t)n;
++    total += *moved;
+"""
+        },
+    ),
+    mutant(
         "sent-in-sixteen-bits",
         NUMBERS,
         "How much of a reply was sent is kept in an unsigned short.",

@@ -32,6 +32,8 @@ FATAL = {errno.ECONNRESET, errno.EPIPE, errno.ENOMEM}
 # How a guest may see that it was dropped.
 DROPPED = {"closed-early", "closed-in-reply", "reset-early", "replies-missing", "connect-refused"}
 
+STUCK = "stuck-after-pause"
+
 # What to think of first. The faults of writing and reading have their hints in common with others.
 HINTS = {
     0: "short-write",
@@ -103,12 +105,21 @@ class Guest:
     def __init__(self, client: Client) -> None:
         self.client = client
         self.owed = b""
+        self.ends: list[int] = []  # of the replies, as places in all that is owed
+        self.taken = 0  # bytes
         self.dropped: Failure | None = None
+
+    @property
+    def stuck(self) -> bool:
+        """All of a reply has come, and nothing of the next one."""
+        return bool(self.owed) and self.taken in self.ends
 
     def send(self, frames: bytes, owed: bytes | None = None) -> None:
         """`owed`: what comes back for it, if not the same."""
         __tracebackhide__ = True
-        self.owed += frames if owed is None else owed
+        more = frames if owed is None else owed
+        self.ends += [len(self.owed) + self.taken + end for end in length_framing.ends(more)]
+        self.owed += more
         self._try(lambda: self.client.send(frames))
 
     def take(self) -> None:
@@ -121,6 +132,7 @@ class Guest:
         __tracebackhide__ = True
         came = self.client.read_some(min(MOST, len(self.owed)))
         due, self.owed = self.owed[: len(came)], self.owed[len(came) :]
+        self.taken += len(came)
         if came != due:
             raise Failure(
                 "what came is not what was sent", hint="wrong-body", expected=due, received=came
@@ -152,14 +164,12 @@ class Party:
         self.several = b"".join(length_framing.encode(rng.randbytes(size)) for size in (0, 5, 2000))
         self.large = length_framing.encode(rng.randbytes(100_000))
 
-    def together(self, server) -> list[Guest]:
-        """All three at once."""
+    def together(self, server, guests: list[Guest]) -> None:
+        """All three at once. `guests`: each is added as it comes."""
         __tracebackhide__ = True
-        one, other, third = guests = [
-            Guest(server.connect("A")),
-            Guest(server.connect("B")),
-            Guest(server.connect("C", rcvbuf=SMALL_WINDOW)),
-        ]
+        for name, rcvbuf in (("A", None), ("B", None), ("C", SMALL_WINDOW)):
+            guests.append(Guest(server.connect(name, rcvbuf=rcvbuf)))
+        one, other, third = guests
         one.send(self.small[0])
         third.send(self.large)
         other.send(self.several)
@@ -171,12 +181,10 @@ class Party:
             guest.take()
         for guest in guests:
             guest.leave()
-        return guests
 
-    def in_turn(self, server) -> list[Guest]:
+    def in_turn(self, server, guests: list[Guest]) -> None:
         """One after the other, for a server that can do no more."""
         __tracebackhide__ = True
-        guests = []
         for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
             guest = Guest(server.connect(name))
             guests.append(guest)
@@ -184,10 +192,9 @@ class Party:
                 guest.send(frame)
                 guest.take()
             guest.leave()
-        return guests
 
 
-Scenario = Callable[[object], list[Guest]]
+Scenario = Callable[[object, list[Guest]], None]
 
 
 def single_faults(
@@ -260,8 +267,9 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     server.conversation.note("the grader", f"sees to it that {which}")
     first = server.shim.connections()
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
+    guests: list[Guest] = []
     try:
-        guests = scenario(server)
+        scenario(server, guests)
         fired, hit = server.shim.fired(), server.shim.hit() - first
         server.shim.schedule()
         if fault.fatal and fired:
@@ -272,9 +280,16 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
         _next_is_served(server)
     except Failure as failure:
         failure.message = f"when {which}: {failure.message}"
-        failure.hint = fault.hint
+        failure.hint = _meaning(fault, failure.hint, guests)
         raise
     return bool(fired)
+
+
+def _meaning(fault: Fault, hint: str, guests: list[Guest]) -> str:
+    """A pause in sending that is survived but for the frames behind it has a cause of its own."""
+    paused = fault.group == Group.OUTPUT and fault.step.error == errno.EAGAIN
+    stuck = hint == "silence" and any(guest.stuck for guest in guests)
+    return STUCK if paused and stuck else fault.hint
 
 
 def _others(guests: list[Guest], hit: int) -> list[Guest]:

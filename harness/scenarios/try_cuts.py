@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from harness.evidence.compare import first_difference
 from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
 from harness.lab.units import KIB
-from harness.scenarios.cuts import Cut, random_plan
+from harness.scenarios.cuts import BETWEEN, Cut, random_plan
 from harness.server.patience import Deadline
 from harness.shim import Group
 
@@ -40,6 +41,7 @@ HINTS = {
     },
 }
 DISTURBED = "call-disturbed"
+STUCK = "stuck-after-pause"  # all of a reply came, and the next one never
 
 
 def try_alone(launch: Callable, cuts: Iterable[Cut]) -> None:
@@ -160,19 +162,62 @@ def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -
     for most in pieces:
         longest = most * PIECES_A_FRAME
         bodies = [server.framing.sample(rng, rng.randrange(longest)) for _ in range(FRAMES)]
-        number = server.shim.connections()
-        ways = (Group.INPUT, Group.OUTPUT)
-        server.shim.schedule(*(random_plan(way, rng, number, most) for way in ways))
-        server.conversation.restart()
-        server.conversation.note("the grader", f"sees to it that a call moves {_at_most(most)}")
-        client = server.connect()
+        chance = rng.getrandbits(32)
         try:
-            client.exchange(b"".join(map(server.framing.encode, bodies)), bodies)
-            client.half_close()
-            client.expect_eof()
-        except Failure as failure:
-            failure.message = f"when a call moves {_at_most(most)}: {failure.message}"
+            _exchange_in_pieces(server, bodies, most, chance)
+        except Failure:
+            errors = _needed(launch, bodies, most, chance)
+            _retell_pieces(launch(), bodies, most, chance, errors)
             raise
+
+
+def _exchange_in_pieces(
+    server, bodies: Sequence[bytes], most: int, chance: int, errors: Sequence[int] = BETWEEN
+) -> None:
+    """`chance`: with the same one the pieces are the same."""
+    __tracebackhide__ = True
+    number, rng = server.shim.connections(), random.Random(chance)
+    ways = (Group.INPUT, Group.OUTPUT)
+    server.shim.schedule(*(random_plan(way, rng, number, most, errors) for way in ways))
+    server.conversation.restart()
+    server.conversation.note("the grader", f"sees to it that a call moves {_at_most(most)}")
+    client = server.connect()
+    client.exchange(b"".join(map(server.framing.encode, bodies)), bodies)
+    client.half_close()
+    client.expect_eof()
+
+
+def _needed(
+    launch: Callable, bodies: Sequence[bytes], most: int, chance: int
+) -> Sequence[int] | None:
+    """The errors that such a stream does not survive between its pieces; () if it needs none of
+    them to fail, None if it does not fail again."""
+    for errors in ((), *((error,) for error in BETWEEN), BETWEEN):
+        server = launch()
+        try:
+            _exchange_in_pieces(server, bodies, most, chance, errors)
+        except Failure:
+            return errors
+        finally:
+            server.process.destroy()
+    return None
+
+
+def _retell_pieces(
+    server, bodies: Sequence[bytes], most: int, chance: int, errors: Sequence[int] | None
+) -> None:
+    """The same once more, so that its steps can be shown. Raises what goes wrong."""
+    __tracebackhide__ = True
+    try:
+        _exchange_in_pieces(server, bodies, most, chance, BETWEEN if errors is None else errors)
+    except Failure as failure:
+        when = f"when a call moves {_at_most(most)}"
+        if errors:
+            met = " or ".join(errno.errorcode[error] for error in errors)
+            when += f" and calls between meet {met}"
+            failure.hint = STUCK if failure.hint == "replies-missing" else DISTURBED
+        failure.message = f"{when}: {failure.message}"
+        raise
 
 
 def _at_most(size: int) -> str:
@@ -195,6 +240,11 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
             client.expect_frames(cut.replies)
     except Failure as failure:
         failure.message = f"it fails {cut}: {failure.message}"
-        meant = HINTS[cut.way].get(failure.hint, failure.hint)
-        failure.hint = DISTURBED if cut.disturbed else meant
+        failure.hint = _meaning(cut, failure.hint)
         raise
+
+
+def _meaning(cut: Cut, hint: str) -> str:
+    if not cut.disturbed:
+        return HINTS[cut.way].get(hint, hint)
+    return STUCK if cut.way == Group.OUTPUT and hint == "replies-missing" else DISTURBED
