@@ -58,7 +58,7 @@ RESERVED_BYTES = 2048 * MIB
 RESERVED_FOR_EACH = 10 * MIB
 
 OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
-REFUSED = 2 * MIB  # bytes, that an allocation gets no more; nobody needs as many for a small frame
+REFUSED = 2 * MIB  # an allocation of so many bytes fails; small frames do not need one
 LONG_ROUNDS = 4  # of 15 MB each, through one connection
 
 # Held by a server that has read all there is to read: the kernel takes no more, and the output is
@@ -341,7 +341,7 @@ def test_04_memory_is_given_back(launch, rng):
 
 @claim("04.5", points=1, cli=True, native=True)
 def test_04_memory_that_is_refused_loses_none(launch, rng):
-    """20 clients need more memory than there is; nothing is left of what they had until then."""
+    """20 clients need more memory than there is; what they had until then is freed."""
     server = launch(allocations=True)
     ping(server.connect(), rng)
     if server.shim is None:

@@ -27,8 +27,8 @@ SOON_ENOUGH_MS = 40
 TRIES = 3
 SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
-# Who waits in the backlog at once: no more than the protocol has room for.
-CROWD = 200
+# Clients in the backlog at the same time; the protocol promises room for so many.
+WAITING = 200
 ACCEPTED_IN_A_TURN = 64
 
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
@@ -52,17 +52,17 @@ def test_08_fire_hoses_do_not_keep_the_loop(launch):
 
 
 @claim("08.1", points=1, cli=True, native=True, hints={"silence": "accepts-all"})
-def test_08_a_crowd_at_the_door_does_not_keep_the_loop(launch, rng):
-    """Of 200 clients that wait to be accepted one turn takes at most 64; all are served."""
+def test_08_many_connects_do_not_hold_the_loop(launch, rng):
+    """One turn accepts at most 64 of 200 clients that wait; all of them are served."""
     for backend in BACKENDS:
         server = launch(("--backend", backend))
         ping(server.connect("served"), rng)
         server.process.pause()
         try:
-            crowd = [server.connect("of a crowd") for _ in range(CROWD)]
+            waiting = [server.connect("waiting") for _ in range(WAITING)]
         finally:
             server.process.resume()
-        for client in crowd:
+        for client in waiting:
             ping(client, rng)
         most = most_accepted_in_a_turn(server)
         if most > ACCEPTED_IN_A_TURN:

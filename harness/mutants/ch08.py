@@ -51,8 +51,8 @@ MUTANTS = (
     mutant(
         "accepts-all",
         LOOP,
-        "One turn of the acceptor lets in everybody who waits.",
-        "test_08_a_crowd_at_the_door_does_not_keep_the_loop",
+        "One turn accepts every client that waits.",
+        "test_08_many_connects_do_not_hold_the_loop",
         "accepts-all",
         {
             "acceptor.c": """
@@ -61,10 +61,10 @@ MUTANTS = (
         },
     ),
     mutant(
-        "forgets-the-crowd",
+        "not-called-for-the-rest",
         LOOP,
-        "Those whom one turn has not let in wait for the next who comes.",
-        "test_08_a_crowd_at_the_door_does_not_keep_the_loop",
+        "Clients that one turn has not accepted wait until another one connects.",
+        "test_08_many_connects_do_not_hold_the_loop",
         "accepts-all",
         {
             "acceptor.c": """

@@ -1170,8 +1170,8 @@ MUTANTS = (
     mutant(
         "accepts-all",
         LOOP,
-        "The coroutine that accepts does not let the others run as long as somebody waits.",
-        "test_08_a_crowd_at_the_door_does_not_keep_the_loop",
+        "The coroutine that accepts does not yield as long as clients wait.",
+        "test_08_many_connects_do_not_hold_the_loop",
         "accepts-all",
         {
             "acceptor.c": """

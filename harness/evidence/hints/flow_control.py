@@ -12,9 +12,9 @@ TEXTS = {
         "turn."
     ),
     "accepts-all": (
-        "The loop of accept() goes on as long as somebody comes, and in a crowd that is long: "
-        "those who are connected wait meanwhile. Let in a bounded number of clients in a turn; "
-        "then ask for another call, since an edge tells of those who still wait only once."
+        "accept() is called until no client is left. With many new clients that takes long, and "
+        "those that are connected already wait. Accept a bounded number in a turn; then ask for "
+        "another call, since an edge reports the remaining clients only once."
     ),
     "water-marks": (
         "Output that has reached high-water suspends reading, until it is down to low-water: "

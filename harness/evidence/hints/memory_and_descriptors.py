@@ -23,8 +23,7 @@ TEXTS = {
         "client."
     ),
     "log-grows": (
-        "What goes on for a while is no news in each turn: a log that grows as fast as the loop "
-        "turns fills the disk, and hides the rest. Keep whether it was so before, and write a line "
-        "when that changes."
+        "A state that lasts is logged in every turn of the loop. Such a log fills the disk and "
+        "hides the other lines. Remember whether the state is known already, and log its begin."
     ),
 }

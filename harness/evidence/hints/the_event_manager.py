@@ -20,8 +20,8 @@ TEXTS = {
         "with its event and EVENT_CANCELLED: the callback may add a new one, or free its context."
     ),
     "beyond-the-table": (
-        "The table reaches as far as the highest descriptor that was ever watched, and not "
-        "further. Before you look at an entry, ask whether there is one: events_interest() does."
+        "The table ends at the highest descriptor that was ever watched. Check that a descriptor "
+        "has an entry before you read it; events_interest() does that."
     ),
     "cancelled-both": (
         "Both events of a descriptor are to be cancelled, each if it is still watched when its "
