@@ -24,6 +24,8 @@ UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long 
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
+HANGS_SECONDS = 2.0
+UNSEEN_SECONDS = 1.0  # between two looks: then it may have done anything meanwhile
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
@@ -153,6 +155,28 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
 
     wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, seconds)
     return procfs.thread_states(pid) == {"S"}
+
+
+class Hang:
+    """Whether a server of one's own will do nothing more, however long one waits for it.
+
+    So it is when it was asleep for HANGS_SECONDS while we looked, without any CPU time, or has used
+    as many seconds of CPU time since this was made. One that only stands in line for a processor
+    is not asleep, and one that sleeps until a time may go on: it is for work that has no times.
+    """
+
+    def __init__(self, server) -> None:
+        self._process = server.process
+        self._most = server.process.cpu_seconds() + HANGS_SECONDS
+        self._cpu, self._since, self._looked = 0.0, 0.0, 0.0
+
+    def __call__(self) -> bool:
+        now, cpu = time.monotonic(), self._process.cpu_seconds()
+        asleep = all(procfs.thread_states(pid) == {"S"} for pid in self._process.pids())
+        if not asleep or cpu != self._cpu or now - self._looked > UNSEEN_SECONDS:
+            self._cpu, self._since = cpu, now
+        self._looked = now
+        return now - self._since >= HANGS_SECONDS or cpu >= self._most
 
 
 def waits_in_silence(server, seconds: float) -> int | None:

@@ -11,8 +11,9 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
-from harness.instruments.observe import unread_bytes, until_asleep, until_read
+from harness.instruments.observe import Hang, unread_bytes, until_asleep, until_read
 from harness.scenarios.exchanges import echo, words
+from harness.server.patience import Watchful
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 PROBE_SECONDS = 0.5  # for an answer that only names a cause
@@ -21,11 +22,12 @@ PROBE_SECONDS = 0.5  # for an answer that only names a cause
 def try_out(server, rng: random.Random, at_once: bool) -> None:
     """Raises Failure with the likely cause. `at_once`: it serves several clients at a time."""
     __tracebackhide__ = True
-    first = server.connect()
+    watched = Watchful(server.patience, Hang(server)) if server.own else server.patience
+    first = server.connect(patience=watched)
     _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)
     if at_once:
-        second = server.connect()
+        second = server.connect(patience=watched)
         _try("another client is not served while this one is connected", server, second, rng)
         first.close()
         _try("when one client has left, the other is not served any more", server, second, rng)
@@ -33,7 +35,7 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
         first.close()
     text = "when the first client has left, another one is not served"
     try:
-        last = server.connect()
+        last = server.connect(patience=watched)
     except Failure as failure:
         raise _ended(server, failure) from None
     _try(text, server, last, rng)
@@ -54,6 +56,8 @@ def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
         client.send(frame[-1:])
         client.expect_frame(body)
     except Failure as failure:
+        if failure.hint == "silence":
+            server.patience.give_up()
         raise _cause(server, client, body, failure) from None
 
 

@@ -9,7 +9,14 @@ import pytest
 from harness.grading import scoring
 from harness.grading.deal import HOPELESS, SLEEPERS, Deal
 from harness.grading.lanes import Lanes
-from harness.server.patience import PATIENCE, Deadline, Patience, Stretched
+from harness.server.patience import (
+    PATIENCE,
+    Deadline,
+    Patience,
+    Stretched,
+    Watchful,
+    wait_until,
+)
 
 NAMES = ("short", "native", "other", "long", "last", "middle", "more", "memory", "end")
 DEAL = Deal(2, 1, ("long", "middle", "short"), ("native",), ("memory",))
@@ -127,3 +134,20 @@ def test_workers_share_their_patience(tmp_path):
     assert other.ran_out == 1 and other.seconds == 8
     other.expired()
     assert one.seconds == other.seconds == 1
+
+
+def test_nothing_more_is_expected_of_a_server_that_does_nothing():
+    patience = Patience(((0, 8.0), (2, 1.0), (5, 0.5)))
+    patience.expired()
+    patience.give_up()
+    assert (patience.ran_out, patience.seconds) == (5, 0.5)
+
+
+def test_a_wait_ends_when_the_server_is_known_to_hang():
+    looks = iter([False, False])
+    watched = Watchful(Patience(((0, 8.0),)), lambda: next(looks, True))
+    deadline = Deadline(watched)
+    assert deadline.seconds == 8
+    assert not wait_until(lambda: not deadline.left(), 0.1)
+    assert wait_until(lambda: not deadline.left(), 5)
+    assert deadline.seconds < 5

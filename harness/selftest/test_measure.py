@@ -15,7 +15,7 @@ from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure
 from harness.instruments import observe
 from harness.lab.units import KIB, MIB
-from harness.linux import sockdiag
+from harness.linux import procfs, sockdiag
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.greedy import greedy
 from harness.server.patience import Patience, wait_until
@@ -110,6 +110,30 @@ def test_whether_a_server_sleeps(program, asleep):
     finally:
         server.process.kill()
         server.process.wait()
+
+
+NOW_AND_THEN = "import time\nwhile True: time.sleep(0.1)"
+
+
+@pytest.mark.parametrize(
+    "program, hangs",
+    [("import time; time.sleep(60)", True), ("while True: pass", True), (NOW_AND_THEN, False)],
+)
+def test_a_server_that_hangs(program, hangs, monkeypatch):
+    monkeypatch.setattr(observe, "HANGS_SECONDS", 0.6)
+    with subprocess.Popen([sys.executable, "-c", program]) as process:
+        server = SimpleNamespace(
+            process=SimpleNamespace(
+                pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
+            )
+        )
+        try:
+            observe.until_asleep(SimpleNamespace(process=process), 1)
+            hang = observe.Hang(server)
+            assert not hang()
+            assert wait_until(hang, 10 if hangs else 2) is hangs
+        finally:
+            process.kill()
 
 
 def test_a_flood_has_begun_and_ends():

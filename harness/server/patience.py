@@ -64,6 +64,11 @@ class Patience:
             except OSError:  # no descriptor is free: then this one is counted here alone
                 pass
 
+    def give_up(self) -> None:
+        """The server does nothing at all: further waits are as short as they get."""
+        for _ in range(self.ran_out, self._schedule[-1][0]):
+            self.expired()
+
 
 PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 
@@ -92,6 +97,24 @@ class Stretched(Patience):
 
     def lost(self) -> float:
         return self._lost()
+
+    def expired(self) -> None:
+        self._patience.expired()
+
+
+class Watchful(Patience):
+    """Another patience, which is at its end as soon as `hangs` says so."""
+
+    def __init__(self, patience: Patience, hangs: Callable[[], bool]) -> None:
+        self._patience = patience
+        self._hangs = hangs
+
+    @property
+    def seconds(self) -> float:
+        return 0.0 if self._hangs() else self._patience.seconds
+
+    def lost(self) -> float:
+        return self._patience.lost()
 
     def expired(self) -> None:
         self._patience.expired()

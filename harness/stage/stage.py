@@ -114,12 +114,21 @@ class Server:
     def conversation(self) -> Conversation:
         return self._stage.conversation
 
+    @property
+    def own(self) -> bool:
+        """Built here, and nothing slows it down."""
+        return bool(self._stage.run.sources) and not self._stage.valgrind
+
     def connect(
-        self, name: str | None = None, rcvbuf: int | None = None, segment: int | None = None
+        self,
+        name: str | None = None,
+        rcvbuf: int | None = None,
+        segment: int | None = None,
+        patience: Patience | None = None,
     ) -> Client:
         """A new client. Without a name it gets the next letter: A, B, ... Z, AA, AB, ...
 
-        `rcvbuf` and `segment` are those of Client.
+        `rcvbuf`, `segment` and `patience` are those of Client.
         """
         __tracebackhide__ = True
         client = Client(
@@ -128,7 +137,7 @@ class Server:
             name or next(self._stage.names),
             rcvbuf=rcvbuf,
             segment=segment,
-            patience=self._stage.patience,
+            patience=patience or self._stage.patience,
             framing=self.framing,
         )
         self.clients.append(client)
