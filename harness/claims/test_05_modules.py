@@ -8,7 +8,7 @@ from __future__ import annotations
 from harness.grading.plugin import claim
 
 # What a general hint means in a claim, see plugin.claim.
-BEYOND = dict.fromkeys(("in-the-module", "memory-fault"), "beyond-the-message")
+BEYOND = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "beyond-the-message")
 
 AGAIN = {"in-the-module": "line-seen-twice"}
 

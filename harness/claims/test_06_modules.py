@@ -14,9 +14,10 @@ SANITIZERS = "address,undefined"
 LIMITS = {"select": 1024, "poll": 4000, "epoll": 4000}
 
 # What a general hint means in a claim, see plugin.claim.
-MOVED = dict.fromkeys(("in-the-module", "memory-fault"), "watch-lost")
-CANCELLED = {"in-the-module": "cancelled-once"}
-BEYOND = dict.fromkeys(("in-the-module", "memory-fault"), "beyond-the-table")
+BROKEN = ("in-the-module", "module-crashed", "memory-fault")
+MOVED = dict.fromkeys(BROKEN, "watch-lost")
+CANCELLED = dict.fromkeys(BROKEN, "cancelled-once")
+BEYOND = dict.fromkeys(BROKEN, "beyond-the-table")
 WOKEN = {"in-the-module": "wake-up"}
 AGAIN = {"in-the-module": "again-next-turn"}
 EDGE = {"in-the-module": "told-once"}

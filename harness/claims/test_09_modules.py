@@ -9,7 +9,7 @@ THREADS = "thread"  # the sanitizer that sees two threads at the same memory
 # What a general hint means in a claim, see plugin.claim.
 ASLEEP = {"in-the-module": "task-wake"}
 RUN = {"in-the-module": "tasks-run"}
-LOCK = dict.fromkeys(("in-the-module", "memory-fault"), "task-lock")
+LOCK = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "task-lock")
 OWN = {"in-the-module": "task-thread"}
 
 

@@ -10,7 +10,7 @@ from harness.grading.plugin import claim
 BACKENDS = ("select", "poll", "epoll")
 
 # What a general hint means in a claim, see plugin.claim.
-BROKEN = ("in-the-module", "memory-fault")
+BROKEN = ("in-the-module", "module-crashed", "memory-fault")
 SWITCH = dict.fromkeys(BROKEN, "co-switch")
 GUARD = dict.fromkeys(BROKEN, "stack-guard")
 TURN = dict.fromkeys(BROKEN, "co-turn")

@@ -100,6 +100,11 @@ class Conversation:
             step.failed = True
             raise
 
+    def went_on(self) -> bool:
+        """Before the step that failed a client has waited for something, and it came."""
+        waits = [step.failed for step in self.steps if step.text.startswith("waits for ")]
+        return bool(waits) and not waits[0]
+
     def render(self, limit_lines: int = LINES) -> str:
         """One line a step; the failing step, or else the last one, is marked with an arrow.
 

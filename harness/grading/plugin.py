@@ -58,6 +58,11 @@ LOG_SECONDS = 0.5  # for a line that the server wrote before it closed to get he
 SAMPLE_BYTES = 8  # of a body drawn by chance: they come up once
 SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel has to hold already
 GONE = "???"  # the phase that xdist reports when a worker process has died
+# Hints that speak of an earlier reply, in place of these.
+AFTER_A_REPLY = {
+    "one-frame-only": {"silence", "closed-early", "reset-early"},
+    "table-too-small": {"silence"},
+}
 COMPARE_WIDTH = 78  # columns; the report indents it by two
 SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
@@ -172,9 +177,7 @@ def judge(error, stage, hints, refusals=False):
     if hint in CUT_SHORT and not refusals:
         wait_until(lambda: _logged(stage.ending()[1]), LOG_SECONDS, LOG_SECONDS / 50)
         hint = _logged(stage.ending()[1]) or hint
-    hint = hints.get(hint, hint)
-    if hint == "blocked-by-another" and stage.waits_for_readiness():
-        hint = "never-watched"
+    hint = _meant(hints.get(hint, hint), hint, stage)
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-rest"
     detail = {"message": error.message, "hint": hint, "compare": ""}
@@ -185,6 +188,17 @@ def judge(error, stage, hints, refusals=False):
     detail["server"] = f"{fate}{stage.busy()}"
     detail["crashed"] = stage.crashed()
     return FAILED, detail
+
+
+def _meant(hint, general, stage):
+    """The better hint that a claim has for a general one, unless what we see speaks against it."""
+    if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
+        return general
+    if hint == "ready-for-nothing" and stage.busy():
+        return general
+    if hint == "blocked-by-another" and stage.waits_for_readiness():
+        return "never-watched"
+    return hint
 
 
 def _hint(error, stage):

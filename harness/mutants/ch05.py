@@ -319,6 +319,19 @@ MUTANTS = (
         },
     ),
     mutant(
+        "searched-past-the-end",
+        GROWTH,
+        "How far a line was searched is added to what is left, and not taken from it.",
+        "test_05_line_is_searched_once",
+        "module-crashed",
+        {
+            "frame.c": """
+-    const uint8_t *lf = memchr(bytes + *seen, '\\n', size - *seen);
++    const uint8_t *lf = memchr(bytes + *seen, '\\n', size + *seen);
+"""
+        },
+    ),
+    mutant(
         "seen-is-not-kept",
         GROWTH,
         "How far a line was searched in vain is not kept for the next time.",

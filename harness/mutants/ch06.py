@@ -547,7 +547,7 @@ MUTANTS = (
         LOOP,
         "A descriptor that is new is changed with EPOLL_CTL_MOD, too.",
         "test_06_news_from_before",
-        "told-once",
+        "module-refuses",
         {
             "backend_epoll.c": """
      int operation = EPOLL_CTL_MOD;
@@ -602,6 +602,20 @@ MUTANTS = (
 +    if (operation != EPOLL_CTL_ADD)
 +        return true;
 +    return epoll_ctl(s->fd, operation, fd, &event) == 0 || errno == EEXIST;
+"""
+        },
+    ),
+    mutant(
+        "removed-before-added",
+        CALLS,
+        "The kernel is told to forget a descriptor that is to be watched.",
+        "test_06_errors_wake_both_directions",
+        "module-refuses",
+        {
+            "backend_epoll.c": """
+-    if (after == 0)
++    if (after != 0)
+         operation = EPOLL_CTL_DEL;
 """
         },
     ),

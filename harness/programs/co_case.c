@@ -14,7 +14,7 @@ void co_case_begin(size_t stack_bytes)
         check_impossible("no memory for timers");
     check_step("calls scheduler_new()");
     co_case_scheduler = scheduler_new(co_case_timers, stack_bytes);
-    CHECK(co_case_scheduler != NULL, "in-the-module", "scheduler_new() returned NULL");
+    CHECK(co_case_scheduler != NULL, "module-refuses", "scheduler_new() returned NULL");
 }
 
 void co_case_end(void)

@@ -44,7 +44,7 @@ struct events *watched_events_new(void)
     check_step("calls events_new() with backend %s", watched_backend->name);
     struct events *e = events_new(&spy);
     if (e == NULL)
-        check_fail("in-the-module", "events_new() returned NULL: %s", strerror(errno));
+        check_fail("module-refuses", "events_new() returned NULL: %s", strerror(errno));
     return e;
 }
 

@@ -51,7 +51,7 @@ void watched_loop_begin(struct loop *loop, int index)
         spy.wait = spied_wait;
     }
     check_step("calls loop_init()");
-    CHECK(loop_init(loop, index, &spy STACK_FOR_EACH), "in-the-module",
+    CHECK(loop_init(loop, index, &spy STACK_FOR_EACH), "module-refuses",
           "loop_init() returned false: %s", strerror(errno));
 }
 

@@ -21,6 +21,7 @@ BATCH = 48  # clients at a time; how many more a server can have is another clai
 SECONDS = 8  # that many cuts may take together: enough for all, unless the server is slow
 FRAMES = 12  # in a long stream
 PIECES_A_FRAME = 40  # twice the average
+PLAIN_TRIES = 3  # of pieces alone, before it is an error between them that does it
 
 # What a general hint means when the stream was cut; and when calls failed between the pieces, since
 # the same cut without that has been tried before.
@@ -165,9 +166,11 @@ def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -
         chance = rng.getrandbits(32)
         try:
             _exchange_in_pieces(server, bodies, most, chance)
-        except Failure:
-            errors = _needed(launch, bodies, most, chance)
-            _retell_pieces(launch(), bodies, most, chance, errors)
+        except Failure as failure:
+            server.process.settle()
+            if server.process.alive():
+                _retell_pieces(launch(), bodies, most, *_needed(launch, bodies, most, chance))
+            failure.message = f"when a call moves {_at_most(most)}: {failure.message}"
             raise
 
 
@@ -189,27 +192,28 @@ def _exchange_in_pieces(
 
 def _needed(
     launch: Callable, bodies: Sequence[bytes], most: int, chance: int
-) -> Sequence[int] | None:
-    """The errors that such a stream does not survive between its pieces; () if it needs none of
-    them to fail, None if it does not fail again."""
-    for errors in ((), *((error,) for error in BETWEEN), BETWEEN):
+) -> tuple[Sequence[int], int]:
+    """The errors between its pieces that such a stream does not survive, () if it fails without
+    any; and the chance that shows it. If nothing fails again, all that were there."""
+    tries = [()] * PLAIN_TRIES + [(error,) for error in BETWEEN] + [BETWEEN]
+    for number, errors in enumerate(tries):
         server = launch()
         try:
-            _exchange_in_pieces(server, bodies, most, chance, errors)
+            _exchange_in_pieces(server, bodies, most, chance + number, errors)
         except Failure:
-            return errors
+            return errors, chance + number
         finally:
             server.process.destroy()
-    return None
+    return BETWEEN, chance
 
 
 def _retell_pieces(
-    server, bodies: Sequence[bytes], most: int, chance: int, errors: Sequence[int] | None
+    server, bodies: Sequence[bytes], most: int, errors: Sequence[int], chance: int
 ) -> None:
     """The same once more, so that its steps can be shown. Raises what goes wrong."""
     __tracebackhide__ = True
     try:
-        _exchange_in_pieces(server, bodies, most, chance, BETWEEN if errors is None else errors)
+        _exchange_in_pieces(server, bodies, most, chance, errors)
     except Failure as failure:
         when = f"when a call moves {_at_most(most)}"
         if errors:

@@ -149,8 +149,9 @@ class Ended:
             return Failure(f"{where} the program was {self.fate}", hint="over-limit")
         if self.stuck:
             return Failure(f"the program {self.stuck} {where}", hint="in-the-module")
-        verb = "was " if self.fate.startswith("killed") else ""
-        return Failure(f"the program {verb}{self.fate} {where}", hint="in-the-module")
+        if self.fate.startswith("killed"):
+            return Failure(f"the program was {self.fate} {where}", hint="module-crashed")
+        return Failure(f"the program {self.fate} {where}", hint="in-the-module")
 
 
 def _failed(facts: dict[str, str]) -> Failure:

@@ -11,6 +11,16 @@ TEXTS = {
         "stops before it: `continue`, and after a crash, or Ctrl-C where it hangs, `bt` shows the "
         "line."
     ),
+    "module-refuses": (
+        "A call failed that has to work here, and its reason is errno. Look at each call it makes "
+        "in turn: does the operation fit (EPOLL_CTL_ADD comes before EPOLL_CTL_MOD), and is its "
+        "result, 0 or -1, true or false, taken the right way round?"
+    ),
+    "module-crashed": (
+        "The module crashed in the marked step, and `crashed` is the line that it was in. Look at "
+        "each pointer and size there. If nothing is wrong with that line, memory was overwritten "
+        "earlier."
+    ),
     "undefined-behaviour": (
         "C says nothing about what this line does, so the compiler may do anything. A byte is an "
         "int when it is shifted, with a sign and 32 bits: widen it first, to what the result "

@@ -59,8 +59,8 @@ TEXTS = {
     ),
     "lost-at-close": (
         "close() with input still unread is a reset, and that destroys replies on their way. "
-        "First send all that is owed; then shutdown(SHUT_WR), and read what comes, only to throw "
-        "it away, until the peer ends too."
+        "First send all that is owed; then shutdown(SHUT_WR), and read and discard what comes "
+        "until the peer ends too; then close()."
     ),
     "linger": (
         "At its end a connection waits for its peer, LINGER_MS from the last progress: from the "

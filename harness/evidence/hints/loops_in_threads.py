@@ -2,8 +2,8 @@
 
 TEXTS = {
     "task-wake": (
-        "There was a task in the line, and the loop slept. Who queues a task wakes the loop for "
-        "it: when the task is in the line, not before, and whichever thread it is, the loop's own "
+        "A task was queued, and the loop slept or did not run it. queue_in_loop() first appends "
+        "the task to the queue and then wakes the loop, whichever thread calls it, the loop's own "
         "too."
     ),
     "one-wake": (

@@ -7,8 +7,9 @@ TEXTS = {
     ),
     "silence": (
         "The server has all the bytes of the frame, and sends nothing. If it is busy, a loop in "
-        "it never ends; if not, does it wait in a read() for more than header and body, or was a "
-        "wait for readiness never armed again?"
+        "it never ends, or a wait reports what nothing deals with. If it sleeps: does a read() "
+        "want more than header and body, was the reply never written, or does no wait ask for the "
+        "readiness that is needed?"
     ),
     "replies-missing": (
         "The first frames were answered, the rest was not. Several frames can arrive in one "

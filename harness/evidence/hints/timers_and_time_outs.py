@@ -39,8 +39,8 @@ TEXTS = {
     ),
     "timer-timeout": (
         "A wait ends when something is ready or the first timer is due, and then timers_run() "
-        "looks. Its time limit is in milliseconds, rounded up: -1 is for no timer, and 0 only for "
-        "one that is due."
+        "looks. Its time limit is in milliseconds, rounded up, INT_MAX at most: -1 is for no "
+        "timer, and 0 only for one that is due."
     ),
     "timer-clock": "The time of day can be set, back and forward. CLOCK_MONOTONIC only goes on.",
     "alarm-lost": (
