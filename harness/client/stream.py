@@ -69,7 +69,7 @@ class Stream:
 
     def _connect(self, address: tuple[str, int]) -> None:
         __tracebackhide__ = True
-        deadline = Deadline(self._patience)
+        deadline = Deadline(self._patience, kernel=True)  # which tries again after 1, 3, 7 s
         code = self.socket.connect_ex(address)
         if code == errno.EINPROGRESS:
             if not self._wait(select.POLLOUT, deadline):

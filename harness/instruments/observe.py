@@ -17,6 +17,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from harness.linux import procfs, sockdiag
+from harness.linux.syscalls import sleeps_for_ever
 from harness.server.patience import PATIENCE, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
@@ -25,7 +26,8 @@ ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
 HANGS_SECONDS = 2.0
-UNSEEN_SECONDS = 1.0  # between two looks: then it may have done anything meanwhile
+UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
+HANG_LOOK_SECONDS = 0.1  # between two looks at least
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
@@ -158,25 +160,38 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
 
 
 class Hang:
-    """Whether a server of one's own will do nothing more, however long one waits for it.
+    """Whether servers will do nothing more, however long one waits: for HANGS_SECONDS all of their
+    threads were asleep in calls that have no time limit, whenever we looked, and used no CPU time.
 
-    So it is when it was asleep for HANGS_SECONDS while we looked, without any CPU time, or has used
-    as many seconds of CPU time since this was made. One that only stands in line for a processor
-    is not asleep, and one that sleeps until a time may go on: it is for work that has no times.
+    Or, with `spinning`, they have used HANGS_SECONDS of it in this wait: for work that takes next
+    to none. One that stands in line for a processor is not asleep.
     """
 
-    def __init__(self, server) -> None:
-        self._process = server.process
-        self._most = server.process.cpu_seconds() + HANGS_SECONDS
-        self._cpu, self._since, self._looked = 0.0, 0.0, 0.0
+    def __init__(self, processes: Callable[[], list], spinning: bool = False) -> None:
+        self._processes = processes
+        self._spinning = spinning
+        self._began = self._since = self._looked = 0.0
+        self._cpu = self._cpu_then = 0.0
+        self._hangs = False
 
-    def __call__(self) -> bool:
-        now, cpu = time.monotonic(), self._process.cpu_seconds()
-        asleep = all(procfs.thread_states(pid) == {"S"} for pid in self._process.pids())
-        if not asleep or cpu != self._cpu or now - self._looked > UNSEEN_SECONDS:
+    def __call__(self, began: float) -> bool:
+        """For a wait that began then, on time.monotonic()."""
+        now = time.monotonic()
+        if began == self._began and now - self._looked < HANG_LOOK_SECONDS:
+            return self._hangs
+        processes = self._processes()
+        cpu = sum(process.cpu_seconds() for process in processes)
+        if began != self._began:
+            self._began, self._cpu_then = began, cpu
+        pids = [pid for process in processes for pid in process.pids()]
+        asleep = bool(pids) and all(map(sleeps_for_ever, pids))
+        seen = now - self._looked <= UNSEEN_SECONDS and self._since >= began
+        if not asleep or cpu != self._cpu or not seen:
             self._cpu, self._since = cpu, now
         self._looked = now
-        return now - self._since >= HANGS_SECONDS or cpu >= self._most
+        spins = self._spinning and cpu - self._cpu_then >= HANGS_SECONDS
+        self._hangs = spins or asleep and now - self._since >= HANGS_SECONDS
+        return self._hangs
 
 
 def waits_in_silence(server, seconds: float) -> int | None:

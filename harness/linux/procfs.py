@@ -193,11 +193,16 @@ def seconds_in_line(pid: int) -> dict[int, float]:
 def wait_channels(pid: int) -> set[str]:
     """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where it does not
     tell, or one runs; empty when the process is gone."""
+    return set(of_threads(pid, "wchan"))
+
+
+def of_threads(pid: int, name: str) -> list[str]:
+    """This file of each of its threads; nothing when there is no such process."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except _GONE:
-        return set()
-    return {read(f"/proc/{pid}/task/{thread}/wchan").decode() for thread in threads}
+        return []
+    return [read(f"/proc/{pid}/task/{thread}/{name}").decode() for thread in threads]
 
 
 def stopped(pid: int) -> bool:

@@ -22,7 +22,9 @@ PROBE_SECONDS = 0.5  # for an answer that only names a cause
 def try_out(server, rng: random.Random, at_once: bool) -> None:
     """Raises Failure with the likely cause. `at_once`: it serves several clients at a time."""
     __tracebackhide__ = True
-    watched = Watchful(server.patience, Hang(server)) if server.own else server.patience
+    watched = server.patience
+    if server.own:
+        watched = Watchful(watched, Hang(lambda: [server.process], spinning=True))
     first = server.connect(patience=watched)
     _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)

@@ -112,26 +112,31 @@ def test_whether_a_server_sleeps(program, asleep):
         server.process.wait()
 
 
-NOW_AND_THEN = "import time\nwhile True: time.sleep(0.1)"
+WAITS = "import select; select.select([], [], []{})"
 
 
 @pytest.mark.parametrize(
     "program, hangs",
-    [("import time; time.sleep(60)", True), ("while True: pass", True), (NOW_AND_THEN, False)],
+    [
+        (WAITS.format(""), True),
+        ("import signal; signal.pause()", False),
+        (WAITS.format(", 60"), False),
+        ("import time\nwhile True: time.sleep(0.1)", False),
+        ("while True: pass", True),
+    ],
+    ids=["for ever", "another call", "until a time", "now and then", "spins"],
 )
 def test_a_server_that_hangs(program, hangs, monkeypatch):
     monkeypatch.setattr(observe, "HANGS_SECONDS", 0.6)
     with subprocess.Popen([sys.executable, "-c", program]) as process:
         server = SimpleNamespace(
-            process=SimpleNamespace(
-                pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
-            )
+            pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
         )
         try:
             observe.until_asleep(SimpleNamespace(process=process), 1)
-            hang = observe.Hang(server)
-            assert not hang()
-            assert wait_until(hang, 10 if hangs else 2) is hangs
+            hang, began = observe.Hang(lambda: [server], spinning=True), time.monotonic()
+            assert not hang(began)
+            assert wait_until(lambda: hang(began), 10 if hangs else 2) is hangs
         finally:
             process.kill()
 

@@ -54,6 +54,10 @@ class Patience:
         """Seconds up to now that do not count. See Stretched."""
         return 0.0
 
+    def hopeless(self, began: float) -> bool:
+        """Whether a wait that began then, on time.monotonic(), has nothing more to wait for."""
+        return False
+
     def expired(self) -> None:
         """To be called once for every wait that ran out."""
         self._ran_out += 1
@@ -103,15 +107,21 @@ class Stretched(Patience):
 
 
 class Watchful(Patience):
-    """Another patience, which is at its end as soon as `hangs` says so."""
+    """Another patience, and `hangs` tells which waits are hopeless."""
 
-    def __init__(self, patience: Patience, hangs: Callable[[], bool]) -> None:
+    def __init__(self, patience: Patience, hangs: Callable[[float], bool]) -> None:
         self._patience = patience
         self._hangs = hangs
 
     @property
     def seconds(self) -> float:
-        return 0.0 if self._hangs() else self._patience.seconds
+        return self._patience.seconds
+
+    def hopeless(self, began: float) -> bool:
+        return self._hangs(began)
+
+    def give_up(self) -> None:
+        self._patience.give_up()
 
     def lost(self) -> float:
         return self._patience.lost()
@@ -124,26 +134,32 @@ class Deadline:
     """Runs out `seconds` after it was made, or after the last restart().
 
     That of a patience runs out earlier when the patience shrinks meanwhile: what began before other
-    waits ran out does not wait for longer than what begins after. `seconds` is then what it took.
-    `patient`: it is that of a patience.
+    waits ran out does not wait for longer than what begins after. So it does when the wait becomes
+    hopeless; but not with `kernel`, which is for what the kernel does by itself after some time.
+    `seconds` is then what it took. `patient`: it is that of a patience.
     """
 
-    def __init__(self, limit: float | Patience) -> None:
+    def __init__(self, limit: float | Patience, kernel: bool = False) -> None:
         self.patient = isinstance(limit, Patience)
         self._patience = limit if isinstance(limit, Patience) else None
+        self._kernel = kernel
         self.seconds = limit.seconds if isinstance(limit, Patience) else limit
         self.restart()
 
     def restart(self) -> None:
         """Called at every sign of progress."""
-        self._began = self._now()
+        self._began, self._restarted = self._now(), time.monotonic()
 
     def left(self) -> float:
         """Seconds that are left now, never below 0."""
         passed = self._now() - self._began
         if self._patience is not None and SHORT_SECONDS < passed < self.seconds:
-            self.seconds = min(self.seconds, max(round(passed, 1), self._patience.seconds))
+            now = 0.0 if self._is_hopeless() else self._patience.seconds
+            self.seconds = min(self.seconds, max(round(passed, 1), now))
         return max(0.0, self.seconds - passed)
+
+    def _is_hopeless(self) -> bool:
+        return not self._kernel and self._patience.hopeless(self._restarted)
 
     def _now(self) -> float:
         return time.monotonic() - (self._patience.lost() if self._patience is not None else 0.0)

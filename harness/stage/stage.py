@@ -19,10 +19,10 @@ from harness.client.framing import LENGTH, Framing
 from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure, NotJudged
 from harness.instruments import crash, gdb, sanitizers, valgrind
-from harness.instruments.observe import never_waits, waits_for_readiness
+from harness.instruments.observe import Hang, never_waits, waits_for_readiness
 from harness.linux import network, procfs
 from harness.server import build
-from harness.server.patience import PATIENCE, Patience, Stretched, wait_until
+from harness.server.patience import PATIENCE, Patience, Stretched, Watchful, wait_until
 from harness.server.process import ServerProcess
 from harness.shim import Shim, alloc_library
 from harness.stage import recorder
@@ -164,6 +164,9 @@ class Stage:
         self.patience = PATIENCE
         if self.valgrind:
             self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS, self._in_line)
+        if run.sources:
+            hang = Hang(lambda: [server.process for server in self.servers])
+            self.patience = Watchful(self.patience, hang)
         if run.debugger:
             self.patience = gdb.PATIENCE
         self.names = _letters()

@@ -1,0 +1,53 @@
+"""Whether a process waits in system calls that have no time limit: then only somebody else can end
+its sleep. See /proc/PID/syscall in proc(5)."""
+
+from __future__ import annotations
+
+import platform
+
+from harness.linux import procfs
+
+# For each machine the calls that can wait, by their number in the kernel's unistd.h, and which of
+# the arguments, from 0, is the time limit: a negative int, or a null pointer, is none.
+_INT, _POINTER = "int", "pointer"
+_X86_64 = {
+    **dict.fromkeys((0, 1, 19, 20, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, send, wait4
+    7: (_INT, 2),  # poll
+    23: (_POINTER, 4),  # select
+    202: (_POINTER, 3),  # futex
+    232: (_INT, 3),  # epoll_wait
+    270: (_POINTER, 4),  # pselect6
+    271: (_POINTER, 2),  # ppoll
+    281: (_INT, 3),  # epoll_pwait
+    441: (_POINTER, 3),  # epoll_pwait2
+}
+_AARCH64 = {
+    **dict.fromkeys((63, 64, 65, 66, 202, 206, 207, 211, 212, 242, 260), None),
+    22: (_INT, 3),
+    72: (_POINTER, 4),
+    73: (_POINTER, 2),
+    98: (_POINTER, 3),
+    441: (_POINTER, 3),
+}
+CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
+
+
+def sleeps_for_ever(pid: int) -> bool:
+    """Whether all its threads are asleep, and in calls without a time limit. False, too, when the
+    kernel does not tell."""
+    lines = procfs.of_threads(pid, "syscall")
+    return bool(lines) and all(map(is_endless, lines))
+
+
+def is_endless(line: str) -> bool:
+    """The same of one thread. `line`: the call's number and six arguments in hexadecimal, stack
+    and program counter; "running" if it does not sleep."""
+    number, *arguments = line.split() or ["running"]
+    if not number.isdigit() or int(number) not in CALLS:
+        return False
+    limit = CALLS[int(number)]
+    if limit is None:
+        return True
+    kind, place = limit
+    given = int(arguments[place], 16)
+    return given == 0 if kind == _POINTER else bool(given & 0x8000_0000)
