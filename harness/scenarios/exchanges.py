@@ -13,9 +13,9 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.evidence.printable import printable
-from harness.instruments.observe import bytes_within, eventually, until_asleep, until_read
+from harness.instruments.observe import Hang, bytes_within, eventually, until_asleep, until_read
 from harness.lab.units import KIB
-from harness.server.patience import Patience
+from harness.server.patience import Patience, Watchful
 from harness.server.process import ServerProcess
 
 LISTENING = b"listening on "  # begins the one line on stdout
@@ -205,7 +205,7 @@ def expect_failed_start(argv: Sequence[str], status: int, words: str, patience: 
     """The program ends by itself, with this status, and `words` are in what it says on stderr."""
     __tracebackhide__ = True
     process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
-    ended = process.run(argv, patience.seconds)
+    ended = process.run(argv, Watchful(patience, Hang(lambda: [process])))
     if ended is None:
         patience.expired()
         text = f"{named}: it went on running instead of ending with an error"

@@ -16,7 +16,7 @@ from harness.lab.units import MB
 from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
 from harness.server.output import Drain, Output
-from harness.server.patience import PATIENCE, Patience
+from harness.server.patience import PATIENCE, Patience, wait_until
 from harness.server.process_tree import (
     MARK,
     ExitStatus,
@@ -111,7 +111,7 @@ class ServerProcess:
                     raise
         return self._start(command, spawn.free_port(), patience)
 
-    def run(self, argv: Sequence[str], seconds: float) -> ExitStatus | None:
+    def run(self, argv: Sequence[str], patience: Patience) -> ExitStatus | None:
         """Starts a program that is to end by itself and waits for that; None when it still runs.
 
         Confined, limited and destroyed like a server. What it printed is in `stdout`, `stderr`.
@@ -119,7 +119,7 @@ class ServerProcess:
         __tracebackhide__ = True
         try:
             self.begin(spawn.Command(argv))
-            self.wait(seconds)
+            wait_until(self._ended.is_set, patience)
             self.settle()
             return self.status
         finally:
