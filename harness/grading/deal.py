@@ -19,7 +19,8 @@ class Deal:
     longest first; and once the server is found to hang, all but those in `native` as well.
 
     Both come to those in `slowed` last: a server that hangs is waited for the longest where
-    something slows it down, and the more it has hung, the shorter are the waits."""
+    something slows it down, and the more it has hung, the shorter are the waits. When these are as
+    short as they get, the further ones begin with `slowed`."""
 
     jobs: int
     sleepers: int

@@ -67,7 +67,7 @@ class Lanes(LoadScheduling):
             hopeless = PATIENCE.ran_out >= HOPELESS
             mine = {*self._native, *waiting, *slowed}
             others = [test for test in self.pending if hopeless and test not in mine]
-            found = waiting + others + slowed
+            found = waiting + (slowed + others if PATIENCE.shortest else others + slowed)
         else:
             found = [test for test in self.pending if test not in self._waits] + waiting
         return found[0] if found else None

@@ -50,6 +50,11 @@ class Patience:
         ran_out = self.ran_out
         return [seconds for count, seconds in self._schedule if count <= ran_out][-1]
 
+    @property
+    def shortest(self) -> bool:
+        """It will not shrink any more."""
+        return self.ran_out >= self._schedule[-1][0] > 0
+
     def lost(self) -> float:
         """Seconds up to now that do not count. See Stretched."""
         return 0.0
