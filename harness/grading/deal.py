@@ -9,8 +9,8 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 4  # workers at most for what mostly sleeps: 42 seconds of it in a grade of 10
-HOPELESS = 6  # waits that ran out: a grade with so many is itself mostly asleep
+SLEEPERS = 5  # workers at most for what mostly sleeps: 42 seconds of it in a grade of 10
+HOPELESS = 3  # waits that ran out: a grade with so many is itself mostly asleep
 
 
 @dataclass(frozen=True)
