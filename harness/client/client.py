@@ -248,6 +248,11 @@ class Client:
             self._stream.close(by_reset)
             self._stream = None
 
+    @property
+    def closed(self) -> bool:
+        """By us, both ways."""
+        return self._stream is None
+
     def fileno(self) -> int:
         """The socket's descriptor, for a selector."""
         return self._open().socket.fileno()

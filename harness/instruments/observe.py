@@ -17,7 +17,7 @@ from pathlib import Path
 from weakref import WeakSet
 
 from harness.linux import procfs, sockdiag
-from harness.linux.syscalls import sleeps_for_ever
+from harness.linux.syscalls import has_timer, sleeps_for_ever
 from harness.server.patience import PATIENCE, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
@@ -163,12 +163,20 @@ class Hang:
     """Whether servers will do nothing more, however long one waits: for HANGS_SECONDS all of their
     threads were asleep in calls that have no time limit, whenever we looked, and used no CPU time.
 
+    None of them has a timer, and the kernel has nothing left to send to these clients.
+
     Or, with `spinning`, they have used HANGS_SECONDS of it in this wait: for work that takes next
     to none. One that stands in line for a processor is not asleep.
     """
 
-    def __init__(self, processes: Callable[[], list], spinning: bool = False) -> None:
+    def __init__(
+        self,
+        processes: Callable[[], list],
+        clients: Callable[[], list] = list,
+        spinning: bool = False,
+    ) -> None:
         self._processes = processes
+        self._clients = clients
         self._spinning = spinning
         self._began = self._since = self._looked = 0.0
         self._cpu = self._cpu_then = 0.0
@@ -190,8 +198,18 @@ class Hang:
             self._cpu, self._since = cpu, now
         self._looked = now
         spins = self._spinning and cpu - self._cpu_then >= HANGS_SECONDS
-        self._hangs = spins or asleep and now - self._since >= HANGS_SECONDS
+        sleeps = asleep and now - self._since >= HANGS_SECONDS
+        self._hangs = spins or sleeps and not any(map(has_timer, pids)) and not self._is_sending()
         return self._hangs
+
+    def _is_sending(self) -> bool:
+        """Whether the kernel still has something to send to a client, or does not tell."""
+        ends = [_ends(client) for client in self._clients() if not client.closed]
+        try:
+            found = [sockdiag.queues(there, here) for here, there in filter(None, ends)]
+        except sockdiag.Unavailable:
+            return True
+        return any(queues.unsent for queues in found if queues)
 
 
 def waits_in_silence(server, seconds: float) -> int | None:

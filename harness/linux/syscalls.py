@@ -4,6 +4,8 @@ its sleep. See /proc/PID/syscall in proc(5)."""
 from __future__ import annotations
 
 import platform
+import re
+import signal
 
 from harness.linux import procfs
 
@@ -11,7 +13,7 @@ from harness.linux import procfs
 # the arguments, from 0, is the time limit: a negative int, or a null pointer, is none.
 _INT, _POINTER = "int", "pointer"
 _X86_64 = {
-    **dict.fromkeys((0, 1, 19, 20, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, send, wait4
+    **dict.fromkeys((0, 1, 19, 20, 34, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, pause
     7: (_INT, 2),  # poll
     23: (_POINTER, 4),  # select
     202: (_POINTER, 3),  # futex
@@ -29,6 +31,7 @@ _AARCH64 = {
     98: (_POINTER, 3),
     441: (_POINTER, 3),
 }
+_CAUGHT = re.compile(rb"^SigCgt:\s*([0-9a-f]+)$", re.M)
 CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 
 
@@ -37,6 +40,14 @@ def sleeps_for_ever(pid: int) -> bool:
     kernel does not tell."""
     lines = procfs.of_threads(pid, "syscall")
     return bool(lines) and all(map(is_endless, lines))
+
+
+def has_timer(pid: int) -> bool:
+    """Whether it may be woken by a timer of its own all the same: by a timerfd, or by SIGALRM."""
+    if any("[timerfd]" in target for target in procfs.descriptor_targets(pid)):
+        return True
+    caught = _CAUGHT.search(procfs.read(f"/proc/{pid}/status"))
+    return caught is None or bool(int(caught[1], 16) >> (signal.SIGALRM - 1) & 1)
 
 
 def is_endless(line: str) -> bool:

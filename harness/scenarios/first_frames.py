@@ -24,7 +24,8 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
     __tracebackhide__ = True
     watched = server.patience
     if server.own:
-        watched = Watchful(watched, Hang(lambda: [server.process], spinning=True))
+        hang = Hang(lambda: [server.process], lambda: server.clients, spinning=True)
+        watched = Watchful(watched, hang)
     first = server.connect(patience=watched)
     _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)

@@ -119,7 +119,7 @@ WAITS = "import select; select.select([], [], []{})"
     "program, hangs",
     [
         (WAITS.format(""), True),
-        ("import signal; signal.pause()", False),
+        ("import signal; signal.sigwait([12])", False),
         (WAITS.format(", 60"), False),
         ("import time\nwhile True: time.sleep(0.1)", False),
         ("while True: pass", True),

@@ -1,6 +1,9 @@
 """Whether a process waits without a time limit, as the kernel's line about its call tells."""
 
 import platform
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -30,3 +33,25 @@ REST = "0x7ffc 0x7f12"
 )
 def test_what_has_no_time_limit(line, endless):
     assert syscalls.is_endless(line) is endless
+
+
+@pytest.mark.parametrize(
+    "program, has",
+    [
+        ("", False),
+        ("import signal; signal.signal(signal.SIGALRM, print)", True),
+        ("import ctypes; ctypes.CDLL(None).timerfd_create(1, 0)", True),
+    ],
+    ids=["none", "a handler", "a timerfd"],
+)
+def test_a_timer_may_wake_it(program, has):
+    told = f"{program}\nprint(flush=True)\nimport signal; signal.pause()"
+    with subprocess.Popen([sys.executable, "-c", told], stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        found = syscalls.has_timer(process.pid)
+        process.send_signal(signal.SIGKILL)
+    assert found is has
+
+
+def test_who_is_gone_may_be_woken():
+    assert not syscalls.sleeps_for_ever(2**22) and syscalls.has_timer(2**22)

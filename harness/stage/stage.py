@@ -165,8 +165,7 @@ class Stage:
         if self.valgrind:
             self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS, self._in_line)
         if run.sources:
-            hang = Hang(lambda: [server.process for server in self.servers])
-            self.patience = Watchful(self.patience, hang)
+            self.patience = Watchful(self.patience, Hang(self._processes, self._clients))
         if run.debugger:
             self.patience = gdb.PATIENCE
         self.names = _letters()
@@ -295,6 +294,12 @@ class Stage:
             return []
         failing = wanted.allocations and not valgrind.sanitized(self.run.argv[0])
         return [Path(self.run.preload), *([alloc_library()] if failing else [])]
+
+    def _processes(self) -> list[ServerProcess]:
+        return [server.process for server in self.servers]
+
+    def _clients(self) -> list[Client]:
+        return [client for server in self.servers for client in server.clients]
 
     def _in_line(self) -> float:
         """Seconds for which the servers could have run, and others had the processors.
