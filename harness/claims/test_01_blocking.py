@@ -17,6 +17,7 @@ from harness.lab.units import KIB, MIB
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.cost import bounded
 from harness.scenarios.exchanges import (
+    SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
     echo,
@@ -487,8 +488,8 @@ def test_01_memory(server, rng):
     client.send_frames(owed)
     client.half_close()
     client.expect_closed_after(owed)
-    client = server.connect(rcvbuf=SMALL_WINDOW)
-    client.send_frame(rng.randbytes(8 * MIB))
+    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    client.send_frame(rng.randbytes(512 * KIB))
     client.read_some(1000)
     client.reset()
     _next_is_served(server, rng)

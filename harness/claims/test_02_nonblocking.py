@@ -11,8 +11,9 @@ from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
-from harness.lab.units import MIB
+from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import (
+    SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
     come_and_go,
@@ -264,8 +265,8 @@ def test_02_sleeps_when_nothing_moves(server, rng):
 def test_02_memory(server, rng):
     """Under valgrind: clients in all states at once, then a stop; no byte is misused or kept."""
     frame = length_framing.encode(rng.randbytes(1000))
-    reader = server.connect("reader", rcvbuf=SMALL_WINDOW)
-    reader.send_frame(rng.randbytes(8 * MIB))
+    reader = server.connect("reader", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    reader.send_frame(rng.randbytes(512 * KIB))
     for _ in range(20):  # each is in the table when the next one comes
         ping(server.connect("idle"), rng)
     clients = [server.connect() for _ in range(8)]

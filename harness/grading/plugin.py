@@ -168,6 +168,8 @@ def pytest_runtest_makereport(item, call):
 def judge(error, stage, hints, refusals=False):
     """The verdict on a test that raised `error`, and its detail. `hints`, `refusals`: of claim."""
     if isinstance(error, pytest.fail.Exception) and "Timeout" in str(error):
+        if stage.valgrind and not stage.run.sources:
+            return NOT_JUDGED, {"message": "under valgrind this server is too slow to be judged"}
         error = Failure("the test was not over in the time that a test may take", hint="too-long")
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
