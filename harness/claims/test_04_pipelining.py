@@ -434,8 +434,8 @@ def test_04_memory(server, rng):
     client = server.connect()
     send_in_pieces(client, stream, (3, 4, 5, 1001, 3000))
     client.expect_frames(bodies)
-    late = server.connect("late", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
-    owed = [rng.randbytes(40_000) for _ in range(150)]
+    late = server.connect("late", rcvbuf=SMALL_WINDOW)
+    owed = [rng.randbytes(40_000) for _ in range(300)]
     data = b"".join(map(length_framing.encode, owed))
     sent = late.send_some(data, quiet=0.1)
     late.exchange(data[sent:], owed)  # and now it reads
