@@ -97,7 +97,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     server = launch()
     base = _descriptors(server)
     client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
-    owe_bytes(client, rng, OWED_BYTES)
+    owe_bytes(client, rng, OWED_BYTES, certain=True)
     began = time.monotonic()
     client.half_close()
     silent.send(length_framing.header(length_framing.MAX_FRAME + 1))
@@ -145,7 +145,7 @@ def test_08_slow_reader_gets_everything(launch, rng):
     for _ in range(TRIES):
         server = launch(("--high-water", str(HIGH)))
         client = server.connect(rcvbuf=SMALL_WINDOW)
-        owed = owe_bytes(client, rng, OWED_TO_SLOW)
+        owed = owe_bytes(client, rng, OWED_TO_SLOW, certain=True)
         client.half_close()
         longest = _read_slowly(client, Replies(owed))
         if longest < LINGER_SECONDS:
