@@ -81,6 +81,17 @@ def bytes_within(client, sent: int) -> int | None:
     return sent - found.unread - found.unsent - arrived if found else None
 
 
+def kernel_tells(client) -> bool:
+    """Whether it answers how many bytes wait in the sockets of a connection."""
+    ends = _ends(client)
+    try:
+        if ends is not None:
+            sockdiag.queues(*ends)
+    except sockdiag.Unavailable:
+        return False
+    return True
+
+
 def held_bytes(client, owed: int) -> int | None:
     """How many of the bytes that an echo server owes this client it has in itself: all but those
     that are with the kernel, on their way there or back. None: the kernel does not tell."""

@@ -96,6 +96,7 @@ def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
 
     monkeypatch.setattr(sockdiag, "queues", unavailable)
     assert observe.bytes_within(pair[0], 5) is None
+    assert not observe.kernel_tells(pair[0])
 
 
 @pytest.mark.parametrize(
