@@ -362,7 +362,7 @@ def test_04_memory_that_is_refused_loses_none(launch, rng):
 
 
 def _in_vain(server, body: bytes) -> None:
-    """A frame is echoed, or its connection is closed; whoever needs no more memory may do it."""
+    """The frame is echoed, or its connection is closed: a server may need no more memory for it."""
     __tracebackhide__ = True
     client = server.connect("needs memory")
     try:

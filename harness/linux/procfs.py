@@ -197,7 +197,7 @@ def wait_channels(pid: int) -> set[str]:
 
 
 def of_threads(pid: int, name: str) -> list[str]:
-    """This file of each of its threads; nothing when there is no such process."""
+    """What is in this file of each of its threads; nothing when the process is gone."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except _GONE:
@@ -239,7 +239,7 @@ def end_first(pid: int) -> None:
     try:
         with open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-    except OSError:  # it has ended, or the kernel has no such file
+    except OSError:  # it has ended, or the kernel does not have the file
         pass
 
 

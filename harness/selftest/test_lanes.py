@@ -143,6 +143,12 @@ def test_nothing_more_is_expected_of_a_server_that_does_nothing():
     assert (patience.ran_out, patience.seconds) == (5, 0.5)
 
 
+def test_a_stretched_patience_gives_up_too():
+    patience = Patience(((0, 8.0), (2, 1.0)))
+    Watchful(Stretched(patience, 3, 1, float), lambda began: False).give_up()
+    assert patience.ran_out == 2
+
+
 def test_a_wait_ends_when_the_server_is_known_to_hang():
     hopeless = []
     watched = Watchful(Patience(((0, 8.0),)), lambda began: bool(hopeless))

@@ -104,6 +104,9 @@ class Stretched(Patience):
         seconds = self._patience.seconds
         return max(self._times * seconds, min(self._least, MOST_TIMES * seconds))
 
+    def give_up(self) -> None:
+        self._patience.give_up()
+
     def lost(self) -> float:
         return self._lost()
 
