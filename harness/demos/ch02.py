@@ -1,4 +1,4 @@
-"""One client at a time: who comes second waits for the first."""
+"""One client at a time: the second client waits for the first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.demos.shown import server_of
 
 
 def show() -> None:
-    """B gets no reply as long as A is slow, and then not before A has left."""
+    """B gets no reply while A is slow, and no reply before A has left."""
     with server_of("01", together=1) as server:
         frame = length_framing.encode(b"hello")
         a, b = server.connect("A"), server.connect("B")

@@ -1,4 +1,4 @@
-"""What it costs to ask every client, round and round."""
+"""What it costs to ask every client again and again."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def show() -> None:
             share, reads = _while_idle(server.process)
             late = statistics.median(_reply_ms(clients[0]) for _ in range(30))
             print(f"  {crowd:8,} {share:16.0%} {reads:>21} {late:19.2f} ms", flush=True)
-        print("\nNothing happens, and the server works: it asks every client, round and round,")
-        print("whether there is something to read. Nearly every answer is EAGAIN, no.")
+        print("\nNothing happens, but the server works: it asks every client again and again")
+        print("whether there is something to read. Nearly every answer is EAGAIN: no.")
 
 
 def _while_idle(process: ServerProcess) -> tuple[float, str]:

@@ -11,7 +11,7 @@ from harness.lab.units import MIB
 
 
 def show() -> None:
-    """What small frames cost beside a large one, and what memory is kept for nobody."""
+    """What small frames cost beside a large one, and what memory is kept for no use."""
     with server_of("03", together=70) as server:
         print("The same 400,000 bytes in one go: as one frame, then as 20,000 frames.\n")
         print("    frames   body of each   seconds   system calls")
@@ -30,8 +30,8 @@ def show() -> None:
             _burst(server, server.connect("B"), [bytes(8 * MIB)])
         held = server.process.resident_bytes()
         print(f"After ten more clients sent a frame of 8 MiB each:    {held / MIB:5.1f} MiB")
-        print("\nAll are idle now, and it keeps the memory of a frame for each. A faster server")
-        print("has one problem more: the replies that it has made and that nobody fetches.")
+        print("\nAll are idle now, and it still keeps the memory of one frame for each. A faster")
+        print("server has one more problem: replies that it has made and that no client reads.")
 
 
 def _burst(server: Shown, client: Client, bodies: list[bytes]) -> tuple[float, int | None]:

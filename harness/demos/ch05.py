@@ -1,4 +1,4 @@
-"""Bytes that are framed otherwise than the server thinks; a struct as it lies in memory."""
+"""Bytes framed in another way than the server expects; a struct as it lies in memory."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class Padded(ctypes.Structure):
 
 
 def show() -> None:
-    """What a server makes of bytes that are framed otherwise; and what a struct is on the wire."""
+    """What a server makes of bytes framed in another way; and what a struct is on the wire."""
     with server_of("04", together=2) as server:
-        print("Four clients, and what becomes of what they say:\n")
+        print("Four clients send some bytes. What does the server make of them?\n")
         print("    sent                      meant as            the server")
         for data, meant, look in MISUNDERSTOOD:
             client = server.connect(meant)
             client.send(data)
             print(f"    {data!r:25} {meant:19} {look(client, data)}", flush=True)
-        print("\nNothing in the bytes says how they are framed: both sides have to know.")
-        print("Nor how to read what is in a frame. A struct, sent as it lies in memory:\n")
+        print("\nNothing in the bytes says how they are framed: both sides have to know it.")
+        print("Nothing says what a frame contains, either. A struct, sent as it lies in memory:\n")
         print("    struct { int16_t kind; int64_t value; int16_t n; } s = {1, 300, -2};")
         memory = _as_it_lies_in_memory()
         print(f"    {'  '.join(memory[at : at + 8].hex(' ') for at in range(0, len(memory), 8))}")
@@ -51,7 +51,7 @@ def _closed(client: Client, data: bytes) -> str:
 def _waiting(client: Client, data: bytes) -> str:
     client.expect_nothing(0.5)
     if len(data) < length_framing.HEADER:
-        return "waits for the rest of N"
+        return "waits for more of N"
     return f"waits for {length_framing.declared_length(data):,} bytes"
 
 

@@ -19,8 +19,8 @@ def show() -> None:
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     room = CROWDS[-1] + SPARE if allowed == resource.RLIM_INFINITY else allowed
     with server_of("05", together=2, nofile=min(room, CROWDS[-1] + SPARE)) as server:
-        print("One client sends small frames, one after the other. More and more others")
-        print("are connected, and say nothing at all.\n")
+        print("One client sends small frames, one after the other. More and more others are")
+        print("connected, and send nothing at all.\n")
         print("    idle clients   requests a second   server CPU for a request")
         busy, idle = server.connect("busy"), 0
         for crowd in sorted({min(crowd, max(0, room - SPARE)) for crowd in CROWDS}):
@@ -33,8 +33,8 @@ def show() -> None:
             print(f"\nNot more: {allowed:,} descriptors are allowed here (ulimit -Hn).")
         entries = idle + 3  # its own two, and the busy client
         print(f"\nFor each request the server writes a list of {entries:,} entries, and poll()")
-        print("goes through it, to say that one of them is ready: always the same one. Nobody")
-        print("else has said anything, and everybody is paid for.")
+        print("goes through it, to say that one of them is ready: always the same one. All the")
+        print("others send nothing, and the server pays for each of them.")
 
 
 def _one_after_the_other(process: ServerProcess, client: Client) -> tuple[float, float]:

@@ -15,7 +15,7 @@ DEADLINE_SECONDS = 0.995
 def show() -> None:
     """Clients that do nothing keep others out; and what it costs to look at the clock instead."""
     with server_of("06", together=3, nofile=50) as server:
-        print("It may have 50 descriptors. All its clients stay, and do nothing.\n")
+        print("This server may have 50 descriptors. All its clients stay, and do nothing.\n")
         frame, clock = length_framing.encode(b"hello"), Stopwatch()
         server.connect("A").send(frame[:6])
         clock.tell("A sends 6 of the 9 bytes of a frame")
@@ -27,7 +27,7 @@ def show() -> None:
         clock.tell("B connects and sends a frame")
         b.expect_nothing(3)
         clock.tell("B has no reply, and the others are still there")
-    print("\nAn event is something that happens. Here nothing did, so nobody woke the server.")
+    print("\nAn event is something that happens. Nothing happened, so the server slept on.")
     print(f"A loop has something to do in {DEADLINE_SECONDS * 1000:.0f} ms. How it can wait:\n")
     print("    epoll_wait() for            waits   late by")
     for told, step in (("10 ms", 0.01), ("1 ms", 0.001), ("as long as is left", None)):

@@ -27,8 +27,8 @@ OWED = 300 * REPLY  # more than a client's kernel takes before the client reads
 def show() -> None:
     """How long a polite client waits beside greedy ones; and replies that a reset destroys."""
     with server_of("07", together=3, arguments=("--app", "rpc")) as server:
-        print("A asks for something now and then. More and more others send the smallest")
-        print("messages there are, as fast as they can, and read every reply.\n")
+        print("A sends a request now and then. More and more other clients send the smallest")
+        print("possible messages, as fast as they can, and read every reply.\n")
         print("    greedy clients   A's reply after (median)   the slowest of 20")
         polite = server.connect("A")
         for crowd in GREEDY:
@@ -40,7 +40,7 @@ def show() -> None:
         print("too long, and goes on sending. A moment later it begins to read.\n")
         came, end = _breaks_a_rule(server)
         print(f"    {came:,} bytes came, then: {end}")
-        print("\nAll replies were written, and close() returned 0. The rest was on its way.")
+        print("\nThe server wrote all replies, and close() returned 0. The rest was on its way.")
 
 
 def _reply_ms(client: Client) -> float:

@@ -28,8 +28,8 @@ def show() -> None:
             pace = running.pace(MESSAGE, crowd)
             used = f"{pace.processors:.2f} of {len(os.sched_getaffinity(0))}"
             print(f"    {crowd:7} {pace.messages:19,.0f} {used:>33}", flush=True)
-    print(f"\nThe simplest thing two threads can do together: count. Each adds 1, {TIMES:,}")
-    print("times, and in the end there should be twice as many.\n")
+    print(f"\nTwo threads do the simplest thing together: they count. Each adds 1, {TIMES:,}")
+    print("times. The sum should be twice that.\n")
     print("    counter                        in the end   seconds")
     for told, sum_, seconds in _counted():
         print(f"    {told:24} {int(sum_):16,} {seconds:>9}")

@@ -31,9 +31,9 @@ def show() -> None:
         _tell_cost("09: callbacks, one loop", server)
     with _thread_for_each() as server:
         _tell_cost("01's lines, a thread a client", server)
-    print("\nA callback has returned. How far its client is stands in the fields of a struct.")
-    print("A thread is in the middle of read(): its stack knows, and goes on from there.\n")
-    print("    to somebody else and back again")
+    print("\nA callback has returned. The fields of a struct tell how far its client is.")
+    print("A thread is still inside read(): its stack tells, and it goes on from there.\n")
+    print("    a switch to another and back")
     printed = subprocess.run([_built("switch")], capture_output=True, text=True).stdout
     for line in printed.splitlines():
         told, nanoseconds = line.split("\t")

@@ -1,4 +1,4 @@
-/* Two threads count, in three ways: what comes out, and how long it takes. A line each. */
+/* Two threads count, in three ways. A line for each: the result, and how long it took. */
 
 #include <pthread.h>
 #include <stdio.h>

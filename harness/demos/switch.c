@@ -1,4 +1,4 @@
-/* What it costs to go to somebody else and come back, in three ways: a line each, in ns. */
+/* What a switch to another and back costs, in three ways: a line each, in ns. */
 
 #include <pthread.h>
 #include <stdio.h>
