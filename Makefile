@@ -90,7 +90,7 @@ help:
 ##    make skeletons         writes chapters/ anew from solutions/
 ##    make pictures          draws docs/pictures/ anew from the .dot files
 ##    make format            clang-format
-##    make lint              warnings of gcc and clang, cppcheck, flake8
+##    make lint              warnings of gcc, clang, cppcheck, flake8; English
 ##    make clean             removes build/
 
 setup:
@@ -164,6 +164,7 @@ lint:
 	@clang-format --dry-run -Werror $(SOURCES) $(HARNESS_C)
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness
+	@$(python) -m harness.english
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
 	for server in $(SERVERS); do \
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
