@@ -23,7 +23,7 @@ ENTRY = "harness/lab/chapters.py"
 FILES = {
     "solutions/{slug}/main.c": "the solution, with // BEGIN and // END round what students write",
     "solutions/{slug}/todos.md": "the TODOs: text, the test that grades it, and the stub",
-    "solutions/{slug}/README.md": "answers, mistakes and ways to go further",
+    "solutions/{slug}/README.md": "why it is right, mistakes and ways to go further",
     "chapters/{slug}/main.c": "the skeleton: `make skeletons` writes it",
     "chapters/{slug}/README.md": "the handout",
     "harness/claims/test_{number}_*.py": "the claims that grade it",
