@@ -149,25 +149,28 @@ clean:
 	find harness -name __pycache__ -prune -exec rm -rf {} +
 
 SOURCES = $(wildcard solutions/*/*.[ch])
+TOYS = $(wildcard docs/toys/*.c)
 HARNESS_C = $(wildcard harness/*/*.[ch] harness/*/*/*.[ch] harness/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 
 format:
-	@clang-format -i $(SOURCES) $(HARNESS_C)
+	@clang-format -i $(SOURCES) $(TOYS) $(HARNESS_C)
 	@$(python) -m harness.skeleton write
 
 lint:
 	@mkdir -p build
 	@for compiler in gcc clang; do for server in $(SERVERS); do \
-	    $$compiler $(WARNINGS) $$server*.c -o build/lint || exit 1; done; done
-	@clang-format --dry-run -Werror $(SOURCES) $(HARNESS_C)
+	    $$compiler $(WARNINGS) $$server*.c -o build/lint || exit 1; done; \
+	    for toy in $(TOYS); do \
+	    $$compiler $(WARNINGS) $$toy -o build/lint || exit 1; done; done
+	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness
 	@$(python) -m harness.english
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
-	for server in $(SERVERS); do \
+	for sources in $(SERVERS) docs/toys; do \
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
-	        --inline-suppr $$server || exit 1; done
+	        --inline-suppr $$sources || exit 1; done
 
 .PHONY: help setup grade memcheck replay trace watch fuzz steady bench run demo diff lesson skeletons test mutants pictures clean format lint

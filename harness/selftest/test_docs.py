@@ -11,7 +11,13 @@ from harness.evidence.hints import HINTS, PAGE
 from harness.grading import scoring
 from harness.lab.chapters import ROOT
 
-PLACES = ("README.md", "docs/*.md", "chapters/*/README.md", "solutions/*/README.md")
+PLACES = (
+    "README.md",
+    "docs/*.md",
+    "docs/toys/*.md",
+    "chapters/*/README.md",
+    "solutions/*/README.md",
+)
 DOCUMENTS = [path for place in PLACES for path in sorted(ROOT.glob(place))]
 CLAIMS = scoring.load()
 

@@ -42,8 +42,8 @@ def files(*places: str) -> list[Path]:
     return [path for path in found if "__pycache__" not in path.parts]
 
 
-DOCUMENTS = files("README.md", "docs/*.md", "chapters/*/*.md", "solutions/*/*.md")
-C = files(*(f"{place}/**/*.[ch]" for place in ("chapters", "solutions", "harness")))
+DOCUMENTS = files("README.md", "docs/*.md", "docs/toys/*.md", "chapters/*/*.md", "solutions/*/*.md")
+C = files(*(f"{place}/**/*.[ch]" for place in ("chapters", "solutions", "harness", "docs")))
 PYTHON = files("harness/**/*.py")
 TEXTS = DOCUMENTS + C + PYTHON + files("Makefile", "harness/**/*.sh")
 
