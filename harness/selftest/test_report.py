@@ -53,9 +53,9 @@ FAILED  01.3  A header cut at every byte is put together again.
   server     killed by SIGPIPE
              | fd 4: opened
              | fd 4: .[31mclosed
-  hint       The length is right and the body is not. Look at the offset: at 0,
-             the body was taken from the wrong place; later, it is where one
-             read() or write() ended and the next began.
+  hint       The length is right and the body is not. Look at the offset of the
+             first difference. At 0 the body was taken from the wrong place;
+             later, it is where one read() or write() ended and the next began.
              docs/reading-failures.md#wrong-bytes
   again      make replay ID=01-01_header_cut-7
   see        make trace ID=01-01_header_cut-7"""

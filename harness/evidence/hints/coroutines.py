@@ -2,79 +2,83 @@
 
 TEXTS = {
     "co-switch": (
-        "A coroutine begins with its function, on its own stack, and goes on where it has "
-        "stopped, with all its variables. Who runs is said before the switch; swapcontext() saves "
-        "the first context and goes on with the second. When it comes back nobody runs."
+        "A coroutine starts at its function, on its own stack, and later resumes where it "
+        "stopped, with all its variables. Set the running coroutine before the switch: "
+        "swapcontext() saves the current context and loads the other one. After it returns, no "
+        "coroutine is running."
     ),
     "stack-guard": (
-        "The lowest page of a stack may not be touched: mprotect() it, PROT_NONE, at the end that "
-        "the stack grows to. Then who has used all of it is ended by SIGSEGV, and the handler "
-        "finds the address in the guard page. What is above it can be used to the last page."
+        "Use mprotect() with PROT_NONE on the lowest page of a stack, the end towards which it "
+        "grows. A coroutine that overflows its stack then gets SIGSEGV, and the handler finds the "
+        "address in the guard page. Every page above it has to be usable."
     ),
     "stack-kept": (
-        "Coroutines have ended, and their stacks are still mapped. munmap() takes the whole of "
-        "what mmap() gave, the guard page too."
+        "Coroutines have finished, and their stacks are still mapped. munmap() has to take the "
+        "whole range that mmap() returned, including the guard page."
     ),
     "co-turn": (
-        "A call of co_run() runs all who are ready when it begins, in that order, each once. Take "
-        "the whole line out first: who gets ready meanwhile stands in the next one."
+        "One call of co_run() runs every coroutine that is ready when the call begins, in order, "
+        "each once. Take the whole queue out first. Coroutines that become ready meanwhile go "
+        "into the next queue."
     ),
     "co-wake": (
-        "Only who is parked can be woken. One that is ready stands in the line already, and one "
-        "that runs is not waiting; to put either there once more ruins the line."
+        "Only a parked coroutine can be woken. A ready one is in the queue already, and a running "
+        "one is not waiting. Appending either of them again breaks the queue."
     ),
     "co-park": (
-        "co_park() sets a timer if there is a time, says that it is parked, lets the others go "
-        "on, and takes the timer away when it is back: one that is left would end another wait. "
-        "The result says what has ended this wait, and not an earlier one."
+        "co_park() sets a timer if there is a time limit, marks the coroutine as parked, lets the "
+        "others run, and cancels the timer when it returns. A timer that is left would end a "
+        "later wait. The result has to say what ended this wait, not an earlier one."
     ),
     "co-sleep": (
-        "A wake-up is not the end of a sleep: park again for what is left of the time. Only the "
-        "end of the time, or being cancelled, ends the sleep. A clock in whole milliseconds is "
-        "rounded down, so the end is one more, and it may be over when the coroutine runs again."
+        "A wake-up does not end a sleep: park again for the remaining time. Only the deadline or "
+        "a cancellation ends it. A clock in whole milliseconds rounds down, so add one to the "
+        "deadline, and check whether it has passed already when the coroutine resumes."
     ),
     "co-cancel": (
-        "Who is cancelled is to come to its end, however often it still tries to wait: so that is "
-        "remembered. The wait that is under way ends at once, which takes a wake-up."
+        "A cancelled coroutine has to finish, however often it tries to wait again, so remember "
+        "the cancellation. The wait that is in progress has to end at once, which takes a wake- "
+        "up."
     ),
     "co-news": (
-        "With no news, see that the socket is watched, be the one who waits for it, and park. "
-        "Afterwards nobody waits for it, whatever has ended the wait; news are IO_OK, a time that "
-        "is over is IO_LATE, a wake-up by others IO_AGAIN, and the end IO_CANCELLED."
+        "If the direction is not ready, make sure that the socket is watched, register the "
+        "coroutine as the waiting one, and park. Afterwards clear that registration, whatever "
+        "ended the wait. Return IO_OK for readiness, IO_LATE for a timeout, IO_CANCELLED for a "
+        "cancellation and IO_AGAIN for any other wake-up."
     ),
     "co-read": (
-        "First wait, then make room, then read, once in a turn. A full read() may have left more; "
-        "a short one has not, unless the end of the input was told, which comes only once. If "
-        "nothing was read, nothing is added to the buffer."
+        "First wait, then make free space, then read, once per iteration. More may be left after "
+        "a full read(). Nothing is left after a short one, unless EOF was reported, which happens "
+        "only once; and a read() that returned nothing may add nothing to the buffer."
     ),
     "co-write": (
-        "Wait for news, send what the kernel takes, and take that out of the buffer. News are "
-        "over when the kernel has taken nothing (IO_AGAIN); then there will be new ones as soon "
-        "as the peer has read."
+        "Wait until the socket is writable, send what the kernel takes, and remove that from the "
+        "buffer. When the kernel has taken nothing (IO_AGAIN), the socket is no longer writable. "
+        "It becomes writable again as soon as the peer has read."
     ),
     "co-accept": (
-        "Wait for news, then accept. Others may have come at the same time, so the news are over "
-        "only when nobody was there; with no descriptor left somebody still is. A wait that has "
-        "ended before its time is NET_NONE."
+        "Wait until the listening socket is ready, then accept. Several clients may have come at "
+        "once, so the socket stays ready until accept() finds none; without a free descriptor a "
+        "client is still waiting. A wait that was ended early returns NET_NONE."
     ),
     "co-send": (
-        "What could not be sent at once is sent by a coroutine of its own, as the peer reads. "
-        "Whenever some of it is gone: the marks are looked at, alarms that are owed are answered, "
-        "and the coroutine that serves is woken, since it may wait for just that."
+        "A coroutine of its own sends what could not be sent at once, as the peer reads. After "
+        "each send, check the water marks, answer the alarms that are due, and wake the coroutine "
+        "that serves the connection. That one may be waiting for this free space."
     ),
     "co-serve": (
-        "Before it waits a coroutine asks what for: where frames are left over, only for the "
-        "others' turn; else for input, if it may be read. Otherwise it waits, without reading, "
-        "for what stands against that, a mark, an interval, a reply, and who changes it wakes the "
-        "coroutine."
+        "Before it waits, a coroutine decides what it waits for. If frames are left over, it only "
+        "lets the others run; if it may read, it waits for input. Otherwise it does not read, and "
+        "the code that ends the reason (a water mark, an interval, a reply) has to wake it."
     ),
     "co-memory": (
-        "A coroutine that waits should own little: some pages of its stack. Nothing large belongs "
-        "on a stack that waits, no buffer is kept for what has not come, and the memory of a "
-        "stack is not touched before it is used."
+        "A waiting coroutine should own little memory: a few pages of its stack. Keep large "
+        "arrays off a stack that waits, and keep no buffer for bytes that have not arrived. Do "
+        "not touch the memory of a stack before it is used."
     ),
     "co-stop": (
-        "At the end every coroutine is cancelled, and run until it has ended: by the thread whose "
-        "loop it belongs to. A wait that is cancelled is over, however often it is tried."
+        "When the server ends, cancel every coroutine and run it until it has finished, in the "
+        "thread of its loop. A wait of a cancelled coroutine ends at once, however often it is "
+        "tried."
     ),
 }

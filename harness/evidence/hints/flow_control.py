@@ -2,70 +2,71 @@
 
 TEXTS = {
     "turn-over": (
-        "A turn was over before the work was done, and the rest was never taken up. Frames that "
-        "are here already, and a socket that would take more, are no news: ask for another call "
-        "in the next turn, whenever the budget is what has stopped you."
+        "The budget ended the iteration before all work was done, and the remaining work was "
+        "never resumed. Frames in the buffer, and a socket that is still writable, cause no new "
+        "event. Whenever the budget stops you, request another call in the next iteration."
     ),
     "turn-too-long": (
-        "A few clients that never stop have kept the loop for long. What one may do in a turn "
-        "needs a bound that its messages use up as well as its bytes; then the others have their "
-        "turn."
+        "A few clients that never stop kept the loop busy for long. The budget of one client per "
+        "iteration has to count its messages as well as its bytes. Then the other clients are "
+        "served."
     ),
     "accepts-all": (
         "accept() is called until no client is left. With many new clients that takes long, and "
-        "those that are connected already wait. Accept a bounded number in a turn; then ask for "
-        "another call, since an edge reports the remaining clients only once."
+        "the connected clients wait. Accept a bounded number per iteration, then request another "
+        "call, because an edge reports the remaining clients only once."
     ),
     "water-marks": (
-        "Output that has reached high-water suspends reading, until it is down to low-water: "
-        "reached is >=, and down to is <=, and between the two nothing changes. Look at it "
-        "whenever output was added or sent."
+        "When the output reaches high-water (>=), suspend reading until it is down to low-water "
+        "(<=). Between the two nothing changes. Check this whenever output was added or sent."
     ),
     "quota-kept": (
-        "A connection has N frames in an interval, which begins with the first of them. Count "
-        "each frame that is answered, for its own connection; what is over N is neither answered "
-        "before the next interval, nor dropped, nor a reason to close."
+        "A connection may have N frames answered per interval, which begins with the first of "
+        "them. Count each answered frame for its own connection. Frames over N wait for the next "
+        "interval: do not answer them early, drop them, or close the connection."
     ),
     "quota-renewed": (
-        "The interval was over, and what had to wait was not answered in time. When its timer "
-        "rings the quota is whole again, and frames that were read before have to be looked at "
-        "then: no event will tell of them."
+        "The interval was over, and the waiting frames were not answered in time. When its timer "
+        "fires, reset the quota and parse the frames that are already in the buffer. No event "
+        "will report them."
     ),
     "quota-unread": (
-        "While the quota is used up do not ask for input, or the loop is woken for what it may "
-        "not take. What the client sends waits in the kernel, and in the end at the client. And "
-        "where no frame was taken, no interval runs."
+        "While the quota is used up, do not request input: the loop would be woken for input that "
+        "it may not read. What the client sends then waits in the kernel, and finally at the "
+        "client. If no frame was answered, no interval runs."
     ),
     "quota-held": (
-        "A client that has to wait for its next interval made the others wait, too. Waiting is "
-        "setting a timer, and going back to the loop."
+        "One client had to wait for its next interval, and the others waited with it. To wait "
+        "means to set a timer and to return to the loop."
     ),
     "quota-timeouts": (
-        "The client waited for us, held by its quota, and was closed as if we had waited for it. "
-        "No time-out runs for what the server itself does not read."
+        "The server did not read from this client because of its quota, then closed it as if the "
+        "client were late. No timeout may run while the server itself does not read."
     ),
     "max-conns": (
-        "With --max-conns open, do not accept: the others wait in the backlog. Do not watch the "
-        "listening socket meanwhile either, it is readable all the time; when a connection has "
-        "ended, accept one, and watch it again if there is room."
+        "With --max-conns connections open, do not accept: the other clients wait in the backlog. "
+        "Do not watch the listening socket meanwhile, because it is always readable. When a "
+        "connection has ended, accept one, and watch the socket again if another one is allowed."
     ),
     "turned-away": (
-        "Who waits for a descriptor is tried again and again for 3 s, and then told that there is "
-        "none: give up the reserve, accept and close until nobody waits, take a reserve again."
+        "The server has no descriptor left. Try to accept the waiting client for 3 s, then turn "
+        "it away: close the reserve descriptor, accept and close until no client waits, and open "
+        "the reserve again."
     ),
     "reserve": (
-        "It went well once. Afterwards a descriptor is held in reserve again, no other one has "
-        "been lost, and the listening socket is watched as soon as there is one for a client."
+        "This worked once, but not a second time. Afterwards the server has to hold a reserve "
+        "descriptor again and to have leaked none. It has to watch the listening socket as soon "
+        "as a descriptor is free for a client."
     ),
     "lost-at-close": (
-        "close() with input still unread is a reset, and that destroys replies on their way. "
-        "First send all that is owed; then shutdown(SHUT_WR), and read and discard what comes "
-        "until the peer ends too; then close()."
+        "close() with unread input sends a reset, which destroys replies that are still on their "
+        "way. First send every reply that is owed, and call shutdown(SHUT_WR). Then read and "
+        "discard until the peer has closed too, and only then call close()."
     ),
     "linger": (
-        "At its end a connection waits for its peer, LINGER_MS from the last progress: from the "
-        "last byte of its replies that was taken. What it sends then is no progress; and when the "
-        "time is over it is closed, whatever is owed. That time runs only while something is to be "
-        "taken, and not while an alarm is waited for."
+        "A closing connection waits for its peer at most LINGER_MS since the last progress, which "
+        "means since the peer last took bytes of the replies. Input is not progress, and when the "
+        "time is over the connection is closed, whatever is owed. The time runs only while there "
+        "is something to send, not while the connection waits for an alarm."
     ),
 }

@@ -3,33 +3,33 @@
 TEXTS = {
     "sigpipe": (
         "Writing to a connection that the other side has closed raises SIGPIPE, which ends the "
-        "process. Send with MSG_NOSIGNAL, or ignore SIGPIPE: then the call fails with EPIPE, and "
+        "process. Send with MSG_NOSIGNAL, or ignore SIGPIPE. The call then fails with EPIPE, and "
         "only this connection has to be closed."
     ),
     "crashed": (
-        "A signal ended the server, so the connection went with it. `crashed` is the line that it "
-        "was in, and stderr may say more. If nothing is wrong with that line, memory was spoilt "
-        "earlier: `make memcheck` often finds where."
+        "A signal ended the server, and so every connection. It was at the line that `crashed` "
+        "shows; stderr may say more. If that line is right, memory was overwritten earlier: `make "
+        "memcheck` often finds where."
     ),
     "ended-early": (
-        "The server ended by itself, and the connection went with it. Nothing that a client does "
-        "may end the server: look for exit(), a return from main(), a loop that is left."
+        "The server ended by itself, and so did every connection. Nothing that a client does may "
+        "end the server. Look for exit(), for a return from main(), and for a loop that is left."
     ),
     "over-limit": (
-        "The grader ended the server, because it used far more than any server of this lab needs: "
-        "the line `server` says of what. Is memory given back? Does the log repeat itself?"
+        "The grader ended the server, because it used far more than any server of this lab needs. "
+        "The line `server` says of what. Is memory given back, and does the log repeat itself?"
     ),
     "not-ended": (
         "SIGTERM asks the server to end: leave the loop, join every thread, close every "
-        "descriptor, free everything, exit with 0. A system call that waits is interrupted by the "
-        "signal (EINTR)."
+        "descriptor, free all memory, exit with 0. The signal interrupts a blocking system call "
+        "(EINTR)."
     ),
     "wrong-exit": (
-        "SIGTERM and SIGINT are an orderly end: status 0. A handler that sets a flag, and a loop "
-        "that looks at it; a call that was interrupted is no error then."
+        "After SIGTERM or SIGINT the exit status has to be 0. Let the handler set a flag, and let "
+        "the loop check it. EINTR is not an error then."
     ),
     "ended-by-a-signal": (
-        "A signal interrupted a call that waited: it returned -1 with EINTR. That is the end of a "
-        "wait and not an error; call again, or go round the loop again."
+        "A signal interrupted a waiting call, which returned -1 with EINTR. That is not an error: "
+        "call again, or start the next iteration of the loop."
     ),
 }

@@ -2,21 +2,21 @@
 
 TEXTS = {
     "fixed-size": (
-        "A frame has N bytes, no more and no less. It is complete as soon as N are there, and "
-        "what is behind them belongs to the next one."
+        "A frame has exactly N bytes. It is complete as soon as N bytes are there, and the bytes "
+        "after them belong to the next frame."
     ),
     "line-in-pieces": (
-        "A line may come in any pieces, and is complete when its LF is there, not before. *seen "
-        "says how far it was searched, counted from where it begins: all that is there, as long "
-        "as there is no LF; and 0 again when the line is complete."
+        "A line may come in any pieces, and is complete when its LF has arrived. *seen says how "
+        "many of its bytes were searched, counted from where the line begins. Without an LF that "
+        "is all bytes that have arrived; after a complete line it is 0."
     ),
     "line-terminator": (
-        "A line ends at LF, and goes back with the LF, or CR LF, that it came with. Every other "
-        "byte belongs to the body: 0, and a CR that does not stand right before the LF."
+        "A line ends at LF, and is sent back with the terminator it came with, LF or CR LF. Every "
+        "other byte belongs to the body: also 0, and a CR that is not right before the LF."
     ),
     "line-limit": (
-        "A body has 65,536 bytes at most, and its terminator does not count. While there is no "
-        "LF, a CR at the end may still become a part of it; but a body that is too long already "
-        "has to end the connection, LF or not."
+        "A body has 65,536 bytes at most, and its terminator does not count. Until the LF "
+        "arrives, a CR at the end may still belong to the terminator. A body that is too long "
+        "already has to end the connection without waiting for the LF."
     ),
 }

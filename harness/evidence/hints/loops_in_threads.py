@@ -3,66 +3,66 @@
 TEXTS = {
     "task-wake": (
         "A task was queued, and the loop slept or did not run it. queue_in_loop() first appends "
-        "the task to the queue and then wakes the loop, whichever thread calls it, the loop's own "
-        "too."
+        "the task to the queue and then wakes the loop. That holds for every calling thread, also "
+        "for the loop's own."
     ),
     "one-wake": (
-        "Every task had a wake-up of its own, which is a system call. As long as there are tasks "
-        "in the line the loop has been woken for them: only who puts the first one there wakes "
-        "it."
+        "Every task caused a wake-up of its own, which is a system call. While the queue is not "
+        "empty, the loop has been woken already. So wake it only when the queue was empty before."
     ),
     "tasks-run": (
-        "A turn runs all the tasks that are in the line when it comes to them: take the whole "
-        "line out while the lock is held, and run it from its front, each task once. What two "
-        "threads queue at a time must not be lost either."
+        "An iteration runs all the tasks that are queued when it gets to them. Take the whole "
+        "queue out while you hold the lock, and run the tasks in order, each once. Tasks that two "
+        "threads queue at the same time must not be lost."
     ),
     "task-lock": (
-        "Tasks are run when the lock is released, from a line of your own. A task may queue "
-        "another, which waits for the next turn; others may queue meanwhile; and it may free "
-        "itself: take it out of the line before you run it."
+        "Release the lock before you run tasks, and run them from a queue of your own. A task may "
+        "queue another one, which waits for the next iteration, and other threads may queue too. "
+        "A task may free itself, so take it out of the queue before you run it."
     ),
     "task-thread": (
-        "run_in_loop() asks whose thread this is. If it is that of this very loop, it runs the "
-        "task before it returns; from any other thread, of another loop too, the task is queued."
+        "run_in_loop() checks which thread calls it. In the thread of this loop it runs the task "
+        "before it returns. In any other thread, also in that of another loop, it queues the "
+        "task."
     ),
     "data-race": (
-        "Two threads touched the same memory, and nothing said who comes first. What a loop "
-        "serves only its own thread may touch; what is shared needs its lock around every use, "
-        "reading too; and what was queued is not yours any more."
+        "Two threads used the same memory, and nothing orders their accesses. Only the thread of "
+        "a loop may touch what this loop serves, and shared memory needs its lock around every "
+        "access, reads too. A queued object no longer belongs to the thread that queued it."
     ),
     "thread-left": (
-        "The server ended while threads of it still ran. Every thread that was started is told to "
-        "stop, which its loop has to be woken for, and then waited for with pthread_join()."
+        "The server ended while some of its threads still ran. Tell every started thread to stop, "
+        "wake its loop for that, and then wait for it with pthread_join()."
     ),
     "loop-share": (
-        "Connections go to the loops in turn, each loop gets as many as the next, and a "
-        "connection is served by the thread of its loop alone: that watches it, reads it and "
-        "answers it."
+        "Give connections to the loops in turn, so that each loop gets the same number. Only the "
+        "thread of its loop may watch, read and answer a connection."
     ),
     "stats-of-all": (
-        "STATS is about the whole server, whichever loop is asked: add up what all loops have "
-        "counted. A connection that is over counts no more."
+        "STATS describes the whole server, whichever loop is asked: add up the counts of all "
+        "loops. A closed connection no longer counts as open."
     ),
     "broadcast-reach": (
-        "A BROADCAST visits every loop once, and there every connection, that of the sender too. "
-        "The reply says how many they were, and comes when all loops were visited."
+        "A BROADCAST visits every loop once, and every connection there, also that of the sender. "
+        "The reply says how many connections that were, and is sent when all loops were visited."
     ),
     "broadcast-order": (
-        "What one client broadcasts everybody gets in the order in which it was sent, and its own "
-        "replies come in the order of its requests: the next request waits until the broadcast is "
-        "answered."
+        "All clients get the broadcasts of one client in the order in which it sent them. That "
+        "client also gets its own replies in the order of its requests. So its next request waits "
+        "until the broadcast is answered."
     ),
     "sender-is-gone": (
-        "The sender may be gone before its message has been everywhere. The message goes on its "
-        "way all the same; only the reply has nobody to go to, and what was freed is not touched."
+        "The sender may disconnect before its message has reached every connection. The message "
+        "is delivered all the same. Only the reply is dropped, and memory that was freed must not "
+        "be used."
     ),
     "push-bound": (
-        "Who does not take what is broadcast is closed, before that has cost more memory than a "
-        "frame of the maximum and what waits at high water. Nobody else waits for it, and it is "
-        "not counted any more."
+        "A client does not read the broadcasts it gets. Close it before its output takes more "
+        "memory than a frame of the maximum and what may wait at high-water. No other client may "
+        "wait for it, and it no longer counts."
     ),
     "push-too-early": (
-        "A client that does not read is closed when more than 32 MiB and the high-water mark would "
-        "wait for it in the server. The mark is the one of --high-water, and not its default."
+        "Close a client that does not read only when more than 32 MiB and the high-water mark "
+        "would wait for it in the server. The mark is the value of --high-water, not its default."
     ),
 }

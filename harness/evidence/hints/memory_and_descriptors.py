@@ -2,28 +2,29 @@
 
 TEXTS = {
     "memory-fault": (
-        "The server used memory that is not its own, or that was never given a value. The first "
-        "frame is the line that did it; a block that was freed too early names two more."
+        "The server used memory that it does not own, or that was never initialised. The first "
+        "frame shows the line. For a block that was freed too early, two more traces follow."
     ),
     "memory-leak": (
-        "This block was allocated and not freed when the server ended. Find the way out, of a "
+        "This block was allocated and not freed when the server ended. Find the path, of a "
         "connection or of the server, on which its free() is missing."
     ),
     "open-descriptor": (
         "This descriptor was still open when the server ended. The frame shows where it was "
-        "opened; find the way out on which it is not closed."
+        "opened. Find the path on which it is not closed."
     ),
     "descriptor-leak": (
-        "Connections are over and their descriptors still open. Each one accepted has to be "
-        "closed exactly once, on every way out: end of input, error, a frame too long."
+        "Connections have ended, and their descriptors are still open. Close each accepted "
+        "descriptor exactly once, on every path: EOF, error, a frame too long."
     ),
     "memory-grows": (
-        "Memory has to follow the bytes that arrive and are still needed: no allocation from an "
-        "announced length, no reading while replies are not taken, nothing kept for an idle "
-        "client."
+        "Memory may grow only with the bytes that have arrived and are still needed. Allocate "
+        "nothing for an announced length, do not read while the client takes no replies, and keep "
+        "nothing for an idle client."
     ),
     "log-grows": (
-        "A state that lasts is logged in every turn of the loop. Such a log fills the disk and "
-        "hides the other lines. Remember whether the state is known already, and log its begin."
+        "A lasting state is logged in every iteration of the loop. Such a log fills the disk and "
+        "hides the other lines. Remember whether the state is known already, and log only its "
+        "beginning."
     ),
 }

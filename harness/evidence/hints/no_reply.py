@@ -2,60 +2,62 @@
 
 TEXTS = {
     "connect-stuck": (
-        "The connection was neither accepted nor refused, as when the backlog is full: the server "
-        "has stopped calling accept(). Look for what it waits in instead."
+        "The connection was neither accepted nor refused. That happens when the backlog is full, "
+        "because the server has stopped calling accept(). Look for the call in which it waits "
+        "instead."
     ),
     "silence": (
-        "The server has all the bytes of the frame, and sends nothing. If it is busy, a loop in "
-        "it never ends, or a wait reports what nothing deals with. If it sleeps: does a read() "
-        "want more than header and body, was the reply never written, or does no wait ask for the "
-        "readiness that is needed?"
+        "The server has all the bytes of the frame, and sends nothing. If it is busy, it is in an "
+        "endless loop, or a wait reports an event that nothing handles. If it sleeps: does a "
+        "read() want more than header and body, was the reply never written, or does no wait "
+        "request the readiness that is needed?"
     ),
     "replies-missing": (
-        "The first frames were answered, the rest was not. Several frames can arrive in one "
-        "read(): when one is done, look at what is left in the buffer before you read again."
+        "The first frames were answered, the others were not. Several frames can arrive in one "
+        "read(). After each one, look for the next frame in the buffer before you read again."
     ),
     "stalled-reply": (
-        "write() may take only a part of what it is given, and the rest stays yours to send. Keep "
-        "how far you came, and go on from there until all is written."
+        "write() may take only a part of what it is given, and you have to send the remainder. "
+        "Remember how much was sent, and continue from there until everything is written."
     ),
     "not-taken": (
-        "The server stopped reading what is sent to it. If it waits in a write() meanwhile, think "
-        "of who has to read first; if it waits for readiness, it has to ask for input again."
+        "The server stopped reading what is sent to it. If it waits in a write(), both sides now "
+        "wait for the other to read. If it waits for readiness, it has to request input again."
     ),
     "too-long": (
-        "Bytes kept moving, but the end was never reached. A loop that makes one small step where "
-        "it could make a big one looks like this, and so does one that sends without end."
+        "Bytes kept moving, but the exchange did not finish. Either a loop makes many small steps "
+        "where it could make a few large ones, or it sends without end."
     ),
     "waits-for-more": (
-        "The server has every byte of the frame and sends nothing. If it asked for a whole "
-        "header, or a whole body, each time it read, the bytes that came before are lost to it: a "
-        "read() has to ask for what is still missing."
+        "The server has every byte of the frame and sends nothing. If each read() requests a "
+        "whole header or a whole body again, the bytes that came before are lost. Request only "
+        "the bytes that are still missing."
     ),
     "rest-from-elsewhere": (
-        "After a short write the rest was sent from the wrong place. Keep how many bytes are "
-        "sent, add what each write() took, and go on from there; the next reply begins at 0 "
-        "again."
+        "After a short write the remainder was sent from the wrong place. Remember how many bytes "
+        "are sent, add the result of each write(), and continue from there. The next reply begins "
+        "at 0 again."
     ),
     "offset-of-the-rest": (
-        "These bytes are of the same frame, from another place in it: after a short write the rest "
-        "began at a wrong offset. The offset belongs to the connection, grows by what each write() "
-        "took, and stays as it is at EAGAIN."
+        "These bytes belong to the same frame, but to another place in it: after a short write "
+        "the remainder began at a wrong offset. The offset belongs to the connection and grows by "
+        "the result of each write(). EAGAIN leaves it as it is."
     ),
     "short-write": (
-        "The rest of a short write was dropped. write() returns how many bytes it took, which can "
-        "be fewer than it was given: send the rest too, from where it stopped."
+        "The remainder of a short write was dropped. write() returns how many bytes it took, "
+        "which can be fewer than it was given. Send the remainder too, from where it stopped."
     ),
     "one-frame-only": (
         "The first frame was answered, and the next one was not. A connection carries any number "
-        "of frames: go back to reading when a reply is sent."
+        "of frames: read again after a reply is sent."
     ),
     "empty-body": (
-        "An empty frame is a frame: its reply is a header alone. A read() of 0 bytes returns 0, "
-        "and that is not the end of the input; there is nothing to wait for after such a header."
+        "An empty frame is a frame: its reply is a header alone. A read() that requests 0 bytes "
+        "returns 0, which is not EOF. So do not read after such a header."
     ),
     "stuck-after-pause": (
-        "Reading was suspended, and after the replies had gone it never went on. Frames that are "
-        "in the buffer already cause no event: parse them when there is room again."
+        "Reading was suspended, and was not resumed after the replies had been sent. Frames that "
+        "are in the buffer already cause no event: parse them as soon as there is free space "
+        "again."
     ),
 }

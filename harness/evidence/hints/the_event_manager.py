@@ -2,60 +2,62 @@
 
 TEXTS = {
     "watch-lost": (
-        "A descriptor was ready, and not its callback was called. When the table grows, what is "
-        "in it stays and what is new is all zero; it moves then, so a pointer into it is of no "
-        "use behind a callback."
+        "A descriptor was ready, and its callback was not called. When the table grows, the old "
+        "entries have to stay and the new ones have to be all zero. Growing may move the table, "
+        "so a pointer into it is invalid after a callback."
     ),
     "added-twice": (
-        "There is one watch for each event of a descriptor. To add a second one fails with "
-        "EEXIST, and when the backend refuses, events_add() fails as it did: ask first, then tell "
-        "the backend, and write the watch down last."
+        "There is one watch for each event of a descriptor: adding a second one fails with "
+        "EEXIST. If the backend refuses, events_add() fails with the same errno. Check first, "
+        "then call the backend, and store the watch last."
     ),
     "called-after-del": (
-        "A watch that was taken away has to be gone, from the table and from the backend. What "
-        "was reported for this turn may be older: look into the table right before each call."
+        "A deleted watch has to be gone from the table and from the backend. An event of this "
+        "iteration may have been reported before that. So look into the table right before each "
+        "call."
     ),
     "cancelled-once": (
-        "To cancel is to keep a copy of the watch, to take it away, and then to call it, once, "
-        "with its event and EVENT_CANCELLED: the callback may add a new one, or free its context."
+        "To cancel a watch, copy it, delete it, and then call it once, with its event and "
+        "EVENT_CANCELLED. The callback may add a new watch, or free its context."
     ),
     "beyond-the-table": (
         "The table ends at the highest descriptor that was ever watched. Check that a descriptor "
-        "has an entry before you read it; events_interest() does that."
+        "has an entry before you read it: events_interest() does that."
     ),
     "cancelled-both": (
-        "Both events of a descriptor are to be cancelled, each if it is still watched when its "
-        "turn comes: the first callback may have taken the second watch away."
+        "Cancel both events of a descriptor. Check before the second one whether it is still "
+        "watched: the first callback may have deleted the second watch."
     ),
     "wake-up": (
-        "A wake-up makes wake_fd readable, whoever calls and whether the loop sleeps already or "
-        "not. It never waits, any number of them are one, and on_wake() makes it unreadable "
-        "again."
+        "A wake-up makes wake_fd readable, whichever thread calls, and whether or not the loop "
+        "sleeps already. It never waits, and several wake-ups count as one. on_wake() makes "
+        "wake_fd unreadable again."
     ),
     "again-next-turn": (
-        "A watch that is to be called again comes in the next turn: once, without a sleep before "
-        "it, after everybody else had the chance, and only if it is still watched then."
+        "A watch that requested another call is called in the next iteration: once, without a "
+        "sleep before it, after all the others, and only if it is still watched then."
     ),
     "errors-wake-both": (
-        "EPOLLERR and EPOLLHUP come unasked, and instead of what was asked for. They are "
-        "readiness in both directions: the call that is made then finds out what has happened."
+        "EPOLLERR and EPOLLHUP are reported without a request, and sometimes instead of the "
+        "requested events. Treat them as readiness in both directions. The next read() or write() "
+        "then finds out what has happened."
     ),
     "hangup-untold": (
-        "That the peer sends no more is told once, perhaps together with its last bytes: "
-        "EPOLLRDHUP, if you ask for it. It is EVENT_READ and EVENT_HANGUP, and then the input has "
-        "to be read to its very end."
+        "A FIN is reported once, perhaps together with the last bytes: as EPOLLRDHUP, if you "
+        "request it. Report it as EVENT_READ and EVENT_HANGUP. After that, read until read() "
+        "returns 0."
     ),
     "urgent-untold": (
-        "A read stops in front of urgent data, as a short read does when nothing is left. EPOLLPRI "
-        "tells the difference, if you ask for it; then read once more."
+        "A read stops before urgent data, which looks like a short read that left nothing. "
+        "EPOLLPRI tells the difference, if you request it: then read once more."
     ),
     "told-once": (
-        "Edge-triggered readiness is told once. Go on until EAGAIN or a short read(), or ask for "
-        "another call; and tell the kernel of every change of interest, with all the events that "
-        "are watched: then it looks anew."
+        "Edge-triggered readiness is reported once. Continue until EAGAIN or a short read(), or "
+        "request another call. Tell the kernel of every change of interest, with all the watched "
+        "events, so that it checks again."
     ),
     "beyond-select": (
-        "select() has no room for descriptors over 1,023. events_add() returns false for them, and "
-        "a connection that cannot be watched is closed: it would never be served."
+        "select() has no place for descriptors above 1,023. events_add() returns false for them. "
+        "Close a connection that cannot be watched, because it would never be served."
     ),
 }

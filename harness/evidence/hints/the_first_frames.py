@@ -2,8 +2,8 @@
 
 TEXTS = {
     "bytes-not-frames": (
-        "This is an echo of bytes. A reply is due when its frame is complete, and not before: read "
-        "the four bytes of the length, then as many bytes as it says, and only then write."
+        "This is an echo of bytes. A reply is due when its frame is complete, and not before: "
+        "read the four bytes of the length, then as many bytes as it says, and only then write."
     ),
     "byte-order": (
         "The length is four bytes with the lowest first: 5 is 05 00 00 00. ntohl() and htonl() "
@@ -17,20 +17,21 @@ TEXTS = {
         "that is never filled, or from the first request?"
     ),
     "unread": (
-        "The bytes are still with the kernel. Either the server never called accept() for this "
+        "The bytes are still in the kernel. Either the server never called accept() for this "
         "connection, or it waits for something else and never calls read() on it."
     ),
     "short-frames-only": (
-        "Short frames come back and longer ones do not. Is there a buffer of a fixed size, 4,096 "
-        "bytes perhaps? Is one read() taken for a whole frame, or one write() for a whole reply?"
+        "Short frames come back and longer ones do not. Is there a buffer of a fixed size, such "
+        "as 4,096 bytes? Is one read() taken for a whole frame, or one write() for a whole reply?"
     ),
     "one-client-only": (
         "One client is served and another is not. Look at what the server does with a second "
-        "connection: which call waits for the first client, and what happens to its descriptor?"
+        "connection. Which call waits for the first client, and what happens to the second "
+        "descriptor?"
     ),
     "ends-with-a-client": (
-        "The end of a connection is not the end of the server. read() returned 0, or an error: "
-        "close this connection and go on with the others; exit() and return from main() are for "
+        "The end of a connection must not end the server. When read() returns 0 or an error, "
+        "close this connection and serve the others. exit() and a return from main() are for "
         "signals."
     ),
 }

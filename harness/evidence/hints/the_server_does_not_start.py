@@ -6,45 +6,46 @@ TEXTS = {
         "this machine?"
     ),
     "died-at-start": (
-        "The server ended before it listened. Start it by hand (`make run`) and read what it "
-        "says."
+        "The server ended before it listened. Start it by hand with `make run`, and read what it "
+        "prints."
     ),
     "not-listening": (
-        "The server runs and does not listen. socket(), bind(), listen(), in this order; and the "
-        "line `listening on ADDR:PORT` only after them."
+        "The server runs and does not listen. Call socket(), bind() and listen(), in this order. "
+        "Print `listening on ADDR:PORT` only after them."
     ),
     "not-announced": (
-        "Once the server listens, it prints `listening on ADDR:PORT` and a newline on stdout, and "
-        "flushes it: stdout is a pipe here, and keeps a line back until fflush()."
+        "Once the server listens, it prints `listening on ADDR:PORT` and a newline on stdout. "
+        "Call fflush() after that: stdout is a pipe here, and holds the line back until then."
     ),
     "wrong-first-line": (
-        "The first line on stdout has to be `listening on ADDR:PORT`. Everything else that is to "
-        "be told goes to stderr."
+        "The first line on stdout has to be `listening on ADDR:PORT`. All other messages go to "
+        "stderr."
     ),
     "wrong-address": (
         "The address and port come from the command line, and bind() gives them to the socket. A "
-        "socket that is never bound gets a port that the kernel picks; one that is bound to "
-        "0.0.0.0 can be reached from everywhere."
+        "socket that is never bound gets a port that the kernel picks. One that is bound to "
+        "0.0.0.0 can be reached from every network."
     ),
     "port-still-in-use": (
         "Connections of a server that has ended stay in TIME_WAIT for a minute and hold its port. "
-        "SO_REUSEADDR, set before bind(), lets the next server have it."
+        "SO_REUSEADDR, set before bind(), lets the next server use it."
     ),
     "backlog-too-short": (
-        "Clients that nobody has accepted yet wait in the backlog, and its length is the second "
-        "argument of listen(). When it is full, new ones are not connected: SOMAXCONN is as long "
-        "as the kernel allows."
+        "Clients that are not accepted yet wait in the backlog, and its length is the second "
+        "argument of listen(). When it is full, new clients are not connected. SOMAXCONN is the "
+        "longest that the kernel allows."
     ),
     "bad-start": (
-        "Wrong usage: a usage line on stderr and status 2. Cannot listen: the reason on stderr "
-        "and status 1. Does the return value of every call that can fail reach the caller?"
+        "Wrong usage: print a usage line on stderr and exit with 2. Cannot listen: print the "
+        "reason on stderr and exit with 1. Does the return value of every call that can fail "
+        "reach the caller?"
     ),
     "not-verbose": (
-        "With -v the server says something of each frame on stderr. Does it know the option, and "
-        "is what it says written at once? stderr has no buffer, unless you give it one."
+        "With -v the server logs each frame on stderr. Does it know the option, and is each line "
+        "written at once? stderr has no buffer, unless you give it one."
     ),
     "stdout-is-taken": (
         "stdout has the line `listening on ADDR:PORT` and nothing more. The log goes to stderr: "
-        "fprintf(stderr, ...), not printf()."
+        "use fprintf(stderr, ...), not printf()."
     ),
 }

@@ -3,40 +3,42 @@
 TEXTS = {
     "wrong-header": (
         "The length is four bytes, the lowest first, and counts the body alone. Compose it with "
-        "shifts; a reply's header says how long the reply's own body is."
+        "shifts. The header of a reply holds the length of the reply's own body."
     ),
     "wrong-body": (
-        "The length is right and the body is not. Look at the offset: at 0, the body was taken "
-        "from the wrong place; later, it is where one read() or write() ended and the next began."
+        "The length is right and the body is not. Look at the offset of the first difference. At "
+        "0 the body was taken from the wrong place; later, it is where one read() or write() "
+        "ended and the next began."
     ),
     "extra-bytes": (
-        "More came than was asked for. Is something sent twice, after a partial write() perhaps? "
-        "Or a whole buffer instead of the bytes that are in it?"
+        "More bytes came than were due. Is something sent twice, perhaps after a partial write()? "
+        "Or is a whole buffer sent instead of the bytes that are in it?"
     ),
     "one-read-one-message": (
         "One read() was taken for one message. A read() returns what has arrived so far, which "
-        "can be one byte of the header: call it again, for what is missing, until all of it is "
-        "there."
+        "can be one byte of the header. Call it again for the missing bytes until all have "
+        "arrived."
     ),
     "length-byte-lost": (
         "All four bytes of the header count, the lowest first: b0 + b1*2^8 + b2*2^16 + b3*2^24. "
-        "Widen each byte to 32 bits, unsigned, before you shift it. The length counts the body "
+        "Convert each byte to 32 bits, unsigned, before you shift it. The length counts the body "
         "alone, and not the header."
     ),
     "body-is-not-text": (
-        "A body is bytes and no text: 0 does not end it, and 10 and 13 are not the ends of lines. "
-        "Use its length, and no function for strings."
+        "A body is bytes, not text: 0 does not end it, and 10 and 13 do not end a line. Use its "
+        "length, and no string function."
     ),
     "partial-frame-answered": (
-        "The input ended inside a frame, and the server answered all the same. A read() of 0 in "
-        "the middle of a header or a body: drop what there is and close."
+        "The input ended inside a frame, and the server answered it all the same. If read() "
+        "returns 0 inside a header or a body, drop the partial frame and close."
     ),
     "state-left-behind": (
-        "Descriptor numbers are used again at once. What belongs to a connection (buffer, state, "
-        "offset) has to be made anew for each, and freed with it."
+        "Descriptor numbers are used again at once. Initialise everything that belongs to a "
+        "connection (buffer, state, offset) for each new one, and free it with the connection."
     ),
     "state-shared": (
         "Two clients got into each other's way. Buffer, state and offset belong to one "
-        "connection: look for what is static or global, and for what all of them point to."
+        "connection. Look for static or global variables, and for memory to which several "
+        "connections point."
     ),
 }
