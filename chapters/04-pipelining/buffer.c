@@ -3,86 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REST_BYTES (64u << 10) /* up to here copying a rest is cheaper than keeping its block */
+#include "spare.h"
 
-/* The block that was given back last, for the next buffer that grows. New memory costs more than it
- * seems: the kernel clears every page of it. So no idle connection owns a block, and a busy one
- * hardly ever needs a new one. */
-static struct {
-    uint8_t *data;
-    size_t cap;
-} spare;
+#define SMALL_BYTES (64u << 10) /* copying so few bytes is cheaper than keeping a large block */
 
 size_t buffer_len(const struct buffer *b)
 {
     return b->end - b->start;
-}
-
-/* Makes a block that nobody needs the spare one; of two, the larger. */
-static void put_aside(uint8_t *data, size_t cap)
-{
-    if (cap > spare.cap) {
-        uint8_t *smaller = spare.data;
-        spare.data = data;
-        spare.cap = cap;
-        data = smaller;
-    }
-    free(data);
-}
-
-/* Goes on in another block, with the bytes held at its front. */
-static void move_to(struct buffer *b, uint8_t *data, size_t cap)
-{
-    struct buffer before = *b;
-    *b = (struct buffer){.data = data, .end = buffer_len(&before), .cap = cap};
-    if (b->end > 0)
-        memcpy(data, buffer_head(&before), b->end);
-    put_aside(before.data, before.cap);
-}
-
-/* Moves the bytes held to the front. */
-static void slide(struct buffer *b)
-{
-    size_t len = buffer_len(b);
-    if (len > 0)
-        memmove(b->data, b->data + b->start, len);
-    b->start = 0;
-    b->end = len;
-}
-
-/* Goes on in a larger block, of at least `cap` bytes. False: no memory; nothing has changed. */
-static bool grow(struct buffer *b, size_t cap)
-{
-    if (spare.cap >= cap) {
-        uint8_t *data = spare.data;
-        cap = spare.cap;
-        spare.data = NULL;
-        spare.cap = 0;
-        move_to(b, data, cap);
-        return true;
-    }
-    uint8_t *data = realloc(b->data, cap);
-    if (data == NULL)
-        return false;
-    b->data = data;
-    b->cap = cap;
-    return true;
-}
-
-bool buffer_reserve(struct buffer *b, size_t room)
-{
-    if (b->cap - b->end >= room)
-        return true;
-    /* Sliding moves no more bytes than were consumed since the last time, so it costs O(1) a byte
-     * in the long run. So does doubling, however small the pieces that come in. */
-    if (b->start >= buffer_len(b))
-        slide(b);
-    if (b->cap - b->end >= room)
-        return true;
-    size_t cap = 2 * b->cap;
-    if (cap < b->end + room)
-        cap = b->end + room;
-    return grow(b, cap);
 }
 
 uint8_t *buffer_head(const struct buffer *b)
@@ -100,6 +27,51 @@ void buffer_fill(struct buffer *b, size_t size)
     b->end += size;
 }
 
+/* Moves the bytes held into another block, which the buffer owns from then on. */
+static void move_to(struct buffer *b, uint8_t *data, size_t cap)
+{
+    struct buffer old = *b;
+    *b = (struct buffer){.data = data, .end = buffer_len(&old), .cap = cap};
+    if (b->end > 0)
+        memcpy(data, buffer_head(&old), b->end);
+    spare_keep(old.data, old.cap);
+}
+
+/* Gets a block of at least `cap` bytes: the spare one, or else a larger one from realloc(). False:
+ * no memory; nothing has changed. */
+static bool grow(struct buffer *b, size_t cap)
+{
+    uint8_t *data = spare_take(&cap);
+    if (data != NULL) {
+        move_to(b, data, cap);
+        return true;
+    }
+    data = realloc(b->data, cap);
+    if (data == NULL)
+        return false;
+    b->data = data;
+    b->cap = cap;
+    return true;
+}
+
+/* TODO 1: Write the rest of the queue: make free space at the tail, and drop bytes at the head
+ * at a cost that does not depend on how many are held. Graded by
+ * test_04_reply_taken_in_small_parts.
+ * buffer_consume() moves no bytes. buffer_reserve() uses the space in front of `start` again
+ * before it calls grow(). Write a helper for that. */
+bool buffer_reserve(struct buffer *b, size_t room)
+{
+    return b->cap - b->end >= room || grow(b, b->end + room);
+}
+
+void buffer_consume(struct buffer *b, size_t size)
+{
+    size_t left = buffer_len(b) - size;
+    memmove(b->data, b->data + b->start + size, left);
+    b->start = 0;
+    b->end = left;
+}
+
 bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
 {
     if (!buffer_reserve(b, size))
@@ -109,42 +81,32 @@ bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
     return true;
 }
 
-void buffer_consume(struct buffer *b, size_t size)
-{
-    /* TODO 1: Drop `size` bytes from the head, at the same cost however many are held. Graded by
-     * test_04_reply_taken_in_small_parts.
-     * buffer_reserve() and buffer_move() take care of the space in front of `start`. */
-    size_t rest = buffer_len(b) - size;
-    memmove(b->data, b->data + b->start + size, rest);
-    b->start = 0;
-    b->end = rest;
-}
-
 bool buffer_move(struct buffer *to, struct buffer *from, size_t size)
 {
-    size_t rest = buffer_len(from) - size;
-    if (buffer_len(to) > 0 || size < rest) {
+    size_t left = buffer_len(from) - size;
+    if (buffer_len(to) > 0 || size < left) {
         if (!buffer_append(to, buffer_head(from), size))
             return false;
         buffer_consume(from, size);
         return true;
     }
-    /* The rest is the smaller part: it is copied, and then the buffers change places. */
-    if (rest > 0 && !buffer_append(to, buffer_head(from) + size, rest))
+    /* `to` is empty, and fewer bytes stay than move: those that stay are copied, and the two
+     * buffers are swapped. */
+    if (left > 0 && !buffer_append(to, buffer_head(from) + size, left))
         return false;
-    struct buffer whole = *from;
-    whole.end -= rest;
+    struct buffer moved = *from;
+    moved.end -= left;
     *from = *to;
-    *to = whole;
+    *to = moved;
     return true;
 }
 
 void buffer_trim(struct buffer *b)
 {
-    /* TODO 5: Give memory back that is no longer needed: all of it when no byte is held. Graded
-     * by test_04_memory_is_given_back.
-     * put_aside() takes the block. A rest of REST_BYTES or less, in a block that is at least
-     * four times as large, moves to one of its own size. */
+    /* TODO 5: Give back memory that the bytes held do not need: all of it when none is held.
+     * Graded by test_04_memory_is_given_back.
+     * spare_keep() takes the block. At most SMALL_BYTES, in a block at least four times as
+     * large, move to a block of their own size. */
     (void)b;
 }
 
@@ -152,11 +114,4 @@ void buffer_free(struct buffer *b)
 {
     free(b->data);
     *b = (struct buffer){0};
-}
-
-void buffer_free_spare(void)
-{
-    free(spare.data);
-    spare.data = NULL;
-    spare.cap = 0;
 }

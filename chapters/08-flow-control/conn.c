@@ -10,6 +10,7 @@
 #include "exchange.h"
 #include "flow.h"
 #include "log.h"
+#include "spare.h"
 
 /* What the connection waits for, as bits; when it is closed, nothing. */
 static unsigned interest_of(const struct conn *c)
@@ -54,7 +55,7 @@ void conn_give_up(struct conn *c, const char *reason)
 static void free_conn(struct conn *c)
 {
     if (--c->service->stats.connections == 0)
-        buffer_free_spare();
+        spare_free();
     LIST_REMOVE(c, others);
     alarms_free(c->alarms);
     timeouts_free(c->timeouts);

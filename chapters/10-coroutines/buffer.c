@@ -3,86 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REST_BYTES (64u << 10) /* up to here copying a rest is cheaper than keeping its block */
+#include "spare.h"
 
-/* The block that was given back last, for the next buffer that grows. New memory costs more than it
- * seems: the kernel clears every page of it. So no idle connection owns a block, and a busy one
- * hardly ever needs a new one. Each thread has its own. */
-static _Thread_local struct {
-    uint8_t *data;
-    size_t cap;
-} spare;
+#define SMALL_BYTES (64u << 10) /* copying so few bytes is cheaper than keeping a large block */
 
 size_t buffer_len(const struct buffer *b)
 {
     return b->end - b->start;
-}
-
-/* Makes a block that nobody needs the spare one; of two, the larger. */
-static void put_aside(uint8_t *data, size_t cap)
-{
-    if (cap > spare.cap) {
-        uint8_t *smaller = spare.data;
-        spare.data = data;
-        spare.cap = cap;
-        data = smaller;
-    }
-    free(data);
-}
-
-/* Goes on in another block, with the bytes held at its front. */
-static void move_to(struct buffer *b, uint8_t *data, size_t cap)
-{
-    struct buffer before = *b;
-    *b = (struct buffer){.data = data, .end = buffer_len(&before), .cap = cap};
-    if (b->end > 0)
-        memcpy(data, buffer_head(&before), b->end);
-    put_aside(before.data, before.cap);
-}
-
-/* Moves the bytes held to the front. */
-static void slide(struct buffer *b)
-{
-    size_t len = buffer_len(b);
-    if (len > 0)
-        memmove(b->data, b->data + b->start, len);
-    b->start = 0;
-    b->end = len;
-}
-
-/* Goes on in a larger block, of at least `cap` bytes. False: no memory; nothing has changed. */
-static bool grow(struct buffer *b, size_t cap)
-{
-    if (spare.cap >= cap) {
-        uint8_t *data = spare.data;
-        cap = spare.cap;
-        spare.data = NULL;
-        spare.cap = 0;
-        move_to(b, data, cap);
-        return true;
-    }
-    uint8_t *data = realloc(b->data, cap);
-    if (data == NULL)
-        return false;
-    b->data = data;
-    b->cap = cap;
-    return true;
-}
-
-bool buffer_reserve(struct buffer *b, size_t room)
-{
-    if (b->cap - b->end >= room)
-        return true;
-    /* Sliding moves no more bytes than were consumed since the last time, so it costs O(1) a byte
-     * in the long run. So does doubling, however small the pieces that come in. */
-    if (b->start >= buffer_len(b))
-        slide(b);
-    if (b->cap - b->end >= room)
-        return true;
-    size_t cap = 2 * b->cap;
-    if (cap < b->end + room)
-        cap = b->end + room;
-    return grow(b, cap);
 }
 
 uint8_t *buffer_head(const struct buffer *b)
@@ -100,13 +27,57 @@ void buffer_fill(struct buffer *b, size_t size)
     b->end += size;
 }
 
-bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
+/* Moves the bytes held into another block, which the buffer owns from then on. */
+static void move_to(struct buffer *b, uint8_t *data, size_t cap)
 {
-    if (!buffer_reserve(b, size))
+    struct buffer old = *b;
+    *b = (struct buffer){.data = data, .end = buffer_len(&old), .cap = cap};
+    if (b->end > 0)
+        memcpy(data, buffer_head(&old), b->end);
+    spare_keep(old.data, old.cap);
+}
+
+/* Gets a block of at least `cap` bytes: the spare one, or else a larger one from realloc(). False:
+ * no memory; nothing has changed. */
+static bool grow(struct buffer *b, size_t cap)
+{
+    uint8_t *data = spare_take(&cap);
+    if (data != NULL) {
+        move_to(b, data, cap);
+        return true;
+    }
+    data = realloc(b->data, cap);
+    if (data == NULL)
         return false;
-    memcpy(buffer_tail(b), bytes, size);
-    buffer_fill(b, size);
+    b->data = data;
+    b->cap = cap;
     return true;
+}
+
+/* Moves the bytes held to the front of the block. */
+static void slide(struct buffer *b)
+{
+    size_t len = buffer_len(b);
+    if (len > 0)
+        memmove(b->data, buffer_head(b), len);
+    b->start = 0;
+    b->end = len;
+}
+
+bool buffer_reserve(struct buffer *b, size_t room)
+{
+    if (b->cap - b->end >= room)
+        return true;
+    /* Each byte that slides pays with a byte that was consumed since the last time: O(1) a byte.
+     * Doubling costs O(1) a byte as well, however small the pieces that come in. */
+    if (b->start >= buffer_len(b))
+        slide(b);
+    if (b->cap - b->end >= room)
+        return true;
+    size_t cap = 2 * b->cap;
+    if (cap < b->end + room)
+        cap = b->end + room;
+    return grow(b, cap);
 }
 
 void buffer_consume(struct buffer *b, size_t size)
@@ -119,22 +90,32 @@ void buffer_cut(struct buffer *b, size_t size)
     b->end -= size;
 }
 
+bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
+{
+    if (!buffer_reserve(b, size))
+        return false;
+    memcpy(buffer_tail(b), bytes, size);
+    buffer_fill(b, size);
+    return true;
+}
+
 bool buffer_move(struct buffer *to, struct buffer *from, size_t size)
 {
-    size_t rest = buffer_len(from) - size;
-    if (buffer_len(to) > 0 || size < rest) {
+    size_t left = buffer_len(from) - size;
+    if (buffer_len(to) > 0 || size < left) {
         if (!buffer_append(to, buffer_head(from), size))
             return false;
         buffer_consume(from, size);
         return true;
     }
-    /* The rest is the smaller part: it is copied, and then the buffers change places. */
-    if (rest > 0 && !buffer_append(to, buffer_head(from) + size, rest))
+    /* `to` is empty, and fewer bytes stay than move: those that stay are copied, and the two
+     * buffers are swapped. */
+    if (left > 0 && !buffer_append(to, buffer_head(from) + size, left))
         return false;
-    struct buffer whole = *from;
-    whole.end -= rest;
+    struct buffer moved = *from;
+    moved.end -= left;
     *from = *to;
-    *to = whole;
+    *to = moved;
     return true;
 }
 
@@ -142,9 +123,9 @@ void buffer_trim(struct buffer *b)
 {
     size_t len = buffer_len(b);
     if (len == 0) {
-        put_aside(b->data, b->cap);
+        spare_keep(b->data, b->cap);
         *b = (struct buffer){0};
-    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
         uint8_t *data = malloc(len);
         if (data != NULL)
             move_to(b, data, len);
@@ -155,11 +136,4 @@ void buffer_free(struct buffer *b)
 {
     free(b->data);
     *b = (struct buffer){0};
-}
-
-void buffer_free_spare(void)
-{
-    free(spare.data);
-    spare.data = NULL;
-    spare.cap = 0;
 }

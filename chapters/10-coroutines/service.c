@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffer.h"
 #include "conn.h"
+#include "spare.h"
 
 static void destroy(struct services *all)
 {
@@ -55,7 +55,7 @@ void services_close(struct services *all)
     for (int i = 0; i < all->count; i++)
         conn_close_all(&all->each[i]);
     destroy(all);
-    buffer_free_spare();
+    spare_free();
 }
 
 struct counts services_sum(const struct services *all)

@@ -27,8 +27,8 @@ MUTANTS = (
         "memory-grows",
         {
             "buffer.c": """
--    } else if (len <= REST_BYTES && len <= b->cap / 4) {
-+    } else if (len <= REST_BYTES && len == b->cap / 4) {
+-    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
++    } else if (len <= SMALL_BYTES && len == b->cap / 4) {
 """
         },
     ),
@@ -40,7 +40,7 @@ MUTANTS = (
         "out-of-memory",
         {
             "buffer.c": """
--    uint8_t *data = realloc(b->data, cap);
+-    data = realloc(b->data, cap);
 -    if (data == NULL)
 -        return false;
 -    b->data = data;
@@ -102,11 +102,11 @@ MUTANTS = (
 -        return true;
      size_t cap = 2 * b->cap;
 @@
--    if (buffer_len(to) > 0 || size < rest) {
-+    if (rest <= buffer_len(from)) {
+-    if (buffer_len(to) > 0 || size < left) {
++    if (left <= buffer_len(from)) {
 @@
          *b = (struct buffer){0};
--    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+-    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
 -        uint8_t *data = malloc(len);
 -        if (data != NULL)
 -            move_to(b, data, len);
@@ -288,10 +288,10 @@ MUTANTS = (
         "wrong-body",
         {
             "buffer.c": """
--    if (buffer_len(to) > 0 || size < rest) {
-+    if (size >= rest)
+-    if (buffer_len(to) > 0 || size < left) {
++    if (size >= left)
 +        buffer_consume(to, buffer_len(to));
-+    if (size < rest) {
++    if (size < left) {
 """
         },
     ),
@@ -645,7 +645,7 @@ MUTANTS = (
 """,
             "buffer.c": """
          *b = (struct buffer){0};
--    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+-    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
 -        uint8_t *data = malloc(len);
 -        if (data != NULL)
 -            move_to(b, data, len);
@@ -710,15 +710,12 @@ MUTANTS = (
         "quadratic",
         {
             "buffer.c": """
--    if (spare.cap >= cap) {
--        uint8_t *data = spare.data;
--        cap = spare.cap;
--        spare.data = NULL;
--        spare.cap = 0;
+-    uint8_t *data = spare_take(&cap);
+-    if (data != NULL) {
 -        move_to(b, data, cap);
 -        return true;
 -    }
--    uint8_t *data = realloc(b->data, cap);
+-    data = realloc(b->data, cap);
 +    uint8_t *data = malloc(cap);
      if (data == NULL)
          return false;
@@ -752,7 +749,7 @@ MUTANTS = (
 +        }
 """,
             "buffer.c": """
--    } else if (len <= REST_BYTES && len <= b->cap / 4) {
+-    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
 -        uint8_t *data = malloc(len);
 -        if (data != NULL)
 -            move_to(b, data, len);

@@ -810,8 +810,8 @@ MUTANTS = (
         {
             "conn.c": """
 -    if (--c->service->stats.connections == 0)
--        buffer_free_spare();
-+    buffer_free_spare();
+-        spare_free();
++    spare_free();
 """
         },
     ),

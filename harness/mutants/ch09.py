@@ -802,11 +802,11 @@ MUTANTS = (
     mutant(
         "spare-buffer-shared",
         THREADS,
-        "All threads keep the same spare buffer.",
+        "All threads share one spare block.",
         "test_09_no_data_races",
         "data-race",
         {
-            "buffer.c": """
+            "spare.c": """
 -static _Thread_local struct {
 +static struct {
 """
@@ -895,7 +895,7 @@ MUTANTS = (
         "memory-leak",
         {
             "server.c": """
--    buffer_free_spare();
+-    spare_free();
      return NULL;
 """
         },

@@ -1,5 +1,5 @@
 /* Reader and writer together: what one has written the other reads.
- * links: reader.c writer.c buffer.c */
+ * links: reader.c writer.c buffer.c spare.c */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "check.h"
 #include "fields.h"
 #include "reader.h"
+#include "spare.h"
 #include "writer.h"
 
 #define THERE_AND_BACK "there-and-back"
@@ -128,7 +129,7 @@ static void round_trip(void)
             buffer_trim(&buffer);
     }
     buffer_free(&buffer);
-    buffer_free_spare();
+    spare_free();
 }
 
 const struct check checks[] = {

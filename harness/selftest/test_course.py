@@ -261,11 +261,11 @@ def test_sources_carry_no_chapter_numbers_dates_or_licences():
 
 
 def test_functions_and_files_are_short():
-    """STYLE: functions of about 40 lines, files under about 300."""
+    """STYLE: functions of about 40 lines, files under about 400."""
     for path in (chapters.ROOT / "solutions").glob("*/*.[ch]"):
         where = path.relative_to(chapters.ROOT)
         lines = path.read_text().splitlines()
-        assert len(lines) <= 300, f"{where} has {len(lines)} lines: divide it, 300 are the most"
+        assert len(lines) <= 400, f"{where} has {len(lines)} lines: divide it, 400 are the most"
         starts = [i for i, line in enumerate(lines) if line == "{"]
         ends = [i for i, line in enumerate(lines) if line == "}"]
         for start, end in zip(starts, ends):

@@ -8,6 +8,7 @@
 #include "frame.h"
 #include "io.h"
 #include "log.h"
+#include "spare.h"
 
 /* Of one read(): many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
@@ -167,5 +168,5 @@ void conn_free(struct conn *c)
     buffer_free(&c->out);
     free(c);
     if (--connections == 0)
-        buffer_free_spare();
+        spare_free();
 }

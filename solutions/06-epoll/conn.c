@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "io.h"
 #include "log.h"
+#include "spare.h"
 
 /* Of one read(): many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
@@ -115,7 +116,7 @@ static bool read_and_answer(struct conn *c)
 static void free_conn(struct conn *c)
 {
     if (--c->service->stats.connections == 0)
-        buffer_free_spare();
+        spare_free();
     close(c->fd);
     buffer_free(&c->in);
     buffer_free(&c->out);

@@ -8,6 +8,7 @@
 #include "answer.h"
 #include "io.h"
 #include "log.h"
+#include "spare.h"
 
 /* Of one read(): many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
@@ -148,7 +149,7 @@ static bool read_and_answer(struct conn *c)
 static void free_conn(struct conn *c)
 {
     if (--c->service->stats.connections == 0)
-        buffer_free_spare();
+        spare_free();
     LIST_REMOVE(c, others);
     alarms_free(c->alarms);
     timeouts_free(c->timeouts);

@@ -12,6 +12,7 @@
 #include "flow.h"
 #include "log.h"
 #include "rpc.h"
+#include "spare.h"
 
 /* What the connection waits for, as bits; when it is closed, nothing. */
 static unsigned interest_of(const struct conn *c)
@@ -66,7 +67,7 @@ static void free_conn(struct conn *c)
 {
     LIST_REMOVE(c, others);
     if (LIST_EMPTY(&c->service->conns))
-        buffer_free_spare();
+        spare_free();
     service_left(c->service);
     forget_broadcast(c);
     alarms_free(c->alarms);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "acceptor.h"
-#include "buffer.h"
+#include "spare.h"
 
 /* A thread, and how it is told to end. */
 struct worker {
@@ -20,7 +20,7 @@ static void *work(void *argument)
     struct worker *worker = argument;
     while (!events_stopping(worker->loop->events))
         loop_turn(worker->loop);
-    buffer_free_spare();
+    spare_free();
     return NULL;
 }
 

@@ -11,6 +11,7 @@
 #include "log.h"
 #include "rpc.h"
 #include "serve.h"
+#include "spare.h"
 
 void conn_end(struct conn *c, enum conn_end how, const char *reason)
 {
@@ -39,7 +40,7 @@ static void free_conn(struct conn *c)
 {
     LIST_REMOVE(c, others);
     if (LIST_EMPTY(&c->service->conns))
-        buffer_free_spare();
+        spare_free();
     service_left(c->service);
     conn_forget_later(c);
     quota_free(c->quota);

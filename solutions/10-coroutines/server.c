@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "acceptor.h"
-#include "buffer.h"
 #include "conn.h"
 #include "overflow.h"
+#include "spare.h"
 
 /* A thread, and how it is told to end. */
 struct worker {
@@ -25,7 +25,7 @@ static void *work(void *argument)
     while (!events_stopping(loop->events))
         loop_turn(loop);
     conn_close_all(worker->service); /* here, where their coroutines have run until now */
-    buffer_free_spare();
+    spare_free();
     overflow_unwatch();
     return NULL;
 }
