@@ -1,4 +1,4 @@
-/* epoll(7), edge-triggered: the kernel keeps the list, and a call returns only who has news. */
+/* epoll(7), edge-triggered: the kernel keeps the list, and a wait returns what has become ready. */
 #include "backend.h"
 
 #include <errno.h>
@@ -6,18 +6,18 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* At most so many are reported by one call; the others by the next. */
+/* One call reports at most this many; the next call reports the others. */
 enum { BATCH = 256 };
 
 struct state {
-    int fd; /* of the kernel's list */
+    int fd; /* the kernel's list */
     struct epoll_event batch[BATCH];
 };
 
-/* TODO 7: Write the backend: the list in the kernel, changes to it, the wait. Graded by
- * test_06_idle_connections_cost_nothing.
- * These four functions are those of poll until then: it works, and is as slow. Errors and hang-
- * ups are readiness in both directions; EPOLLRDHUP and EPOLLPRI are EVENT_HANGUP too. */
+/* TODO 6: Write the backend: open and close the kernel's list, change it, and wait for it, edge-
+ * triggered. Errors and hang-ups are readiness in both directions; EPOLLRDHUP and EPOLLPRI are
+ * EVENT_HANGUP too. Graded by test_06_idle_connections_cost_nothing.
+ * The stub passes all four calls on to poll: it works, and is as slow. */
 static void *epoll_open(void)
 {
     return backend_poll.open();

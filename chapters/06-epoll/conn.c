@@ -101,10 +101,8 @@ static bool read_and_answer(struct conn *c)
         break;
     }
     advance(c);
-    /* TODO 8: Say whether there may be more to read of which there will be no news. Graded by
-     * test_06_no_read_in_vain.
-     * A read() that returns less than it was asked for has taken all there was. But see
-     * EVENT_HANGUP. */
+    /* TODO 7: Say whether there may be more to read that no report will announce. A short read
+     * has emptied the socket, but see EVENT_HANGUP. Graded by test_06_no_read_in_vain. */
     return moved > 0;
 }
 

@@ -1,4 +1,4 @@
-/* select(2): three sets of bits, copied in and out at each call, and no descriptor over 1,023. */
+/* select(2): three sets of bits, copied in and out at each call; no descriptor above 1,023. */
 #include "backend.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 struct state {
     fd_set readers;
     fd_set writers;
-    int end; /* no descriptor in the sets is as high as this */
+    int end; /* above every descriptor in the sets */
 };
 
 static void *select_open(void)

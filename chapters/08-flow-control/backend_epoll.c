@@ -1,4 +1,4 @@
-/* epoll(7), edge-triggered: the kernel keeps the list, and a call returns only who has news. */
+/* epoll(7), edge-triggered: the kernel keeps the list, and a wait returns what has become ready. */
 #include "backend.h"
 
 #include <errno.h>
@@ -6,11 +6,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* At most so many are reported by one call; the others by the next. */
+/* One call reports at most this many; the next call reports the others. */
 enum { BATCH = 256 };
 
 struct state {
-    int fd; /* of the kernel's list */
+    int fd; /* the kernel's list */
     struct epoll_event batch[BATCH];
 };
 
@@ -34,8 +34,8 @@ static void epoll_close(void *state)
     free(s);
 }
 
-/* EPOLL_CTL_MOD and EPOLL_CTL_ADD look at the descriptor as it is now. So what came while nobody
- * was interested is not missed: it is reported as if it had just come. */
+/* EPOLL_CTL_MOD and EPOLL_CTL_ADD look at the descriptor as it is now. So nothing is missed that
+ * came while the event was not watched: it is reported as if it had just come. */
 static bool epoll_set(void *state, int fd, unsigned before, unsigned after)
 {
     struct state *s = state;

@@ -1,11 +1,11 @@
-/* poll(2): a list of everyone who is watched, handed over at each call. */
+/* poll(2): the list of all watched descriptors is passed to each call. */
 #include "backend.h"
 
 #include <poll.h>
 #include <stdlib.h>
 
 struct state {
-    struct pollfd *polls; /* by descriptor; those that are not watched have fd -1 */
+    struct pollfd *polls; /* indexed by descriptor; fd is -1 where nothing is watched */
     int count;            /* in use */
     int cap;
 };

@@ -66,10 +66,10 @@ ENDED = {**EDGE, "not-closed": "hangup-untold"}
 REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-small")
 
 
-# 06.7 epoll
+# 06.6 epoll
 
 
-@claim("06.7", points=10, native=True)
+@claim("06.6", points=10, native=True)
 def test_06_idle_connections_cost_nothing(launch, rng):
     """A request costs as much CPU beside 5,000 idle connections as beside none."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < IDLE + SPARE:
@@ -126,7 +126,7 @@ def _idle(server) -> Iterator[None]:
         yield
 
 
-@claim("06.7", points=3, hints=EDGE)
+@claim("06.6", points=3, hints=EDGE)
 def test_06_many_connect_at_once(server, rng):
     """A hundred clients that connect, and send, while the server does not look are all served."""
     ping(server.connect(), rng)
@@ -140,7 +140,7 @@ def test_06_many_connect_at_once(server, rng):
             client.expect_frame(body)
 
 
-@claim("06.7", points=1, cli=True)
+@claim("06.6", points=1, cli=True)
 def test_06_refuses_an_unknown_backend(run, launch):
     """A backend that there is not, or none, is wrong usage: status 2 and a usage line."""
     patience = launch().patience
@@ -148,10 +148,10 @@ def test_06_refuses_an_unknown_backend(run, launch):
         expect_failed_start([*run.argv, "--backend", *name], 2, "usage", patience)
 
 
-# 06.8 drained
+# 06.7 drained
 
 
-@claim("06.8", points=3, cli=True)
+@claim("06.7", points=3, cli=True)
 def test_06_no_read_in_vain(server, rng):
     """Requests that come one after the other are read with one call each."""
     client = server.connect()
@@ -167,7 +167,7 @@ def test_06_no_read_in_vain(server, rng):
         raise Failure(text, hint="reads-in-vain")
 
 
-@claim("06.8", points=4, hints=EDGE)
+@claim("06.7", points=4, hints=EDGE)
 def test_06_silence_after_a_burst(server, rng):
     """Frames longer than one read are answered, though nothing comes behind them."""
     for size in SIZES:
@@ -184,7 +184,7 @@ def test_06_silence_after_a_burst(server, rng):
             client.close()
 
 
-@claim("06.8", points=4, hints=ENDED)
+@claim("06.7", points=4, hints=ENDED)
 def test_06_end_right_behind_the_last_bytes(server, rng):
     """A client whose last bytes and whose end come together gets all replies and is let go."""
     for number, size in enumerate((0, 8, 1000, *SIZES)):
@@ -204,7 +204,7 @@ def test_06_end_right_behind_the_last_bytes(server, rng):
             client.echo_all(data, sent)
 
 
-@claim("06.8", points=1, native=True, hints=dict.fromkeys(LOST, "urgent-untold"))
+@claim("06.7", points=1, native=True, hints=dict.fromkeys(LOST, "urgent-untold"))
 def test_06_urgent_data_between_frames(server, rng):
     """Urgent data between two frames makes the server miss neither, and costs no CPU time later."""
     client = server.connect()
@@ -220,7 +220,7 @@ def test_06_urgent_data_between_frames(server, rng):
     no_cpu(server, "after urgent data was sent", IDLE_SHARE, "spins-in-vain", 0.25)
 
 
-@claim("06.8", points=3, hints=EDGE)
+@claim("06.7", points=3, hints=EDGE)
 def test_06_share_of_a_turn(server, rng):
     """However much of one client waits to be read, others have their turn before it is over."""
     if server.shim is None:  # then nobody sees what is read first
@@ -273,7 +273,7 @@ def _read_first(server, recorded: int, watched: int) -> int:
 # The other backends
 
 
-@claim("06.6", points=3, cli=True)
+@claim("06.4", points=3, cli=True)
 def test_06_select_and_poll(launch, rng):
     """With select and with poll, too, clients are served, bursts answered, and replies not lost."""
     for backend in ("select", "poll"):
@@ -293,7 +293,7 @@ def test_06_select_and_poll(launch, rng):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("06.6", points=2, cli=True, native=True, waits=1)
+@claim("06.4", points=2, cli=True, native=True, waits=1)
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):
@@ -303,7 +303,7 @@ def test_06_select_and_poll_use_no_cpu(launch, rng):
         no_cpu(server, f"with {backend} and 20 idle clients", IDLE_SHARE, "spins-idle")
 
 
-@claim("06.2", points=2, cli=True, native=True, hints=REFUSED)
+@claim("06.1", points=2, cli=True, native=True, hints=REFUSED)
 def test_06_select_has_its_limit(launch, rng):
     """With select, connections over descriptor 1,023 are closed; the others are served on."""
     server = launch(("--backend", "select"))

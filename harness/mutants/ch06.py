@@ -70,6 +70,20 @@ MUTANTS = (
         },
     ),
     mutant(
+        "one-direction-a-report",
+        LOOP,
+        "Of the two directions of a report only the first is looked at.",
+        "test_06_both_directions_in_one_report",
+        "errors-wake-both",
+        {
+            "events.c": """
+         call(e, fd, EVENT_READ, what & EVENT_HANGUP);
+-    if (what & EVENT_WRITE)
++    else if (what & EVENT_WRITE)
+"""
+        },
+    ),
+    mutant(
         "pointer-into-the-table",
         RESOURCES,
         "The callback for writing is looked up before the one for reading is called.",
@@ -392,7 +406,7 @@ MUTANTS = (
      int due = begin_turn(e);
 +    atomic_store(&e->sleeping, true);
 @@
-     /* EINTR is the end of a wait, not of the loop. */
+     /* EINTR ends the wait, not the loop. */
 +    atomic_store(&e->sleeping, false);
 @@
      int saved_errno = errno;

@@ -127,7 +127,6 @@ static void add_twice(void)
     watched_turn(e);
     heard_expect_calls(&second, 0, pair.fd, EVENT_READ, TWICE);
     heard_expect_calls(&first, 1, pair.fd, EVENT_READ, TWICE);
-    heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, TWICE);
     watched_del(e, pair.fd, EVENT_READ);
     watched_add(e, pair.fd, EVENT_READ, heard_on_event, &second);
     pair_make_readable(pair);

@@ -19,18 +19,18 @@ struct watch {
 struct entry {
     struct watch read;
     struct watch write;
-    unsigned char again; /* events that are called in the next turn, without news */
-    unsigned char due;   /* the same, of this turn */
+    unsigned char again; /* events to call in the next iteration, ready or not */
+    unsigned char due;   /* the same for this iteration; cleared by the call */
 };
 
 struct events {
     const struct backend *backend;
     void *state; /* the backend's */
-    /* By descriptor. It moves when it grows: a pointer into it ends with the next callback. */
+    /* Indexed by descriptor. It moves when it grows, so no pointer into it outlives a callback. */
     struct entry *table;
-    struct ready *ready; /* room for one report a descriptor */
-    int size;            /* of both */
-    int *again;          /* descriptors with events in `again` or `due`; some no more */
+    struct ready *ready; /* the backend's report: space for every descriptor */
+    int size;            /* entries in each of the two */
+    int *again;          /* descriptors with events in `again` or `due`, and some that had them */
     int again_count;
     int again_size;
     int wake_fd;
@@ -51,12 +51,12 @@ unsigned events_interest(const struct events *e, int fd)
            (entry->write.call != NULL ? EVENT_WRITE : 0u);
 }
 
+// BEGIN table
 /* Makes the table reach up to `fd`. False: no memory; nothing has changed. */
 static bool reach(struct events *e, int fd)
 {
     if (fd < e->size)
         return true;
-    // BEGIN grow
     /* Half as much again: descriptors come one by one, and growing for each would cost O(n^2). */
     int size = fd + 1 + fd / 2;
     struct entry *table = realloc(e->table, (size_t)size * sizeof *table);
@@ -69,7 +69,6 @@ static bool reach(struct events *e, int fd)
         return false;
     e->ready = ready;
     e->size = size;
-    // END grow
     return true;
 }
 
@@ -78,7 +77,6 @@ bool events_add(struct events *e, int fd, unsigned event, events_callback *call,
     if (!reach(e, fd))
         return false;
     unsigned before = events_interest(e, fd);
-    // BEGIN add
     if (before & event) {
         errno = EEXIST;
         return false;
@@ -86,17 +84,17 @@ bool events_add(struct events *e, int fd, unsigned event, events_callback *call,
     if (!e->backend->set(e->state, fd, before, before | event))
         return false;
     *watch_of(&e->table[fd], event) = (struct watch){.call = call, .context = context};
-    // END add
     return true;
 }
+// END table
 
 bool events_del(struct events *e, int fd, unsigned event)
 {
     unsigned before = events_interest(e, fd);
     if (!(before & event))
         return false;
-    /* Only for a descriptor that is closed already can this fail; then the kernel has forgotten it
-     * by itself. */
+    /* This fails only for a descriptor that is closed already. The kernel has forgotten that one by
+     * itself. */
     e->backend->set(e->state, fd, before, before & ~event);
     *watch_of(&e->table[fd], event) = (struct watch){0};
     e->table[fd].again &= (unsigned char)~event;
@@ -104,28 +102,70 @@ bool events_del(struct events *e, int fd, unsigned event)
     return true;
 }
 
+// BEGIN cancel
 bool events_cancel(struct events *e, int fd, unsigned event)
 {
-    // BEGIN cancel
     if (!(events_interest(e, fd) & event))
         return false;
     struct watch watch = *watch_of(&e->table[fd], event);
     events_del(e, fd, event);
     watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
     return true;
-    // END cancel
 }
 
 bool events_cancel_all(struct events *e, int fd)
 {
-    // BEGIN cancel_all
     bool read = events_cancel(e, fd, EVENT_READ);
     bool write = events_cancel(e, fd, EVENT_WRITE);
     return read || write;
-    // END cancel_all
+}
+// END cancel
+
+// BEGIN wake
+/* An eventfd is a counter in the kernel, readable while it is not 0. So a wake-up before the sleep
+ * is not lost, and many of them are one. Signal handlers and other threads may call write(). It can
+ * fail only because the counter is full, and then the descriptor is readable already. */
+void events_wake(struct events *e)
+{
+    int saved_errno = errno;
+    uint64_t one = 1;
+    ssize_t ignored = write(e->wake_fd, &one, sizeof one);
+    (void)ignored;
+    errno = saved_errno;
 }
 
-/* Makes room for one more descriptor in the list. False: no memory. */
+/* The wake-up has done its work. Reading sets the counter back to 0. */
+static void on_wake(struct events *e, int fd, unsigned what, void *context)
+{
+    (void)e, (void)what, (void)context;
+    uint64_t count;
+    ssize_t ignored = read(fd, &count, sizeof count);
+    (void)ignored;
+}
+// END wake
+
+// BEGIN dispatch
+/* Calls the watch of one event, if it is still there: an earlier callback may have removed it. */
+static void call(struct events *e, int fd, unsigned event, unsigned hangup)
+{
+    if (!(events_interest(e, fd) & event))
+        return;
+    e->table[fd].due &= (unsigned char)~event;
+    struct watch watch = *watch_of(&e->table[fd], event);
+    watch.call(e, fd, event | hangup, watch.context);
+}
+
+/* Reading comes before writing: what is read may have to be written. */
+static void dispatch(struct events *e, int fd, unsigned what)
+{
+    if (what & EVENT_READ)
+        call(e, fd, EVENT_READ, what & EVENT_HANGUP);
+    if (what & EVENT_WRITE)
+        call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
+}
+// END dispatch
+
+/* Makes space for one more descriptor in `again`. False: no memory. */
 static bool extend_again(struct events *e)
 {
     if (e->again_count < e->again_size)
@@ -148,32 +188,12 @@ void events_again(struct events *e, int fd, unsigned event)
         log_line("fd %d: cannot be called again: out of memory", fd);
         return;
     }
-    // BEGIN again
     e->table[fd].again |= (unsigned char)event;
     e->again[e->again_count++] = fd;
-    // END again
 }
 
-/* Calls the watch of one event, if there is one: an earlier callback may have taken it away. */
-static void call(struct events *e, int fd, unsigned event, unsigned hangup)
-{
-    if (!(events_interest(e, fd) & event))
-        return;
-    e->table[fd].due &= (unsigned char)~event;
-    struct watch watch = *watch_of(&e->table[fd], event);
-    watch.call(e, fd, event | hangup, watch.context);
-}
-
-/* Reading comes before writing: what is read may have to be written. */
-static void dispatch(struct events *e, int fd, unsigned what)
-{
-    if (what & EVENT_READ)
-        call(e, fd, EVENT_READ, what & EVENT_HANGUP);
-    if (what & EVENT_WRITE)
-        call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
-}
-
-/* Who has asked for another call is due in this turn. Who asks from now on is so in the next. */
+// BEGIN next_turn
+/* Requests made until now are due in this iteration, later ones in the next. */
 static int begin_turn(struct events *e)
 {
     for (int i = 0; i < e->again_count; i++) {
@@ -184,7 +204,7 @@ static int begin_turn(struct events *e)
     return e->again_count;
 }
 
-/* Calls those who are due and have not been called yet, because there were news as well. */
+/* Calls the watches that are due and were not called for a report of this iteration. */
 static void end_turn(struct events *e, int due)
 {
     for (int i = 0; i < due; i++)
@@ -193,40 +213,18 @@ static void end_turn(struct events *e, int due)
     if (due > 0 && e->again_count > 0)
         memmove(e->again, e->again + due, (size_t)e->again_count * sizeof *e->again);
 }
+// END next_turn
 
 void events_turn(struct events *e, int timeout_ms)
 {
     int due = begin_turn(e);
     int count = e->backend->wait(e->state, e->ready, e->size, due > 0 ? 0 : timeout_ms);
-    /* EINTR is the end of a wait, not of the loop. */
+    /* EINTR ends the wait, not the loop. */
     if (count < 0 && errno != EINTR)
         log_line("%s: %s", e->backend->name, strerror(errno));
     for (int i = 0; i < count; i++)
         dispatch(e, e->ready[i].fd, e->ready[i].events);
     end_turn(e, due);
-}
-
-void events_wake(struct events *e)
-{
-    // BEGIN wake
-    /* An eventfd is a counter in the kernel, readable while it is not 0: so a wake-up before the
-     * sleep is not lost, and any number of them are one. write() may be called by signal handlers
-     * and threads; all that could go wrong is that the counter is full, and then it is readable. */
-    int saved_errno = errno;
-    uint64_t one = 1;
-    ssize_t ignored = write(e->wake_fd, &one, sizeof one);
-    (void)ignored;
-    errno = saved_errno;
-    // END wake
-}
-
-/* The wake-up has done its work. Reading sets the counter back to 0. */
-static void on_wake(struct events *e, int fd, unsigned what, void *context)
-{
-    (void)e, (void)what, (void)context;
-    uint64_t count;
-    ssize_t ignored = read(fd, &count, sizeof count);
-    (void)ignored;
 }
 
 void events_stop(struct events *e)

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static struct events *to_stop; /* a handler is given nothing but the number of the signal */
+static struct events *to_stop; /* a handler is passed only the number of the signal */
 
 static void on_signal(int number)
 {

@@ -1,4 +1,4 @@
-/* SIGTERM and SIGINT end the server in an orderly way: they stop its event manager. */
+/* SIGTERM and SIGINT stop the event manager, and so the server ends in order. */
 #ifndef STOP_H
 #define STOP_H
 

@@ -1,26 +1,26 @@
-/* A readiness call, behind the event manager: who is ready, of those that are watched? */
+/* A readiness call behind the event manager: which of the watched descriptors are ready? */
 #ifndef BACKEND_H
 #define BACKEND_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is waited for, as bits. */
+/* What can be watched, as bits. */
 enum { EVENT_READ = 1, EVENT_WRITE = 2 };
 
-/* Only told, never asked for: the peer will send no more, or has sent urgent data (MSG_OOB), in
- * front of which a read stops. After it there may be no further news of this descriptor, so what it
- * still holds has to be read to the very end. */
+/* Only reported, never watched: the peer will send no more, or has sent urgent data (MSG_OOB), and a
+ * read stops in front of that. There may be no further report of this descriptor, so its input has
+ * to be read to the very end. */
 enum { EVENT_HANGUP = 4 };
 
-/* A descriptor and what it is ready for. An error or a hang-up makes it ready for both directions:
- * no call would wait now, and the one that is made finds out what has happened. */
+/* A descriptor and what it is ready for. An error or a hang-up makes both directions ready: no call
+ * would wait now, and the next call returns what happened. */
 struct ready {
     int fd;
     unsigned events;
 };
 
-/* `state` is what open returned; nothing of it is shared between threads. */
+/* `state` is what open returned. Threads do not share it. */
 struct backend {
     const char *name; /* as on the command line */
 
@@ -28,15 +28,15 @@ struct backend {
     void *(*open)(void);
     void (*close)(void *state);
 
-    /* Watches `fd` for the events `after` from now on, where `before` were watched until now; 0 is
-     * not at all. An event that is ready already is reported. False: errno has the reason, and
-     * nothing has changed. */
+    /* Watches `fd` for the events `after` from now on. Until now it was watched for `before`; 0
+     * means not at all. An event that is ready already is reported. False: errno has the reason,
+     * and nothing has changed. */
     bool (*set)(void *state, int fd, unsigned before, unsigned after);
 
-    /* Sleeps until a descriptor is ready, at most `timeout_ms` (-1: for ever). Fills in at most
-     * `max`. Returns how many, or -1: errno has the reason. A descriptor may be reported again and
-     * again as long as it is ready (level-triggered), or once each time something arrives
-     * (edge-triggered): whoever is told has to be right with both. */
+    /* Sleeps until a descriptor is ready, at most `timeout_ms` (-1: no limit). Fills in at most
+     * `max` reports. Returns their number, or -1: errno has the reason. A descriptor may be reported
+     * as long as it is ready (level-triggered), or once each time something arrives
+     * (edge-triggered). The caller has to be right with both. */
     int (*wait)(void *state, struct ready *ready, int max, int timeout_ms);
 };
 
