@@ -8,8 +8,8 @@
 /* What can be watched, as bits. */
 enum { EVENT_READ = 1, EVENT_WRITE = 2 };
 
-/* Only reported, never watched: the peer will send no more, or has sent urgent data (MSG_OOB), and a
- * read stops in front of that. There may be no further report of this descriptor, so its input has
+/* Only reported, never watched: the peer will send no more, or has sent urgent data (MSG_OOB), in
+ * front of which a read stops. There may be no further report of this descriptor, so its input has
  * to be read to the very end. */
 enum { EVENT_HANGUP = 4 };
 
@@ -34,8 +34,8 @@ struct backend {
     bool (*set)(void *state, int fd, unsigned before, unsigned after);
 
     /* Sleeps until a descriptor is ready, at most `timeout_ms` (-1: no limit). Fills in at most
-     * `max` reports. Returns their number, or -1: errno has the reason. A descriptor may be reported
-     * as long as it is ready (level-triggered), or once each time something arrives
+     * `max` reports. Returns their number, or -1: errno has the reason. It may report a descriptor
+     * as long as that is ready (level-triggered), or once each time something arrives
      * (edge-triggered). The caller has to be right with both. */
     int (*wait)(void *state, struct ready *ready, int max, int timeout_ms);
 };

@@ -1,4 +1,4 @@
-/* epoll(7), edge-triggered: the kernel keeps the list, and a wait returns what has become ready. */
+/* epoll(7), edge-triggered: the kernel keeps the list, and a wait returns what became ready. */
 #include "backend.h"
 
 #include <errno.h>
