@@ -56,7 +56,7 @@ help:
 ##      V=1                  every failure in full
 ##      FROM=solutions       the solution instead; or DIR=path
 ##      SERVER='cmd {port}'  any server; PORT=1234 if its port is fixed
-##    make run CH=03         builds the server and runs it (ARGS=-v)
+##    make run CH=03         builds the server and runs it (ARGS=-v, PORT=)
 ##    make demo CH=03        the problem that the chapter is about
 ##    make memcheck CH=03    grades it under valgrind
 ##    make trace CH=03 T=..  one test, call by call, and where the bytes were:

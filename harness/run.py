@@ -1,16 +1,27 @@
-"""make run: builds the server that CH, FROM or DIR name, and becomes it, with ARGS as options."""
+"""make run: builds the server that CH, FROM or DIR name, and becomes it, with ARGS as options.
+
+It listens on PORT; without that on 1234, or on another port if 1234 is taken: on a shared machine,
+it may be somebody else's. build/port and build/pid tell clients and debuggers where it is.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
+import socket
 import sys
 from typing import NoReturn
 
 from harness.lab import command_line
 from harness.lab.chapters import find
-from harness.lab.target import WrongUsage, resolve, setting
+from harness.lab.command_line import BUILD
+from harness.lab.target import WrongUsage, port_number, resolve, setting
+from harness.linux import prctl
 from harness.server.build import BuildFailed, NoCompiler, cached_server
+
+USUAL_PORT = 1234
+PORT_OPTION = re.compile(r"(?:^| )-v*p ?(\d+)")  # among the options of a server
 
 
 def main() -> int:
@@ -23,10 +34,36 @@ def run() -> NoReturn:
     if not setting("CH"):
         raise WrongUsage("which chapter? For instance: make run CH=03")
     target = resolve(find(setting("CH")), setting("FROM"), setting("DIR"))
+    options, port = with_port(shlex.split(setting("ARGS") or ""))
     compiled = cached_server(target.source)
-    options = shlex.split(setting("ARGS") or "")
+    (BUILD / "port").write_text(f"{port}\n")
+    (BUILD / "pid").write_text(f"{os.getpid()}\n")
+    prctl.allow_debuggers()
     print(compiled.warnings, end="", file=sys.stderr, flush=True)
     os.execv(compiled.binary, ["server", *options])
+
+
+def with_port(options: list[str]) -> tuple[list[str], int]:
+    """The options with a port among them, and that port."""
+    given = PORT_OPTION.search(" ".join(options))
+    if given:
+        return options, int(given[1])
+    port = port_number(setting("PORT")) if setting("PORT") else free_port()
+    return ["-p", str(port), *options], port
+
+
+def free_port() -> int:
+    """The usual port, or any other if that one is taken."""
+    for port in (USUAL_PORT, 0):
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind(("127.0.0.1", port))
+                listener.listen()
+            except OSError:
+                continue
+            return listener.getsockname()[1]
+    return USUAL_PORT
 
 
 if __name__ == "__main__":

@@ -116,7 +116,7 @@ def _sources(source: Path, said: str) -> Path:
 
 
 def _server(chapter: chapters.Chapter, server: str, port: str | None, words: str) -> Target:
-    number = _port(port) if port else None
+    number = port_number(port) if port else None
     if number is None and "{port}" not in server:
         raise WrongUsage(f"on which port will it be? {WITH_PORT}, or {FIXED_PORT}")
     try:
@@ -131,7 +131,8 @@ def _server(chapter: chapters.Chapter, server: str, port: str | None, words: str
     return Target(chapter, f"SERVER={server}", words, command=tuple(command), port=number)
 
 
-def _port(text: str) -> int:
+def port_number(text: str) -> int:
+    """What PORT= means. Raises WrongUsage."""
     if not text.isdigit() or not 0 < int(text) < 65536:
         raise WrongUsage(f"PORT={text}: a port is a number from 1 to 65535")
     return int(text)

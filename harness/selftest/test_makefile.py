@@ -156,37 +156,41 @@ def run_setup(tools: Path, **environment: str):
     return result, log.read_text().splitlines() if log.exists() else []
 
 
+EVERYTHING = ("python3", "clang", "clang-format", "flake8", "valgrind", "gdb", "strace", "ss", "nc")
+
+
 def have(tools: Path, *names: str) -> None:
     for name in names:
         script(tools / name, "exit 0")
 
 
 def test_setup_installs_what_is_missing(machine):
-    have(machine, "python3", "clang")
+    have(machine, "python3", "clang", "gdb")
     result, calls = run_setup(machine)
     assert result.returncode == 0
     assert calls == [
         "update -q ",
-        "install -y -q --no-install-recommends valgrind clang-format flake8 noninteractive",
+        "install -y -q --no-install-recommends valgrind strace iproute2 netcat-openbsd"
+        " clang-format flake8 noninteractive",
     ]
     assert "missing: valgrind (make memcheck)" in result.stdout
 
 
 def test_setup_does_nothing_when_all_is_there(machine):
-    have(machine, "python3", "clang", "clang-format", "flake8", "valgrind")
+    have(machine, *EVERYTHING)
     result, calls = run_setup(machine)
     assert (result.stdout, calls) == ("setup: everything is here\n", [])
 
 
 def test_setup_finds_a_compiler_without_its_library(machine):
-    have(machine, "python3", "clang", "clang-format", "flake8", "valgrind")
+    have(machine, *EVERYTHING)
     (machine / "gcc").unlink()
     script(machine / "gcc", "exit 1")
     assert run_setup(machine)[1][1].endswith("recommends gcc libc6-dev noninteractive")
 
 
 def test_setup_without_root(machine):
-    have(machine, "python3", "clang", "clang-format", "flake8")
+    have(machine, *set(EVERYTHING) - {"valgrind"})
     script(machine / "id", "echo 1000")
     result, calls = run_setup(machine)
     assert (result.returncode, calls) == (1, [])
@@ -196,7 +200,7 @@ def test_setup_without_root(machine):
 
 
 def test_setup_without_apt(machine):
-    have(machine, "python3", "clang", "clang-format", "flake8")
+    have(machine, *set(EVERYTHING) - {"valgrind"})
     (machine / "apt-get").unlink()
     result, _ = run_setup(machine)
     assert result.returncode == 1
