@@ -103,7 +103,7 @@ bool buffer_move(struct buffer *to, struct buffer *from, size_t size)
 
 void buffer_trim(struct buffer *b)
 {
-    /* TODO 5: Give back memory that the bytes held do not need: all of it when none is held.
+    /* TODO 6: Give back memory that the bytes held do not need: all of it when none is held.
      * Graded by test_04_memory_is_given_back.
      * spare_keep() takes the block. At most SMALL_BYTES, in a block at least four times as
      * large, move to a block of their own size. */

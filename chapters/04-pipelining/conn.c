@@ -10,13 +10,13 @@
 #include "log.h"
 #include "spare.h"
 
-/* Of one read(): many small frames, or a good part of a large one. */
+/* Read with one call: many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
 
-/* Of output that waits to be sent: from here on nothing more is read or answered. */
+/* The output is full once this much is queued: nothing more is read or answered. */
 #define HIGH_WATER_BYTES (1u << 20)
 
-static size_t connections; /* that there are */
+static size_t connections; /* open now */
 
 struct conn *conn_new(int fd)
 {
@@ -29,14 +29,13 @@ struct conn *conn_new(int fd)
     return c;
 }
 
-/* How many bytes of replies may be added. Back-pressure: a client that does not take its replies
- * gets no further ones. */
+/* How many bytes of replies may be added until the output is full. */
+/* TODO 4: Bound the output: say how many bytes of replies it may still take until it holds
+ * HIGH_WATER_BYTES, and ask for input only while it may take some. Graded by
+ * test_04_client_that_never_reads_costs_little_memory.
+ * `out` may hold more than HIGH_WATER_BYTES, since a reply is never cut. */
 static size_t room(const struct conn *c)
 {
-    /* TODO 3: Say how many bytes of replies `out` may still take until it holds
-     * HIGH_WATER_BYTES. Graded by test_04_client_that_never_reads_costs_little_memory.
-     * With 0, conn_interest() stops asking for input and advance() stops answering. See why both
-     * go on. */
     (void)c;
     return SIZE_MAX;
 }
@@ -44,23 +43,29 @@ static size_t room(const struct conn *c)
 unsigned conn_interest(const struct conn *c)
 {
     unsigned interest = 0;
-    if (c->state == CONN_OPEN && room(c) > 0)
+    if (c->state == CONN_OPEN)
         interest |= CONN_WANT_READ;
     if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
         interest |= CONN_WANT_WRITE;
     return interest;
 }
 
-/* Takes no more input; what is owed is still sent. */
+/* TODO 5: Send the replies owed before closing: drain() ends the input, and settle(), called
+ * after each event, closes a connection that is draining and owes nothing more. Graded by
+ * test_04_half_close_with_10000_replies_owed.
+ * CONN_DRAINING and `reason` are for this. The rest of the input is not needed any more. */
 static void drain(struct conn *c, const char *reason)
 {
-    /* TODO 4: Take no more input, but keep the connection until its output is sent. Graded by
-     * test_04_half_close_with_10000_replies_owed.
-     * settle() closes the connection once it owes nothing. The rest of the input is of no use. */
     conn_close(c, reason);
 }
 
-/* A line for each frame in the first `size` bytes of the input. */
+static void settle(struct conn *c)
+{
+    buffer_trim(&c->in);
+    buffer_trim(&c->out);
+}
+
+/* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
 {
     uint32_t length;
@@ -70,8 +75,8 @@ static void log_frames(const struct conn *c, size_t size)
     }
 }
 
-/* Answers the frames that are the first `size` bytes of the input. The reply to a frame is the
- * frame: so the replies are there already, one behind the other. */
+/* Answers the frames in the first `size` bytes of the input. The reply to a frame is the frame, so
+ * the replies are there already, one after the other. */
 static void answer(struct conn *c, size_t size)
 {
     if (log_is_verbose())
@@ -80,45 +85,27 @@ static void answer(struct conn *c, size_t size)
         conn_close(c, "out of memory");
 }
 
-/* Sends until everything is sent or the kernel takes no more. */
+/* TODO 2: Answer the complete frames in the input and send the replies at once, until the output
+ * is full or the input holds no complete frame. Graded by test_04_hundred_thousand_frames.
+ * Write both functions. An error of io_write() closes the connection; a frame that is too long
+ * ends its input: drain(). Sending can make room for more replies. */
 static void flush(struct conn *c)
 {
-    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
-        size_t moved;
-        enum io_result result = io_write(c->fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
-        if (result == IO_AGAIN)
-            return;
-        if (result != IO_OK)
-            conn_close(c, strerror(errno));
-        else
-            buffer_consume(&c->out, moved);
-    }
+    size_t moved;
+    if (buffer_len(&c->out) > 0 &&
+        io_write(c->fd, buffer_head(&c->out), buffer_len(&c->out), &moved) == IO_OK)
+        buffer_consume(&c->out, moved);
 }
 
-/* Answers every complete frame and sends the answers together, without waiting to hear that the
- * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
- * again it goes on, since nothing else will tell about frames that are here already. */
 static void advance(struct conn *c)
 {
-    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
-        bool too_long;
-        size_t size = frame_run(buffer_head(&c->in), buffer_len(&c->in), room(c), &too_long);
-        if (size == 0 && too_long)
-            drain(c, "frame too long");
-        if (size == 0)
-            return;
+    bool too_long;
+    size_t size = frame_run(buffer_head(&c->in), buffer_len(&c->in), 1, &too_long);
+    if (size > 0)
         answer(c, size);
-        flush(c);
-    }
-}
-
-/* The end of a turn: closes a connection that owes nothing more, and owns no more than it needs. */
-static void settle(struct conn *c)
-{
-    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
-        conn_close(c, c->reason);
-    buffer_trim(&c->in);
-    buffer_trim(&c->out);
+    else if (too_long)
+        drain(c, "frame too long");
+    flush(c);
 }
 
 void conn_read(struct conn *c)

@@ -17,9 +17,8 @@
 /* Reads the length out of a header. False: it is over FRAME_MAX_BYTES. Ask before allocating. */
 bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length);
 
-/* How many of `size` bytes are complete frames, one behind the other, the first at the beginning.
- * Takes no further one when it has `enough` bytes. *too_long: behind them comes one whose length is
- * over FRAME_MAX_BYTES. */
+/* How many of `size` bytes are complete frames, one after the other from the first byte on. Stops
+ * once it has `enough` bytes. *too_long: the next frame has a length over FRAME_MAX_BYTES. */
 size_t frame_run(const uint8_t *bytes, size_t size, size_t enough, bool *too_long);
 
 #endif

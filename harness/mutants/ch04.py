@@ -193,8 +193,8 @@ MUTANTS = (
 """,
             "frame.c": """
 -    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
--        /* Frames of one length often stand in a row. As long as the headers are equal the processor
--         * goes on with the next frame; where a length has to be worked out first, it waits. */
+-        /* Often several frames of one length follow each other. While the headers are equal, the
+-         * processor goes on to the next frame; to work out a length it has to wait. */
 -        size_t whole = end - start;
 -        while (end < enough && size - end >= whole &&
 -               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
@@ -254,8 +254,8 @@ MUTANTS = (
         {
             "frame.c": """
 -    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
--        /* Frames of one length often stand in a row. As long as the headers are equal the processor
--         * goes on with the next frame; where a length has to be worked out first, it waits. */
+-        /* Often several frames of one length follow each other. While the headers are equal, the
+-         * processor goes on to the next frame; to work out a length it has to wait. */
 -        size_t whole = end - start;
 -        while (end < enough && size - end >= whole &&
 -               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
@@ -330,8 +330,8 @@ MUTANTS = (
 """,
             "frame.c": """
 -    while (end < enough && pass_frame(bytes, size, &end, too_long)) {
--        /* Frames of one length often stand in a row. As long as the headers are equal the processor
--         * goes on with the next frame; where a length has to be worked out first, it waits. */
+-        /* Often several frames of one length follow each other. While the headers are equal, the
+-         * processor goes on to the next frame; to work out a length it has to wait. */
 -        size_t whole = end - start;
 -        while (end < enough && size - end >= whole &&
 -               memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)

@@ -10,13 +10,13 @@
 #include "log.h"
 #include "spare.h"
 
-/* Of one read(): many small frames, or a good part of a large one. */
+/* Read with one call: many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
 
-/* Of output that waits to be sent: from here on nothing more is read or answered. */
+/* The output is full once this much is queued: nothing more is read or answered. */
 #define HIGH_WATER_BYTES (1u << 20)
 
-static size_t connections; /* that there are */
+static size_t connections; /* open now */
 
 struct conn *conn_new(int fd)
 {
@@ -29,37 +29,46 @@ struct conn *conn_new(int fd)
     return c;
 }
 
-/* How many bytes of replies may be added. Back-pressure: a client that does not take its replies
- * gets no further ones. */
+/* How many bytes of replies may be added until the output is full. */
+// BEGIN pressure
 static size_t room(const struct conn *c)
 {
-    // BEGIN high_water
     size_t waiting = buffer_len(&c->out);
     return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
-    // END high_water
 }
 
 unsigned conn_interest(const struct conn *c)
 {
     unsigned interest = 0;
+    /* Back-pressure: a client that does not take its replies is not read from. */
     if (c->state == CONN_OPEN && room(c) > 0)
         interest |= CONN_WANT_READ;
     if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
         interest |= CONN_WANT_WRITE;
     return interest;
 }
+// END pressure
 
-/* Takes no more input; what is owed is still sent. */
+// BEGIN drain
+/* Takes no more input. The replies owed are still sent. */
 static void drain(struct conn *c, const char *reason)
 {
-    // BEGIN drain
     c->state = CONN_DRAINING;
     c->reason = reason;
     buffer_free(&c->in);
-    // END drain
 }
 
-/* A line for each frame in the first `size` bytes of the input. */
+/* After each event: closes a draining connection that owes nothing more, and gives memory back. */
+static void settle(struct conn *c)
+{
+    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
+        conn_close(c, c->reason);
+    buffer_trim(&c->in);
+    buffer_trim(&c->out);
+}
+// END drain
+
+/* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
 {
     uint32_t length;
@@ -69,8 +78,8 @@ static void log_frames(const struct conn *c, size_t size)
     }
 }
 
-/* Answers the frames that are the first `size` bytes of the input. The reply to a frame is the
- * frame: so the replies are there already, one behind the other. */
+/* Answers the frames in the first `size` bytes of the input. The reply to a frame is the frame, so
+ * the replies are there already, one after the other. */
 static void answer(struct conn *c, size_t size)
 {
     if (log_is_verbose())
@@ -79,7 +88,8 @@ static void answer(struct conn *c, size_t size)
         conn_close(c, "out of memory");
 }
 
-/* Sends until everything is sent or the kernel takes no more. */
+// BEGIN advance
+/* Sends until the output is empty or the kernel takes no more. */
 static void flush(struct conn *c)
 {
     while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
@@ -94,9 +104,9 @@ static void flush(struct conn *c)
     }
 }
 
-/* Answers every complete frame and sends the answers together, without waiting to hear that the
- * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
- * again it goes on, since nothing else will tell about frames that are here already. */
+/* Answers complete frames and sends the replies, until the output is full or no complete frame is
+ * left. It does not wait for POLLOUT first: the socket is nearly always writable. When sending has
+ * made room it goes on, since no event will come for frames that have been read already. */
 static void advance(struct conn *c)
 {
     while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
@@ -110,15 +120,7 @@ static void advance(struct conn *c)
         flush(c);
     }
 }
-
-/* The end of a turn: closes a connection that owes nothing more, and owns no more than it needs. */
-static void settle(struct conn *c)
-{
-    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
-        conn_close(c, c->reason);
-    buffer_trim(&c->in);
-    buffer_trim(&c->out);
-}
+// END advance
 
 void conn_read(struct conn *c)
 {

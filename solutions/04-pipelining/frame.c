@@ -13,7 +13,8 @@ bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
     // END length
 }
 
-/* Moves *end, where a frame begins, to where it ends. False: it is not complete, or too long. */
+// BEGIN run
+/* Moves *end from the beginning of a frame to its end. False: it is not complete, or too long. */
 static bool pass_frame(const uint8_t *bytes, size_t size, size_t *end, bool *too_long)
 {
     uint32_t length;
@@ -28,19 +29,18 @@ static bool pass_frame(const uint8_t *bytes, size_t size, size_t *end, bool *too
 
 size_t frame_run(const uint8_t *bytes, size_t size, size_t enough, bool *too_long)
 {
+    size_t start = 0;
     size_t end = 0;
     *too_long = false;
-    // BEGIN run
-    size_t start = 0;
     while (end < enough && pass_frame(bytes, size, &end, too_long)) {
-        /* Frames of one length often stand in a row. As long as the headers are equal the processor
-         * goes on with the next frame; where a length has to be worked out first, it waits. */
+        /* Often several frames of one length follow each other. While the headers are equal, the
+         * processor goes on to the next frame; to work out a length it has to wait. */
         size_t whole = end - start;
         while (end < enough && size - end >= whole &&
                memcmp(bytes + end, bytes + start, FRAME_HEADER_BYTES) == 0)
             end += whole;
         start = end;
     }
-    // END run
     return end;
 }
+// END run
