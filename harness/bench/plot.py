@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.bench.curves import Curve, Line, Sweep
 from harness.lab.target import WrongUsage
 
-# What matplotlib writes for text, axes and grid, and what stands there in the end: a variable that
-# the page's colour scheme decides.
-INK, GRID = "#010203", "#040506"
-STYLE = """<style>
-:root { --ink: #24292f; --grid: #d0d7de; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6edf3; --grid: #3d444d; } }
-text { font-family: system-ui, sans-serif; }
+# Text and axes, and the grid, on a light page. The page's colour scheme decides: in the end, a
+# variable stands there. A program that knows no CSS variables, such as librsvg, keeps these.
+INK, GRID = "#24292f", "#d0d7de"
+STYLE = f"""<style>
+:root {{ --ink: {INK}; --grid: {GRID}; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ink: #e6edf3; --grid: #3d444d; }} }}
+text {{ font-family: system-ui, sans-serif; }}
 </style>"""
 
 # The colours of Okabe and Ito, which nearly everybody can tell apart, but for black; and dashes.
@@ -122,7 +123,9 @@ def _save(figure, axes, path: Path) -> None:
     axes.legend(frameon=False, fontsize=9, ncols=2)
     text = io.StringIO()
     figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    svg = text.getvalue().replace(INK, "var(--ink)").replace(GRID, "var(--grid)")
+    svg = text.getvalue()
+    for light, variable in ((INK, "--ink"), (GRID, "--grid")):
+        svg = re.sub(rf"([\w-]+): {light}", rf"\g<0>; \1: var({variable})", svg)
     head, _, rest = svg.partition("<defs>")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"{head}{STYLE}\n<defs>{rest}")

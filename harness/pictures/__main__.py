@@ -3,7 +3,10 @@
     python3 -m harness.pictures          status 0; 2 with the reason on stderr
 
 Graphviz decides where things are; the colours of text and lines are those of the page that a
-picture stands on, light or dark.
+picture stands on, light or dark. A program that knows no CSS variables, such as librsvg, gets those
+of a light page. What a colour means stands in the source, and below the picture:
+
+    // legend: #0072b240 reported
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness.bench.plot import STYLE
+from harness.bench.plot import GRID, INK, STYLE
 from harness.lab.chapters import ROOT
 
 DIRECTORY = ROOT / "docs" / "pictures"
@@ -24,13 +27,29 @@ DIRECTORY = ROOT / "docs" / "pictures"
 FONTS = [f"-{kind}{name}" for kind in "NE" for name in ("fontname=sans-serif", "fontsize=11")]
 COMMAND = ["dot", "-Tsvg", "-Gbgcolor=transparent", *FONTS]
 
-# What Graphviz writes for a colour, and what stands there in the end. Other colours are good on
-# both pages, if they are tints (#rrggbbaa).
-VARIABLES = {'"black"': '"var(--ink)"', '"gray"': '"var(--grid)"'}
-TEXT_STYLE = """<style>
-text { fill: var(--ink); }
-text[font-family=monospace] { font-family: ui-monospace, monospace; }
-</style>"""
+# What Graphviz writes for a colour, what stands there in the end, and the variable that takes its
+# place where there are any. Other colours are good on both pages, if they are tints (#rrggbbaa).
+COLOURS = (("black", INK, "--ink"), ("gray", GRID, "--grid"))
+TEXT_STYLE = "\n".join(
+    [
+        "<style>",
+        f"text {{ fill: {INK}; fill: var(--ink); }}",
+        *(
+            f'[{where}="{light}"] {{ {where}: var({variable}); }}'
+            for _, light, variable in COLOURS
+            for where in ("fill", "stroke")
+        ),
+        "text[font-family=monospace] { font-family: ui-monospace, monospace; }",
+        "</style>",
+    ]
+)
+
+LEGEND = re.compile(r"^// legend: (#[0-9a-f]{6})([0-9a-f]{2}) (.*)$", re.M)
+SIZE = re.compile(r'width="(\d+)pt" height="(\d+)pt"(\s+)viewBox="0.00 0.00 ([\d.]+) ([\d.]+)"')
+LEGEND_TOP, LEGEND_ROW, LEGEND_LEFT = 10, 18, 6  # points
+LEGEND_BOX = (16, 11)
+LETTER = 6  # the width of a letter, rather more than less
+GAP = 8
 
 
 class CannotDraw(Exception):
@@ -44,7 +63,7 @@ def sources() -> list[Path]:
 
 def digest(source: Path) -> str:
     """Changes when the picture of this source has to be drawn again."""
-    parts = [source.read_text(), *COMMAND, *VARIABLES.values(), STYLE, TEXT_STYLE]
+    parts = [source.read_text(), *COMMAND, STYLE, TEXT_STYLE]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -57,11 +76,40 @@ def draw(source: Path) -> str:
         raise CannotDraw(f"{source.name}: {done.stderr.strip()}")
     svg = done.stdout[done.stdout.index("<svg") :]
     svg = re.sub(r"<!--.*?-->\n|<title>.*?</title>\n", "", svg, flags=re.S)
-    for colour, variable in VARIABLES.items():
-        svg = svg.replace(colour, variable)
+    for colour, light, _ in COLOURS:
+        svg = svg.replace(f'"{colour}"', f'"{light}"')
+    svg = _with_legend(svg, LEGEND.findall(source.read_text()))
     head, _, rest = svg.partition(">\n")
     mark = f"<!-- from {source.name}, {digest(source)} -->"
     return f"{mark}\n{head}>\n{STYLE}\n{TEXT_STYLE}\n{rest}"
+
+
+def _with_legend(svg: str, entries: list[tuple[str, str, str]]) -> str:
+    """The picture with a row below it that says what its colours mean: (colour, alpha, words)."""
+    if not entries:
+        return svg
+    _, _, between, width, height = SIZE.search(svg).groups()
+    right, below = float(width), float(height)
+    x, y, drawn = LEGEND_LEFT, below + LEGEND_TOP, []
+    for colour, alpha, words in entries:
+        wide = LEGEND_BOX[0] + GAP + LETTER * len(words)
+        if x > LEGEND_LEFT and x + wide > right:
+            x, y = LEGEND_LEFT, y + LEGEND_ROW
+        drawn += [
+            f'<rect x="{x}" y="{y}" width="{LEGEND_BOX[0]}" height="{LEGEND_BOX[1]}"'
+            f' fill="{colour}" fill-opacity="{int(alpha, 16) / 255:.6f}" stroke="{INK}"/>',
+            f'<text x="{x + LEGEND_BOX[0] + GAP / 2}" y="{y + LEGEND_BOX[1] - 2}"'
+            f' font-family="sans-serif" font-size="11.00">{words}</text>',
+        ]
+        x += wide + GAP
+        right = max(right, x)
+    below = y + LEGEND_ROW
+    size = (
+        f'width="{right:.0f}pt" height="{below:.0f}pt"{between}'
+        f'viewBox="0.00 0.00 {right:.2f} {below:.2f}"'
+    )
+    body, end, _ = SIZE.sub(size, svg).rpartition("</svg>")
+    return "\n".join([body + '<g class="legend">', *drawn, "</g>", end, ""])
 
 
 def main() -> int:

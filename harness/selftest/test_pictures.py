@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from harness.bench import plot
 from harness.lab import chapters
 from harness.pictures import __main__ as pictures
 
 SVGS = sorted(pictures.DIRECTORY.glob("*.svg"))
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
+SVG = "{http://www.w3.org/2000/svg}"
+TINT = re.compile(r"#[0-9a-f]{8}\b")
 COLOUR = re.compile(r'(?:fill|stroke)="([^"]*)"( fill-opacity)?')
 NAME = re.compile(r"[A-Za-z]\w*_\w+|\b\w+(?=\(\))")  # conn_read, POLL_STOP, reader_i32, poll()
 CLIENTS_OWN = {"recv", "connect"}  # what a client calls, and no server
@@ -79,13 +82,38 @@ def test_it_can_be_read_on_a_light_page_and_on_a_dark_one(svg):
         assert variable in light and variable in dark
     for colour, behind in COLOUR.findall(text):
         tint = colour.startswith("#") and behind == " fill-opacity"
-        assert tint or colour in ("none", "transparent", "var(--ink)", "var(--grid)")
+        assert tint or colour in ("none", "transparent", plot.INK, plot.GRID)
+    for colour in (plot.INK, plot.GRID):
+        assert f'[stroke="{colour}"] {{ stroke: var(--' in text
+
+
+@each_picture
+def test_a_legend_says_what_its_colours_mean(svg):
+    source = svg.with_suffix(".dot").read_text()
+    said = {colour + alpha: words for colour, alpha, words in pictures.LEGEND.findall(source)}
+    code = pictures.LEGEND.sub("", source)
+    for colour in sorted(set(TINT.findall(code)) | set(said)):
+        line = f"// legend: {colour} what it means"
+        assert colour in code and colour in said, f"{svg.stem}.dot: add or remove {line}"
+    texts = {text.text for text in ElementTree.parse(svg).iter(f"{SVG}text")}
+    assert set(said.values()) <= texts
+
+
+@each_picture
+def test_the_legend_fits_below_it(svg):
+    root = ElementTree.parse(svg).getroot()
+    _, _, width, height = map(float, root.get("viewBox").split())
+    for legend in root.iter(f"{SVG}g"):
+        if legend.get("class") == "legend":
+            for text in legend.iter(f"{SVG}text"):
+                right = float(text.get("x")) + pictures.LETTER * len(text.text)
+                assert right <= width and float(text.get("y")) < height
 
 
 @each_picture
 def test_the_names_in_it_are_those_of_the_code(svg):
     code = "".join(path.read_text() for path in chapter_of(svg).chapter_dir.glob("*.[ch]"))
-    texts = ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}text")
+    texts = ElementTree.parse(svg).iter(f"{SVG}text")
     names = {name for text in texts for name in NAME.findall(text.text or "")}
     assert not {name for name in names - CLIENTS_OWN if not re.search(rf"\b{name}\b", code)}
 
