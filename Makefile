@@ -1,7 +1,7 @@
-# Event Loop Lab. `make` lists what there is; README.md says where to begin.
+# Event Loop Lab. `make` lists the commands; README.md says where to begin.
 #
-# Variables count only when they stand on make's command line, and reach Python through the
-# environment as LAB_CH, LAB_DIR ...: no quoting, and a DIR of the user's own means nothing here.
+# Variables count only if they are given on make's command line. They reach Python through the
+# environment as LAB_CH, LAB_DIR ...: no quoting is needed, and an exported DIR has no effect.
 # make ends with 2 whenever a recipe fails. For the exit status of a grade (0 full marks, 1 less,
 # 2 not judged) call python3 -m harness.grade.
 
@@ -36,12 +36,12 @@ export LAB_RULES  = $(call given,RULES)
 export LAB_PYTHON = $(value PYTHON)
 python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
-# For what needs a chapter. The shell sees the variable, not its text.
+# $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
-$(if $(unknown),$(error $(unknown)= means nothing here; `make` lists what does, in capitals))
+$(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
 
 chapter = $(if $(LAB_CH),"$$LAB_CH",$(error which chapter? For instance: make $@ CH=03))
 
@@ -52,7 +52,7 @@ help:
 ##    make setup             installs what is missing (Debian, Ubuntu)
 ##    make grade             a board of all chapters
 ##    make grade CH=03       grades chapters/03-*, and says what to do next
-##      T=03.2               only the tests of that TODO, or those so named
+##      T=03.2               only the tests of that TODO, or with that name
 ##      V=1                  every failure in full
 ##      FROM=solutions       the solution instead; or DIR=path
 ##      SERVER='cmd {port}'  any server; PORT=1234 if its port is fixed
@@ -61,11 +61,11 @@ help:
 ##    make memcheck CH=03    grades it under valgrind
 ##    make trace CH=03 T=..  one test, call by call, and where the bytes were:
 ##                           in the terminal, and as a page (or ID=...)
-##    make replay ID=...     the failure that printed ID, on the server as it is;
+##    make replay ID=...     runs a failed test again, on the server as it is;
 ##      GDB=1                stops in gdb before the first byte is sent
 ##    make watch CH=03       grades again whenever a file is saved
-##    make fuzz CH=05        messages that nobody would send (SECONDS=20);
-##      INPUT=hex            the one again that went wrong
+##    make fuzz CH=05        malformed messages for the reader (SECONDS=20);
+##      INPUT=hex            one message that went wrong, again
 ##
 ##  With the solutions
 ##    make diff CH=03        the chapter against its solution
@@ -74,21 +74,21 @@ help:
 ##  How fast is it
 ##    make bench             all solutions beside libuv, libevent and libev;
 ##      CH=04                your server instead, or SERVER='cmd {port}';
-##      ROWS=abc N=3         some rows, so many rounds; CORES=1 on one core
+##      ROWS=abc N=3         some rows, in 3 rounds; CORES=1 on one core
 ##      PLOT=1               draws curves, too; PLOT=frames,polite some of them
 ##    make setup BENCH=1     installs these libraries, matplotlib and Graphviz
 ##
 ##  Working on the lab
-##    make test              the lab's own tests; of wrong servers a sample
+##    make test              the lab's own tests, with a sample of wrong servers
 ##      FULL=1               all of them; SEED=2 another sample
 ##      TESTARGS='-k name'   some of them
-##    make steady CH=04      grades the solution beside busy cores (N=10 times)
+##    make steady CH=04      grades the solution on busy cores (N=10 times)
 ##                           and reports each point lost; or DIR=, SERVER=
-##    make mutants           wrong servers, and what catches them (CH=, T=)
+##    make mutants           wrong servers, and the claims that fail (CH=, T=)
 ##      RULES=1              every small change of what students write, and which
-##                           of them no claim sees (CH=, T=): for an idle hour
-##    make skeletons         writes chapters/ anew from solutions/
-##    make pictures          draws docs/pictures/ anew from the .dot files
+##                           of them no claim notices (CH=, T=); takes an hour
+##    make skeletons         writes chapters/ again from solutions/
+##    make pictures          draws docs/pictures/ again from the .dot files
 ##    make format            clang-format
 ##    make lint              warnings of gcc, clang, cppcheck, flake8; English
 ##    make clean             removes build/

@@ -1,8 +1,8 @@
 """The problem of a chapter, as a command that shows it: python3 -m harness.demo NN (make demo)
 
-A demo does the real thing over real sockets, says what it does and prints what it sees. Beginning
-with the second, it shows what the server of the chapter before cannot do yet. That of chapter NN is
-show() in harness/demos/chNN.py.
+A demo uses real sockets, says what it does and prints what it sees. From chapter 02 on, it shows
+what the server of the chapter before cannot do yet. The demo of chapter NN is show() in
+harness/demos/chNN.py.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class NoDemo(Exception):
 
 
 def of(chapter: chapters.Chapter) -> Callable[[], None]:
-    """What shows the problem of that chapter. Raises NoDemo."""
+    """The function that shows the problem of that chapter. Raises NoDemo."""
     name = f"harness.demos.ch{chapter.number}"
     if find_spec(name) is None:
-        raise NoDemo(f"chapter {chapter.number} has none: harness/demos/ch{chapter.number}.py")
+        raise NoDemo(f"chapter {chapter.number} has no demo: harness/demos/ch{chapter.number}.py")
     return import_module(name).show
 
 

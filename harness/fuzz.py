@@ -1,10 +1,10 @@
-"""make fuzz: messages that nobody would send, for as long as one likes, until one goes wrong.
+"""make fuzz: malformed messages for the reader, for a given time, until one goes wrong.
 
-libFuzzer chooses them where clang has it, and AFL++ where that is installed: they watch which lines
-a message reaches. What has reached something new is kept in build/fuzz, and the next run goes on
-from there. Without either chance chooses.
+libFuzzer chooses the messages where clang has it, or AFL++ where it is installed: they observe
+which lines a message reaches. Messages that have reached something new are kept in build/fuzz, and
+the next run goes on from there. Without either, the messages are random.
 
-Exit status: 0 nothing was found, 1 a message goes wrong, 2 not judged or wrong usage.
+Exit status: 0 no message goes wrong, 1 a message goes wrong, 2 not judged or wrong usage.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from harness.stage.stage import Run, Stage
 
 PROGRAM, FIRST_CHAPTER = "05_fuzz", "05"
 KEPT = ROOT / "build" / "fuzz"
-SECONDS = 20  # unless SECONDS says otherwise
+SECONDS = 20  # unless SECONDS= is given
 ROUND_SECONDS = 60  # of one process: a program may use 120 s of CPU
-LATE_SECONDS = 30  # that a round may take longer
+LATE_SECONDS = 30  # a round may take this much longer
 LONGEST = 4096  # bytes of an input: INPUT_MAX of the program
 CHANCE_INPUTS = 200_000  # of a round
 SANITIZERS = "address,undefined"
@@ -41,7 +41,7 @@ FLAGS = (
     "-fno-sanitize-recover=all",
 )
 
-# Some inputs to begin with, as the program has them: a count less 1, kinds, and the message.
+# Some inputs to begin with, in the form of the program: a count less 1, kinds, and the message.
 SEEDS = (
     bytes([2, 0, 1, 2]) + bytes(range(14)),
     bytes([0, 3]) + b"\x05hello",
@@ -63,7 +63,7 @@ class LibFuzzer:
         return [*words, "-print_final_stats=1", "-rss_limit_mb=1024", "-timeout=5"]
 
     def runs(self, kept: Path, printed: str) -> int:
-        """Inputs that were tried since the last time: in the round which has printed this."""
+        """The number of inputs tried since the last call: in the round that has printed this."""
         return sum(map(int, re.findall(r"number_of_executed_units: (\d+)", printed)))
 
     def kept(self, kept: Path) -> list[Path]:
@@ -111,7 +111,7 @@ ENGINES = (LibFuzzer, Afl)  # the better one first
 
 
 class Fuzzing:
-    """One `make fuzz`: what is fuzzed, and how a failure is told."""
+    """One `make fuzz`: what is fuzzed, and how a failure is printed."""
 
     def __init__(self, target: Target, options) -> None:
         source = target.source.resolve()
@@ -125,11 +125,11 @@ class Fuzzing:
         self._look = grade.terminal_look(options)
 
     def tried(self, text: str) -> bool:
-        """Whether the input, in hex, goes well; prints why not. Raises NotJudged."""
+        """Whether the input, in hex, passes; prints why not. Raises NotJudged."""
         return self._goes_well("one", input=text)
 
     def tried_by_chance(self, number: int) -> bool:
-        """The same for CHANCE_INPUTS by chance, others for each number."""
+        """The same for CHANCE_INPUTS random inputs, different ones for each number."""
         return self._goes_well("mutated", inputs=CHANCE_INPUTS, seed=number)
 
     def _goes_well(self, check: str, **options) -> bool:
@@ -172,9 +172,9 @@ def run(options) -> int:
         if not re.fullmatch(r"([0-9a-fA-F]{2})+", text):
             raise WrongUsage(f"INPUT={text}: that is not hex, such as 0003ff")
         well = fuzzing.tried(text)
-        print("this input goes well" if well else "", end="\n" if well else "")
+        print("this input passes" if well else "", end="\n" if well else "")
         return 0 if well else 1
-    if not fuzzing.tried(SEEDS[0].hex()):  # or it does not build at all
+    if not fuzzing.tried(SEEDS[0].hex()):  # this finds a program that does not build
         return 1
     return _fuzz(fuzzing, int(seconds))
 
@@ -185,9 +185,11 @@ def _target(options) -> Target:
     chapter = chapters.find(options.chapter)
     if chapter.number < FIRST_CHAPTER:
         first = chapters.find(FIRST_CHAPTER).slug
-        raise WrongUsage(f"chapter {chapter.number} has no reader of messages; {first} brings it")
+        raise WrongUsage(
+            f"chapter {chapter.number} has no reader of messages; {first} is the first that has"
+        )
     if options.server:
-        raise WrongUsage("SERVER= has no files that could be fuzzed; DIR= has")
+        raise WrongUsage("SERVER= has no source files to fuzz; give DIR=")
     return resolve(chapter, options.origin, options.dir)
 
 
@@ -199,8 +201,8 @@ def _fuzz(fuzzing: Fuzzing, seconds: int) -> int:
             _say(f"{fuzzing.target.subject}: {seconds} s with {engine.name}")
             return _with_engine(fuzzing, engine, binary, seconds)
     _say(
-        f"{fuzzing.target.subject}: {seconds} s by chance; libFuzzer, which sees what a message "
-        "reaches,\nis not here: clang has it in a package such as libclang-rt-14-dev"
+        f"{fuzzing.target.subject}: {seconds} s of random messages; libFuzzer, which observes what "
+        "a message\nreaches, is not installed: clang has it in a package such as libclang-rt-14-dev"
     )
     return _by_chance(fuzzing, seconds)
 
@@ -217,7 +219,7 @@ def _built(fuzzing: Fuzzing, engine) -> Path | None:
 
 def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
     kept = _directory(fuzzing.source, engine)
-    engine.runs(kept, "")  # what was before does not count
+    engine.runs(kept, "")  # inputs of earlier runs do not count
     runs = 0
     for start in range(0, seconds, ROUND_SECONDS):
         printed = _round(engine, binary, kept, min(ROUND_SECONDS, seconds - start))
@@ -225,9 +227,9 @@ def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
         for path in engine.found(kept):
             if not fuzzing.tried(path.read_bytes().hex()):
                 return 1
-            raise NotJudged(f"{engine.name} has stopped at {grade.as_typed(path)}, which goes well")
+            raise NotJudged(f"{engine.name} has stopped at {grade.as_typed(path)}, which passes")
     if not runs:
-        raise NotJudged(f"{engine.name} has tried nothing; it says:\n{printed[-1000:]}")
+        raise NotJudged(f"{engine.name} has tried no message; it says:\n{printed[-1000:]}")
     count = len(engine.kept(kept))
     _say(
         f"{runs:,} messages, and none goes wrong; {count:,} that reached something new are kept\n"
@@ -237,7 +239,7 @@ def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
 
 
 def _directory(source: Path, engine) -> Path:
-    """Where the engine keeps what it needs again, without what it has found before."""
+    """Where the engine keeps its inputs for the next run; what it found before is removed."""
     kept = KEPT / re.sub(r"[^\w.-]", "_", f"{source.parent.name}-{source.name}")
     for name in ("corpus", "seeds", "found"):
         (kept / name).mkdir(parents=True, exist_ok=True)

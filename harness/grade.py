@@ -1,7 +1,7 @@
 """Grades a chapter, or all: builds the server, runs the claims, prints and saves the result.
 
 Exit status: 0 full marks, 1 less, 2 not judged (or wrong usage). `make grade` turns every status
-but 0 into 2; whoever needs the difference calls `python3 -m harness.grade --chapter 03`.
+but 0 into 2; call `python3 -m harness.grade --chapter 03` where the difference matters.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ from harness.stage.stage import Run
 
 RESULTS = ROOT / "build" / "results"
 MOST_NAMES = 12  # of tests that T could have meant
-BROKEN_SECONDS = 60  # for a server that does not get through what one tries first
+BROKEN_SECONDS = 60  # for a server that fails the first frames
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
 
 
 class Interrupted(Exception):
-    """The option `stop`, which is asked whenever a test is over, said so."""
+    """The option `stop`, called after each test, has returned true."""
 
 
 class Broken(Exception):
-    """BROKEN_SECONDS are over, and the server does not do what one tries first."""
+    """BROKEN_SECONDS are over, and the server fails the first frames."""
 
 
 class Lost(Exception):
-    """A test has failed, and the option `until_lost` says that this is enough."""
+    """A test has failed, and the option `until_lost` ends the grade then."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options; what is not given comes from the Makefile's variables."""
+    """The options; those not given come from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="grade", description=__doc__.splitlines()[0])
     add_options(parser, chapter="default: a board of all")
     add = parser.add_argument
     add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
     add("--verbose", action="store_true", default=setting("V") not in (None, "0"))
     add("--memcheck", action="store_true", help="run the server under valgrind")
-    add("--seed", metavar="N", default=setting("SEED"), help="of what is random")
+    add("--seed", metavar="N", default=setting("SEED"), help="of everything random")
     add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
     add("--limit", metavar="S", default=None, help="seconds for all tests of a chapter together")
@@ -73,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         return command_line.run("grade", lambda: run(options), build.NoCompiler)
-    except Exception:  # never the student's fault, and never shown as a traceback
+    except Exception:  # never the student's fault: no traceback is shown
         log = RESULTS / "harness-fault.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text(traceback.format_exc())
@@ -105,7 +105,7 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
     given = [n for n in ("dir", "server", "port", "only", "results") if getattr(options, n)]
     if given or options.memcheck:
         what = "memcheck" if options.memcheck else {"only": "T"}.get(given[0], given[0].upper())
-        raise WrongUsage(f"{what} needs a chapter too, for instance CH=01")
+        raise WrongUsage(f"{what} needs a chapter as well, for instance CH=01")
     print(f"Event Loop Lab\n\n{report.board_head()}")
     grades, verdicts = [], set()
     for chapter in chapters.CHAPTERS:
@@ -154,14 +154,14 @@ def grade_target(target: Target, options: argparse.Namespace) -> Grade:
 
 
 def _seed(target: Target, options: argparse.Namespace) -> int:
-    """The one that is given, or the one of the submission; by chance for a SERVER=."""
+    """The seed that is given, or that of the submission; a random one for a SERVER=."""
     if options.seed:
         return int(options.seed)
     return seed.of_files(target.source) if target.source else seed.by_chance()
 
 
 def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
-    """What is to be judged, and what each is worth. Raises WrongUsage if nothing is."""
+    """The claims to be judged, with their points. Raises WrongUsage if there are none."""
     chapter = target.chapter.number
     claims = scoring.holding(scoring.load(options.claims), chapter)
     if target.command:
@@ -175,7 +175,7 @@ def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
     selected = scoring.select(claims, options.only) if options.only else claims
     if not selected:
         known = ", ".join(dict.fromkeys(claim.number for claim in claims))
-        wrong = f"T={options.only}: chapter {chapter} has no such TODO and no such test"
+        wrong = f"T={options.only}: chapter {chapter} has no TODO and no test of that name"
         raise WrongUsage(f"{wrong}; the TODOs are {known}")
     return [Outcome(claim, worth[claim.name]) for claim in selected]
 
@@ -187,11 +187,13 @@ def one_test(options: argparse.Namespace, chapter: str) -> Claim:
     if len(exact or selected) == 1:
         return (exact or selected)[0]
     if not selected:
-        raise WrongUsage(f"T={options.only}: chapter {chapter} has no such test")
+        raise WrongUsage(f"T={options.only}: chapter {chapter} has no test of that name")
     names = [claim.name for claim in selected[:MOST_NAMES]]
     more = [f"and {len(selected) - MOST_NAMES} more"] if len(selected) > MOST_NAMES else []
     listed = "\n  ".join([*names, *more])
-    raise WrongUsage(f"T={options.only} are {len(selected)} tests; name one of them:\n  {listed}")
+    raise WrongUsage(
+        f"T={options.only} selects {len(selected)} tests; name one of them:\n  {listed}"
+    )
 
 
 def _build(target: Target, grade: Grade) -> list[str]:
@@ -210,11 +212,11 @@ def _build(target: Target, grade: Grade) -> list[str]:
 def _run(
     grade: Grade, command: list[str], target: Target, options: argparse.Namespace, log: Path
 ) -> None:
-    """Runs the claims of `grade.outcomes`, and notes what became of each. Raises Interrupted.
+    """Runs the claims of `grade.outcomes`, and notes the result of each. Raises Interrupted.
 
-    Those named in the option `first` come before the others, and then the one that explains why
-    others fail. What has no server mostly compiles: meanwhile others may find out that the server
-    hangs, and the waits get shorter. The chapter's own come before those that it inherits.
+    Claims named in the option `first` come before the others, and then the claim that explains why
+    others fail. Claims without a server mostly compile: meanwhile others may find out that the
+    server hangs, and the waits get shorter. The chapter's own claims come before inherited ones.
     """
     claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
     own = target.chapter.number
@@ -247,7 +249,7 @@ def _run(
     except Broken:
         _give_up(grade)
     except Lost:
-        grade.problem = "a test has failed, and the others were not asked"
+        grade.problem = "a test has failed, and the others were not run"
     finally:
         following.progress.clear()
     scoring.believe(grade.outcomes)
@@ -257,15 +259,15 @@ def _run(
 
 
 def _give_up(grade: Grade) -> None:
-    """What was not run within BROKEN_SECONDS is lost."""
-    text = f"not run: what one tries first fails, and {BROKEN_SECONDS} s are over"
+    """Claims that were not run within BROKEN_SECONDS are lost."""
+    text = f"not run: the first frames fail, and {BROKEN_SECONDS} s are over"
     for outcome in grade.outcomes:
         if outcome.verdict == scoring.NOT_JUDGED and not outcome.detail:
             outcome.verdict, outcome.detail = scoring.FAILED, {"message": text}
 
 
 def _spoilt(grade: Grade, problem: str) -> None:
-    """Nothing that was found can be believed."""
+    """The results cannot be trusted: no claim is judged."""
     grade.problem = problem
     for outcome in grade.outcomes:
         outcome.verdict, outcome.detail = scoring.NOT_JUDGED, {"message": problem}
@@ -295,7 +297,7 @@ def _limit(options: argparse.Namespace) -> int:
 
 
 class Following:
-    """What happens while the claims run: it is noted, shown, and brought to an end."""
+    """Notes and shows what happens while the claims run, and ends the grade early if needed."""
 
     def __init__(self, grade: Grade, options: argparse.Namespace) -> None:
         self._outcomes = {outcome.claim.name: outcome for outcome in grade.outcomes}
@@ -331,8 +333,8 @@ class Following:
 
 
 class Progress:
-    """One line that is written over and over: how many tests are over, and which one has run for
-    the longest. Nothing at all when stdout is no terminal that can do that."""
+    """One line that is written again and again: how many tests are over, and which one has run for
+    the longest. It writes nothing if stdout is not a terminal that can do that."""
 
     def __init__(self, total: int) -> None:
         self._total = total

@@ -1,6 +1,6 @@
 """make replay: one test again, with the same seed, on the server as it is now; GDB=1: in gdb.
 
-A failure prints its ID, which says all there is to know: chapter, test and seed. Nothing is kept.
+A failure prints its ID, which holds everything needed: chapter, test and seed. Nothing is stored.
 Exit status: that of a grade.
 """
 
@@ -29,7 +29,7 @@ def take_id(options: argparse.Namespace) -> None:
     others = {"CH": options.chapter, "T": options.only, "SEED": options.seed}
     given = [name for name, value in others.items() if value]
     if given:
-        raise WrongUsage(f"ID says what {' and '.join(given)} would: leave {given[0]} out")
+        raise WrongUsage(f"the ID already holds {' and '.join(given)}: leave {given[0]} out")
     options.chapter, options.seed = found["chapter"], found["seed"]
     options.only = f"test_{found['test']}"
 
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Runs the test again and prints what became of it."""
+    """Runs the test again and prints the result."""
     if not options.id:
         raise WrongUsage(f"which failure? Each prints its own, for instance {EXAMPLE}")
     take_id(options)

@@ -1,4 +1,4 @@
-"""From solutions to chapters: cuts what the student is to write, and leaves a TODO with a stub.
+"""From solutions to chapters: cuts the code that students write, and leaves a TODO with a stub.
 
 A solution marks the places with pairs of comments, each pair on lines of its own:
 
@@ -6,8 +6,8 @@ A solution marks the places with pairs of comments, each pair on lines of its ow
     ...
     // END read_full
 
-The marks carry names and no numbers, so that a later chapter can keep them unchanged. Which of them
-are TODOs in a chapter, in what order, with what text and stub, says its todos.md:
+The marks have names and no numbers, so that a later chapter can keep them unchanged. The todos.md
+of a chapter says which of them are TODOs there, in what order, and with what text and stub:
 
     ## 3 read_full
 
@@ -124,7 +124,7 @@ def write(chapter: Chapter, target: Path, solved: int = 0) -> None:
 
 
 def solution_without_marks(chapter: Chapter) -> dict[str, str]:
-    """The solution's C files by name, as a person wants to read them. Raises NoSolutions."""
+    """The solution's C files by name, without marks, for reading. Raises NoSolutions."""
     if not chapter.solution_dir.is_dir():
         raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
     return {path.name: plain(path.read_text()) for path in sources(chapter.solution_dir)}

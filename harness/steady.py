@@ -1,7 +1,7 @@
 """Grades a right server again and again, with every core kept busy, and reports every lost point.
 
-A point that a right server loses is the grader's fault. Exit status: 0 none was lost and all was
-judged, 1 some were, 2 something was not judged, it was stopped, or wrong usage.
+A point that a right server loses is the grader's fault. Exit status: 0 no point was lost and every
+test was judged, 1 points were lost, 2 a test was not judged, it was stopped, or wrong usage.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ GRADE_SECONDS = 1800  # far more than grade.py allows itself
 LAST_SECONDS = 30  # for a grade that was told to stop
 VARIABLES = [f"LAB_{name}" for name in "CH FROM DIR SERVER PORT T V SEED N".split()]
 
-# Its argument is its parent, with which it ends, whatever became of that.
+# Its argument is the process ID of its parent. It ends when the parent has ended.
 BUSY = """
 import os, sys
 while os.getppid() == int(sys.argv[1]):
@@ -42,7 +42,7 @@ while os.getppid() == int(sys.argv[1]):
 
 @dataclass
 class Report:
-    """What became of one grade. `lost`: a line for each test that did not pass."""
+    """The result of one grade. `lost`: a line for each test that did not pass."""
 
     chapter: str
     number: int
@@ -59,17 +59,17 @@ class Report:
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """The options; what is not given comes from the Makefile's variables."""
+    """The options; those not given come from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="steady", description=__doc__.splitlines()[0])
     add_options(parser, chapter="default: all of them in turn", tree="or chapters")
     add = parser.add_argument
     add("--times", metavar="N", default=setting("N") or str(TIMES), help=f"1 to {MOST}")
     add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
-    add("--seed", metavar="N", default=setting("SEED"), help="of what is random")
+    add("--seed", metavar="N", default=setting("SEED"), help="of everything random")
     add("--kept", metavar="DIR", type=Path, default=KEPT, help="for grades that lost something")
     add("--claims", type=Path, help=argparse.SUPPRESS)
     cores = len(os.sched_getaffinity(0))
-    add("--busy", type=int, default=cores, help="processes beside it; default: one a core")
+    add("--busy", type=int, default=cores, help="busy processes; default: one for each core")
     return parser.parse_args(arguments)
 
 
@@ -80,7 +80,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Grades, and reports what came of it, also when it is stopped. Returns the exit status."""
+    """Grades, and reports the results, also when it is stopped. Returns the exit status."""
     reports: list[Report] = []
     stopped = False
     try:
@@ -179,7 +179,7 @@ def _run(command: list[str]) -> str:
 
 
 def _stop(process: subprocess.Popen) -> None:
-    """A grade that is told to stop ends all that it has started; one that is killed does not."""
+    """SIGTERM, so that the grade ends everything it has started; SIGKILL would not."""
     process.send_signal(signal.SIGTERM)
     try:
         process.communicate(timeout=LAST_SECONDS)
@@ -202,7 +202,7 @@ def _read(report: Report, results: dict) -> None:
 
 
 def _what_happened(output: str) -> str:
-    """The message within the text of a failure: what stands below its title, further in."""
+    """The message within the text of a failure: the indented lines below its title."""
     lines = output.splitlines()
     if "  what happened" not in lines:
         return " ".join(output.split()).replace("not judged: ", "", 1)

@@ -22,7 +22,7 @@ from harness.lab import chapters, command_line
 from harness.lab.target import WrongUsage, resolve
 from harness.server import build
 
-LOOK_SECONDS = 0.2  # between two looks at the files
+LOOK_SECONDS = 0.2  # between two checks of the files
 CALM_SECONDS = 0.1  # an editor may save several files, or one in several steps
 MOST = 6  # claims that are listed as fixed or as broken
 HOME, REST, CLEAR = "\033[H", "\033[K", "\033[J"
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> NoReturn:
         raise WrongUsage("which chapter? For instance CH=02")
     target = resolve(chapters.find(options.chapter), options.origin, options.dir, options.server)
     if target.source is None:
-        raise WrongUsage("SERVER= has no files that could be watched; DIR= has")
+        raise WrongUsage("SERVER= has no source files to watch; give DIR=")
     before: Grade | None = None
     while True:
         graded = stamp(target.source)
@@ -69,9 +69,9 @@ def stamp(directory: Path) -> Stamp:
 
 
 def wait_for_a_save(directory: Path, before: Stamp) -> None:
-    """Returns when the files are others than they were, and no more are being written.
+    """Returns once the files have changed and nothing more is being written.
 
-    Raises BrokenPipeError when there is nobody to tell.
+    Raises BrokenPipeError when nobody can read our output any more.
     """
     while (now := stamp(directory)) == before or not now:
         if nobody_looks():
@@ -85,9 +85,9 @@ def wait_for_a_save(directory: Path, before: Stamp) -> None:
 
 
 def nobody_looks() -> bool:
-    """The terminal was closed, or whoever reads our output has ended. Not always comes a SIGHUP."""
+    """The terminal or the reader of our output is gone. SIGHUP does not always come."""
     poller = select.poll()
-    poller.register(sys.stdout.fileno(), 0)  # errors and hang-ups come unasked
+    poller.register(sys.stdout.fileno(), 0)  # errors and hang-ups are always reported
     return bool(poller.poll(0))
 
 

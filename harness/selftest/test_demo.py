@@ -57,7 +57,7 @@ def test_a_chapter_without_a_demo_says_which_file_is_missing(monkeypatch, capsys
     new = chapters.Chapter("new", "it has no demo yet")
     monkeypatch.setattr(chapters, "CHAPTERS", (*chapters.CHAPTERS, new))
     assert demo.main([new.number]) == 2
-    said = f"demo: chapter {new.number} has none: harness/demos/ch{new.number}.py\n"
+    said = f"demo: chapter {new.number} has no demo: harness/demos/ch{new.number}.py\n"
     assert capsys.readouterr().err == said
 
 

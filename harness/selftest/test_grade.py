@@ -311,8 +311,8 @@ def still_running(tmp_path: Path) -> list:
         (["--chapter", "01", "--port", "80"], "PORT goes with SERVER"),
         (["--chapter", "01", "--dir", "x", "--server", "y"], "DIR and SERVER exclude each other"),
         (["--chapter", "01", "--seed", "x"], "SEED=x"),
-        (["--dir", "harness"], "DIR needs a chapter too"),
-        (["--only", "01.1"], "T needs a chapter too"),
+        (["--dir", "harness"], "DIR needs a chapter as well"),
+        (["--only", "01.1"], "T needs a chapter as well"),
     ],
 )
 def test_wrong_usage(options, said):

@@ -16,7 +16,7 @@ MAKEFILE = (ROOT / "Makefile").read_text()
 
 
 def run(*command: str, path: str = "", **environment: str):
-    """Without what a make around these tests has put into the environment."""
+    """Without the variables that a make around these tests has set."""
     theirs = ("MAKE", "MFLAGS", "LAB_", "DEBIAN")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(theirs)}
     kept["PATH"] = path or kept["PATH"]
@@ -64,7 +64,9 @@ def test_a_variable_that_there_is_not_starts_nothing(word):
     """`make grade ch=03` would grade all chapters."""
     result = run("make", "grade", word)
     assert result.returncode == 2
-    assert f"{word.split('=')[0]}= means nothing here; `make` lists what does" in result.stderr
+    assert (
+        f"{word.split('=')[0]}= is no variable of this Makefile; `make` lists them" in result.stderr
+    )
 
 
 def test_variables_reach_python_as_they_were_typed(told):

@@ -87,7 +87,7 @@ def test_a_debugger_that_does_not_attach(tmp_path, monkeypatch, capfd):
         ([], "which failure? Each prints its own"),
         (["--id", "nonsense"], "ID=nonsense: a failure prints one, for instance ID="),
         (["--id", "04-04_x-5", "--chapter", "04"], "leave CH out"),
-        (["--id", "04-04_nothing-5"], "chapter 04 has no such test"),
+        (["--id", "04-04_nothing-5"], "chapter 04 has no test of that name"),
         (["--id", "77-04_nothing-5"], "there is no chapter '77'"),
     ],
 )

@@ -111,7 +111,7 @@ def busy(pid: int) -> float:
         (["--times", "x"], "N=x: a number from 1 to 1000"),
         (["--chapter", "99"], "there is no chapter '99'"),
         (["--dir", "/no/where"], "DIR=/no/where: there is no such directory"),
-        (["--only", "nothing"], "has no such TODO and no such test"),
+        (["--only", "nothing"], "has no TODO and no test of that name"),
     ],
 )
 def test_wrong_usage_is_one_line(tmp_path, options, said):

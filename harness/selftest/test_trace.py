@@ -439,7 +439,7 @@ def test_other_ways_to_wait(name, capsys, tmp_path):
     [
         (["--chapter", "04"], "which test?"),
         (["--only", "04.1"], "which test?"),
-        (["--chapter", "04", "--only", "nonsense"], "chapter 04 has no such test"),
+        (["--chapter", "04", "--only", "nonsense"], "chapter 04 has no test of that name"),
         (["--chapter", "04", "--only", "04.3"], "name one of them:"),
         (["--chapter", "77", "--only", "x"], "there is no chapter '77'"),
     ],

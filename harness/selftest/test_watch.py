@@ -163,7 +163,7 @@ def test_a_save_while_it_grades(tmp_path, monkeypatch):
     "words, says",
     [
         ([], "which chapter?"),
-        (["--chapter", "02", "--server", "cat {port}"], "SERVER= has no files"),
+        (["--chapter", "02", "--server", "cat {port}"], "SERVER= has no source files"),
         (["--chapter", "02", "--dir", "/nonsense"], "there is no such directory"),
     ],
 )
