@@ -65,9 +65,7 @@ void server_run(int listen_fd, struct service *service)
     s.retry = (struct timer){.call = on_retry, .context = &s};
     accept_clients(&s);
     while (!events_stopping(service->events)) {
-        /* TODO 7: Let the loop sleep until something is ready or the first timer is due. Graded
-         * by test_07_sleeps_until_the_first_timer. */
-        events_turn(service->events, 10);
+        events_turn(service->events, timers_timeout(service->timers));
         timers_run(service->timers);
     }
     events_del(service->events, listen_fd, EVENT_READ);

@@ -27,20 +27,15 @@ void timeouts_free(struct timeouts *t)
     free(t);
 }
 
+/* TODO 6: Set the two timers of a connection: with each byte, in or out, the peer has idle_ms
+ * again; and a frame has to be complete frame_ms after its first byte. A time of 0 means no
+ * limit. Graded by test_07_slow_senders_are_closed. */
 void timeouts_traffic(struct timeouts *t)
 {
-    if (t == NULL || t->idle_ms == 0)
-        return;
-    /* TODO 9: Give the peer another idle_ms. Graded by test_07_idle_clients_are_closed.
-     * A timer that is set starts anew. */
     (void)t;
 }
 
 void timeouts_frame(struct timeouts *t, bool waits, bool passed)
 {
-    if (t == NULL || t->frame_ms == 0)
-        return;
-    /* TODO 10: Keep the timer set while a frame is begun and not complete, from its first byte
-     * on. Graded by test_07_slow_senders_are_closed. */
-    (void)waits, (void)passed;
+    (void)t, (void)waits, (void)passed;
 }

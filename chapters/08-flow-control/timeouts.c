@@ -38,8 +38,8 @@ void timeouts_frame(struct timeouts *t, bool waits, bool passed)
 {
     if (t == NULL || t->frame_ms == 0)
         return;
-    /* From its first byte: further bytes of the same frame start nothing anew, or else a peer could
-     * take for ever by sending one now and then. */
+    /* Counted from its first byte. Further bytes of the same frame do not start it again: else a
+     * peer could take for ever by sending one now and then. */
     if (passed || !waits)
         timer_cancel(t->timers, &t->frame);
     if (waits && !timer_is_set(&t->frame))

@@ -104,8 +104,7 @@ void alarms_remove(struct alarm *alarm)
     free(alarm);
 }
 
-/* An alarm that is owed does not ring. From now on it does again. False: no memory; nothing has
- * changed. */
+/* Lets an alarm that was owed ring again. False: no memory; nothing has changed. */
 static bool resume(struct alarm *alarm)
 {
     if (!timer_set(alarm->alarms->timers, &alarm->timer, alarm->ms, alarm->left > 1))

@@ -16,8 +16,8 @@ void timeouts_traffic(struct timeouts *t)
 
 void timeouts_frame(struct timeouts *t, bool waits, bool passed)
 {
-    /* From its first byte: further bytes of the same frame start nothing anew, or else a peer could
-     * take for ever by sending one now and then. */
+    /* Counted from its first byte. Further bytes of the same frame do not start it again: else a
+     * peer could take for ever by sending one now and then. */
     if (passed || !waits)
         t->frame_begun = false;
     if (t->frame_ms > 0 && waits && !t->frame_begun) {
@@ -26,12 +26,11 @@ void timeouts_frame(struct timeouts *t, bool waits, bool passed)
     }
 }
 
-/* What is left of `ms` since then, at least 0. Both clocks have been rounded down, so one more may
- * be to come. */
+/* How much of `ms` is left since then, at least 0. Both times were rounded down, so add one. */
 static int left(int64_t since, int32_t ms)
 {
-    int64_t rest = since + ms + 1 - clock_ms();
-    return rest > 0 ? (int)rest : 0;
+    int64_t left_ms = since + ms + 1 - clock_ms();
+    return left_ms > 0 ? (int)left_ms : 0;
 }
 
 bool timeouts_idle_over(const struct timeouts *t)

@@ -1,5 +1,5 @@
-/* How long a peer may take. Nothing here calls anybody: who waits for the peer asks how long it
- * may. */
+/* How long a peer may take. Nothing here calls back: the code that waits for the peer asks how long
+ * it may wait. */
 #ifndef TIMEOUTS_H
 #define TIMEOUTS_H
 
@@ -9,9 +9,9 @@
 struct timeouts {
     int32_t idle_ms;  /* 0: no limit */
     int32_t frame_ms; /* 0: no limit */
-    int64_t traffic;  /* when something last came or went; see clock_ms */
-    int64_t frame;    /* when the frame was begun that is awaited */
-    bool frame_begun; /* there is one */
+    int64_t traffic;  /* when a byte last came or went; see clock_ms */
+    int64_t frame;    /* when the partial frame began */
+    bool frame_begun; /* there is a partial frame */
 };
 
 void timeouts_init(struct timeouts *t, int32_t idle_ms, int32_t frame_ms);
@@ -19,16 +19,16 @@ void timeouts_init(struct timeouts *t, int32_t idle_ms, int32_t frame_ms);
 /* Bytes have come or gone: the peer is there. */
 void timeouts_traffic(struct timeouts *t);
 
-/* To be called whenever the input has been looked at. `waits`: a frame has begun, and it is the
- * peer whom we wait for. `passed`: a frame has been completed since the last call; so it is another
- * one that has begun. */
+/* To be called whenever the input has been parsed. `waits`: a frame has begun, and we wait for the
+ * peer to send its remainder. `passed`: a frame was completed since the last call, so the one that
+ * has begun is a new one. */
 void timeouts_frame(struct timeouts *t, bool waits, bool passed);
 
-/* How many ms are left until the first of the times is over; 0: one is, -1: there is none. `idle`:
- * it is the peer who should do something, so that the idle time counts. */
+/* How many ms are left until the first of the two times is over; 0: one is over, -1: there is none.
+ * `idle`: the peer has to act next, so the idle time counts. */
 int timeouts_left(const struct timeouts *t, bool idle);
 
-/* Which of them is over: whether the idle time is, or that of the frame. */
+/* Which of the two is over: the idle time, or the time of the frame. */
 bool timeouts_idle_over(const struct timeouts *t);
 bool timeouts_frame_over(const struct timeouts *t);
 

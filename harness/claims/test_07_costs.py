@@ -62,10 +62,10 @@ def cancel_one(client: Client) -> None:
         raise Failure("CANCEL did not have the two replies that are due", hint="alarm-cancel")
 
 
-# 07.5 timers_run
+# 07.3 timers_run
 
 
-@claim("07.5", points=2, cli=True, native=True, hints=RESUME)
+@claim("07.3", points=2, cli=True, native=True, hints=RESUME)
 def test_07_alarms_that_nobody_reads(launch, rng):
     """EVERY 1 ms to a client that does not read costs no memory and no CPU; all comes at last."""
     server = launch(framing=MESSAGES)
@@ -82,7 +82,7 @@ def test_07_alarms_that_nobody_reads(launch, rng):
     check(client)
 
 
-@claim("07.5", points=1, cli=True, waits=1.2, hints=RESUME)
+@claim("07.3", points=1, cli=True, waits=1.2, hints=RESUME)
 def test_07_every_waits_for_its_client(launch, rng):
     """An EVERY whose replies were not taken for a while goes on `ms` apart, without a burst."""
     if kernel_bytes() > HALF - 3 * MIB:
@@ -108,7 +108,7 @@ def test_07_every_waits_for_its_client(launch, rng):
         raise Failure(f"{text} {passed:.0f} ms", hint="every-in-a-burst")
 
 
-@claim("07.5", points=1, cli=True, native=True, hints={"silence": "memory-grows"})
+@claim("07.3", points=1, cli=True, native=True, hints={"silence": "memory-grows"})
 def test_07_alarms_hold_32_mib(launch):
     """The alarms of a connection may hold 32 MiB together; what is beyond is a bad argument."""
     server = launch(framing=MESSAGES)
@@ -121,7 +121,7 @@ def test_07_alarms_hold_32_mib(launch):
     check(client)
 
 
-@claim("07.5", points=2, cli=True, valgrind=True)
+@claim("07.3", points=2, cli=True, valgrind=True)
 def test_07_memory(launch):
     """Under valgrind: clients leave, and the server stops, with timers of all kinds set."""
     server = launch(("--idle-timeout", "60000", "--frame-timeout", "60000"), framing=MESSAGES)
@@ -139,7 +139,7 @@ def test_07_memory(launch):
     ask(client, after(1, 300, b"all others are over"), rung(1, b"all others are over"))
 
 
-@claim("07.5", points=1, cli=True)
+@claim("07.3", points=1, cli=True)
 def test_07_stop_with_alarms(launch):
     """SIGTERM ends the server within a second, with status 0, whatever timers are set."""
     server = launch(("--idle-timeout", "50000"), framing=MESSAGES)
@@ -149,10 +149,10 @@ def test_07_stop_with_alarms(launch):
     expect_stop(server, signal.SIGTERM)
 
 
-# 07.7 turn
+# 07.5 timers_timeout
 
 
-@claim("07.7", points=5, cli=True, native=True, waits=0.8)
+@claim("07.5", points=5, cli=True, native=True, waits=0.8)
 def test_07_sleeps_until_the_first_timer(launch):
     """While no timer is due, or none is set, the server sleeps: no wait ends, no CPU is used."""
     server = launch(framing=MESSAGES)
@@ -175,10 +175,7 @@ def _sleeps(server, when: str) -> None:
         raise Failure(text, hint="timer-timeout")
 
 
-# 07.8 timeout
-
-
-@claim("07.8", points=4, cli=True)
+@claim("07.5", points=4, cli=True)
 def test_07_no_wait_ends_too_early(launch):
     """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before."""
     server = launch(framing=MESSAGES)

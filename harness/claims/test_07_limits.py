@@ -77,10 +77,10 @@ def not_before(began: float, ms: int, hint: str) -> None:
         raise Failure(text, hint=hint)
 
 
-# 07.9 idle
+# 07.6 timeouts
 
 
-@claim("07.9", points=5, cli=True, hints=IDLE)
+@claim("07.6", points=5, cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
     """A client that is idle for --idle-timeout is closed, not before; one that talks is not."""
     server = launch(("--idle-timeout", "300"))
@@ -107,7 +107,7 @@ def _talk(client: Client, rng, keeper: Keeper) -> None:
         time.sleep(STEP)
 
 
-@claim("07.9", points=2, cli=True, hints=IDLE)
+@claim("07.6", points=2, cli=True, hints=IDLE)
 def test_07_every_byte_counts(launch, rng):
     """Every byte of a frame that comes, or of a reply that goes, keeps a client from being idle."""
     server = launch(("--idle-timeout", "400"))
@@ -144,7 +144,7 @@ def _read_slowly(server, rng, keeper: Keeper) -> None:
             client.expect_part(replies, replies.missing - left * CHUNK_BYTES)
 
 
-@claim("07.9", points=2, cli=True, waits=0.5, hints=IDLE)
+@claim("07.6", points=2, cli=True, waits=0.5, hints=IDLE)
 def test_07_idle_waits_for_alarms(launch):
     """Who only waits for its own alarms is not idle; when they are over, it is."""
     client = launch(("--idle-timeout", "100"), framing=MESSAGES).connect()
@@ -152,7 +152,7 @@ def test_07_idle_waits_for_alarms(launch):
     client.expect_closed_after([rung(1, b"late")])
 
 
-@claim("07.9", points=2, cli=True, hints=IDLE)
+@claim("07.6", points=2, cli=True, hints=IDLE)
 def test_07_replies_not_taken(launch, rng):
     """A client that takes nothing of its reply for --idle-timeout is closed."""
     server = launch(("--idle-timeout", "300"))
@@ -165,10 +165,7 @@ def test_07_replies_not_taken(launch, rng):
         raise Failure(text, hint="idle-timeout")
 
 
-# 07.10 frame
-
-
-@claim("07.10", points=5, cli=True, hints=FRAME)
+@claim("07.6", points=5, cli=True, hints=FRAME)
 def test_07_slow_senders_are_closed(launch, rng):
     """Who sends a frame byte by byte is closed after --frame-timeout, and nobody who sends none."""
     server = launch(("--frame-timeout", "250"))
@@ -206,7 +203,7 @@ def _is_open(client: Client) -> bool:
             ours.detach()
 
 
-@claim("07.10", points=2, cli=True, hints=FRAME)
+@claim("07.6", points=2, cli=True, hints=FRAME)
 def test_07_honest_senders_are_not(launch, rng):
     """Every frame has a time of its own: who completes each in time may always have one begun."""
     server = launch(("--frame-timeout", "300"))
@@ -226,7 +223,7 @@ def _overlap(client: Client, rng, keeper: Keeper) -> None:
         keeper.moved(since)
 
 
-@claim("07.10", points=2, cli=True, native=True, hints=FRAME)
+@claim("07.6", points=2, cli=True, native=True, hints=FRAME)
 def test_07_replies_before_a_frame_timeout(launch, rng):
     """Replies that are owed when the time of a frame is over are sent, then it is closed."""
     client = launch(("--frame-timeout", "150")).connect(rcvbuf=SMALL_WINDOW)
@@ -236,7 +233,7 @@ def test_07_replies_before_a_frame_timeout(launch, rng):
     client.expect_closed_after(owed)
 
 
-@claim("07.10", points=1, cli=True, native=True, hints=FRAME)
+@claim("07.6", points=1, cli=True, native=True, hints=FRAME)
 def test_07_own_pauses_do_not_count(launch, rng):
     """While the server itself does not read, for want of a reader, the time of a frame stands."""
     server = launch(("--frame-timeout", "300"), framing=MESSAGES)

@@ -18,31 +18,31 @@ TIMERS = 100_000
 SORTS = 20
 
 
-# 07.2 sift_down
+# 07.1 sift
 
 
-@claim("07.2", points=4, module=True)
+@claim("07.1", points=4, module=True)
 def test_07_thousand_timers_in_order(program):
     """A thousand timers are called in the order of their deadlines, each as soon as it is due."""
     program("07_heap", "order")
 
 
-@claim("07.2", points=2, module=True)
+@claim("07.1", points=2, module=True)
 def test_07_equal_deadlines_in_order(program):
     """Timers with the same deadline are called in the order in which they were set."""
     program("07_heap", "equal")
 
 
-# 07.3 take_out
+# 07.2 take_out
 
 
-@claim("07.3", points=5, module=True)
+@claim("07.2", points=5, module=True)
 def test_07_order_after_cancelling(program):
     """Timers that are cancelled, or set anew, leave the others in order and are not called."""
     program("07_heap", "cancelling")
 
 
-@claim("07.3", points=3, module=True, native=True)
+@claim("07.2", points=3, module=True, native=True)
 def test_07_many_timers_cost_n_log_n(program):
     """100,000 timers, set and cancelled or called, cost little more CPU than to sort them."""
     for check in ("cancelled", "called"):
@@ -61,43 +61,40 @@ def _cheap(program, check: str) -> None:
     )
 
 
-# 07.4 start_again
+# 07.3 timers_run
 
 
-@claim("07.4", points=4, module=True)
+@claim("07.3", points=4, module=True)
 def test_07_rounds_do_not_drift(program):
     """A round ends one delay after the one before, however late the call; missed ones are gone."""
     program("07_rounds", "rounds")
 
 
-# 07.5 timers_run
-
-
-@claim("07.5", points=6, module=True, hints=FREED)
+@claim("07.3", points=6, module=True, hints=FREED)
 def test_07_due_timers_are_collected_first(program):
     """Calls that set, cancel and free timers, themselves too, disturb no other call of the turn."""
     program("07_timers", "due")
 
 
-# 07.6 timer_reset
+# 07.4 timer_reset
 
 
-@claim("07.6", points=5, module=True)
+@claim("07.4", points=5, module=True)
 def test_07_reset_counts_from_the_last_start(program):
     """A reset counts its time from now, or from when the timer was set, or called last."""
     program("07_rounds", "resets")
 
 
-# 07.8 timeout
+# 07.5 timers_timeout
 
 
-@claim("07.8", points=4, module=True)
+@claim("07.5", points=4, module=True)
 def test_07_timeout_is_rounded_up(program):
     """After a wait as long as timers_timeout() says a timer is due; 0 if one is, -1 for none."""
     program("07_timers", "timeouts")
 
 
-@claim("07.8", points=1, module=True)
+@claim("07.5", points=1, module=True)
 def test_07_time_of_day_is_set(program):
     """Somebody sets the time of day, back or forward, and the timers keep their time."""
     program("07_timers", "time_of_day")

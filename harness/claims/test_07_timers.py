@@ -103,7 +103,7 @@ def check(client: Client) -> None:
     ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 
-# 07.1 is_before
+# 07.1 sift
 
 
 @claim("07.1", points=4, cli=True, hints=RINGS)
@@ -171,10 +171,10 @@ def test_07_refuses_wrong_options(run):
             expect_failed_start([*run.argv, option + given], 2, "usage", PATIENCE)
 
 
-# 07.3 take_out
+# 07.2 take_out
 
 
-@claim("07.3", points=4, cli=True, hints=CANCELS)
+@claim("07.2", points=4, cli=True, hints=CANCELS)
 def test_07_cancel(launch):
     """CANCEL is answered, with a last reply of what it cancels, and nothing more comes of that."""
     client = launch(framing=MESSAGES).connect()
@@ -189,10 +189,10 @@ def test_07_cancel(launch):
     check(client)
 
 
-# 07.4 start_again
+# 07.3 timers_run
 
 
-@claim("07.4", points=4, cli=True, hints=EVERY_HINTS)
+@claim("07.3", points=4, cli=True, hints=EVERY_HINTS)
 def test_07_every_rings_count_times(launch, rng):
     """EVERY is answered `count` times, with an index from 0 on; then its seq is free."""
     client = launch(framing=MESSAGES).connect()
@@ -204,7 +204,7 @@ def test_07_every_rings_count_times(launch, rng):
     check(client)
 
 
-@claim("07.4", points=2, cli=True, hints=HALF_CLOSE)
+@claim("07.3", points=2, cli=True, hints=HALF_CLOSE)
 def test_07_half_close_with_alarms_owed(launch):
     """A client that half-closes gets all replies for later, then it is closed."""
     client = launch(framing=MESSAGES).connect()
@@ -215,7 +215,7 @@ def test_07_half_close_with_alarms_owed(launch):
     client.expect_eof()
 
 
-@claim("07.4", points=1, cli=True, refusals=True)
+@claim("07.3", points=1, cli=True, refusals=True)
 def test_07_frame_too_long_ends_alarms(launch):
     """A frame that is too long ends the connection, whatever is to come later."""
     client = launch(framing=MESSAGES).connect()
@@ -226,10 +226,7 @@ def test_07_frame_too_long_ends_alarms(launch):
     client.expect_eof()
 
 
-# 07.5 timers_run
-
-
-@claim("07.5", points=2, cli=True, hints=RINGS)
+@claim("07.3", points=2, cli=True, hints=RINGS)
 def test_07_ten_thousand_alarms(launch):
     """10,000 AFTERs of the same ms are answered in the order in which they were sent."""
     client = launch(framing=MESSAGES).connect()
@@ -239,10 +236,10 @@ def test_07_ten_thousand_alarms(launch):
     check(client)
 
 
-# 07.6 timer_reset
+# 07.4 timer_reset
 
 
-@claim("07.6", points=4, cli=True, hints=RESETS)
+@claim("07.4", points=4, cli=True, hints=RESETS)
 def test_07_reset(launch):
     """RESET makes an alarm ring sooner or later, counted from now or from when it was set."""
     client = launch(framing=MESSAGES).connect()
@@ -266,7 +263,7 @@ def _set_long_ago(client: Client) -> None:
     time.sleep(LONG_AGO)
 
 
-@claim("07.6", points=1, cli=True)
+@claim("07.4", points=1, cli=True)
 def test_07_reset_that_is_refused(launch):
     """RESET of what is not there gets status 6; of a time that makes no sense, status 3."""
     client = launch(framing=MESSAGES).connect()

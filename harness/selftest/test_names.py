@@ -49,8 +49,6 @@ COMPARED = {
 # Names that are still wrong, by the number of the chapter. If you correct a handout, take its
 # names out here; a chapter without an entry may have none.
 WRONG = {
-    "06": {"add", "again", "cancel", "cancel_all", "drained", "grow", "wake"},
-    "07": {"frame", "idle", "timeout", "turn"},
     "08": {"budget", "max_conns", "renew", "take", "turn_over", "wait", "wants_input", "water"},
     "10": {"count", "guard", "park", "run", "serve_frame", "sleep"},
 }

@@ -65,10 +65,8 @@ void server_run(int listen_fd, struct service *service)
     s.retry = (struct timer){.call = on_retry, .context = &s};
     accept_clients(&s);
     while (!events_stopping(service->events)) {
-        // BEGIN turn
         events_turn(service->events, timers_timeout(service->timers));
         timers_run(service->timers);
-        // END turn
     }
     events_del(service->events, listen_fd, EVENT_READ);
     timer_cancel(service->timers, &s.retry);

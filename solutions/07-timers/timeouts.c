@@ -27,25 +27,23 @@ void timeouts_free(struct timeouts *t)
     free(t);
 }
 
+// BEGIN timeouts
 void timeouts_traffic(struct timeouts *t)
 {
     if (t == NULL || t->idle_ms == 0)
         return;
-    // BEGIN idle
     timer_set(t->timers, &t->idle, t->idle_ms, false);
-    // END idle
 }
 
 void timeouts_frame(struct timeouts *t, bool waits, bool passed)
 {
     if (t == NULL || t->frame_ms == 0)
         return;
-    // BEGIN frame
-    /* From its first byte: further bytes of the same frame start nothing anew, or else a peer could
-     * take for ever by sending one now and then. */
+    /* Counted from its first byte. Further bytes of the same frame do not start it again: else a
+     * peer could take for ever by sending one now and then. */
     if (passed || !waits)
         timer_cancel(t->timers, &t->frame);
     if (waits && !timer_is_set(&t->frame))
         timer_set(t->timers, &t->frame, t->frame_ms, false);
-    // END frame
 }
+// END timeouts

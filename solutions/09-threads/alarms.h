@@ -1,4 +1,4 @@
-/* Replies for later: what AFTER and EVERY have asked for on one connection, found by their seq. */
+/* Replies for later: what AFTER and EVERY have requested on one connection, found by seq. */
 #ifndef ALARMS_H
 #define ALARMS_H
 
@@ -10,19 +10,19 @@
 #include "reader.h"
 #include "timers.h"
 
-/* What the alarms of a connection may hold together: as much as the largest frame. */
+/* How much memory the alarms of a connection may take: as much as the largest frame. */
 #define ALARMS_MAX_BYTES (32u << 20)
 
 struct alarm {
     struct timer timer;
-    struct alarms *alarms; /* which own it */
-    int32_t cmd;           /* and seq: of the request */
+    struct alarms *alarms; /* its owner */
+    int32_t cmd;           /* cmd and seq of the request */
     int32_t seq;
     int32_t ms;    /* between two replies */
     int32_t left;  /* how many replies are still to come */
-    int32_t index; /* of the next one */
+    int32_t index; /* of the next reply */
     bool is_owed;
-    TAILQ_ENTRY(alarm) owed; /* its place in the line of those that are */
+    TAILQ_ENTRY(alarm) owed; /* its place in the queue of owed alarms */
     size_t size;
     uint8_t text[];
 };
@@ -34,42 +34,42 @@ struct alarms {
     struct timers *timers; /* borrowed */
     alarms_callback *ring;
     void *context;
-    void *by_seq;                       /* a tree, see tsearch(3) */
-    size_t bytes;                       /* that all of them take */
-    TAILQ_HEAD(alarm_line, alarm) owed; /* have rung while there was no room for a reply */
+    void *by_seq;                        /* a tree, see tsearch(3) */
+    size_t bytes;                        /* memory of all alarms together */
+    TAILQ_HEAD(alarm_queue, alarm) owed; /* have rung when there was no space for a reply */
 };
 
-/* The connection's alarms, and whom they call. NULL: no memory. */
+/* The alarms of a connection, and the callback for all of them. NULL: no memory. */
 struct alarms *alarms_new(struct timers *timers, alarms_callback *ring, void *context);
 
-/* Frees all of them; none rings any more. NULL is no alarms. */
+/* Frees all of them; none rings any more. NULL means no alarms. */
 void alarms_free(struct alarms *a);
 
-/* Rings `count` times, the first time in `ms` milliseconds, and `ms` apart. The text is copied.
- * NULL: no memory, or too many bytes; there must be no alarm of that seq. */
+/* Rings `count` times, the first time in `ms` milliseconds, and `ms` apart. The text is copied. The
+ * seq must not be in use. NULL: no memory, or too many bytes. */
 struct alarm *alarms_add(struct alarms *a, int32_t cmd, int32_t seq, int32_t ms, int32_t count,
                          struct bytes text);
 
 /* The alarm of that seq, or NULL. */
 struct alarm *alarms_find(const struct alarms *a, int32_t seq);
 
-/* Whether there is any. NULL is no alarms. */
+/* Says whether there is an alarm. NULL means no alarms. */
 bool alarms_pending(const struct alarms *a);
 
-/* It rings no more, and is freed. */
+/* The alarm rings no more and is freed. */
 void alarms_remove(struct alarm *alarm);
 
-/* Makes `ms` the time that it waits; see timer_reset. False: no memory to ring. */
+/* Changes the time that an alarm waits to `ms`; see timer_reset. False: no memory to ring. */
 bool alarms_reset(struct alarm *alarm, int32_t ms, bool from_now);
 
-/* One of its replies has been made. After the last one it is removed. False: no memory to ring for
- * the next one. */
+/* One of the replies has been made. After the last one the alarm is removed. False: no memory to
+ * ring for the next one. */
 bool alarms_answered(struct alarm *alarm);
 
-/* There is no room for its reply now: it is owed, and does not ring meanwhile. */
+/* There is no space for the reply now: it is owed, and the alarm does not ring meanwhile. */
 void alarms_suspend(struct alarm *alarm);
 
-/* The one that has been owed longest, or NULL; NULL is no alarms. It is owed until answered. */
+/* The alarm that has been owed longest, or NULL. It is owed until alarms_answered. */
 struct alarm *alarms_owed(const struct alarms *a);
 
 #endif

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A heap: the timer at i is not later than those at 2i + 1 and 2i + 2, so the first one is at 0.
- * Each timer knows its index; so nobody ever has to look for it. (Sedgewick and Wayne, Algorithms,
+/* A min-heap: the timer at i is not later than those at 2i + 1 and 2i + 2, so the earliest is at 0.
+ * Each timer knows its index, so it need not be searched for. (Sedgewick and Wayne, Algorithms,
  * section 2.4, there with indexes from 1.) */
 struct timers {
     struct timer **heap;
     uint32_t count;
-    struct timer **due; /* taken out of the heap, and not called yet; NULL: cancelled since */
+    struct timer **due; /* taken out of the heap, not called yet; NULL: cancelled since */
     uint32_t due_count;
-    uint32_t size; /* of both: there is room for every timer in either of them */
+    uint32_t size; /* of both: each has space for every timer that is set */
     uint64_t next_order;
 };
 
@@ -23,23 +23,23 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* Whether `a` comes before `b`. */
-static bool is_before(const struct timer *a, const struct timer *b)
-{
-    // BEGIN is_before
-    if (a->deadline_us != b->deadline_us)
-        return a->deadline_us < b->deadline_us;
-    return a->order < b->order;
-    // END is_before
-}
-
+/* The only function that writes into the heap, so each index is right. */
 static void put(struct timers *t, uint32_t index, struct timer *timer)
 {
     t->heap[index] = timer;
     timer->index = index;
 }
 
-/* Moves a timer towards the top, past those that are later. */
+// BEGIN sift
+/* Says whether `a` comes before `b`. */
+static bool is_before(const struct timer *a, const struct timer *b)
+{
+    if (a->deadline_us != b->deadline_us)
+        return a->deadline_us < b->deadline_us;
+    return a->order < b->order;
+}
+
+/* Moves a timer towards the top, past timers that are later. */
 static void sift_up(struct timers *t, struct timer *timer)
 {
     uint32_t index = timer->index;
@@ -53,10 +53,9 @@ static void sift_up(struct timers *t, struct timer *timer)
     put(t, index, timer);
 }
 
-/* Moves a timer towards the bottom, past those that are earlier. */
+/* Moves a timer towards the bottom, past timers that are earlier. */
 static void sift_down(struct timers *t, struct timer *timer)
 {
-    // BEGIN sift_down
     uint32_t index = timer->index;
     for (;;) {
         uint32_t child = 2 * index + 1;
@@ -70,8 +69,8 @@ static void sift_down(struct timers *t, struct timer *timer)
         index = child;
     }
     put(t, index, timer);
-    // END sift_down
 }
+// END sift
 
 static void insert(struct timers *t, struct timer *timer)
 {
@@ -84,20 +83,20 @@ static void insert(struct timers *t, struct timer *timer)
 /* Takes a timer out of the heap, wherever it is. */
 static void take_out(struct timers *t, struct timer *timer)
 {
+    // BEGIN take_out
     timer->place = TIMER_IDLE;
     struct timer *last = t->heap[--t->count];
-    // BEGIN take_out
-    /* The last one fills the gap. It may come from another branch: so it can be too early there as
-     * well as too late. */
     if (last == timer)
         return;
+    /* The last one fills the gap. It may come from another branch of the tree, so it can be too
+     * early in its new place as well as too late. */
     put(t, timer->index, last);
     sift_up(t, last);
     sift_down(t, last);
     // END take_out
 }
 
-/* Makes room for one more timer. False: no memory. */
+/* Makes space for one more timer. False: no memory. */
 static bool reserve(struct timers *t)
 {
     if (t->count + t->due_count < t->size)
@@ -142,15 +141,15 @@ bool timer_set(struct timers *t, struct timer *timer, int32_t ms, bool recurring
 
 bool timer_reset(struct timers *t, struct timer *timer, int32_t ms, bool from_now)
 {
+    // BEGIN timer_reset
     if (!timer_cancel(t, timer))
         return false;
-    // BEGIN timer_reset
     int64_t start_us = from_now ? now_us() : timer->deadline_us - timer->delay_us;
     timer->delay_us = (int64_t)ms * 1000;
     timer->deadline_us = start_us + timer->delay_us;
-    // END timer_reset
     insert(t, timer);
     return true;
+    // END timer_reset
 }
 
 bool timer_is_set(const struct timer *timer)
@@ -160,35 +159,33 @@ bool timer_is_set(const struct timer *timer)
 
 int timers_timeout(const struct timers *t)
 {
+    // BEGIN timers_timeout
     if (t->count == 0)
         return -1;
-    // BEGIN timeout
     int64_t left_us = t->heap[0]->deadline_us - now_us();
     if (left_us <= 0)
         return 0;
-    /* Rounded up: a wait that ends too early finds nothing due, and would be made again and again
-     * until the millisecond is over. */
+    /* Rounded up: a wait that ends too early finds nothing due, and the loop would wait 0 ms again
+     * and again until the millisecond is over. */
     int64_t left_ms = (left_us + 999) / 1000;
     return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
-    // END timeout
+    // END timers_timeout
 }
 
-/* Starts a recurring timer for its next call. It is counted from its deadline and not from now:
- * else every call would come a little later than the one before. Where a whole round has been
- * missed it is counted from now: nobody is served by calls in quick succession. */
+// BEGIN timers_run
+/* Starts a recurring timer for its next call. The time is counted from its deadline, not from now:
+ * else each call would come a little later than the one before. If a whole round was missed, it is
+ * counted from now, since several calls in quick succession help no one. */
 static void start_again(struct timers *t, struct timer *timer)
 {
-    // BEGIN start_again
     int64_t now = now_us();
     timer->deadline_us += timer->delay_us;
     if (timer->deadline_us < now)
         timer->deadline_us = now + timer->delay_us;
     insert(t, timer);
-    // END start_again
 }
 
-// BEGIN timers_run
-/* Takes all that are due out of the heap. */
+/* Takes all timers that are due out of the heap. */
 static void collect_due(struct timers *t)
 {
     int64_t now = now_us();
@@ -203,8 +200,8 @@ static void collect_due(struct timers *t)
 
 void timers_run(struct timers *t)
 {
-    /* All are collected before any is called: else one that sets itself for "now" would keep us
-     * here for ever. */
+    /* All are collected before any is called: else a timer that sets itself for "now" would keep
+     * the loop here for ever. */
     collect_due(t);
     for (uint32_t i = 0; i < t->due_count; i++) {
         struct timer *timer = t->due[i];
