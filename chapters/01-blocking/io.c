@@ -7,9 +7,8 @@
 
 enum io_result io_read_full(int fd, void *data, size_t size)
 {
-    /* TODO 3: Read exactly `size` bytes. Graded by test_01_frame_cut_at_every_byte.
-     * One read() returns what has arrived so far, often less than was asked for. 0 is the end of
-     * the input; EINTR means: again. */
+    /* TODO 3: Read exactly `size` bytes, or return why that is impossible. Graded by
+     * test_01_frame_cut_at_every_byte. */
     ssize_t n = read(fd, data, size);
     if (n == 0)
         return IO_EOF;
@@ -18,10 +17,8 @@ enum io_result io_read_full(int fd, void *data, size_t size)
 
 enum io_result io_write_all(int fd, const void *data, size_t size)
 {
-    /* TODO 4: Write exactly `size` bytes. Graded by test_01_write_interrupted_by_a_signal.
-     * A write can stop short too: when a signal comes while it waits for a slow reader. And
-     * write() to a peer that is gone raises SIGPIPE, which ends the process; send() with
-     * MSG_NOSIGNAL does not. */
+    /* TODO 4: Write exactly `size` bytes, or return IO_ERROR; no signal and no peer may end the
+     * server. Graded by test_01_write_interrupted_by_a_signal. */
     ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
     return n < 0 ? IO_ERROR : IO_OK;
 }

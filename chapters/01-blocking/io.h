@@ -1,5 +1,6 @@
-/* Reading and writing all of it, on a blocking socket. What errno means after a read or a write is
- * decided here and nowhere else: callers look at the result, and at errno only for a message. */
+/* Reading and writing exactly as many bytes as required, on a blocking socket. Only this module
+ * decides what errno means after a read or a write. Callers look at the result, and use errno for
+ * messages only. */
 #ifndef IO_H
 #define IO_H
 
@@ -7,14 +8,14 @@
 
 enum io_result {
     IO_OK,    /* every byte was moved */
-    IO_EOF,   /* the peer sends nothing more */
+    IO_EOF,   /* the peer will send nothing more */
     IO_ERROR, /* the connection is broken; errno has the reason */
 };
 
-/* Reads exactly `size` bytes into `data`. IO_EOF: the input ended first. */
+/* Reads exactly `size` bytes into `data`. IO_EOF: the input ended before the last of them. */
 enum io_result io_read_full(int fd, void *data, size_t size);
 
-/* Writes exactly `size` bytes. A peer that is gone gives IO_ERROR, never SIGPIPE. */
+/* Writes exactly `size` bytes. If the peer has gone the result is IO_ERROR; SIGPIPE never comes. */
 enum io_result io_write_all(int fd, const void *data, size_t size);
 
 #endif

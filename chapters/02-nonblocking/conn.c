@@ -9,7 +9,7 @@
 #include "io.h"
 #include "log.h"
 
-/* Of one read(): a large frame in few calls, a small one in one. */
+/* The limit of one read(). It bounds how long one client can keep the others waiting. */
 #define READ_BYTES_MAX (256u << 10)
 
 struct conn *conn_new(int fd)
@@ -22,8 +22,8 @@ struct conn *conn_new(int fd)
     return c;
 }
 
-/* How many bytes the frame being read still lacks: first of its header, then of its body. 0: it is
- * complete. False: it is too long. */
+/* Sets *missing to the number of bytes that the frame being read still lacks: first of its header,
+ * then of its body. 0: it is complete. False: it is too long. */
 static bool missing_bytes(const struct conn *c, size_t *missing)
 {
     size_t whole = FRAME_HEADER_BYTES;
@@ -37,7 +37,7 @@ static bool missing_bytes(const struct conn *c, size_t *missing)
     return true;
 }
 
-/* Moves on to the reply once the frame is complete. */
+/* Starts the reply once the frame is complete. */
 static void check_frame(struct conn *c)
 {
     size_t missing;
@@ -50,70 +50,53 @@ static void check_frame(struct conn *c)
     }
 }
 
-/* Reads once, at most to the end of the frame. True: something moved. */
+/* TODO 4: Call io_read() once, for at most READ_BYTES_MAX bytes and none after the end of the
+ * frame, and act on its result. Return whether something has changed. Graded by
+ * test_02_stalled_sender_stops_nobody. */
 static bool read_some(struct conn *c)
 {
-    size_t size = 0;
-    missing_bytes(c, &size);
-    if (size > READ_BYTES_MAX)
-        size = READ_BYTES_MAX;
-    if (!buffer_reserve(&c->frame, size)) {
-        conn_close(c, "out of memory");
-        return true;
-    }
-    size_t moved;
-    switch (io_read(c->fd, buffer_tail(&c->frame), size, &moved)) {
-    case IO_OK:
+    enum io_result result = IO_OK;
+    while (c->state == CONN_READING && (result == IO_OK || c->frame.len > 0)) {
+        size_t size = 0, moved = 0;
+        missing_bytes(c, &size);
+        if (buffer_reserve(&c->frame, size))
+            result = io_read(c->fd, buffer_tail(&c->frame), size, &moved);
+        else
+            result = IO_ERROR;
+        if (result == IO_EOF || result == IO_ERROR)
+            conn_close(c, "end of input, or out of memory");
         buffer_fill(&c->frame, moved);
         check_frame(c);
-        return true;
-    case IO_AGAIN:
-        return false;
-    case IO_EOF:
-        conn_close(c, c->frame.len == 0 ? "end of input" : "end of input inside a frame");
-        return true;
-    case IO_ERROR:
-        conn_close(c, strerror(errno));
-        return true;
     }
-    return false;
+    return c->state != CONN_READING;
 }
 
-/* Writes once; the bytes that the kernel does not take now wait for the next turn. True: something
- * moved. */
+/* TODO 2: Call io_write() once for the bytes of the reply that are not sent yet, and act on its
+ * result: after the last byte the connection reads again. Return whether something has changed.
+ * Graded by test_02_short_write_is_resumed. */
 static bool write_some(struct conn *c)
 {
     size_t moved;
-    switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
-    case IO_OK:
-        /* TODO 2: Count the `moved` bytes that the kernel took; only when all are sent does the
-         * connection read again. Graded by test_02_short_write_is_resumed.
-         * read_some() above does the same in the other direction. */
-        buffer_clear(&c->frame);
-        c->state = CONN_READING;
-        return true;
-    case IO_AGAIN:
-        return false;
-    case IO_EOF:
-    case IO_ERROR:
+    if (io_write(c->fd, c->frame.data, c->frame.len, &moved) != IO_OK) {
         conn_close(c, strerror(errno));
         return true;
     }
-    return false;
+    buffer_clear(&c->frame);
+    c->state = CONN_READING;
+    return true;
 }
 
 bool conn_step(struct conn *c)
 {
-    /* TODO 4: Do one read or one write, whichever the state asks for; true if something moved.
-     * Graded by test_02_stalled_reader_stops_nobody.
-     * What is below finishes a reply before it looks at anyone else. */
-    while (c->state == CONN_READING) {
-        if (!read_some(c))
-            return false;
+    switch (c->state) {
+    case CONN_READING:
+        return read_some(c);
+    case CONN_WRITING:
+        return write_some(c);
+    case CONN_CLOSED:
+        break;
     }
-    while (c->state == CONN_WRITING)
-        write_some(c);
-    return true;
+    return false;
 }
 
 void conn_close(struct conn *c, const char *reason)

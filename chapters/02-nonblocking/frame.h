@@ -13,7 +13,7 @@
 #define FRAME_HEADER_BYTES 4
 #define FRAME_MAX_BYTES    (32u << 20) /* of the body */
 
-/* Reads the length out of a header. False: it is over FRAME_MAX_BYTES. Ask before allocating. */
+/* Reads the length from a header. False: it is over FRAME_MAX_BYTES. Call it before allocating. */
 bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length);
 
 #endif

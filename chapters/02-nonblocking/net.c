@@ -16,8 +16,8 @@ int net_listen(const struct sockaddr_in *address)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    /* Without SO_REUSEADDR a restart fails for a minute: connections of the server before it are
-     * still in TIME_WAIT, and hold the port. */
+    /* Without SO_REUSEADDR a restart fails for a minute: connections of the previous run are still
+     * in TIME_WAIT, and keep the port in use. */
     int on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
@@ -41,33 +41,14 @@ void net_announce(int listen_fd)
     fflush(stdout);
 }
 
-/* Makes read() and send() return EAGAIN where they would wait. False: errno has the reason. */
-static bool set_nonblocking(int fd)
-{
-    /* TODO 3: Set O_NONBLOCK on `fd`, and leave its other flags as they are. Graded by
-     * test_02_idle_client_stops_nobody.
-     * fcntl() reads the flags with F_GETFL and sets them with F_SETFL. */
-    (void)fd;
-    return true;
-}
-
+/* TODO 3: Accept the next client as a nonblocking socket with TCP_NODELAY, or return NET_NONE or
+ * NET_FULL. A signal, or a client that has gone again, must not hide the next one. Graded by
+ * test_02_idle_client_stops_nobody. */
 int net_accept(int listen_fd)
 {
-    int fd;
-    do {
-        fd = accept(listen_fd, NULL, NULL);
-        /* A client that left while it waited (ECONNABORTED) is no reason to leave the next one. */
-    } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+    int fd = accept(listen_fd, NULL, NULL);
     if (fd < 0)
-        return errno == EAGAIN || errno == EWOULDBLOCK ? NET_NONE : NET_FULL;
-
-    /* A reply goes out in one write and should leave at once (see TCP_NODELAY in tcp(7)). */
-    int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (!set_nonblocking(fd)) {
-        close(fd);
-        return NET_FULL;
-    }
+        return NET_NONE;
     log_line("fd %d: opened", fd);
     return fd;
 }

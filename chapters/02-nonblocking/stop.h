@@ -1,7 +1,7 @@
 /* SIGTERM and SIGINT end the server in an orderly way.
  *
- * Nothing here blocks for longer than a moment, so a flag that is looked at between two turns is
- * enough. */
+ * No call in this server blocks for longer than a moment, so a flag is enough: it is checked once
+ * in every sweep. */
 #ifndef STOP_H
 #define STOP_H
 

@@ -6,7 +6,7 @@ bool buffer_reserve(struct buffer *b, size_t room)
 {
     if (b->cap - b->len >= room)
         return true;
-    /* Doubling makes n bytes cost O(n) however small the pieces they come in. */
+    /* Doubling: adding n bytes costs O(n) copying, however small the pieces are. */
     size_t cap = 2 * b->cap;
     if (cap < b->len + room)
         cap = b->len + room;

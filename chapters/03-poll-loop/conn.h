@@ -1,6 +1,6 @@
-/* One client's connection: a state machine that says what it waits for, is told when that is there,
- * and never waits itself. It holds one frame: the request while it comes in, then the same bytes as
- * the reply. */
+/* One client's connection: a state machine that says what it waits for, is called when that is
+ * ready, and never waits itself. It holds one frame: first the request as it comes in, then the
+ * same bytes as the reply. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -26,25 +26,25 @@ struct conn {
     size_t sent;         /* bytes of `frame` that the kernel has taken */
 };
 
-/* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
- * still owns the socket. */
+/* Makes a connection for a socket just accepted, and owns that socket from then on. NULL: no
+ * memory; the caller still owns the socket. */
 struct conn *conn_new(int fd);
 
 /* The interest of a connection: what it waits for. */
 enum { CONN_WANT_READ = 1, CONN_WANT_WRITE = 2 };
 
-/* CONN_WANT_READ, CONN_WANT_WRITE or, when it is closed, 0. */
+/* Returns CONN_WANT_READ, CONN_WANT_WRITE or, once the connection is closed, 0. */
 unsigned conn_interest(const struct conn *c);
 
-/* Reads once: to be called when the socket is readable. Does nothing unless the connection wants to
- * read; an event may be older than the state. */
+/* Reads once. To be called when the socket is readable. Does nothing unless the connection wants to
+ * read: the event may be older than the state. */
 void conn_read(struct conn *c);
 
-/* Writes once: to be called when the socket is writable. Does nothing unless the connection wants
+/* Writes once. To be called when the socket is writable. Does nothing unless the connection wants
  * to write. */
 void conn_write(struct conn *c);
 
-/* Marks the connection as done and logs why. Whoever holds it frees it with conn_free. */
+/* Marks the connection as closed and logs the reason. Its owner frees it later, with conn_free. */
 void conn_close(struct conn *c, const char *reason);
 
 /* Closes the socket and frees everything. */

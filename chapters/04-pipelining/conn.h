@@ -25,8 +25,8 @@ struct conn {
     const char *reason; /* why it is draining */
 };
 
-/* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
- * still owns the socket. */
+/* Makes a connection for a socket just accepted, and owns that socket from then on. NULL: no
+ * memory; the caller still owns the socket. */
 struct conn *conn_new(int fd);
 
 /* The interest of a connection: what it waits for. */
@@ -43,7 +43,7 @@ void conn_read(struct conn *c);
  * unless the connection wants to write. */
 void conn_write(struct conn *c);
 
-/* Marks the connection as done and logs why. Whoever holds it frees it with conn_free. */
+/* Marks the connection as closed and logs the reason. Its owner frees it later, with conn_free. */
 void conn_close(struct conn *c, const char *reason);
 
 /* Closes the socket and frees everything. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 struct options {
-    struct sockaddr_in address; /* where to listen; port 0 takes any free one */
+    struct sockaddr_in address; /* where to listen; port 0: any free port */
     bool verbose;               /* a log line for every frame */
 };
 

@@ -15,19 +15,19 @@
 
 enum { ACCEPT_PAUSE_MS = 100 };
 
-/* The entries of the pollfd array: two of our own, then one for each connection. */
+/* The entries of the pollfd array: two of the server's own, then one for each connection. */
 enum { POLL_STOP, POLL_LISTENER, POLL_CONNS };
 
 struct server {
     int listen_fd;
-    bool full;           /* the last accept found no descriptor left */
+    bool full;           /* at the last accept no descriptor was left */
     struct conn **conns; /* the first `count` are in use, in no particular order */
     size_t count;
     size_t cap;
-    struct pollfd *polls; /* polls[POLL_CONNS + i] belongs to conns[i]; room for POLL_CONNS + cap */
+    struct pollfd *polls; /* polls[POLL_CONNS + i] belongs to conns[i]; POLL_CONNS + cap entries */
 };
 
-/* Makes room in both tables for `cap` connections. False: no memory. */
+/* Makes space in both tables for `cap` connections. False: no memory. */
 static bool resize(struct server *s, size_t cap)
 {
     struct conn **conns = realloc(s->conns, cap * sizeof *conns);
@@ -42,7 +42,7 @@ static bool resize(struct server *s, size_t cap)
     return true;
 }
 
-/* Takes over a socket just accepted. */
+/* Adds a connection for a socket just accepted, and owns that socket from then on. */
 static void add_client(struct server *s, int fd)
 {
     struct conn *c = NULL;
@@ -56,7 +56,7 @@ static void add_client(struct server *s, int fd)
     s->conns[s->count++] = c;
 }
 
-/* Writes down what everyone waits for. Returns the number of entries. */
+/* Fills in what each descriptor waits for. Returns the number of entries. */
 static nfds_t set_interest(struct server *s)
 {
     s->polls[POLL_STOP] = (struct pollfd){.fd = stop_fd(), .events = POLLIN};
@@ -73,19 +73,20 @@ static nfds_t set_interest(struct server *s)
     return (nfds_t)(POLL_CONNS + s->count);
 }
 
-/* Sleeps until somebody is ready: the one call in this server that waits. False: nobody is. */
+/* Sleeps until a descriptor is ready: the one call in this server that waits. False: none is. */
 static bool wait_ready(struct server *s, nfds_t entries)
 {
     int timeout_ms = s->full ? ACCEPT_PAUSE_MS : -1;
     int ready = poll(s->polls, entries, timeout_ms);
-    /* EINTR is the end of a wait, not of the server. The entries are not filled in then. */
+    /* A signal (EINTR) ends the wait, not the server. poll() has filled in no entry then. */
     if (ready < 0 && errno != EINTR)
         log_line("poll: %s", strerror(errno));
     return ready > 0;
 }
 
-/* Lets everyone work who is ready. POLLERR and POLLHUP come unasked and say that no call would wait
- * now; so they wake both sides, and the one that is waiting finds out what has happened. */
+/* Lets each connection that is ready read or write. POLLERR and POLLHUP are always reported, and
+ * mean that no call would wait now. So they wake both directions, and the direction that is waiting
+ * makes its call and gets the error. */
 static void dispatch(struct server *s)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -97,8 +98,8 @@ static void dispatch(struct server *s)
     }
 }
 
-/* Frees the connections that were closed in this turn: not earlier, since a descriptor that is
- * closed can be given to the next client while its old events are still in the array. */
+/* Frees the connections that were closed in this iteration. Not earlier: once a descriptor is
+ * closed, the next client can get its number while its old events are still in the array. */
 static void remove_closed(struct server *s)
 {
     size_t kept = 0;
@@ -111,9 +112,18 @@ static void remove_closed(struct server *s)
     s->count = kept;
 }
 
-/* Accepts everyone who waits. With no descriptor left the listener stays readable, and poll() would
- * return at once for ever: so it is not watched until the next turn, which comes when a client does
- * something (leave, for one) or after a pause. */
+static void remove_all(struct server *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        conn_close(s->conns[i], "server stops");
+    remove_closed(s);
+    free(s->conns);
+    free(s->polls);
+}
+
+/* Accepts every client that waits. With no descriptor left the listener stays readable, and poll()
+ * would return at once for ever. So poll() does not watch it while `full`; each iteration tries
+ * again, when a client has done something (such as leaving) or after a pause. */
 static void accept_clients(struct server *s)
 {
     int fd;
@@ -122,15 +132,6 @@ static void accept_clients(struct server *s)
     if (fd == NET_FULL && !s->full)
         log_line("accept: %s; new clients wait", strerror(errno));
     s->full = fd == NET_FULL;
-}
-
-static void remove_all(struct server *s)
-{
-    for (size_t i = 0; i < s->count; i++)
-        conn_close(s->conns[i], "server stops");
-    remove_closed(s);
-    free(s->conns);
-    free(s->polls);
 }
 
 void server_run(int listen_fd)

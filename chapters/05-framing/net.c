@@ -16,8 +16,8 @@ int net_listen(const struct sockaddr_in *address)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return -1;
-    /* Without SO_REUSEADDR a restart fails for a minute: connections of the server before it are
-     * still in TIME_WAIT, and hold the port. */
+    /* Without SO_REUSEADDR a restart fails for a minute: connections of the previous run are still
+     * in TIME_WAIT, and keep the port in use. */
     int on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
@@ -41,10 +41,10 @@ void net_announce(int listen_fd)
     fflush(stdout);
 }
 
-/* Makes read() and send() return EAGAIN where they would wait. False: errno has the reason. */
+/* Makes read() and send() return EAGAIN instead of waiting. False: errno has the reason. */
 static bool set_nonblocking(int fd)
 {
-    /* A new socket starts out blocking, whatever the listening socket is. */
+    /* An accepted socket is blocking, even if the listening socket is not. */
     int flags = fcntl(fd, F_GETFL);
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
@@ -54,7 +54,7 @@ int net_accept(int listen_fd)
     int fd;
     do {
         fd = accept(listen_fd, NULL, NULL);
-        /* A client that left while it waited (ECONNABORTED) is no reason to leave the next one. */
+        /* ECONNABORTED: this client left while it waited, but the next one may still be there. */
     } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
     if (fd < 0)
         return errno == EAGAIN || errno == EWOULDBLOCK ? NET_NONE : NET_FULL;

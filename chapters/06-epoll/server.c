@@ -18,9 +18,10 @@ struct server {
     bool full; /* the last accept found no descriptor left; the listener is not watched */
 };
 
-/* Accepts everyone who waits. With no descriptor left the listener stays readable, and a backend
- * that tells of it would do so at once and for ever: so it is not watched until somebody could be
- * accepted. That is tried whenever a client did something (leave, for one), and after a pause. */
+/* Accepts every client that waits. With no descriptor left the listener stays readable, and some
+ * backends would report that at once and for ever. So it is not watched until a client could be
+ * accepted. Each iteration tries again, when a client has done something (such as leaving) or after
+ * a pause. */
 static void accept_clients(struct server *s)
 {
     int fd;

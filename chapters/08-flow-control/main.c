@@ -1,4 +1,4 @@
-/* Reads the options, listens, serves until it is told to stop. */
+/* Reads the options, listens, and serves until a signal tells it to stop. */
 
 #include <stdlib.h>
 #include <unistd.h>

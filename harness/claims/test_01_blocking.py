@@ -106,7 +106,7 @@ def _listens_only_on(address: str, server, port: int | None = None) -> None:
     raise Failure(text, hint="wrong-address")
 
 
-@claim("01.1", points=3)
+@claim("01.1", points=2)
 def test_01_restarts_at_once_on_the_same_port(launch):
     """After an end with a client connected it can be started again on the same port at once."""
     port = free_port()
@@ -139,7 +139,7 @@ def test_01_says_what_is_wrong_at_start(run, launch):
         expect_failed_start([program, *arguments], status, said, server.patience)
 
 
-@claim("01.1", points=2)
+@claim("01.1", points=1)
 def test_01_burst_of_connections(server):
     """200 clients that connect at once are all connected, though they have to wait to be served."""
     server.process.pause()  # so that the backlog has them all, however fast the server is
@@ -152,14 +152,14 @@ def test_01_burst_of_connections(server):
 # 01.2 the length
 
 
-@claim("01.2", points=5, hints=LENGTH)
+@claim("01.2", points=4, hints=LENGTH)
 def test_01_length_uses_all_four_bytes(launch, rng):
     """A length of two bytes is read whole, the lower one first."""
     for size in (5, 44, 255, 256, 300, 513):
         echo(launch().connect(), rng.randbytes(size))
 
 
-@claim("01.2", points=3, hints=NOT_TEXT)
+@claim("01.2", points=2, hints=NOT_TEXT)
 def test_01_every_byte_value(server, rng):
     """A body of all 256 byte values comes back unchanged: 0 and 10 are bytes like any other."""
     echo(server.connect(), all_bytes(rng))
@@ -170,7 +170,7 @@ def all_bytes(rng) -> bytes:
     return bytes(rng.sample(range(256), 256))
 
 
-@claim("01.2", points=4, hints=TOO_LONG, refusals=True)
+@claim("01.2", points=3, hints=TOO_LONG, refusals=True)
 def test_01_one_byte_over_the_maximum(server):
     """A frame of one byte over the maximum closes the connection, with no reply."""
     _refused(server, length_framing.MAX_FRAME + 1)
@@ -213,7 +213,7 @@ def test_01_frame_byte_by_byte(server, rng):
     client.expect_frame(body)
 
 
-@claim("01.3", points=6, hints=PARTIAL)
+@claim("01.3", points=4, hints=PARTIAL)
 def test_01_input_ends_inside_a_frame(launch, rng):
     """Where the input ends inside a header or a body the connection is closed, with no reply."""
     frame = length_framing.encode(rng.randbytes(100))
@@ -225,7 +225,7 @@ def test_01_input_ends_inside_a_frame(launch, rng):
         client.expect_eof()
 
 
-@claim("01.3", points=3, hints=LARGE)
+@claim("01.3", points=2, hints=LARGE)
 def test_01_frame_larger_than_a_segment(launch, rng):
     """Frames of 65,535 to 1,048,576 bytes, which no single read returns, come back whole."""
     for size in (65_535, 65_536, 70_000, 131_073, MIB):
@@ -258,7 +258,7 @@ def test_01_read_interrupted_by_a_signal(launch, rng):
 # 01.4 write_all
 
 
-@claim("01.4", points=7, hints=SHORT_WRITE)
+@claim("01.4", points=6, hints=SHORT_WRITE)
 def test_01_write_interrupted_by_a_signal(server, rng):
     """A signal that interrupts a write to a slow reader loses no byte of the reply."""
     body = rng.randbytes(12 * MIB)
@@ -270,7 +270,7 @@ def test_01_write_interrupted_by_a_signal(server, rng):
     client.expect_frame(body)
 
 
-@claim("01.4", points=6, hints=SHORT_WRITE)
+@claim("01.4", points=5, hints=SHORT_WRITE)
 def test_01_slow_reader(server, rng):
     """A client that begins to read late, and through a small window, gets its reply exactly."""
     body = rng.randbytes(8 * MIB)
@@ -284,7 +284,7 @@ def test_01_slow_reader(server, rng):
 # 01.5 one client's frames
 
 
-@claim("01.5", points=3, hints=ONE_FRAME)
+@claim("01.5", points=5, hints=ONE_FRAME)
 def test_01_many_frames_on_one_connection(server, rng):
     """A hundred frames on one connection, each sent after the last reply, come back."""
     client = server.connect()
@@ -292,7 +292,7 @@ def test_01_many_frames_on_one_connection(server, rng):
         echo(client, rng.randbytes(number))
 
 
-@claim("01.5", points=3)
+@claim("01.5", points=4)
 def test_01_frames_in_one_segment(server, rng):
     """Frames that arrive together are each answered, in their order."""
     bodies = [words(rng, 3), b"", words(rng, 5), all_bytes(rng), b"", words(rng, 4)]
@@ -310,7 +310,7 @@ def test_01_empty_frames(server, rng):
     ping(client, rng)
 
 
-@claim("01.5", points=3, hints=HALF_CLOSE)
+@claim("01.5", points=4, hints=HALF_CLOSE)
 def test_01_half_close_with_replies_owed(server, rng):
     """A client that sends frames and half-closes at once gets every reply; then it is closed."""
     bodies = [rng.randbytes(size) for size in (1, 500, 0, 30_000, 7)]
@@ -322,7 +322,7 @@ def test_01_half_close_with_replies_owed(server, rng):
     client.expect_closed_after(bodies)
 
 
-@claim("01.5", points=1, cli=True, hints=VERBOSE)
+@claim("01.5", points=2, cli=True, hints=VERBOSE)
 def test_01_tells_of_frames_on_stderr_only(launch, rng):
     """With -v it says something of each frame on stderr, and nothing more on stdout."""
     server = launch(("-v",))
@@ -339,7 +339,7 @@ def _next_is_served(server, rng) -> None:
     client.close()
 
 
-@claim("01.6", points=3, hints=NEXT, refusals=True)
+@claim("01.6", points=4, hints=NEXT, refusals=True)
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """Whatever state a client leaves in, the next one is served."""
     frame = length_framing.encode(words(rng, 5))
@@ -415,28 +415,6 @@ def test_01_signal_while_it_waits_for_a_client(server, rng):
         _next_is_served(server, rng)
 
 
-@claim("01.6", points=2)
-def test_01_stops_when_told(launch, rng):
-    """SIGTERM and SIGINT end it within a second, with status 0, in whatever state a client is."""
-    frame = length_framing.encode(rng.randbytes(5))
-    for number, sent in (
-        (signal.SIGTERM, b""),
-        (signal.SIGINT, frame[:2]),
-        (signal.SIGTERM, frame[:6]),
-        (signal.SIGTERM, length_framing.encode(rng.randbytes(8 * MIB))),
-    ):
-        server = launch()
-        _next_is_served(server, rng)
-        client = server.connect(rcvbuf=SMALL_WINDOW)
-        client.send(sent)
-        until_read(client)
-        until_asleep(server)
-        expect_stop(server, number)
-    server = launch()
-    with greedy(server, rng.randbytes(1000), 1):
-        expect_stop(server, signal.SIGTERM)
-
-
 @claim("01.6", points=1, chapters="01-03", native=True)
 def test_01_long_stream_costs_no_memory(server, rng):
     """However many frames go through a connection, the server does not keep them."""
@@ -470,7 +448,32 @@ def test_01_sanitized(launch, rng):
     _next_is_served(server, rng)
 
 
-@claim("01.6", points=2, chapters="01", valgrind=True, hints=NEXT, refusals=True)
+# 01.7 an orderly end
+
+
+@claim("01.7", points=5)
+def test_01_stops_when_told(launch, rng):
+    """SIGTERM and SIGINT end it within a second, with status 0, in whatever state a client is."""
+    frame = length_framing.encode(rng.randbytes(5))
+    for number, sent in (
+        (signal.SIGTERM, b""),
+        (signal.SIGINT, frame[:2]),
+        (signal.SIGTERM, frame[:6]),
+        (signal.SIGTERM, length_framing.encode(rng.randbytes(8 * MIB))),
+    ):
+        server = launch()
+        _next_is_served(server, rng)
+        client = server.connect(rcvbuf=SMALL_WINDOW)
+        client.send(sent)
+        until_read(client)
+        until_asleep(server)
+        expect_stop(server, number)
+    server = launch()
+    with greedy(server, rng.randbytes(1000), 1):
+        expect_stop(server, signal.SIGTERM)
+
+
+@claim("01.7", points=3, chapters="01", valgrind=True, hints=NEXT, refusals=True)
 def test_01_memory(server, rng):
     """Under valgrind: it uses no memory but its own, frees all of it and closes all descriptors."""
     frame = length_framing.encode(rng.randbytes(300))

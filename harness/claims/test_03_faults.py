@@ -13,10 +13,10 @@ from harness.shim.layout import PASS, SPURIOUS
 BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 
 
-# 03.4 dispatch
+# 03.3 dispatch and closing
 
 
-@claim("03.4", points=2, hints=BLOCKED)
+@claim("03.3", points=2, hints=BLOCKED)
 def test_03_readiness_that_was_none(server, rng):
     """A wait that reports a client ready to be read, when nothing is there, holds up nobody.
 
@@ -35,10 +35,7 @@ def test_03_readiness_that_was_none(server, rng):
     echo(quiet, rng.randbytes(5))
 
 
-# 03.5 closing
-
-
-@claim("03.5", points=2, refusals=True)
+@claim("03.3", points=2, refusals=True)
 def test_03_no_descriptor_is_closed_twice(server, rng):
     """Whatever way a client leaves, its descriptor is closed only once."""
     if server.shim is None:

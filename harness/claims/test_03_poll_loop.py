@@ -74,7 +74,7 @@ BACK = dict.fromkeys(("silence", "connect-stuck"), "server-stopped-accepting")
 # 03.1 interest
 
 
-@claim("03.1", points=8, native=True, waits=0.5)
+@claim("03.1", points=6, native=True, waits=0.5)
 def test_03_idle_server_uses_no_cpu(server, rng):
     """With fifty idle clients the server uses no CPU time."""
     for _ in range(50):
@@ -82,7 +82,7 @@ def test_03_idle_server_uses_no_cpu(server, rng):
     no_cpu(server, "with 50 idle clients", IDLE_FEW, "spins-idle")
 
 
-@claim("03.1", points=8, native=True, waits=0.5)
+@claim("03.1", points=6, native=True, waits=0.5)
 def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     """While a client does not take its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
@@ -93,7 +93,7 @@ def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     client.expect_frame(body)
 
 
-@claim("03.1", points=7, native=True, waits=0.5, hints=HALF_CLOSE)
+@claim("03.1", points=6, native=True, waits=0.5, hints=HALF_CLOSE)
 def test_03_half_closed_peer_uses_no_cpu(server, rng):
     """While a client that has half-closed does not take its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
@@ -112,7 +112,7 @@ def test_03_half_closed_peer_uses_no_cpu(server, rng):
     client.expect_closed_after(owed)
 
 
-@claim("03.1", points=6, waits=0.6)
+@claim("03.1", points=5, waits=0.6)
 def test_03_waits_only_for_what_it_needs(server, rng):
     """It waits once for what is needed: neither again and again while idle, nor often a request."""
     clients = [server.connect() for _ in range(20)]
@@ -133,7 +133,7 @@ def test_03_waits_only_for_what_it_needs(server, rng):
         raise Failure(text, hint="waits-too-often")
 
 
-@claim("03.1", points=5)
+@claim("03.1", points=4)
 def test_03_replies_come_at_once(server, rng):
     """A server with nothing else to do answers at once, and does not sleep between two looks."""
     client = server.connect()
@@ -149,7 +149,7 @@ def test_03_replies_come_at_once(server, rng):
     raise Failure(f"{text}the least is {min(times):.0f} ms)", hint="late-reply")
 
 
-# 03.2 the pollfd array
+# 03.2 the pollfd array and the wait
 
 
 @claim("03.2", points=10, hints=MANY)
@@ -178,10 +178,7 @@ def _crowd(server):
     return [server.connect() for _ in range(CROWD)]
 
 
-# 03.3 the wait
-
-
-@claim("03.3", points=8, hints=SIGNALS)
+@claim("03.2", points=8, hints=SIGNALS)
 def test_03_storm_of_signals(server, rng):
     """Signals that interrupt the wait end neither the server nor a connection."""
     if server.process.calls() is None:
@@ -200,10 +197,10 @@ def test_03_storm_of_signals(server, rng):
     ping(server.connect(), rng)
 
 
-# 03.4 dispatch
+# 03.3 dispatch
 
 
-@claim("03.4", points=3)
+@claim("03.3", points=3)
 def test_03_reads_only_who_is_ready(server, rng):
     """A request costs a read call or two and no more writes, however many others are connected."""
     clients = [server.connect() for _ in range(OTHERS)]
@@ -237,7 +234,7 @@ def _calls(server, client, rng) -> tuple[int, int]:
     return now.inputs - before.inputs, now.outputs - before.outputs
 
 
-@claim("03.4", points=4, hints=STARVED)
+@claim("03.3", points=4, hints=STARVED)
 def test_03_flood_starves_nobody(server, rng):
     """Clients that never stop sending do not keep the others from being served."""
     quiet = [server.connect("quiet")]
@@ -248,7 +245,7 @@ def test_03_flood_starves_nobody(server, rng):
                 ping(client, rng)
 
 
-@claim("03.4", points=5)
+@claim("03.3", points=5)
 def test_03_resets_are_noticed(server, rng):
     """Clients that reset while the server waits for them, to read or to write, are let go."""
     ping(server.connect(), rng)
@@ -266,10 +263,7 @@ def test_03_resets_are_noticed(server, rng):
     _let_go(server, base, "10 clients have reset their connections")
 
 
-# 03.5 closing
-
-
-@claim("03.5", points=3)
+@claim("03.3", points=3)
 def test_03_every_second_client_leaves(server, rng):
     """When every second of fifty clients leaves at once, those are let go and the others served."""
     clients = [server.connect() for _ in range(50)]
@@ -285,7 +279,7 @@ def test_03_every_second_client_leaves(server, rng):
     _let_go(server, base - 25, "25 of 50 clients have closed their connections")
 
 
-@claim("03.5", points=2)
+@claim("03.3", points=2)
 def test_03_all_leave_in_one_turn(server, rng):
     """Clients that leave together are all let go, though nothing happens afterwards."""
     ping(server.connect(), rng)
@@ -300,7 +294,7 @@ def test_03_all_leave_in_one_turn(server, rng):
     _let_go(server, base, "20 clients have left together")
 
 
-@claim("03.5", points=4, hints=CLEAN)
+@claim("03.3", points=4, hints=CLEAN)
 def test_03_leaving_and_arriving_in_one_turn(server, rng):
     """Clients that arrive while others leave are not taken for them."""
     bodies = [words(rng, 6) for _ in range(10)]
@@ -323,7 +317,7 @@ def test_03_leaving_and_arriving_in_one_turn(server, rng):
         client.expect_frame(body)
 
 
-@claim("03.5", points=3, native=True)
+@claim("03.3", points=3, native=True)
 def test_03_nothing_left_after_2000_connections(server, rng):
     """2,000 clients that come and go leave no descriptor behind, and no memory."""
     ping(server.connect(), rng)
@@ -352,10 +346,10 @@ def _let_go(server, goal: int, after: str) -> None:
         raise Failure(text, hint="descriptor-leak")
 
 
-# 03.6 out of descriptors. valgrind has a limit of its own, and closes what it accepts above it.
+# 03.4 out of descriptors. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("03.6", points=6, native=True, waits=0.5)
+@claim("03.4", points=9, native=True, waits=0.5)
 def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
     """With no descriptor left the server does not spin on the client that it cannot accept."""
     server, served, _ = _full(launch, rng)
@@ -370,7 +364,7 @@ def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
     ping(served[0], rng)
 
 
-@claim("03.6", points=1, cli=True, native=True, hints=BACK)
+@claim("03.4", points=2, cli=True, native=True, hints=BACK)
 def test_03_out_of_descriptors_is_told_once(launch, rng):
     """With no descriptor left the log says so, and not in each turn."""
     server, served, _ = _full(launch, rng)
@@ -384,7 +378,7 @@ def test_03_out_of_descriptors_is_told_once(launch, rng):
         raise Failure(text, hint="log-grows")
 
 
-@claim("03.6", points=5, native=True, hints=BACK)
+@claim("03.4", points=8, native=True, hints=BACK)
 def test_03_out_of_descriptors_and_back(launch, rng):
     """With no descriptor left the clients it has are served; when some leave, others are let in."""
     server, served, waiting = _full(launch, rng)

@@ -315,7 +315,7 @@ MUTANTS = (
         {
             "stop.c": """
 -    for (size_t i = 0; i < WATCHED_MAX; i++) {
--        if (watched[i] != NOBODY)
+-        if (watched[i] != NO_SOCKET)
 -            shutdown(watched[i], SHUT_RDWR);
 -    }
 """

@@ -379,6 +379,23 @@ MUTANTS = (
         },
     ),
     mutant(
+        "waits-inside-a-frame",
+        LOOP,
+        "Once a frame has begun, read() is called again at EAGAIN, until some of it comes.",
+        "test_02_stalled_sender_stops_nobody",
+        "blocked-by-another",
+        {
+            "conn.c": """
+-    switch (io_read(c->fd, buffer_tail(&c->frame), size, &moved)) {
++    enum io_result result;
++    do {
++        result = io_read(c->fd, buffer_tail(&c->frame), size, &moved);
++    } while (result == IO_AGAIN && c->frame.len > 0);
++    switch (result) {
+"""
+        },
+    ),
+    mutant(
         "one-sent-for-all",
         STATE,
         "`sent` is a static variable: all connections share it.",
@@ -436,14 +453,14 @@ MUTANTS = (
 @@
 +#define frame shared[0]
 +
- /* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
+ /* Makes a connection for a socket just accepted, and owns that socket from then on. NULL: no
 """,
             "conn.c": """
      c->state = CONN_READING;
 +    static struct buffer one;
 +    c->shared = &one;
      return c;
-"""
+""",
         },
     ),
     # Many clients
@@ -542,7 +559,7 @@ MUTANTS = (
         {
             "server.c": """
 -        if (s->conns[i]->state == CONN_CLOSED)
--            remove_client(s, i); /* another one is at i now */
+-            remove_client(s, i); /* now another connection is at i */
 -        else
 -            i++;
 +        i++;
@@ -618,7 +635,7 @@ MUTANTS = (
              moved = true;
 -        if (s->conns[i]->state == CONN_CLOSED)
 +        if (c->state == CONN_CLOSED)
-             remove_client(s, i); /* another one is at i now */
+             remove_client(s, i); /* now another connection is at i */
 -        else
 +        if (c->state != CONN_CLOSED)
              i++;
@@ -842,7 +859,7 @@ MUTANTS = (
      return false;
  }
 
- /* Writes once; the bytes that the kernel does not take now wait for the next turn. True: something
+ /* Writes once. Bytes that the kernel does not take now wait for the next step. True: something has
 """
         },
     ),

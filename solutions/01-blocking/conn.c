@@ -11,14 +11,14 @@
 #include "log.h"
 #include "stop.h"
 
-/* Why an I/O call ended the connection, in words for the log. */
+/* The reason for which an I/O call ended the connection, for the log. */
 static const char *reason_for(enum io_result result)
 {
     return result == IO_EOF ? "end of input" : strerror(errno);
 }
 
-/* Reads the body that belongs to the header in `frame` and sends the whole frame back: in one
- * write, so that header and body leave in one segment. Returns NULL, or why the connection ends. */
+/* Reads the body that belongs to the header in `frame`, and sends the whole frame back. It is one
+ * write, so header and body leave in one segment. Returns NULL, or why the connection ends. */
 static const char *echo_body(int fd, uint8_t *frame, uint32_t length)
 {
     enum io_result result = io_read_full(fd, frame + FRAME_HEADER_BYTES, length);
@@ -29,6 +29,7 @@ static const char *echo_body(int fd, uint8_t *frame, uint32_t length)
     return result == IO_OK ? NULL : reason_for(result);
 }
 
+// BEGIN serve
 /* Serves one frame. Returns NULL, or why the connection ends. */
 static const char *serve_frame(int fd)
 {
@@ -52,9 +53,8 @@ static const char *serve_frame(int fd)
 void conn_serve(int fd)
 {
     const char *reason = NULL;
-    // BEGIN serve
     while (reason == NULL && !stop_requested())
         reason = serve_frame(fd);
-    // END serve
     log_line("fd %d: closed: %s", fd, reason != NULL ? reason : "server stops");
 }
+// END serve

@@ -29,7 +29,7 @@ enum io_result io_write_all(int fd, const void *data, size_t size)
     // BEGIN write_all
     const uint8_t *next = data;
     while (size > 0) {
-        /* MSG_NOSIGNAL: EPIPE instead of SIGPIPE, which would end the process. */
+        /* MSG_NOSIGNAL: send() returns EPIPE, and no SIGPIPE ends the process. */
         ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;

@@ -19,8 +19,8 @@ int net_listen(const struct sockaddr_in *address)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0)
         return -1;
-    /* Without SO_REUSEADDR a restart fails for a minute: connections of the server before it are
-     * still in TIME_WAIT, and hold the port. */
+    /* Without SO_REUSEADDR a restart fails for a minute: connections of the previous run are still
+     * in TIME_WAIT, and keep the port in use. */
     int on = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(fd, (const struct sockaddr *)address, sizeof *address) < 0 ||
@@ -49,8 +49,8 @@ int net_accept(int listen_fd)
 {
     int fd = accept(listen_fd, NULL, NULL);
     if (fd < 0) {
-        /* EINTR and ECONNABORTED are over with this call. Anything else (EMFILE: out of
-         * descriptors) is likely to be there again at the next. */
+        /* EINTR and ECONNABORTED concern this call alone. Any other error (EMFILE: out of
+         * descriptors) is likely to come back with the next call. */
         if (errno != EINTR && errno != ECONNABORTED) {
             log_line("accept: %s", strerror(errno));
             poll(NULL, 0, ACCEPT_PAUSE_MS);

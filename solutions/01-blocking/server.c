@@ -6,7 +6,8 @@
 #include "net.h"
 #include "stop.h"
 
-/* Serves one client to its end. */
+// BEGIN accept_loop
+/* Serves one client until its connection is over. */
 static void serve_client(int fd)
 {
     stop_watch(fd);
@@ -18,12 +19,11 @@ static void serve_client(int fd)
 void server_run(int listen_fd)
 {
     stop_watch(listen_fd);
-    // BEGIN accept_loop
     while (!stop_requested()) {
         int fd = net_accept(listen_fd);
         if (fd >= 0)
             serve_client(fd);
     }
-    // END accept_loop
     stop_unwatch(listen_fd);
 }
+// END accept_loop

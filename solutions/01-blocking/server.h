@@ -1,4 +1,4 @@
-/* The server: who is served, and in what order. Here: one client after the other. */
+/* The server: which clients are served, and in what order. Here: one client after the other. */
 #ifndef SERVER_H
 #define SERVER_H
 

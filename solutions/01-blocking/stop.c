@@ -5,19 +5,20 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-enum { NOBODY = -1, WATCHED_MAX = 2 }; /* the listener and one client */
+enum { NO_SOCKET = -1, WATCHED_MAX = 2 }; /* the listener and one client */
 
 static volatile sig_atomic_t requested;
-static volatile sig_atomic_t watched[WATCHED_MAX] = {NOBODY, NOBODY};
+static volatile sig_atomic_t watched[WATCHED_MAX] = {NO_SOCKET, NO_SOCKET};
 
-/* Only what signal-safety(7) allows: shutdown() is on its list. */
+// BEGIN stop
+/* A handler may call only what signal-safety(7) lists. shutdown() is on that list. */
 static void on_signal(int number)
 {
     (void)number;
     int saved_errno = errno;
     requested = 1;
     for (size_t i = 0; i < WATCHED_MAX; i++) {
-        if (watched[i] != NOBODY)
+        if (watched[i] != NO_SOCKET)
             shutdown(watched[i], SHUT_RDWR);
     }
     errno = saved_errno;
@@ -30,6 +31,7 @@ void stop_install(void)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }
+// END stop
 
 bool stop_requested(void)
 {
@@ -48,10 +50,10 @@ static void replace(int from, int to)
 
 void stop_watch(int fd)
 {
-    replace(NOBODY, fd);
+    replace(NO_SOCKET, fd);
 }
 
 void stop_unwatch(int fd)
 {
-    replace(fd, NOBODY);
+    replace(fd, NO_SOCKET);
 }

@@ -9,7 +9,7 @@
 #include "io.h"
 #include "log.h"
 
-/* Of one read(): a large frame in few calls, a small one in one. */
+/* The limit of one read(). It bounds how long one client can keep the others waiting. */
 #define READ_BYTES_MAX (256u << 10)
 
 struct conn *conn_new(int fd)
@@ -22,8 +22,8 @@ struct conn *conn_new(int fd)
     return c;
 }
 
-/* How many bytes the frame being read still lacks: first of its header, then of its body. 0: it is
- * complete. False: it is too long. */
+/* Sets *missing to the number of bytes that the frame being read still lacks: first of its header,
+ * then of its body. 0: it is complete. False: it is too long. */
 static bool missing_bytes(const struct conn *c, size_t *missing)
 {
     size_t whole = FRAME_HEADER_BYTES;
@@ -37,7 +37,7 @@ static bool missing_bytes(const struct conn *c, size_t *missing)
     return true;
 }
 
-/* Moves on to the reply once the frame is complete. */
+/* Starts the reply once the frame is complete. */
 static void check_frame(struct conn *c)
 {
     size_t missing;
@@ -50,7 +50,8 @@ static void check_frame(struct conn *c)
     }
 }
 
-/* Reads once, at most to the end of the frame. True: something moved. */
+// BEGIN read
+/* Reads once, at most to the end of the frame. True: something has changed. */
 static bool read_some(struct conn *c)
 {
     size_t size = 0;
@@ -78,21 +79,21 @@ static bool read_some(struct conn *c)
     }
     return false;
 }
+// END read
 
-/* Writes once; the bytes that the kernel does not take now wait for the next turn. True: something
- * moved. */
+// BEGIN write
+/* Writes once. Bytes that the kernel does not take now wait for the next step. True: something has
+ * changed. */
 static bool write_some(struct conn *c)
 {
     size_t moved;
     switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
     case IO_OK:
-        // BEGIN write
         c->sent += moved;
         if (c->sent == c->frame.len) {
             buffer_clear(&c->frame);
             c->state = CONN_READING;
         }
-        // END write
         return true;
     case IO_AGAIN:
         return false;
@@ -103,10 +104,10 @@ static bool write_some(struct conn *c)
     }
     return false;
 }
+// END write
 
 bool conn_step(struct conn *c)
 {
-    // BEGIN step
     switch (c->state) {
     case CONN_READING:
         return read_some(c);
@@ -116,7 +117,6 @@ bool conn_step(struct conn *c)
         break;
     }
     return false;
-    // END step
 }
 
 void conn_close(struct conn *c, const char *reason)

@@ -1,5 +1,5 @@
-/* One client's connection: a state machine that is moved on whenever its turn comes, and never
- * waits. It holds one frame: the request while it comes in, then the same bytes as the reply. */
+/* One client's connection: a state machine that does one step at a time, and never waits. It holds
+ * one frame: first the request as it comes in, then the same bytes as the reply. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -25,15 +25,15 @@ struct conn {
     size_t sent;         /* bytes of `frame` that the kernel has taken */
 };
 
-/* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
- * still owns the socket. */
+/* Makes a connection for a socket just accepted, and owns that socket from then on. NULL: no
+ * memory; the caller still owns the socket. */
 struct conn *conn_new(int fd);
 
-/* Does what can be done now, at most one read or one write. True: something moved, so that another
- * step may be worth while. */
+/* Does what can be done now: at most one read or one write. True: something has changed, so another
+ * step may do more. */
 bool conn_step(struct conn *c);
 
-/* Marks the connection as done and logs why. Whoever holds it frees it with conn_free. */
+/* Marks the connection as closed and logs the reason. Its owner frees it later, with conn_free. */
 void conn_close(struct conn *c, const char *reason);
 
 /* Closes the socket and frees everything. */

@@ -20,7 +20,7 @@ struct server {
     size_t cap;
 };
 
-/* Makes room in the table for one more connection. False: no memory. */
+/* Grows the table if it has no space for one more connection. False: no memory. */
 static bool grow(struct server *s)
 {
     if (s->count < s->cap)
@@ -34,7 +34,7 @@ static bool grow(struct server *s)
     return true;
 }
 
-/* Takes over a socket just accepted. */
+/* Adds a connection for a socket just accepted, and owns that socket from then on. */
 static void add_client(struct server *s, int fd)
 {
     struct conn *c = grow(s) ? conn_new(fd) : NULL;
@@ -46,27 +46,11 @@ static void add_client(struct server *s, int fd)
     s->conns[s->count++] = c;
 }
 
-/* Frees the connection at `i`; the last one of the table takes its place. */
+/* Frees the connection at `i`, and moves the last one of the table there. */
 static void remove_client(struct server *s, size_t i)
 {
     conn_free(s->conns[i]);
     s->conns[i] = s->conns[--s->count];
-}
-
-/* Gives every connection one step. True: something moved. */
-static bool step_clients(struct server *s)
-{
-    bool moved = false;
-    size_t i = 0;
-    while (i < s->count) {
-        if (conn_step(s->conns[i]))
-            moved = true;
-        if (s->conns[i]->state == CONN_CLOSED)
-            remove_client(s, i); /* another one is at i now */
-        else
-            i++;
-    }
-    return moved;
 }
 
 static void remove_all(struct server *s)
@@ -78,11 +62,27 @@ static void remove_all(struct server *s)
     free(s->conns);
 }
 
+// BEGIN sweep
+/* Gives every connection one step, and frees those that are closed. True: something has changed. */
+static bool step_clients(struct server *s)
+{
+    bool moved = false;
+    size_t i = 0;
+    while (i < s->count) {
+        if (conn_step(s->conns[i]))
+            moved = true;
+        if (s->conns[i]->state == CONN_CLOSED)
+            remove_client(s, i); /* now another connection is at i */
+        else
+            i++;
+    }
+    return moved;
+}
+
 void server_run(int listen_fd)
 {
     struct server s = {.listen_fd = listen_fd};
     while (!stop_requested()) {
-        // BEGIN sweep
         bool moved = false;
         int fd;
         while ((fd = net_accept(s.listen_fd)) >= 0) {
@@ -91,11 +91,11 @@ void server_run(int listen_fd)
         }
         if (step_clients(&s))
             moved = true;
-        /* Nobody has anything for us. Asking again at once would cost a whole processor; sleeping
-         * delays whoever speaks next. */
+        /* No client has anything for us. Asking again at once would use a whole processor. Sleeping
+         * delays the next request. */
         if (!moved)
             poll(NULL, 0, PAUSE_MS);
-        // END sweep
     }
     remove_all(&s);
 }
+// END sweep

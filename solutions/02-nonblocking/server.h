@@ -1,4 +1,4 @@
-/* The server: who is served, and in what order. Here: everyone in turn, round and round. */
+/* The server: which clients are served, and in what order. Here: all of them in turn. */
 #ifndef SERVER_H
 #define SERVER_H
 

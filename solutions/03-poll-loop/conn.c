@@ -9,7 +9,7 @@
 #include "io.h"
 #include "log.h"
 
-/* Of one read(): a large frame in few calls, a small one in one. */
+/* The limit of one read(). It bounds how long one client can keep the others waiting. */
 #define READ_BYTES_MAX (256u << 10)
 
 struct conn *conn_new(int fd)
@@ -22,8 +22,8 @@ struct conn *conn_new(int fd)
     return c;
 }
 
-/* How many bytes the frame being read still lacks: first of its header, then of its body. 0: it is
- * complete. False: it is too long. */
+/* Sets *missing to the number of bytes that the frame being read still lacks: first of its header,
+ * then of its body. 0: it is complete. False: it is too long. */
 static bool missing_bytes(const struct conn *c, size_t *missing)
 {
     size_t whole = FRAME_HEADER_BYTES;
@@ -37,7 +37,7 @@ static bool missing_bytes(const struct conn *c, size_t *missing)
     return true;
 }
 
-/* Moves on to the reply once the frame is complete. */
+/* Starts the reply once the frame is complete. */
 static void check_frame(struct conn *c)
 {
     size_t missing;
@@ -65,7 +65,7 @@ unsigned conn_interest(const struct conn *c)
     // END interest
 }
 
-/* At most to the end of the frame. */
+/* Asks for no byte after the end of the frame. */
 void conn_read(struct conn *c)
 {
     if (c->state != CONN_READING)
@@ -95,7 +95,7 @@ void conn_read(struct conn *c)
     }
 }
 
-/* The bytes that the kernel does not take now wait until it says that there is room again. */
+/* Bytes that the kernel does not take now wait until the socket is writable again. */
 void conn_write(struct conn *c)
 {
     if (c->state != CONN_WRITING)

@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* An interrupted call has moved nothing; the loop comes round to this connection again, so a signal
- * needs no retry here. */
+/* EINTR needs no retry here: the call has moved nothing, and the server will try this connection
+ * again. */
 static enum io_result failure(void)
 {
     return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? IO_AGAIN : IO_ERROR;
@@ -22,7 +22,7 @@ enum io_result io_read(int fd, void *data, size_t size, size_t *moved)
 
 enum io_result io_write(int fd, const void *data, size_t size, size_t *moved)
 {
-    /* MSG_NOSIGNAL: EPIPE instead of SIGPIPE, which would end the process. */
+    /* MSG_NOSIGNAL: send() returns EPIPE, and no SIGPIPE ends the process. */
     ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
     if (n < 0)
         return failure();

@@ -8,7 +8,7 @@
 
 enum { DEFAULT_PORT = 1234, MAX_PORT = 65535 };
 
-/* strtol alone would take " 80", "+80" and "80x"; a port is digits and nothing else. */
+/* strtol() alone would accept " 80", "+80" and "80x". A port number has digits only. */
 static bool parse_port(const char *text, in_port_t *port)
 {
     char *end;

@@ -1,7 +1,8 @@
 /* SIGTERM and SIGINT end the server in an orderly way.
  *
- * A flag alone is not enough: a signal that arrives between the look at the flag and poll() would
- * leave the server waiting. So the handler also writes a byte into a pipe that poll() watches. */
+ * A flag alone is not enough. If the signal arrives after the server has checked the flag, but
+ * before poll() sleeps, the server waits. So the handler also writes a byte into a pipe that poll()
+ * watches. */
 #ifndef STOP_H
 #define STOP_H
 
@@ -13,10 +14,11 @@ void stop_install(void);
 /* True once SIGTERM or SIGINT has arrived. */
 bool stop_requested(void);
 
-/* A descriptor that is readable from then on: for poll() only. Owned by this module. */
+/* A descriptor that becomes readable at the signal and stays so: for poll() only. This module owns
+ * it. */
 int stop_fd(void);
 
-/* Puts the default handlers back and closes the descriptor. */
+/* Restores the default handlers and closes the descriptor. */
 void stop_uninstall(void);
 
 #endif

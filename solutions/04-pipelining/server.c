@@ -15,19 +15,19 @@
 
 enum { ACCEPT_PAUSE_MS = 100 };
 
-/* The entries of the pollfd array: two of our own, then one for each connection. */
+/* The entries of the pollfd array: two of the server's own, then one for each connection. */
 enum { POLL_STOP, POLL_LISTENER, POLL_CONNS };
 
 struct server {
     int listen_fd;
-    bool full;           /* the last accept found no descriptor left */
+    bool full;           /* at the last accept no descriptor was left */
     struct conn **conns; /* the first `count` are in use, in no particular order */
     size_t count;
     size_t cap;
-    struct pollfd *polls; /* polls[POLL_CONNS + i] belongs to conns[i]; room for POLL_CONNS + cap */
+    struct pollfd *polls; /* polls[POLL_CONNS + i] belongs to conns[i]; POLL_CONNS + cap entries */
 };
 
-/* Makes room in both tables for `cap` connections. False: no memory. */
+/* Makes space in both tables for `cap` connections. False: no memory. */
 static bool resize(struct server *s, size_t cap)
 {
     struct conn **conns = realloc(s->conns, cap * sizeof *conns);
@@ -42,7 +42,7 @@ static bool resize(struct server *s, size_t cap)
     return true;
 }
 
-/* Takes over a socket just accepted. */
+/* Adds a connection for a socket just accepted, and owns that socket from then on. */
 static void add_client(struct server *s, int fd)
 {
     struct conn *c = NULL;
@@ -56,12 +56,12 @@ static void add_client(struct server *s, int fd)
     s->conns[s->count++] = c;
 }
 
-/* Writes down what everyone waits for. Returns the number of entries. */
+// BEGIN pollfds
+/* Fills in what each descriptor waits for. Returns the number of entries. */
 static nfds_t set_interest(struct server *s)
 {
     s->polls[POLL_STOP] = (struct pollfd){.fd = stop_fd(), .events = POLLIN};
     s->polls[POLL_LISTENER] = (struct pollfd){.fd = s->listen_fd, .events = s->full ? 0 : POLLIN};
-    // BEGIN pollfds
     for (size_t i = 0; i < s->count; i++) {
         unsigned interest = conn_interest(s->conns[i]);
         struct pollfd *entry = &s->polls[POLL_CONNS + i];
@@ -72,27 +72,26 @@ static nfds_t set_interest(struct server *s)
             entry->events |= POLLOUT;
     }
     return (nfds_t)(POLL_CONNS + s->count);
-    // END pollfds
 }
 
-/* Sleeps until somebody is ready: the one call in this server that waits. False: nobody is. */
+/* Sleeps until a descriptor is ready: the one call in this server that waits. False: none is. */
 static bool wait_ready(struct server *s, nfds_t entries)
 {
     int timeout_ms = s->full ? ACCEPT_PAUSE_MS : -1;
-    // BEGIN wait
     int ready = poll(s->polls, entries, timeout_ms);
-    /* EINTR is the end of a wait, not of the server. The entries are not filled in then. */
+    /* A signal (EINTR) ends the wait, not the server. poll() has filled in no entry then. */
     if (ready < 0 && errno != EINTR)
         log_line("poll: %s", strerror(errno));
     return ready > 0;
-    // END wait
 }
+// END pollfds
 
-/* Lets everyone work who is ready. POLLERR and POLLHUP come unasked and say that no call would wait
- * now; so they wake both sides, and the one that is waiting finds out what has happened. */
+// BEGIN dispatch
+/* Lets each connection that is ready read or write. POLLERR and POLLHUP are always reported, and
+ * mean that no call would wait now. So they wake both directions, and the direction that is waiting
+ * makes its call and gets the error. */
 static void dispatch(struct server *s)
 {
-    // BEGIN dispatch
     for (size_t i = 0; i < s->count; i++) {
         short ready = s->polls[POLL_CONNS + i].revents;
         if (ready & (POLLIN | POLLERR | POLLHUP))
@@ -100,14 +99,12 @@ static void dispatch(struct server *s)
         if (ready & (POLLOUT | POLLERR | POLLHUP))
             conn_write(s->conns[i]);
     }
-    // END dispatch
 }
 
-/* Frees the connections that were closed in this turn: not earlier, since a descriptor that is
- * closed can be given to the next client while its old events are still in the array. */
+/* Frees the connections that were closed in this iteration. Not earlier: once a descriptor is
+ * closed, the next client can get its number while its old events are still in the array. */
 static void remove_closed(struct server *s)
 {
-    // BEGIN remove
     size_t kept = 0;
     for (size_t i = 0; i < s->count; i++) {
         if (s->conns[i]->state == CONN_CLOSED)
@@ -116,23 +113,8 @@ static void remove_closed(struct server *s)
             s->conns[kept++] = s->conns[i];
     }
     s->count = kept;
-    // END remove
 }
-
-/* Accepts everyone who waits. With no descriptor left the listener stays readable, and poll() would
- * return at once for ever: so it is not watched until the next turn, which comes when a client does
- * something (leave, for one) or after a pause. */
-static void accept_clients(struct server *s)
-{
-    // BEGIN accept
-    int fd;
-    while ((fd = net_accept(s->listen_fd)) >= 0)
-        add_client(s, fd);
-    if (fd == NET_FULL && !s->full)
-        log_line("accept: %s; new clients wait", strerror(errno));
-    s->full = fd == NET_FULL;
-    // END accept
-}
+// END dispatch
 
 static void remove_all(struct server *s)
 {
@@ -141,6 +123,20 @@ static void remove_all(struct server *s)
     remove_closed(s);
     free(s->conns);
     free(s->polls);
+}
+
+// BEGIN accept
+/* Accepts every client that waits. With no descriptor left the listener stays readable, and poll()
+ * would return at once for ever. So poll() does not watch it while `full`; each iteration tries
+ * again, when a client has done something (such as leaving) or after a pause. */
+static void accept_clients(struct server *s)
+{
+    int fd;
+    while ((fd = net_accept(s->listen_fd)) >= 0)
+        add_client(s, fd);
+    if (fd == NET_FULL && !s->full)
+        log_line("accept: %s; new clients wait", strerror(errno));
+    s->full = fd == NET_FULL;
 }
 
 void server_run(int listen_fd)
@@ -159,3 +155,4 @@ void server_run(int listen_fd)
     }
     remove_all(&s);
 }
+// END accept

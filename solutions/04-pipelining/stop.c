@@ -10,8 +10,8 @@
 static volatile sig_atomic_t requested;
 static int pipe_fds[2]; /* [0] is read, [1] is written */
 
-/* The self-pipe trick of D. J. Bernstein. Nobody reads the byte, so the pipe stays readable; only
- * the first signal writes one, so the write never blocks. */
+/* The self-pipe trick of D. J. Bernstein. The byte is never read, so the pipe stays readable. Only
+ * the first signal writes a byte, so the write never blocks. */
 static void on_signal(int number)
 {
     (void)number;

@@ -28,8 +28,8 @@ struct conn {
     const char *reason;      /* why it is draining */
 };
 
-/* A connection on a socket just accepted, which it owns from then on. NULL: no memory; the caller
- * still owns the socket. */
+/* Makes a connection for a socket just accepted, and owns that socket from then on. NULL: no
+ * memory; the caller still owns the socket. */
 struct conn *conn_new(int fd, struct service *service);
 
 /* The interest of a connection: what it waits for. */
@@ -50,7 +50,7 @@ void conn_write(struct conn *c);
  * gets no further ones. */
 size_t conn_room(const struct conn *c);
 
-/* Marks the connection as done and logs why. Whoever holds it frees it with conn_free. */
+/* Marks the connection as closed and logs the reason. Its owner frees it later, with conn_free. */
 void conn_close(struct conn *c, const char *reason);
 
 /* Closes the socket and frees everything. */

@@ -9,7 +9,7 @@
 #include "service.h"
 
 struct options {
-    struct sockaddr_in address; /* where to listen; port 0 takes any free one */
+    struct sockaddr_in address; /* where to listen; port 0: any free port */
     bool verbose;               /* a log line for every frame */
     struct framing framing;     /* by default FRAMING_LENGTH */
     enum app app;               /* by default APP_ECHO */

@@ -1,4 +1,4 @@
-/* The server: who is served, and in what order. Here: whoever is ready, as poll() tells. */
+/* The server: which clients are served, and in what order. Here: those that poll() reports. */
 #ifndef SERVER_H
 #define SERVER_H
 

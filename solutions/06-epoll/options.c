@@ -20,7 +20,7 @@ static const struct option long_options[] = {
     {0},
 };
 
-/* strtol alone would take " 80", "+80" and "80x"; a number is digits and nothing else. */
+/* strtol() alone would accept " 80", "+80" and "80x". A number has digits only. */
 static bool parse_number(const char *text, long max, long *number)
 {
     char *end;

@@ -1,5 +1,5 @@
-/* The server: who is served, and in what order. Here: whoever is ready, as the event
- * manager tells. */
+/* The server: which clients are served, and in what order. Here: those that the event manager
+ * reports ready. */
 #ifndef SERVER_H
 #define SERVER_H
 

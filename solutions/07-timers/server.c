@@ -15,7 +15,7 @@ enum { ACCEPT_PAUSE_MS = 100 };
 struct server {
     struct service *service;
     int listen_fd;
-    bool full;          /* the last accept found no descriptor left */
+    bool full;          /* at the last accept no descriptor was left */
     struct timer retry; /* set while the listener is not watched */
 };
 

@@ -14,8 +14,8 @@ enum io_result io_read(int fd, void *data, size_t size, size_t *moved)
     ssize_t n;
     do {
         n = read(fd, data, size);
-        /* An interrupted call has moved nothing, and nobody will say again that there is something
-         * to move: so it is made again. */
+        /* An interrupted call has moved nothing, and the kernel will not report this readiness a
+         * second time. So repeat the call now. */
     } while (n < 0 && errno == EINTR);
     if (n < 0)
         return failure();
@@ -27,7 +27,7 @@ enum io_result io_write(int fd, const void *data, size_t size, size_t *moved)
 {
     ssize_t n;
     do {
-        /* MSG_NOSIGNAL: EPIPE instead of SIGPIPE, which would end the process. */
+        /* MSG_NOSIGNAL: send() returns EPIPE, and no SIGPIPE ends the process. */
         n = send(fd, data, size, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
     if (n < 0)
