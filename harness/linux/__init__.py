@@ -1,4 +1,4 @@
-"""What the kernel tells and does, a module for each of its interfaces; no policy of ours.
+"""What the kernel reports and does: a module for each of its interfaces, and no policy of ours.
 
 Imports: lab.
 """

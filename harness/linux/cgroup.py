@@ -1,5 +1,5 @@
-"""A control group of one's own, where one may be made: the kernel bounds what all processes in it
-have together at the moment they ask for more. See cgroups(7).
+"""A control group for this process, where one may be made: the kernel bounds what all processes in
+it have together, at the moment they request more. See cgroups(7).
 
 Version 2 has one hierarchy of directories, version 1 has one for each controller.
 
@@ -32,7 +32,7 @@ class Group(NamedTuple):
     before: tuple[Path, ...]
 
     def killed(self) -> int:
-        """How many processes the kernel has ended since they took too much memory together."""
+        """How many processes the kernel has ended because they took too much memory together."""
         for name in ("memory.events", "memory.oom_control"):
             found = _KILLED.search(procfs.read(str(self.memory / name)))
             if found:
@@ -40,7 +40,8 @@ class Group(NamedTuple):
         return 0
 
     def leave(self) -> None:
-        """Back to where this process was; the group goes away if nothing else is in it."""
+        """Moves this process back to where it was; the group is removed if nothing else is in
+        it."""
         for directory in self.before:
             _write(directory / _PROCESSES, 0)
         for directory in {self.memory, self.tasks}:
@@ -48,8 +49,8 @@ class Group(NamedTuple):
 
 
 def enter_new(memory: int, tasks: int) -> Group | None:
-    """This process, and all that it starts from now on, may have so many bytes of memory together
-    and so many threads. None where that cannot be had: then nothing has changed."""
+    """Bounds the memory (bytes) and the threads that this process and everything it starts from now
+    on may have together. None where that is impossible: then nothing has changed."""
     if os.environ.get(SWITCH) == "0":
         return None
     mine = places(procfs.read("/proc/self/cgroup").decode(), mounts())
@@ -115,7 +116,7 @@ def _home(controller: str, top: Path, own: Path) -> Path | None:
 
 
 def _make(group: Group) -> bool:
-    """Makes the directories. Those that others have left behind are removed, as far as they are
+    """Makes the directories. Removes those that other processes have left behind, if they are
     empty."""
     for directory in {group.memory, group.tasks}:
         for old in directory.parent.glob(NAME.format(pid="*")):
@@ -128,7 +129,7 @@ def _make(group: Group) -> bool:
 
 
 def _bound(group: Group, memory: int, tasks: int) -> bool:
-    """Sets the limits; memory that is swapped out counts, where the kernel can tell."""
+    """Sets the limits; memory that is swapped out counts, where the kernel supports it."""
     bounds = {"memory.max": memory, "memory.swap.max": 0}
     if not (group.memory / "memory.max").exists():
         bounds = {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory}

@@ -1,8 +1,8 @@
-"""A server is kept to its own directory, where the kernel can do so (Landlock, see landlock(7)).
+"""Keeps a server to its own directory, where the kernel can do so (Landlock, see landlock(7)).
 
-A confined process, and all that it starts, may read and execute everything, but write only below
-the directories that it is given, and send signals only to its own kind. No privileges are needed.
-What was open before stays as it was: its outputs are pipes to the grader.
+A confined process, and everything it starts, may read and execute everything, but write only below
+the directories that it is given, and send signals only to processes confined with it. No privileges
+are needed. Files that are open already stay usable: its outputs are pipes to the grader.
 
 LAB_CONFINE=0 in the environment switches it off, for a server that has to write elsewhere.
 """
@@ -19,11 +19,11 @@ from pathlib import Path
 from harness.linux import prctl
 
 SWITCH = "LAB_CONFINE"
-# Not a terminal: what a server prints belongs into a report, and nowhere else.
+# Not a terminal: the output of a server belongs in a report, and nowhere else.
 DEVICES = [Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom")]
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on nearly every machine
-_VERSION = 1  # flag of _CREATE_RULESET: tell the version of the interface
+_VERSION = 1  # flag of _CREATE_RULESET: return the version of the interface
 _PATH_BENEATH = 1
 
 # linux/landlock.h: the rights a ruleset can take away, by the version that brought them.
@@ -39,16 +39,16 @@ _libc.syscall.restype = ctypes.c_long
 
 @functools.lru_cache(maxsize=None)
 def version() -> int:
-    """Of the kernel's interface; 0 when there is none, or it is switched off."""
+    """The version of the kernel's interface; 0 if there is none, or it is switched off."""
     if os.environ.get(SWITCH) == "0":
         return 0
     return max(0, _libc.syscall(_CREATE_RULESET, 0, 0, _VERSION, 0))
 
 
 def ruleset(writable: Iterable[Path]) -> int | None:
-    """A descriptor for enter(): write below these directories and nowhere else. To be closed.
+    """A descriptor for enter(): it allows writing only below these directories. To be closed.
 
-    None when the kernel cannot confine. What is not there is left out.
+    None when the kernel cannot confine. Directories that do not exist are left out.
     """
     if not version():
         return None
@@ -68,7 +68,7 @@ def ruleset(writable: Iterable[Path]) -> int | None:
 def enter(made: int) -> bool:
     """Confines the calling thread for ever; for a child between fork and exec: system calls only.
 
-    Whether it worked.
+    Returns whether it worked.
     """
     prctl.renounce_privileges()  # else only root may confine itself
     return _libc.syscall(_RESTRICT_SELF, made, 0, 0, 0) == 0
@@ -76,7 +76,7 @@ def enter(made: int) -> bool:
 
 @functools.lru_cache(maxsize=None)
 def works() -> bool:
-    """Whether a server is really kept from writing: tried with a child and this very file."""
+    """Whether confinement really prevents writing: tried with a child and this file."""
     made = ruleset([])
     if made is None:
         return False
@@ -118,5 +118,5 @@ def _allow(made: int, path: Path, rights: int) -> None:
 
 
 def _address(data: bytes) -> int:
-    """Of the bytes, which have to outlive the call."""
+    """The address of the bytes, which have to outlive the call."""
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0

@@ -1,4 +1,4 @@
-"""A network namespace of one's own, see network_namespaces(7)."""
+"""A new network namespace, see network_namespaces(7)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter_new() -> bool:
-    """The calling thread, and what it starts from now on, sees an empty network: every port is
-    free there. Whether that was possible: it takes CAP_SYS_ADMIN. There is no way back."""
+    """Gives the calling thread, and everything it starts from now on, an empty network: every port
+    is free there. Returns whether that was possible: it needs CAP_SYS_ADMIN. It cannot be
+    undone."""
     if _libc.unshare(_CLONE_NEWNET) != 0:
         return False
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:

@@ -1,4 +1,4 @@
-"""prctl(2), for this process: what becomes of it and of its orphans."""
+"""prctl(2) for this process: how it ends, who may look into it, and what happens to its orphans."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
 
 
 def die_with_parent(number: int = signal.SIGKILL) -> None:
-    """This process gets the signal when the thread that started it ends. System calls only: may be
-    called between fork and exec."""
+    """Sends the signal to this process when the thread that started it ends. System calls only: may
+    be called between fork and exec."""
     _libc.prctl(_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def close_memory() -> None:
-    """Nobody but root may read or change this process: its memory, descriptors and environment."""
+    """Lets only root read or change this process: its memory, descriptors and environment."""
     _libc.prctl(_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def adopt_orphans() -> None:
-    """Orphans below this process become its children, and not those of init."""
+    """Makes orphans below this process its children, and not those of init."""
     _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def renounce_privileges() -> None:
-    """No program that this process executes gains any, as one with the setuid bit would.
+    """Programs that this process executes gain no privileges, not even with the setuid bit.
 
     Irrevocable. System calls only: may be called between fork and exec.
     """

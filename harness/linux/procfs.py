@@ -1,5 +1,5 @@
-"""What Linux tells about processes in /proc: a few typed readers. A process may vanish at any
-moment, so every reader has an answer for one that is gone."""
+"""What Linux reports about processes in /proc: a few typed readers. A process may vanish at any
+moment, so every reader has a result for a process that is gone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.lab.units import KIB
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = 1 / os.sysconf("SC_CLK_TCK")  # seconds, the unit of times in /proc/PID/stat
-# The process has ended, or is not ours to look at. Not EMFILE and such: those are our own fault.
+# The process has ended, or we may not look at it. EMFILE and the like are our own fault.
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 _PIECE = 64 * KIB
 _LINE = 4 * KIB  # more than a line of stat has
@@ -48,7 +48,7 @@ class Descriptors(NamedTuple):
 
 
 def read_process(pid: int) -> Process | None:
-    """The process table's line for `pid`, None when there is no such process."""
+    """The process table's line for `pid`, None if the process does not exist."""
     fields = _stat(f"/proc/{pid}/stat")
     if not fields:
         return None
@@ -65,7 +65,7 @@ def read_process(pid: int) -> Process | None:
 
 
 def thread_states(pid: int) -> set[str]:
-    """The states that its threads are in; nothing when there is no such process."""
+    """The states that its threads are in; empty if the process does not exist."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except _GONE:
@@ -75,7 +75,7 @@ def thread_states(pid: int) -> set[str]:
 
 
 def table() -> dict[int, Process]:
-    """Every process there is, by pid."""
+    """Every process, by pid."""
     found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())
     return {process.pid: process for process in found if process}
 
@@ -83,8 +83,8 @@ def table() -> dict[int, Process]:
 def family(pid: int, thorough: bool = True) -> dict[int, Process]:
     """The process and all below it, by pid.
 
-    `thorough`: found among all processes. Else by asking each for its children, which costs less,
-    and may miss one whose parent ends at that moment.
+    `thorough`: searches all processes. Otherwise it reads the list of children of each, which costs
+    less, and may miss a process whose parent ends at that moment.
     """
     if thorough or not _tells_children():
         processes = table()
@@ -109,7 +109,7 @@ def below(thorough: bool = True) -> list[Process]:
 
 @functools.cache
 def _tells_children() -> bool:
-    """Some kernels are built without (CONFIG_PROC_CHILDREN)."""
+    """Whether the kernel lists children: some are built without CONFIG_PROC_CHILDREN."""
     return os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 
@@ -140,7 +140,7 @@ def tree(roots: Iterable[int], processes: dict[int, Process]) -> list[Process]:
 def environment(pid: int, name: str) -> str | None:
     """The value `name` had in the environment the process was executed with.
 
-    One that is in the middle of execve(2) has none yet, so it is looked at once more after that.
+    A process in the middle of execve(2) has none yet, so it is read again after that.
     """
     prefix = name.encode() + b"="
     looks = 0
@@ -169,7 +169,8 @@ def status(pid: int) -> dict[str, str]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of all threads, ended ones too, to the nanosecond; zombies still tell theirs.
+    """CPU time of all threads, including ended ones, to the nanosecond; zombies still report
+    theirs.
 
     Uses the process's CPU clock, whose id is made as clock_getcpuclockid(3) makes it.
     """
@@ -191,13 +192,13 @@ def seconds_in_line(pid: int) -> dict[int, float]:
 
 
 def wait_channels(pid: int) -> set[str]:
-    """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where it does not
-    tell, or one runs; empty when the process is gone."""
+    """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where the kernel does
+    not say, or for a thread that runs; empty when the process is gone."""
     return set(of_threads(pid, "wchan"))
 
 
 def of_threads(pid: int, name: str) -> list[str]:
-    """What is in this file of each of its threads; nothing when the process is gone."""
+    """The contents of this file for each of its threads; empty when the process is gone."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except _GONE:
@@ -206,12 +207,12 @@ def of_threads(pid: int, name: str) -> list[str]:
 
 
 def stopped(pid: int) -> bool:
-    """All its threads are stopped or have ended, or it is gone."""
+    """Whether all its threads are stopped or have ended, or it is gone."""
     return all(fields[0] in (b"T", b"t", b"Z", b"X") for fields in _threads(pid))
 
 
 def ending(pid: int) -> bool:
-    """It has ended, or will in a moment: all its threads are on their way out of the kernel."""
+    """Whether it has ended, or will in a moment: all its threads are about to exit."""
     return all(int(fields[_FLAGS]) & _PF_EXITING for fields in _threads(pid))
 
 
@@ -222,7 +223,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def reserved_bytes(pid: int) -> int:
-    """Memory it has asked for that would be its own, used or not: data and stacks, see statm."""
+    """Private memory that it has requested, used or not: data and stacks, see statm."""
     fields = read(f"/proc/{pid}/statm").split()
     return int(fields[5]) * PAGE if fields else 0
 
@@ -234,8 +235,8 @@ def quick_resident_bytes(pid: int) -> int:
 
 
 def end_first(pid: int) -> None:
-    """Should the machine run out of memory, the kernel ends this process, and what it starts from
-    now on, before others."""
+    """If the machine runs out of memory, the kernel ends this process, and everything it starts
+    from now on, before others."""
     try:
         with open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
@@ -299,7 +300,7 @@ def connected_ports() -> set[int]:
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    """The lines of a file one by one, so that the end of a long one need not be made up."""
+    """The lines of a file one by one, so that a long file need not be read to its end."""
     try:
         with open(path, "rb") as file:
             yield from file
@@ -323,7 +324,7 @@ def _stat(path: str) -> list[bytes]:
 
 
 def _first_piece(path: str) -> bytes:
-    """One read of the file, which gives all of a file with one line; else as read()."""
+    """One read of the file, which returns all of a one-line file; otherwise as read()."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except _GONE:

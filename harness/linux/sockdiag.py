@@ -1,6 +1,6 @@
 """Asks the kernel about one TCP connection of this machine, by sock_diag(7).
 
-/proc/net/tcp tells the same, and takes a tenth of a second for it when ten thousand connections
+/proc/net/tcp has the same, but reading it takes a tenth of a second when ten thousand connections
 have just been closed.
 """
 
@@ -20,22 +20,22 @@ _QUESTION = struct.Struct("=BBBBI")  # family, protocol, extensions, padding, st
 _PORTS = struct.Struct("!HH")
 _WHERE = struct.Struct("=III")  # interface, cookie
 _ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, ..., expires, queues, user, inode
-_LISTEN = 10  # what the kernel finds when there is no such connection
+_LISTEN = 10  # what the kernel finds if the connection does not exist
 
 
 class Unavailable(Exception):
-    """This kernel does not answer such questions."""
+    """This kernel does not answer these requests."""
 
 
 class Queues(NamedTuple):
-    """Bytes in the socket that is asked for: received and not read, sent and not acknowledged."""
+    """Bytes in one socket: received and not read, sent and not acknowledged."""
 
     unread: int
     unsent: int
 
 
 def queues(here: tuple, there: tuple) -> Queues | None:
-    """Of the socket at `here` that is connected with `there`; None when there is none.
+    """The queues of the socket at `here` that is connected with `there`; None if there is none.
 
     Both are addresses as getsockname() gives them. Raises Unavailable.
     """
@@ -51,7 +51,7 @@ def queues(here: tuple, there: tuple) -> Queues | None:
 
 
 def _ask(message: bytes) -> bytes | None:
-    """The body of the answer, None when the kernel knows no such connection."""
+    """The body of the answer, None if the kernel does not know the connection."""
     try:
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as link:
             link.settimeout(1)

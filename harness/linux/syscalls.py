@@ -1,5 +1,5 @@
-"""Whether a process waits in system calls that have no time limit: then only somebody else can end
-its sleep. See /proc/PID/syscall in proc(5)."""
+"""Whether a process waits in system calls that have no time limit: then only an event from outside
+can end its sleep. See /proc/PID/syscall in proc(5)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import signal
 
 from harness.linux import procfs
 
-# For each machine the calls that can wait, by their number in the kernel's unistd.h, and which of
-# the arguments, from 0, is the time limit: a negative int, or a null pointer, is none.
+# For each machine the calls that can wait, by their number in the kernel's unistd.h, and which
+# argument, counted from 0, is the time limit: a negative int or a null pointer means no limit.
 _INT, _POINTER = "int", "pointer"
 _X86_64 = {
     **dict.fromkeys((0, 1, 19, 20, 34, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, pause
@@ -36,14 +36,14 @@ CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 
 
 def sleeps_for_ever(pid: int) -> bool:
-    """Whether all its threads are asleep, and in calls without a time limit. False, too, when the
-    kernel does not tell."""
+    """Whether all its threads are asleep in calls without a time limit. False if the kernel does
+    not say."""
     lines = procfs.of_threads(pid, "syscall")
     return bool(lines) and all(map(is_endless, lines))
 
 
 def has_timer(pid: int) -> bool:
-    """Whether it may be woken by a timer of its own all the same: by a timerfd, or by SIGALRM."""
+    """Whether a timer of its own may wake it nevertheless: a timerfd, or SIGALRM."""
     if any("[timerfd]" in target for target in procfs.descriptor_targets(pid)):
         return True
     caught = _CAUGHT.search(procfs.read(f"/proc/{pid}/status"))

@@ -30,7 +30,7 @@ from harness.server.patience import Deadline
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
-MEMORY_BYTES = 4 << 30  # a compiler that is led astray must not take the machine with it
+MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
 MESSAGE_LINES = 60
 CACHE = ROOT / "build" / "bin"
@@ -38,11 +38,11 @@ AT_ONCE = 2  # files that are compiled at the same time
 
 
 class BuildFailed(Exception):
-    """The sources do not become a server. `str()` is what the student is shown."""
+    """The sources do not compile to a server. `str()` is the text for the student."""
 
 
 class NoCompiler(Exception):
-    """This machine has no C compiler: nobody's submission is to blame."""
+    """This machine has no C compiler: this is no fault of a submission."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def find_compiler() -> list[str]:
 
 
 def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compiled:
-    """The server of all *.c in `source`, built again if anything that it is made of has changed.
+    """The server of all *.c in `source`, built again if any of its files has changed.
 
     The binary appears at once, or not at all. Raises BuildFailed with the compiler's messages about
     all files, NoCompiler.
@@ -145,7 +145,7 @@ def _failed(messages: str, status: int) -> BuildFailed:
 
 
 def _make(product: Path, command: list[str], source: Path, deadline: Deadline) -> tuple[int, str]:
-    """The status of a compiler, 0 if `product` is there, and its messages. Raises BuildFailed."""
+    """The status of a compiler, 0 if `product` exists, and its messages. Raises BuildFailed."""
     words = [*command, "-o", str(product)]
     status, message = _run_compiler(words, source, deadline.left())
     if status is None:

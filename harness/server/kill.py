@@ -1,4 +1,4 @@
-"""Kills processes until none is left, also those that fork faster than one can look."""
+"""Kills processes until none is left, even if they fork faster than a search takes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from harness.linux import procfs
 from harness.server.patience import Deadline
 
-LOOK_SECONDS = 0.001  # between two looks at processes that are about to end
-PATIENT_LOOKS = 5  # after so many it is a race
+LOOK_SECONDS = 0.001  # between two checks of processes that are about to end
+PATIENT_LOOKS = 5  # after this many it is a race
 RACE_SECONDS = 0.05
 
 
@@ -29,12 +29,13 @@ def until_gone(
     reap: Callable[[int], None] = _reap,
     may_race: Callable[[], bool] = lambda: True,
 ) -> bool:
-    """Kills what `choose` finds until it has found nothing twice. Whether that came in time.
+    """Kills what `choose` finds until it has found nothing twice. Returns whether it got there in
+    time.
 
-    It looks twice, as one look can miss a process that forks just then; the second time `choose` is
-    asked to be thorough, see procfs.family(). What it finds has to be below this process, and
-    `reap` is called for each. `may_race`: whether a child that this process
-    gets from now on may be killed as well, see race().
+    It searches twice, as one search can miss a process that forks just then; the second search is
+    thorough, see procfs.family(). The processes found have to be below this process, and `reap` is
+    called for each. `may_race`: whether a child that this process gets from now on may be killed as
+    well, see race().
     """
     deadline = Deadline(seconds)
     looks = empty_looks = 0
@@ -60,7 +61,7 @@ def until_gone(
 def processes(chosen: Iterable[procfs.Process]) -> None:
     """SIGKILL to whole process groups, so that no process in them can fork away meanwhile.
 
-    In our own group to each by itself; kill(2) means others by the groups 0 and -1.
+    Processes in our own group get it one by one; for kill(2) the groups 0 and -1 mean others.
     """
     ours = {0, 1, os.getpgrp()}
     for target in {p.pid if p.group in ours else -p.group for p in chosen}:
@@ -68,10 +69,10 @@ def processes(chosen: Iterable[procfs.Process]) -> None:
 
 
 def race(bystanders: set[int], reap: Callable[[int], None] = _reap) -> None:
-    """Kills every other child of ours as soon as it shows, for RACE_SECONDS.
+    """Kills every other child of ours as soon as it appears, for RACE_SECONDS.
 
-    A process that forks, leaves its group and ends is gone before a look at all processes is over;
-    the child it leaves becomes ours at that moment, and the list of our own children is short.
+    A process that forks, leaves its group and ends is gone before a search of all processes is
+    over. Its child becomes ours at that moment, and the list of our own children is short.
     """
     deadline = Deadline(RACE_SECONDS)
     while deadline.left():
@@ -83,7 +84,7 @@ def race(bystanders: set[int], reap: Callable[[int], None] = _reap) -> None:
 
 
 def send(pid: int, number: int) -> None:
-    """kill(2); nothing happens when there is no such process."""
+    """kill(2); nothing happens if the process does not exist."""
     try:
         os.kill(pid, number)
     except (ProcessLookupError, PermissionError):

@@ -1,9 +1,9 @@
-"""What a server may take of the machine, and the looks that find out when it takes more.
+"""What a server may use of the machine, and the checks that find out when it uses more.
 
-Many processes that start at once take gigabytes before a look has found them all. So, where a
-control group may be made, the kernel bounds them at the moment they ask. RLIMIT_AS will not do for
-memory: threads and some languages reserve far more than they use. And RLIMIT_NPROC counts
-everything that a user runs, and nothing for root.
+Many processes that start at once take gigabytes before a check has found them all. So, where a
+control group may be made, the kernel bounds them at the moment they request memory. RLIMIT_AS does
+not fit: threads and some languages reserve far more than they use. And RLIMIT_NPROC counts all
+processes of a user, and none for root.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ FILE_LIMIT = 10_000
 GRADERS_BYTES = 1024 * MIB
 GRADERS_THREADS = 1024
 
-LOOK = 5  # every so many calls there is a look
-FULL_LOOK = 50  # and all processes are searched for
-# And at once when the machine has so much more to carry since the last time.
+LOOK = 5  # calls from one check to the next
+FULL_LOOK = 50  # the same, for a search of all processes
+# A check comes at once when the machine's load has grown by this much since the last one.
 MORE_THREADS = 256
-SUDDENLY_MORE = 2 * MORE_THREADS  # since a look that is 20 ms old: nobody serves clients like that
+SUDDENLY_MORE = 2 * MORE_THREADS  # within 20 ms: no right server does that
 MORE_BYTES = 256 * MIB
 
 
 class Machine(NamedTuple):
-    """What all programs use together: cheap to ask for, and a sign that one of them uses more."""
+    """What all programs use together: cheap to read, and a sign that one of them uses more."""
 
     threads: int
     memory: int  # bytes not available
@@ -47,7 +47,7 @@ class Machine(NamedTuple):
     disk: int  # bytes used where the server's directory is
 
     def grew_since(self, before: Machine) -> bool:
-        """Whether a look at the server is due."""
+        """Whether a check of the server is due."""
         more = [now - then for now, then in zip(self, before)]
         return more[0] > MORE_THREADS or max(more[1:]) > MORE_BYTES
 
@@ -56,7 +56,7 @@ _group: cgroup.Group | None = None  # that this process and its servers are in
 
 
 def bound_processes() -> None:
-    """Lets the kernel bound what the servers of this process take, where that is possible."""
+    """Lets the kernel bound what the servers of this process use, where that is possible."""
     global _group
     if _group is None:
         _group = cgroup.enter_new(MEMORY_LIMIT + GRADERS_BYTES, THREAD_LIMIT + GRADERS_THREADS)
@@ -75,7 +75,7 @@ def _killed() -> int:
 
 
 class Watch:
-    """Looks at one server. `directory` is the one it writes to."""
+    """Checks one server. `directory` is the one it writes to."""
 
     def __init__(self, tree: ProcessTree, outputs: Sequence[Output], directory: Path) -> None:
         self._tree = tree
@@ -87,7 +87,7 @@ class Watch:
         self._at_start = self._at_full_look = machine(directory)
 
     def excess(self) -> str:
-        """What it took too much of, "" if nothing. To be called often: mostly it costs little.
+        """What it uses too much of, "" if nothing. To be called often: mostly it costs little.
 
         A process that forks without end can have ten thousand after a tenth of a second.
         """
@@ -101,7 +101,7 @@ class Watch:
         return self._too_much(now)
 
     def excess_now(self) -> str:
-        """The same by a full look, however long ago the last one was."""
+        """The same by a full search, however long ago the last one was."""
         now = machine(self._directory)
         self._look_at_all(now)
         return self._too_much(now)
@@ -110,8 +110,8 @@ class Watch:
         return self._crowd() or self._memory() or self._printed() or self._files(now)
 
     def _look_at_all(self, now: Machine) -> None:
-        """Finds all its processes; holds them meanwhile if they may be many and are getting more,
-        since a look takes long then."""
+        """Finds all its processes; stops them meanwhile if they may be many and growing, since a
+        search takes long then."""
         suspect = now.threads - self._at_full_look.threads > SUDDENLY_MORE
         if suspect:
             self._tree.hold()
@@ -131,7 +131,8 @@ class Watch:
         return ""
 
     def _memory(self) -> str:
-        """Quickly, and exactly only when that is too much: what is shared counts once."""
+        """Resident bytes: a quick estimate, and the exact number only if that is too much; shared
+        pages count once."""
         too_much = _killed() > self._killed or self._uses_too_much()
         return f"used more than {MEMORY_LIMIT // MIB:,} MiB of memory" if too_much else ""
 
@@ -157,7 +158,7 @@ class Watch:
 
 
 def machine(directory: Path) -> Machine:
-    """Of this moment; zeros where the kernel does not tell."""
+    """The use at this moment; zeros where the kernel does not say."""
     memory = dict(re.findall(rb"^(\w+): +(\d+) kB", procfs.read("/proc/meminfo"), re.M))
     names = (b"MemTotal", b"MemAvailable", b"Shmem")
     total, available, shared = (KIB * int(memory.get(name, 0)) for name in names)
@@ -170,13 +171,13 @@ def machine(directory: Path) -> Machine:
 
 
 def threads() -> int:
-    """Of all programs: the second number in the fourth field, see proc_loadavg(5)."""
+    """The threads of all programs: the second number in the fourth field, see proc_loadavg(5)."""
     fields = procfs.read("/proc/loadavg").split()
     return int(fields[3].split(b"/")[1]) if len(fields) > 3 else 0
 
 
 def written(directory: Path) -> tuple[int, int]:
-    """Number and bytes of what is below the directory; the count ends above FILE_LIMIT."""
+    """Number and bytes of the files below the directory; the count ends above FILE_LIMIT."""
     count = size = 0
     directories = [str(directory)]
     while directories and count <= FILE_LIMIT:
@@ -187,7 +188,7 @@ def written(directory: Path) -> tuple[int, int]:
                 size += 512 * entry.stat(follow_symlinks=False).st_blocks
                 if entry.is_dir(follow_symlinks=False):
                     directories.append(entry.path)
-        except OSError as error:  # removed meanwhile, or closed to us: it grows no more
+        except OSError as error:  # removed meanwhile, or not readable for us
             if error.errno == errno.ENAMETOOLONG:  # a thousand directories in each other
                 return FILE_LIMIT + 1, size
     return count, size
@@ -197,7 +198,7 @@ def nameless_bytes(pid: int) -> int:
     """Bytes in files that this process has open and that no directory names."""
     size = 0
     for name, target in procfs.descriptors(pid):
-        if target.endswith(" (deleted)"):  # memory files (memfd_create) are called so too
+        if target.endswith(" (deleted)"):  # memory files (memfd_create) have such names too
             try:
                 size += 512 * os.stat(f"/proc/{pid}/fd/{name}").st_blocks
             except OSError:

@@ -1,7 +1,7 @@
-"""Objects that are kept until what they were made of changes: the command, the file, its headers.
+"""Objects that are kept until their origin changes: the command, the file, its headers.
 
-Which headers those are the compiler says when it makes an object (-MD), so a later build finds the
-object without the compiler. ccache does the same and calls it the direct mode:
+The compiler lists these headers when it makes an object (-MD), so a later build finds the object
+without the compiler. ccache does the same and calls it the direct mode:
 https://ccache.dev/manual/latest.html#_the_direct_mode
 """
 
@@ -16,13 +16,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-SHARED = "LAB_SHARED_OBJECTS"  # in the environment: those of another directory will do, too
-CLOCK_NS = 20_000_000  # the time that the kernel gives to a file may be so much too early
+SHARED = "LAB_SHARED_OBJECTS"  # in the environment: objects of another directory count as well
+CLOCK_NS = 20_000_000  # the kernel's time of a file may be this much too early
 
 
 @dataclass(frozen=True)
 class Object:
-    """`digest`: of all that it was made of. `message`: what the compiler said."""
+    """`digest`: of everything that it was made of. `message`: what the compiler printed."""
 
     file: Path
     digest: str
@@ -35,8 +35,8 @@ class Objects:
     def __init__(self, kept: Path, command: list[str], source: Path, words: tuple[str, ...]):
         """`kept`: the directory that they are in. `words`: the files, named as from `source`.
 
-        A debugger looks for the sources where they were compiled; so that is a part of what an
-        object is made of, unless SHARED is set.
+        A debugger looks for the sources where they were compiled. So the place counts as a part of
+        an object's origin, unless SHARED is set.
         """
         self._kept = kept
         self._source = source
@@ -51,21 +51,21 @@ class Objects:
         self._beside = {path: self._content(path) for path in files}
 
     def find(self, word: str) -> Object | None:
-        """That of one file. None: it has to be made."""
+        """The object of one file. None: it has to be made."""
         try:
             digest = self._digest(word, json.loads(self._list(word).read_text()), self._content)
             file = self._kept / f"{digest}.o"
             if digest and file.exists():
                 return Object(file, digest, file.with_suffix(".txt").read_text())
-        except (OSError, ValueError):  # it was never made, or half of it is lost
+        except (OSError, ValueError):  # it was never made, or is damaged
             pass
         return None
 
     def keep(self, word: str, made: Path, rule: str, message: str) -> str | None:
-        """Keeps the object of a file; the digest. Raises OSError.
+        """Keeps the object of a file; returns the digest. Raises OSError.
 
-        `rule`: what the compiler wrote, for make. None: it is not kept, since one of the files may
-        have changed during the build, or is none that one can read again.
+        `rule`: what the compiler wrote, for make. None: the object is not kept, since one of the
+        files may have changed during the build, or cannot be read again.
         """
         included = _prerequisites(rule)
         digest = self._digest(word, included, self._unchanged)
@@ -78,18 +78,18 @@ class Objects:
         return digest
 
     def _list(self, word: str) -> Path:
-        """The file that names what it included when it was made last."""
+        """The file that lists what it included when it was made last."""
         return self._kept / f"{_hash(self._command, word)}.json"
 
     def _digest(self, word: str, included: list[str], content) -> str | None:
-        """Of the command and each of these files; None if one has no content."""
+        """The digest of the command and each of these files; None if one cannot be read."""
         found = [(name, content(self._source / name)) for name in included]
         if not all(digest for _, digest in found):
             return None
         return _hash(self._command, word, json.dumps(found))
 
     def _content(self, path: Path) -> str | None:
-        """A hash of it, taken once in a build; None if it cannot be read."""
+        """A hash of the file, taken once in a build; None if it cannot be read."""
         if path not in self._contents:
             self._contents[path] = _content(path)
         return self._contents[path]
@@ -111,13 +111,13 @@ def _content(path: Path) -> str | None:
 
 
 def _prerequisites(rule: str) -> list[str]:
-    """The files that a rule of make names behind its colon. A backslash stands before a space."""
+    """The files that a rule of make names after its colon. A backslash precedes a space."""
     words = re.findall(r"(?:\\.|[^\s\\])+", rule.replace("\\\n", " ").partition(": ")[2])
     return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
 
 
 def _write(path: Path, data: bytes) -> None:
-    """It appears at once."""
+    """Writes the file so that it appears complete or not at all."""
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(data)
     os.replace(file.name, path)

@@ -1,7 +1,7 @@
-"""Both outputs of a server, drained for as long as anybody can write to them.
+"""Both outputs of a server, drained for as long as any process can write to them.
 
-A server may print as much as it likes and is never held up by a full pipe; the beginning and the
-end of it are kept.
+A server may print any amount, and a full pipe never stops it; the beginning and the end of the
+output are kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Output:
     def __init__(self) -> None:
         self.head = b""  # at most KEPT
         self.total = 0
-        self.closed = False  # nobody can print any more
+        self.closed = False  # no process can print any more
         self._recent = b""
 
     @property
@@ -76,7 +76,7 @@ class Drain(threading.Thread):
                 for key, _ in ready:
                     self._read(key.fileobj, selector)
                 if not ready and self._finish.is_set():
-                    break  # someone out of our reach still holds the other end
+                    break  # a process out of our reach still holds the other end
                 if time.monotonic() - watched >= PERIOD:
                     self._look()
                     watched = time.monotonic()
@@ -90,7 +90,7 @@ class Drain(threading.Thread):
     def finish(self) -> None:
         """To be called when all processes of the server are gone; returns when all is read.
 
-        Should somebody out of our reach still print, the thread goes on until that ends.
+        If a process out of our reach still prints, the thread goes on until that ends.
         """
         self._finish.set()
         self.join(LAST_SECONDS)
@@ -109,5 +109,5 @@ class Drain(threading.Thread):
         """Whatever happens to the watch, a full pipe must not stop the server."""
         try:
             self._watch()
-        except OSError:  # no descriptor is free for /proc; there will be at another look
+        except OSError:  # no descriptor is free for /proc; a later call will have one
             pass

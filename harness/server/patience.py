@@ -11,18 +11,18 @@ from pathlib import Path
 # that hangs everywhere is still graded within a minute.
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 
-MOST_TIMES = 10  # so that it gets shorter, too, for one that has hung everywhere
+MOST_TIMES = 10  # so that the wait gets shorter, too, for a server that hangs everywhere
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
-SHORT_SECONDS = 0.2  # of a wait, in which it is not asked whether the patience has shrunk
-LOOK_SELDOM = 0.02  # of the time that has passed: the least pause between two later looks
+SHORT_SECONDS = 0.2  # of a wait, in which the patience is not read again
+LOOK_SELDOM = 0.02  # of the time that has passed: the minimum pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
 
 class Patience:
     """How long to wait without any progress before calling it a hang.
 
-    Everything in a process shares one (PATIENCE), so that it shrinks as waits run out; and all
-    processes of a grade do, after share().
+    Everything in a process shares one (PATIENCE), which shrinks as waits run out. All processes of
+    a grade share it after share().
     """
 
     def __init__(self, schedule: tuple[tuple[int, float], ...] = SCHEDULE) -> None:
@@ -31,7 +31,8 @@ class Patience:
         self._file: Path | None = None
 
     def share(self, file: Path) -> None:
-        """Counts together with every process that names the same file; it has a byte a wait."""
+        """Counts together with every process that names the same file; the file has one byte for
+        each wait."""
         self._file = file
 
     @property
@@ -40,19 +41,19 @@ class Patience:
         if self._file is not None:
             try:
                 return self._file.stat().st_size
-            except OSError:  # none has, or the file is lost
+            except OSError:  # no wait has run out, or the file is lost
                 pass
         return self._ran_out
 
     @property
     def seconds(self) -> float:
-        """What a wait that begins now may take."""
+        """How long a wait that begins now may take."""
         ran_out = self.ran_out
         return [seconds for count, seconds in self._schedule if count <= ran_out][-1]
 
     @property
     def shortest(self) -> bool:
-        """It will not shrink any more."""
+        """Whether it cannot shrink any more."""
         return self.ran_out >= self._schedule[-1][0] > 0
 
     def lost(self) -> float:
@@ -74,7 +75,7 @@ class Patience:
                 pass
 
     def give_up(self) -> None:
-        """The server does nothing at all: further waits are as short as they get."""
+        """Notes that the server does nothing at all: further waits are as short as they get."""
         for _ in range(self.ran_out, self._schedule[-1][0]):
             self.expired()
 
@@ -86,9 +87,9 @@ class Stretched(Patience):
     """`times` as long as another patience, and not below `least` seconds, if that is at most
     MOST_TIMES as long.
 
-    For a server that something slows down. Waits that run out shorten the other one too. `lost`:
-    for how many seconds, up to now, the server could have run and others had the processors; they
-    do not count.
+    For a server that something slows down. Waits that run out shorten the other patience too.
+    `lost`: for how many seconds, up to now, the server could have run while other programs had the
+    processors; these do not count.
     """
 
     def __init__(
@@ -141,10 +142,10 @@ class Watchful(Patience):
 class Deadline:
     """Runs out `seconds` after it was made, or after the last restart().
 
-    That of a patience runs out earlier when the patience shrinks meanwhile: what began before other
-    waits ran out does not wait for longer than what begins after. So it does when the wait becomes
-    hopeless; but not with `kernel`, which is for what the kernel does by itself after some time.
-    `seconds` is then what it took. `patient`: it is that of a patience.
+    The deadline of a patience runs out earlier if the patience shrinks meanwhile: a wait that began
+    before others ran out is not longer than one that begins afterwards. It also runs out earlier
+    when the wait becomes hopeless, but not with `kernel`, which is for what the kernel does by
+    itself after some time. `seconds` is then the time it took. `patient`: it belongs to a patience.
     """
 
     def __init__(self, limit: float | Patience, kernel: bool = False) -> None:
@@ -176,9 +177,9 @@ class Deadline:
 def wait_until(
     condition: Callable[[], object], limit: float | Patience, look_seconds: float = LOOK_SECONDS
 ) -> bool:
-    """Looks until the condition holds, at most for that many seconds. Whether it does.
+    """Checks until the condition holds, at most for that many seconds. Returns whether it holds.
 
-    The longer it takes, the longer the pauses between two looks, from `look_seconds` on.
+    The longer it takes, the longer the pauses between two checks, from `look_seconds` on.
     """
     deadline = Deadline(limit)
     while not condition():
