@@ -22,7 +22,7 @@ size_t conn_room(const struct conn *c)
     return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
 }
 
-/* What the connection waits for, as bits; when it is closed, nothing. */
+/* The events that the connection waits for, as bits; none when it is closed. */
 static unsigned interest_of(const struct conn *c)
 {
     unsigned interest = 0;
@@ -79,7 +79,7 @@ static void advance(struct conn *c)
     }
 }
 
-/* Reads once and answers. True: there may be more to read, and nobody will say so again. */
+/* Reads once and answers. True: there may be more to read that no report will announce. */
 static bool read_and_answer(struct conn *c)
 {
     if (!buffer_reserve(&c->in, READ_BYTES)) {
@@ -119,7 +119,7 @@ static void free_conn(struct conn *c)
 
 static events_callback on_ready;
 
-/* Watches for what the connection waits for now, and for nothing else. */
+/* Watches the events that the connection waits for now, and no others. */
 static void set_interest(struct conn *c)
 {
     struct events *events = c->service->events;
@@ -133,8 +133,8 @@ static void set_interest(struct conn *c)
     }
 }
 
-/* The end of every call: closes a connection that owes nothing more, gives back memory that is not
- * needed, and says what is waited for next. The connection may be gone after it. */
+/* The end of every callback: closes a connection that owes nothing more, gives back memory that is
+ * not needed, and sets what to wait for next. The connection may be gone after it. */
 static void settle(struct conn *c)
 {
     if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
@@ -148,7 +148,7 @@ static void settle(struct conn *c)
     }
 }
 
-/* Works as far as it goes without waiting. An event may be older than the interest, or than the
+/* Does everything that is possible without waiting. A report may be older than the interest or the
  * state: then there is nothing to read or to write, and nothing happens. */
 static void on_ready(struct events *events, int fd, unsigned what, void *context)
 {

@@ -22,7 +22,7 @@ size_t conn_room(const struct conn *c)
     return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
 }
 
-/* What the connection waits for, as bits; when it is closed, nothing. */
+/* The events that the connection waits for, as bits; none when it is closed. */
 static unsigned interest_of(const struct conn *c)
 {
     unsigned interest = 0;
@@ -47,7 +47,7 @@ static void drain(struct conn *c, const char *reason)
     buffer_free(&c->in);
 }
 
-/* The same where the peer has broken the rules: replies for later are not owed to it. */
+/* The same for a peer that has broken the rules: replies for later are not owed to it. */
 static void give_up(struct conn *c, const char *reason)
 {
     alarms_free(c->alarms);
@@ -100,7 +100,7 @@ static void answer_alarm(struct conn *c, struct alarm *alarm)
         conn_close(c, "out of memory");
 }
 
-/* Sends the replies of alarms that have rung while there was no room for them. */
+/* Sends the replies of alarms that rang when there was no space for them. */
 static void answer_owed(struct conn *c)
 {
     struct alarm *alarm;
@@ -111,7 +111,7 @@ static void answer_owed(struct conn *c)
     }
 }
 
-/* Reads once and answers. True: there may be more to read, and nobody will say so again. */
+/* Reads once and answers. True: there may be more to read that no report will announce. */
 static bool read_and_answer(struct conn *c)
 {
     if (!buffer_reserve(&c->in, READ_BYTES)) {
@@ -134,8 +134,8 @@ static bool read_and_answer(struct conn *c)
         break;
     }
     advance(c);
-    /* Fewer than asked for were all there were: when more come, there will be news. But the end of
-     * the input is no news any more where it has been told with the last bytes. */
+    /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
+     * reported again if it was reported with the last bytes. */
     return moved == READ_BYTES || (c->ending && moved > 0);
 }
 
@@ -155,7 +155,7 @@ static void free_conn(struct conn *c)
 
 static events_callback on_ready;
 
-/* Watches for what the connection waits for now, and for nothing else. */
+/* Watches the events that the connection waits for now, and no others. */
 static void set_interest(struct conn *c)
 {
     struct events *events = c->service->events;
@@ -169,8 +169,8 @@ static void set_interest(struct conn *c)
     }
 }
 
-/* The end of every call: closes a connection that owes nothing more, gives back memory that is not
- * needed, and says what is waited for next. The connection may be gone after it. */
+/* The end of every callback: closes a connection that owes nothing more, gives back memory that is
+ * not needed, and sets what to wait for next. The connection may be gone after it. */
 static void settle(struct conn *c)
 {
     if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0 && !alarms_pending(c->alarms))
@@ -184,7 +184,7 @@ static void settle(struct conn *c)
     }
 }
 
-/* Works as far as it goes without waiting. An event may be older than the interest, or than the
+/* Does everything that is possible without waiting. A report may be older than the interest or the
  * state: then there is nothing to read or to write, and nothing happens. */
 static void on_ready(struct events *events, int fd, unsigned what, void *context)
 {
@@ -203,7 +203,7 @@ static void on_ready(struct events *events, int fd, unsigned what, void *context
     settle(c);
 }
 
-/* An alarm has rung: it is called until its last reply is made, or its connection is freed. */
+/* An alarm rings until its last reply is made, or its connection is freed. */
 static void on_alarm(struct alarm *alarm, void *context)
 {
     struct conn *c = context;
@@ -217,7 +217,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     settle(c);
 }
 
-/* Nothing has come or gone for long. That is fine if it is our turn to act. */
+/* No byte has come or gone for long. That is fine if the next to act is this server. */
 static void on_idle(struct timer *timer, void *context)
 {
     struct conn *c = context;
@@ -238,7 +238,7 @@ static void on_frame_timeout(struct timer *timer, void *context)
     settle(c);
 }
 
-/* Gives the connection what it needs for its service. False: no memory. */
+/* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
 static bool equip(struct conn *c)
 {
     struct service *service = c->service;

@@ -1,5 +1,5 @@
-/* One client's connection: a state machine that has itself called when what it waits for is there,
- * and never waits itself. Frames come in and replies go out at the same time. */
+/* One client's connection: a state machine that is called when its socket is ready, and never waits
+ * itself. Frames come in and replies go out at the same time. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -22,20 +22,20 @@ enum conn_state { CONN_OPEN, CONN_DRAINING, CONN_CLOSED };
 struct conn {
     int fd; /* nonblocking; owned */
     enum conn_state state;
-    bool ending;               /* the peer will send no more than what is there to read */
+    bool ending;               /* the peer has sent its last byte; read until EOF */
     struct service *service;   /* borrowed; shared by all connections */
     struct buffer in;          /* what is left over: a partial frame, or frames that have to wait */
     size_t seen;               /* of it, what the parser has looked through; see frame_parse */
     struct buffer out;         /* replies that the kernel has not taken yet */
     const char *reason;        /* why it is draining */
-    LIST_ENTRY(conn) others;   /* its place among the connections of the service */
-    struct alarms *alarms;     /* owned; NULL where messages are not understood */
-    struct timeouts *timeouts; /* owned; NULL where nobody is timed */
+    LIST_ENTRY(conn) others;   /* its entry in the service's list of connections */
+    struct alarms *alarms;     /* owned; NULL unless --app rpc */
+    struct timeouts *timeouts; /* owned; NULL without time-outs */
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, or for a time that has run out. Borrows the service for that long. False: no
- * memory; the caller still owns the socket. */
+ * peer, for an error, or by a time-out. Borrows the service until then. False: no memory; the
+ * caller still owns the socket. */
 bool conn_open(int fd, struct service *service);
 
 /* Closes all connections of the service. */
@@ -45,7 +45,7 @@ void conn_close_all(struct service *service);
  * gets no further ones. */
 size_t conn_room(const struct conn *c);
 
-/* Marks the connection as done and logs why. It is freed at the end of the call. */
+/* Marks the connection as closed and logs why. It is freed at the end of the callback. */
 void conn_close(struct conn *c, const char *reason);
 
 #endif

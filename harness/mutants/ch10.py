@@ -1051,7 +1051,7 @@ MUTANTS = (
 -    co_wake(c->serving);
  }
 
- /* Gives the connection what it needs for its service. False: no memory. */
+ /* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
 """
         },
     ),

@@ -24,7 +24,7 @@ size_t conn_room(const struct conn *c)
     // END high_water
 }
 
-/* What the connection waits for, as bits; when it is closed, nothing. */
+/* The events that the connection waits for, as bits; none when it is closed. */
 static unsigned interest_of(const struct conn *c)
 {
     unsigned interest = 0;
@@ -83,7 +83,7 @@ static void advance(struct conn *c)
     }
 }
 
-/* Reads once and answers. True: there may be more to read, and nobody will say so again. */
+/* Reads once and answers. True: there may be more to read that no report will announce. */
 static bool read_and_answer(struct conn *c)
 {
     if (!buffer_reserve(&c->in, READ_BYTES)) {
@@ -106,8 +106,8 @@ static bool read_and_answer(struct conn *c)
     }
     advance(c);
     // BEGIN drained
-    /* Fewer than asked for were all there were: when more come, there will be news. But the end of
-     * the input is no news any more where it has been told with the last bytes. */
+    /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
+     * reported again if it was reported with the last bytes. */
     return moved == READ_BYTES || (c->ending && moved > 0);
     // END drained
 }
@@ -125,7 +125,7 @@ static void free_conn(struct conn *c)
 
 static events_callback on_ready;
 
-/* Watches for what the connection waits for now, and for nothing else. */
+/* Watches the events that the connection waits for now, and no others. */
 static void set_interest(struct conn *c)
 {
     struct events *events = c->service->events;
@@ -139,8 +139,8 @@ static void set_interest(struct conn *c)
     }
 }
 
-/* The end of every call: closes a connection that owes nothing more, gives back memory that is not
- * needed, and says what is waited for next. The connection may be gone after it. */
+/* The end of every callback: closes a connection that owes nothing more, gives back memory that is
+ * not needed, and sets what to wait for next. The connection may be gone after it. */
 static void settle(struct conn *c)
 {
     if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
@@ -154,7 +154,7 @@ static void settle(struct conn *c)
     }
 }
 
-/* Works as far as it goes without waiting. An event may be older than the interest, or than the
+/* Does everything that is possible without waiting. A report may be older than the interest or the
  * state: then there is nothing to read or to write, and nothing happens. */
 static void on_ready(struct events *events, int fd, unsigned what, void *context)
 {

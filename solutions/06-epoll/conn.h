@@ -1,5 +1,5 @@
-/* One client's connection: a state machine that has itself called when what it waits for is there,
- * and never waits itself. Frames come in and replies go out at the same time. */
+/* One client's connection: a state machine that is called when its socket is ready, and never waits
+ * itself. Frames come in and replies go out at the same time. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -21,7 +21,7 @@ enum conn_state { CONN_OPEN, CONN_DRAINING, CONN_CLOSED };
 struct conn {
     int fd; /* nonblocking; owned */
     enum conn_state state;
-    bool ending;             /* the peer will send no more than what is there to read */
+    bool ending;             /* the peer has sent its last byte; read until EOF */
     struct service *service; /* borrowed; shared by all connections */
     struct buffer in;        /* what is left over: a partial frame, or frames that have to wait */
     size_t seen;             /* of it, what the parser has looked through; see frame_parse */
@@ -30,7 +30,7 @@ struct conn {
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, or when its watches are cancelled. Borrows the service for that long. False:
+ * peer, for an error, or because its watches are cancelled. Borrows the service until then. False:
  * no memory; the caller still owns the socket. */
 bool conn_open(int fd, struct service *service);
 
@@ -38,7 +38,7 @@ bool conn_open(int fd, struct service *service);
  * gets no further ones. */
 size_t conn_room(const struct conn *c);
 
-/* Marks the connection as done and logs why. It is freed at the end of the call. */
+/* Marks the connection as closed and logs why. It is freed at the end of the callback. */
 void conn_close(struct conn *c, const char *reason);
 
 #endif

@@ -50,7 +50,7 @@ void server_run(int listen_fd, struct service *service)
 {
     struct events *events = service->events;
     struct server s = {.service = service, .listen_fd = listen_fd};
-    s.full = true; /* as if: so the first turn begins like every one that has to try */
+    s.full = true; /* so the first iteration tries to accept and watches the listener */
     while (!events_stopping(events)) {
         if (s.full) {
             accept_clients(&s);

@@ -6,8 +6,7 @@
 #include "service.h"
 
 /* Serves clients until the service's event manager is stopped. The caller still owns the listening
- * socket. Clients that are still there lose their connection when their watches are cancelled: with
- * events_free. */
+ * socket. Connections that are still open are closed when events_free cancels their watches. */
 void server_run(int listen_fd, struct service *service);
 
 #endif

@@ -21,8 +21,9 @@ struct server {
 
 static events_callback on_listener;
 
-/* Accepts everyone who waits. With no descriptor left the listener stays readable, and a backend
- * that tells of it would do so at once and for ever: so it is not watched for a while. */
+/* Accepts every client in the backlog. When no descriptor is left, the listener stays readable, and
+ * a level-triggered backend would report it in every iteration. So it is not watched for a
+ * while. */
 static void accept_clients(struct server *s)
 {
     int fd;

@@ -53,7 +53,7 @@ void exchange_answer(struct conn *c)
     timeouts_frame(c->timeouts, waits, passed);
 }
 
-/* Sends the replies of alarms that have rung while there was no room for them. */
+/* Sends the replies of alarms that rang when there was no space for them. */
 void exchange_owed(struct conn *c)
 {
     struct alarm *alarm;
@@ -92,8 +92,8 @@ bool exchange_read(struct conn *c)
         break;
     }
     // BEGIN drained
-    /* Fewer than asked for were all there were: when more come, there will be news. But the end of
-     * the input is no news any more where it has been told with the last bytes. */
+    /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
+     * reported again if it was reported with the last bytes. */
     return moved == TURN_BYTES || (c->ending && moved > 0);
     // END drained
 }

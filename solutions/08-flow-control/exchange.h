@@ -14,7 +14,7 @@ void exchange_send(struct conn *c);
  * socket is writable: it nearly always is. */
 void exchange_answer(struct conn *c);
 
-/* Sends the replies of alarms that have rung while there was no room for them. */
+/* Sends the replies of alarms that rang when there was no space for them. */
 void exchange_owed(struct conn *c);
 
 /* Reads once: to answer it, or, where nothing is answered any more, to throw it away. True: there

@@ -14,7 +14,7 @@
 #include "rpc.h"
 #include "spare.h"
 
-/* What the connection waits for, as bits; when it is closed, nothing. */
+/* The events that the connection waits for, as bits; none when it is closed. */
 static unsigned interest_of(const struct conn *c)
 {
     bool owes = buffer_len(&c->out) > 0 || alarms_owed(c->alarms) != NULL;
@@ -53,7 +53,7 @@ static void forget_broadcast(struct conn *c)
     c->broadcast = NULL;
 }
 
-/* The same where the peer has broken the rules: replies for later are not owed to it. */
+/* The same for a peer that has broken the rules: replies for later are not owed to it. */
 void conn_give_up(struct conn *c, const char *reason)
 {
     alarms_free(c->alarms);
@@ -82,7 +82,7 @@ static void free_conn(struct conn *c)
 
 static events_callback on_ready;
 
-/* Watches for what the connection waits for now, and for nothing else. */
+/* Watches the events that the connection waits for now, and no others. */
 static void set_interest(struct conn *c)
 {
     struct events *events = c->service->loop.events;
@@ -109,8 +109,8 @@ static void finish(struct conn *c)
     // END finish
 }
 
-/* The end of every call: closes a connection that owes nothing more, gives back memory that is not
- * needed, and says what is waited for next. The connection may be gone after it. */
+/* The end of every callback: closes a connection that owes nothing more, gives back memory that is
+ * not needed, and sets what to wait for next. The connection may be gone after it. */
 static void settle(struct conn *c)
 {
     bool sent = buffer_len(&c->out) == 0 && !alarms_pending(c->alarms) && c->broadcast == NULL;
@@ -134,7 +134,7 @@ static void settle(struct conn *c)
     }
 }
 
-/* Works as far as it goes without waiting. An event may be older than the interest, or than the
+/* Does everything that is possible without waiting. A report may be older than the interest or the
  * state: then there is nothing to read or to write, and nothing happens. */
 static void on_ready(struct events *events, int fd, unsigned what, void *context)
 {
@@ -157,7 +157,7 @@ static void on_ready(struct events *events, int fd, unsigned what, void *context
     settle(c);
 }
 
-/* An alarm has rung: it is called until its last reply is made, or its connection is freed. */
+/* An alarm rings until its last reply is made, or its connection is freed. */
 static void on_alarm(struct alarm *alarm, void *context)
 {
     struct conn *c = context;
@@ -172,7 +172,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     settle(c);
 }
 
-/* Nothing has come or gone for long. That is fine if it is our turn to act. */
+/* No byte has come or gone for long. That is fine if the next to act is this server. */
 static void on_idle(struct timer *timer, void *context)
 {
     struct conn *c = context;
@@ -249,7 +249,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     send_added(c, rpc_broadcast_done(&c->service->stats, seq, reached, &c->out));
 }
 
-/* Gives the connection what it needs for its service. False: no memory. */
+/* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
 static bool equip(struct conn *c)
 {
     struct timers *timers = c->service->loop.timers;

@@ -1,5 +1,5 @@
-/* One client's connection: a state machine that has itself called when what it waits for is there,
- * and never waits itself. Frames come in and replies go out at the same time. */
+/* One client's connection: a state machine that is called when its socket is ready, and never waits
+ * itself. Frames come in and replies go out at the same time. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -32,7 +32,7 @@ struct broadcast;
 struct conn {
     int fd; /* nonblocking; owned */
     enum conn_state state;
-    bool ending;               /* the peer will send no more than what is there to read */
+    bool ending;               /* the peer has sent its last byte; read until EOF */
     bool ended;                /* and that has been read */
     bool suspended;            /* the output has been above high water, and not down to low since */
     size_t budget;             /* what may still be done in this turn, in bytes to be sent */
@@ -41,17 +41,17 @@ struct conn {
     size_t seen;               /* of it, what the parser has looked through; see frame_parse */
     struct buffer out;         /* replies that the kernel has not taken yet */
     const char *reason;        /* why it is draining */
-    LIST_ENTRY(conn) others;   /* its place among the connections of the service */
-    struct alarms *alarms;     /* owned; NULL where messages are not understood */
-    struct timeouts *timeouts; /* owned; NULL where nobody is timed */
+    LIST_ENTRY(conn) others;   /* its entry in the service's list of connections */
+    struct alarms *alarms;     /* owned; NULL unless --app rpc */
+    struct timeouts *timeouts; /* owned; NULL without time-outs */
     struct quota *quota;       /* owned; NULL where frames are not counted */
     struct closing *closing;   /* owned; NULL until it is draining */
     struct broadcast *broadcast; /* borrowed; its own, whose answer is awaited; or NULL */
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, or for a time that has run out. Borrows the service for that long. False: no
- * memory; the caller still owns the socket. */
+ * peer, for an error, or by a time-out. Borrows the service until then. False: no memory; the
+ * caller still owns the socket. */
 bool conn_open(int fd, struct service *service);
 
 /* Closes all connections of the service. */
@@ -70,7 +70,7 @@ bool conn_push(struct conn *c, struct bytes text);
 /* Its own broadcast has reached so many connections. */
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
 
-/* Marks the connection as done and logs why. It is freed at the end of the call. */
+/* Marks the connection as closed and logs why. It is freed at the end of the callback. */
 void conn_close(struct conn *c, const char *reason);
 
 #endif

@@ -86,8 +86,8 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
     *moved = 0;
     result = io_read(s->fd, buffer_tail(in), room, moved);
     buffer_fill(in, *moved);
-    /* Fewer than asked for were all there were: when more come, there will be news. But the end of
-     * the input is no news any more where it has been told with the last bytes. */
+    /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
+     * reported again if it was reported with the last bytes. */
     s->read.news = result == IO_OK && (*moved == room || s->hangup);
     return result;
     // END co_read

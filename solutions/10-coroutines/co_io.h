@@ -22,7 +22,7 @@ struct co_direction {
 struct co_socket {
     int fd;                /* borrowed */
     struct events *events; /* borrowed; of the loop whose coroutines use it */
-    bool hangup;           /* the peer will send no more than what is there to read */
+    bool hangup;           /* the peer has sent its last byte; read until EOF */
     struct co_direction read;
     struct co_direction write;
 };

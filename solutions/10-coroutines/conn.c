@@ -105,7 +105,7 @@ void conn_send(struct conn *c)
         conn_close(c, "out of memory");
 }
 
-/* An alarm has rung: it is called until its last reply is made, or its connection is freed. */
+/* An alarm rings until its last reply is made, or its connection is freed. */
 static void on_alarm(struct alarm *alarm, void *context)
 {
     struct conn *c = context;
@@ -153,7 +153,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     co_wake(c->serving);
 }
 
-/* Gives the connection what it needs for its service. False: no memory. */
+/* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
 static bool equip(struct conn *c)
 {
     struct loop *loop = &c->service->loop;

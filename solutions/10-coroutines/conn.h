@@ -34,9 +34,9 @@ struct conn {
     struct buffer in;        /* what is left over: a partial frame, or frames that have to wait */
     size_t seen;             /* of it, what the parser has looked through; see frame_parse */
     struct buffer out;       /* replies that the kernel has not taken yet */
-    LIST_ENTRY(conn) others; /* its place among the connections of the service */
+    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
     struct timeouts timeouts;
-    struct alarms *alarms;       /* owned; NULL where messages are not understood */
+    struct alarms *alarms;       /* owned; NULL unless --app rpc */
     struct quota *quota;         /* owned; NULL where frames are not counted */
     struct broadcast *broadcast; /* borrowed; its own, whose answer is awaited; or NULL */
     struct coroutine *serving;   /* NULL: it has ended */
