@@ -31,6 +31,8 @@ ELSEWHERE = {
     "erase": "of a C++ vector",
     "ckd_add": "of C23",
     "doPendingFunctors": "of muduo",
+    "readn": "of a book in \"Read on\"",
+    "writen": "of the same book",
     "readQueryFromClient": "of Redis",
     "writeToClient": "of Redis",
 }
