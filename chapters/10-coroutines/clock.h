@@ -1,4 +1,4 @@
-/* The clock that only goes forward. */
+/* Time on the monotonic clock, which is never set back. */
 #ifndef CLOCK_H
 #define CLOCK_H
 

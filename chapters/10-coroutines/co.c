@@ -9,32 +9,32 @@
 #include "tools.h"
 
 struct coroutine {
-    ucontext_t context; /* where it goes on */
+    ucontext_t context; /* where it continues */
     struct scheduler *scheduler;
     struct stack stack;
-    void *fiber; /* what the thread sanitizer calls it */
+    void *fiber; /* ThreadSanitizer's handle for it; NULL without that tool */
     const char *name;
     co_function *function;
     void *argument;
     enum { CO_RUNS, CO_READY, CO_PARKED, CO_ENDED } state;
     bool cancelled;
     bool late;
-    struct timer timer; /* set while it is parked for a time */
+    struct timer timer; /* set while it is parked with a time limit */
     TAILQ_ENTRY(coroutine) others;
 };
 
 TAILQ_HEAD(coroutines, coroutine);
 
 struct scheduler {
-    ucontext_t context; /* of co_run, while a coroutine runs */
+    ucontext_t context; /* of the thread, while a coroutine runs */
     void *fiber;
     struct timers *timers;
     size_t stack_bytes;
     unsigned turn;
-    struct coroutines ready; /* in the order in which they became so */
+    struct coroutines ready; /* the ready queue: first in, first out */
 };
 
-static _Thread_local struct coroutine *self;
+static _Thread_local struct coroutine *self; /* the one that runs in this thread, or NULL */
 
 struct coroutine *co_self(void)
 {
@@ -81,22 +81,26 @@ static void on_time(struct timer *timer, void *context)
     co_wake(co);
 }
 
-/* Back to co_run; returns when somebody goes on with us. */
+/* TODO 1: Switch from the thread to a coroutine, and back when it waits or ends; free a
+ * coroutine that has ended. Graded by test_10_a_coroutine_runs.
+ * suspend() is called by a coroutine and returns when the coroutine is resumed. begin() is the
+ * first function on a new stack: it calls the coroutine's function, and never returns. resume()
+ * also says which coroutine runs (`self`, `state`), and sets the scheduler's `fiber` to
+ * FIBER_SELF(). Put FIBER_SWITCH() with the target's fiber right before each swapcontext(). */
 static void suspend(void)
 {
-    FIBER_SWITCH(self->scheduler->fiber);
-    swapcontext(&self->context, &self->scheduler->context);
 }
 
-/* The first function on a new stack. makecontext passes nothing but ints; self says who it is. */
 static void begin(void)
 {
-    self->function(self->argument);
-    self->state = CO_ENDED;
-    suspend(); /* and nobody goes on with us */
 }
 
-/* Has the context begin on the coroutine's own stack. */
+static void resume(struct coroutine *co)
+{
+    (void)co;
+}
+
+/* Makes the context start in begin(), on the coroutine's own stack. */
 static void prepare(struct coroutine *co)
 {
     getcontext(&co->context);
@@ -126,22 +130,6 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
     return co;
 }
 
-/* Goes on with a coroutine until it waits or ends. */
-static void resume(struct coroutine *co)
-{
-    co->scheduler->fiber = FIBER_SELF();
-    /* TODO 1: Switch to a coroutine, and say meanwhile who runs. Graded by
-     * test_10_a_coroutine_runs.
-     * Where it goes on is in its context; where we go on, when it waits or has ended, in that of
-     * its scheduler. FIBER_SWITCH comes right before each switch. */
-    (void)co;
-    if (co->state == CO_ENDED) {
-        FIBER_FREE(co->fiber);
-        stack_close(&co->stack);
-        free(co);
-    }
-}
-
 bool co_is_ready(const struct scheduler *s)
 {
     return !TAILQ_EMPTY(&s->ready);
@@ -149,9 +137,10 @@ bool co_is_ready(const struct scheduler *s)
 
 bool co_run(struct scheduler *s)
 {
-    /* TODO 3: Run everybody who is ready now, once. Graded by test_10_everybody_ready_runs_once.
-     * Who gets ready meanwhile is for the next call: so take the whole line out first. Count the
-     * turn. Say whether there was anybody. */
+    /* TODO 3: Run every coroutine that is ready now, once, in order. Graded by
+     * test_10_everybody_ready_runs_once.
+     * Those that become ready meanwhile run in the next call. Count the turn before the first
+     * one runs. Return whether any was ready. */
     s->turn++;
     struct coroutine *co = TAILQ_FIRST(&s->ready);
     if (co == NULL)
@@ -161,50 +150,37 @@ bool co_run(struct scheduler *s)
     return true;
 }
 
-enum co_result co_park(int timeout_ms)
-{
-    struct coroutine *me = self;
-    struct timers *timers = me->scheduler->timers;
-    if (me->cancelled)
-        return CO_CANCELLED;
-    /* TODO 4: Wait until somebody wakes us, or the time is over. Graded by
-     * test_10_parked_until_the_time_is_over.
-     * A timer that is still set afterwards would wake us from another wait. */
-    (void)timers, (void)timeout_ms;
-    me->late = false;
-    me->state = CO_PARKED;
-    suspend();
-    if (me->cancelled)
-        return CO_CANCELLED;
-    return me->late ? CO_LATE : CO_WOKEN;
-}
-
 void co_yield_now(void)
 {
     make_ready(self);
     suspend();
 }
 
-enum co_result co_sleep(int ms)
+/* TODO 4: Write the waits: co_park(), and co_wake() and co_cancel(), which end one, and
+ * co_sleep(). Graded by test_10_parked_until_the_time_is_over, test_10_sleeps_on_when_woken and
+ * test_10_cancelled_for_good.
+ * co.h has the contract of each. A parked coroutine is in no queue. A timer that is still set
+ * after a wait would end a later wait. */
+enum co_result co_park(int timeout_ms)
 {
-    /* TODO 5: Wait until the time is over, whoever wakes us. Graded by
-     * test_10_sleeps_on_when_woken. */
-    return co_park(ms);
+    (void)timeout_ms;
+    co_yield_now();
+    return CO_WOKEN;
 }
 
 void co_wake(struct coroutine *co)
 {
-    if (co != NULL && co->state == CO_PARKED)
-        make_ready(co);
+    (void)co;
+}
+
+enum co_result co_sleep(int ms)
+{
+    return co_park(ms);
 }
 
 void co_cancel(struct coroutine *co)
 {
-    if (co == NULL)
-        return;
-    /* TODO 6: Have its wait, and all later ones, be cancelled. Graded by
-     * test_10_cancelled_for_good. */
-    co_wake(co);
+    (void)co;
 }
 
 const char *co_overflowed(const void *address, size_t *stack_bytes)

@@ -1,10 +1,9 @@
-/* Coroutines: functions that can stop in the middle, let others go on, and be gone on with later.
- * Each has a stack of its own, so it stops wherever it is, with all its callers.
+/* Coroutines: functions that can stop in the middle, let other code run, and continue later. Each
+ * has a stack of its own. So it can stop anywhere, also inside a function that it has called.
  *
- * One of them runs at a time in a thread, and goes on until it waits: nothing else happens in
- * between. All of a scheduler's coroutines belong to one thread, the one that calls co_run. What
- * waits here waits for another coroutine, or for a time; co_io.h has those that wait for a
- * descriptor. */
+ * One coroutine runs at a time in a thread, and it runs until it waits: nothing interrupts it. All
+ * coroutines of a scheduler belong to one thread, the one that calls co_run(). The waits declared
+ * here are for another coroutine or for a time. co_io.h has the waits for a descriptor. */
 #ifndef CO_H
 #define CO_H
 
@@ -20,56 +19,59 @@ typedef void co_function(void *argument);
 
 /* How a wait has ended. */
 enum co_result {
-    CO_WOKEN,     /* by co_wake; or for nothing, so look at what you have waited for */
+    CO_WOKEN,     /* by co_wake(). Check your condition again: it may not hold yet */
     CO_LATE,      /* the time is over */
-    CO_CANCELLED, /* you are to come to an end: no wait will be one any more */
+    CO_CANCELLED, /* the coroutine must finish: none of its waits will wait any more */
 };
 
-/* Coroutines get stacks of that size, and wait for times with these timers, which are borrowed.
- * NULL: no memory. */
+/* Its coroutines get stacks of this size. They wait for times with these timers, which are
+ * borrowed. NULL: no memory. */
 struct scheduler *scheduler_new(struct timers *timers, size_t stack_bytes);
 
 /* All its coroutines must have ended. */
 void scheduler_free(struct scheduler *s);
 
-/* Starts a coroutine: it runs when co_run is called next. `name` is for messages; what it points to
- * must last. The coroutine is freed when the function returns. NULL: errno has the reason. */
+/* Creates a coroutine. It first runs in the next call of co_run(). It is freed when its function
+ * returns. `name` is for messages, and is borrowed. NULL: errno has the reason. */
 struct coroutine *co_start(struct scheduler *s, const char *name, co_function *function,
                            void *argument);
 
-/* Runs all that are ready now, each until it waits. Who gets ready meanwhile has to wait for the
- * next call. False: nobody was. */
+/* Runs every coroutine that is ready now, in order, each until it waits. Those that become ready
+ * meanwhile run in the next call. False: none was ready. */
 bool co_run(struct scheduler *s);
 
-/* Whether somebody is ready: then the loop must not sleep. */
+/* Whether a coroutine is ready: then the loop must not sleep. */
 bool co_is_ready(const struct scheduler *s);
 
-/* The coroutine that runs, NULL outside of any; and its scheduler. */
+/* The coroutine that runs, NULL outside of coroutines. */
 struct coroutine *co_self(void);
+
+/* The scheduler of the coroutine that runs. */
 struct scheduler *co_scheduler(void);
 
-/* These three are for coroutines: they wait. */
+/* Only a coroutine may call the next three: they wait. */
 
-/* Until co_wake, at most `timeout_ms` (-1: for ever). */
+/* Waits until co_wake() is called, at most `timeout_ms` (-1: no limit). */
 enum co_result co_park(int timeout_ms);
 
-/* Until everybody else who is ready has run. */
+/* Lets every other coroutine that is ready run first. */
 void co_yield_now(void);
 
+/* Waits `ms`. co_wake() does not end this wait. */
 enum co_result co_sleep(int ms);
 
-/* Makes a coroutine that is parked ready. Nothing happens if it is not, or is NULL. */
+/* Makes a parked coroutine ready. Does nothing if it is not parked, or is NULL. */
 void co_wake(struct coroutine *co);
 
-/* Has a coroutine come to its end: its wait, and each one it tries from now on, is CO_CANCELLED. It
- * may be NULL. */
+/* Tells a coroutine to finish: its wait, and every wait that it tries later, ends with
+ * CO_CANCELLED. Does nothing if it is NULL. */
 void co_cancel(struct coroutine *co);
 
-/* Counts the calls of co_run: what a coroutine does while it stays the same is one turn. */
+/* The number of the current call of co_run(), which is one iteration of the loop. */
 unsigned co_turn(void);
 
-/* The name of the coroutine that runs, if it has just used up its stack, by touching this address;
- * and how large that is. NULL: it has not. For a signal handler. */
+/* If the coroutine that runs has just overflowed its stack by touching `address`: its name, and the
+ * size of its stack. Otherwise NULL. Safe in a signal handler. */
 const char *co_overflowed(const void *address, size_t *stack_bytes);
 
 #endif

@@ -57,13 +57,14 @@ void conn_leave(struct conn *c)
         free_conn(c);
 }
 
-/* The coroutine that sends what the client does not take at once. */
+/* The coroutine that sends the output that the client did not take at once. */
 static void send_rest(void *argument)
 {
     struct conn *c = argument;
-    /* TODO 11: Send until nothing is left, and let the other coroutine of the connection know
-     * whenever some of it is gone. Graded by test_10_serves_on_when_the_peer_reads.
-     * Alarms that are owed come first: there may be room for them now. */
+    /* TODO 8: Send until no output is left, and wake the serving coroutine after each write.
+     * Graded by test_10_serves_on_when_the_peer_reads.
+     * In each round, alarms that waited for free space come first (answer_owed()), then
+     * flow_look(). A write is traffic. `c->end` says why a wait was cancelled. */
     while (c->end != CONN_BROKEN && buffer_len(&c->out) > 0)
         if (co_write(&c->socket, &c->out, TURN_BYTES) == IO_ERROR)
             conn_close(c, strerror(errno));

@@ -7,7 +7,7 @@
 
 #include "co.h"
 
-/* The handler needs a stack of its own: there is none left on the one that is used up. */
+/* The handler needs a stack of its own: nothing is left of the one that has overflowed. */
 static _Thread_local uint8_t handler_stack[64 << 10];
 
 static void say(const char *text)
@@ -16,7 +16,7 @@ static void say(const char *text)
     (void)ignored;
 }
 
-/* printf is not for signal handlers: see signal-safety(7). */
+/* printf() must not be called in a signal handler: see signal-safety(7). */
 static void say_number(size_t number)
 {
     char digits[32];
@@ -41,7 +41,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
         say_number(size);
         say(" bytes; --stack gives more\n");
     }
-    /* Back to what has failed: it fails again, and ends the process as if we had not been here. */
+    /* Returns to the instruction that has failed. It fails again, and now SIGSEGV ends the
+     * process. */
     signal(number, SIG_DFL);
 }
 

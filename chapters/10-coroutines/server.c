@@ -21,10 +21,10 @@ static void *work(void *argument)
 {
     struct worker *worker = argument;
     struct loop *loop = &worker->service->loop;
-    overflow_watch(); /* without it the same happens, but is not explained */
+    overflow_watch(); /* if it fails, an overflow is still SIGSEGV, but without a message */
     while (!events_stopping(loop->events))
         loop_turn(loop);
-    conn_close_all(worker->service); /* here, where their coroutines have run until now */
+    conn_close_all(worker->service); /* here: only this thread may run their coroutines */
     spare_free();
     overflow_unwatch();
     return NULL;

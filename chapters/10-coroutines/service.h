@@ -45,7 +45,7 @@ struct services {
     int count;
 };
 
-/* Makes `count` loops, whose coroutines get stacks of that size, with what they have in common
+/* Makes `count` loops, whose coroutines get stacks of this size, with what they have in common
  * taken from `like`. False: errno has the reason, and there is nothing to free. */
 bool services_open(struct services *all, int count, const struct backend *backend,
                    size_t stack_bytes, const struct service *like);

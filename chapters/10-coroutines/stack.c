@@ -18,8 +18,9 @@ bool stack_open(struct stack *stack, size_t size)
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (memory == MAP_FAILED)
         return false;
-    /* TODO 2: Make the lowest page of the memory one that nobody may touch. Graded by
-     * test_10_overflow_names_the_coroutine. */
+    /* TODO 2: Protect the lowest page of the memory, so that an overflow of the stack is
+     * SIGSEGV. Graded by test_10_overflow_names_the_coroutine.
+     * mprotect(2) can fail. Then give the memory back, and leave errno to the caller. */
     *stack = (struct stack){.bottom = memory + page, .size = size};
     stack->registered = VALGRIND_STACK_REGISTER(memory + page, memory + page + size);
     return true;

@@ -1,4 +1,4 @@
-/* The stacks that coroutines run on: each with a page below it that nobody may touch.
+/* The stacks that coroutines run on. Below each lies a guard page, which nothing can access.
  *
  *     guard page         the stack: grows downwards
  *     +---------------+------------------------------------------+
@@ -6,8 +6,8 @@
  *     +---------------+------------------------------------------+
  *                     ^ bottom                                   ^ bottom + size
  *
- * Memory is asked for in whole, but the kernel hands out a page only when it is touched. So a stack
- * costs what has been used of it, and that stays so until it is freed. */
+ * The address space is reserved for all of it, but the kernel provides the memory of a page only when
+ * the page is first touched. So a stack costs the pages that have been used, until it is freed. */
 #ifndef STACK_H
 #define STACK_H
 
@@ -18,16 +18,16 @@
 struct stack {
     uint8_t *bottom;
     size_t size;
-    unsigned registered; /* valgrind's number of it */
+    unsigned registered; /* valgrind's number for it */
 };
 
 /* `size` is rounded up to whole pages. False: errno has the reason. */
 bool stack_open(struct stack *stack, size_t size);
 
-/* What lies on it is gone. */
+/* Unmaps the stack, and everything on it. */
 void stack_close(struct stack *stack);
 
-/* Whether an address is in the guard page: then whoever ran on this stack has used it up. */
+/* Whether an address is in the guard page: then the stack has overflowed. */
 bool stack_guards(const struct stack *stack, const void *address);
 
 #endif

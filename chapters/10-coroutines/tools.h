@@ -1,10 +1,9 @@
-/* What tools that watch a program have to be told of coroutines. To a program that runs without
- * them it costs next to nothing.
+/* What valgrind and ThreadSanitizer have to be told about coroutines. Without these tools it costs
+ * next to nothing.
  *
- * valgrind sees the stack pointer jump, and would take that for one very large frame: it is told
- * where the stacks are. The thread sanitizer keeps a history for each thread, of its calls and of
- * what it has seen of others: it is told of each switch, since the calls of another coroutine go on
- * then. */
+ * valgrind sees the stack pointer jump, and would take that for one very large frame. So it is told
+ * where the stacks are. ThreadSanitizer keeps the calls of each thread. So it is told of each switch
+ * to another coroutine, which has other calls. */
 #ifndef TOOLS_H
 #define TOOLS_H
 

@@ -23,7 +23,7 @@ MUTANTS = (
     mutant(
         "self-not-said",
         COROUTINES,
-        "Nobody says who runs before the switch.",
+        "`self` is not set before the switch.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -36,7 +36,7 @@ MUTANTS = (
     mutant(
         "self-stays",
         COROUTINES,
-        "After a switch back the coroutine still counts as the one that runs.",
+        "After the switch back, `self` is still the coroutine that ran.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -53,20 +53,20 @@ MUTANTS = (
         "co-switch",
         {
             "co.c": """
--    swapcontext(&co->scheduler->context, &co->context);
-+    swapcontext(&co->context, &co->scheduler->context);
+-    swapcontext(&s->context, &co->context);
++    swapcontext(&co->context, &s->context);
 """
         },
     ),
     mutant(
         "goes-on-by-setcontext",
         COROUTINES,
-        "The coroutine is gone on with by setcontext(): where to come back to is not saved.",
+        "The coroutine is resumed with setcontext(), which does not save where to return to.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
             "co.c": """
--    swapcontext(&co->scheduler->context, &co->context);
+-    swapcontext(&s->context, &co->context);
 +    setcontext(&co->context);
 """
         },
@@ -74,13 +74,13 @@ MUTANTS = (
     mutant(
         "waits-by-setcontext",
         COROUTINES,
-        "Who waits does not save where: it begins anew each time.",
+        "A coroutine that waits does not save its context, so it starts from the beginning again.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
             "co.c": """
--    swapcontext(&self->context, &self->scheduler->context);
-+    setcontext(&self->scheduler->context);
+-    swapcontext(&me->context, &me->scheduler->context);
++    setcontext(&me->scheduler->context);
 """
         },
     ),
@@ -117,14 +117,14 @@ MUTANTS = (
     mutant(
         "stack-freed-under-it",
         RESOURCES,
-        "A coroutine unmaps its own stack when it ends, and still stands on it.",
+        "A coroutine unmaps its own stack when it ends, while it still runs on it.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
             "co.c": """
      self->state = CO_ENDED;
 +    stack_close(&self->stack);
-     suspend(); /* and nobody goes on with us */
+     suspend(); /* does not return: an ended coroutine is never resumed */
 """
         },
     ),
@@ -216,7 +216,7 @@ MUTANTS = (
     mutant(
         "half-a-stack",
         RESOURCES,
-        "A context is told of half its stack only.",
+        "A context is given only half of its stack.",
         "test_10_overflow_names_the_coroutine",
         "stack-guard",
         {
@@ -255,7 +255,7 @@ MUTANTS = (
     mutant(
         "overflow-exits",
         START,
-        "After an overflow the process exits, as if it had been told to.",
+        "After an overflow the process exits, and is not ended by SIGSEGV.",
         "test_10_overflow_names_the_coroutine",
         "stack-guard",
         {
@@ -295,7 +295,7 @@ MUTANTS = (
     mutant(
         "room-on-the-stack",
         RESOURCES,
-        "What is read comes into 16 KiB on the stack first.",
+        "Input is first read into 16 KiB on the stack.",
         "test_10_ten_thousand_clients",
         "co-memory",
         {
@@ -325,7 +325,7 @@ MUTANTS = (
     mutant(
         "line-that-grows",
         COROUTINES,
-        "Who gets ready meanwhile runs in the same call: it may never end.",
+        "Coroutines that become ready meanwhile run in the same call, which may never end.",
         "test_10_everybody_ready_runs_once",
         "co-turn",
         {
@@ -342,7 +342,7 @@ MUTANTS = (
     mutant(
         "last-one-first",
         COROUTINES,
-        "Who has got ready last runs first.",
+        "The coroutine that became ready last runs first.",
         "test_10_everybody_ready_runs_once",
         "co-turn",
         {
@@ -367,7 +367,7 @@ MUTANTS = (
     mutant(
         "says-who-is-left",
         COROUTINES,
-        "co_run() says whether somebody is ready afterwards, not whether anybody was.",
+        "co_run() returns whether a coroutine is ready afterwards, not whether one was.",
         "test_10_everybody_ready_runs_once",
         "co-turn",
         {
@@ -381,7 +381,7 @@ MUTANTS = (
     mutant(
         "wakes-the-ready",
         COROUTINES,
-        "One that is ready already is put in the line once more.",
+        "A coroutine that is ready already is put into the queue a second time.",
         "test_10_who_is_parked_is_woken",
         "co-wake",
         {
@@ -394,7 +394,7 @@ MUTANTS = (
     mutant(
         "wakes-nobody",
         COROUTINES,
-        "co_wake(NULL) is not thought of.",
+        "co_wake(NULL) is not handled.",
         "test_10_who_is_parked_is_woken",
         "co-wake",
         {
@@ -407,7 +407,7 @@ MUTANTS = (
     mutant(
         "runs-who-is-woken",
         COROUTINES,
-        "Who is woken is run at once.",
+        "A coroutine that is woken runs at once.",
         "test_10_who_is_parked_is_woken",
         "co-wake",
         {
@@ -428,7 +428,7 @@ MUTANTS = (
         {
             "co.c": """
 -    if (timeout_ms >= 0 && !timer_set(timers, &me->timer, timeout_ms, false))
--        return CO_LATE; /* no memory to be woken in time: so it is now */
+-        return CO_LATE; /* no memory for the timer, so nothing would ever wake us */
 +    (void)timeout_ms;
 """
         },
@@ -449,7 +449,7 @@ MUTANTS = (
     mutant(
         "late-for-ever",
         STATE,
-        "Who was late once is so after each wait.",
+        "After one wait that was late, every later wait is late as well.",
         "test_10_parked_until_the_time_is_over",
         "co-park",
         {
@@ -474,7 +474,7 @@ MUTANTS = (
     mutant(
         "never-late",
         COROUTINES,
-        "A wait that was too long counts as woken.",
+        "A wait whose time is over counts as woken.",
         "test_10_parked_until_the_time_is_over",
         "co-park",
         {
@@ -487,7 +487,7 @@ MUTANTS = (
     mutant(
         "parked-in-secret",
         COROUTINES,
-        "Who parks does not say so, and nobody can wake it.",
+        "A coroutine parks without setting its state, so it cannot be woken.",
         "test_10_parked_until_the_time_is_over",
         "co-park",
         {
@@ -504,7 +504,7 @@ MUTANTS = (
         "co-sleep",
         {
             "co.c": """
--    while (result == CO_WOKEN) { /* not by the timer: the rest of the time is still to come */
+-    while (result == CO_WOKEN) { /* too early: sleep for what is left */
 +    while (false) {
 """
         },
@@ -512,7 +512,7 @@ MUTANTS = (
     mutant(
         "sleeps-anew",
         TIMERS,
-        "After a wake-up the whole time begins anew.",
+        "After a wake-up the whole time starts again.",
         "test_10_sleeps_on_when_woken",
         "co-sleep",
         {
@@ -556,7 +556,7 @@ MUTANTS = (
         "co-sleep",
         {
             "co.c": """
--    int64_t end = clock_ms() + ms + 1; /* the clock has been rounded down */
+-    int64_t end = clock_ms() + ms + 1; /* clock_ms() rounds down */
 +    int64_t end = clock_ms() + ms;
 """
         },
@@ -564,7 +564,7 @@ MUTANTS = (
     mutant(
         "cancelled-once",
         COROUTINES,
-        "Who is cancelled forgets it with the first wait.",
+        "A cancelled coroutine is no longer cancelled after its first wait.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -581,7 +581,7 @@ MUTANTS = (
     mutant(
         "cancelled-in-secret",
         COROUTINES,
-        "Who is cancelled is not woken for it.",
+        "A coroutine is cancelled and not woken.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -594,7 +594,7 @@ MUTANTS = (
     mutant(
         "cancel-is-a-wake-up",
         COROUTINES,
-        "To be cancelled is no more than to be woken.",
+        "Cancelling a coroutine only wakes it.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -606,7 +606,7 @@ MUTANTS = (
     mutant(
         "cancels-nobody",
         COROUTINES,
-        "co_cancel(NULL) is not thought of.",
+        "co_cancel(NULL) is not handled.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -621,8 +621,8 @@ MUTANTS = (
     mutant(
         "asks-each-turn",
         LOOP,
-        "In place of a wait the socket is tried in each turn.",
-        "test_10_waits_for_news",
+        "Instead of a wait, the socket is tried in each iteration.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
@@ -631,15 +631,15 @@ MUTANTS = (
 +    (void)timeout_ms;
 +    enum co_result result = CO_WOKEN;
 +    co_yield_now();
-+    d->news = true;
++    d->ready = true;
 """
         },
     ),
     mutant(
         "nothing-watched",
         LOOP,
-        "A coroutine waits for news, and nobody watches the socket.",
-        "test_10_waits_for_news",
+        "A coroutine waits for readiness, and the socket is not watched.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
@@ -666,8 +666,8 @@ MUTANTS = (
     mutant(
         "still-the-waiting-one",
         STATE,
-        "Who has waited counts as waiting for ever, and is woken from other waits.",
-        "test_10_waits_for_news",
+        "After its wait a coroutine still counts as waiting, and is woken from other waits.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
@@ -678,12 +678,12 @@ MUTANTS = (
     mutant(
         "news-not-kept",
         STATE,
-        "Events wake the coroutine, but do not count as news.",
-        "test_10_waits_for_news",
+        "An event wakes the coroutine, but the direction does not become ready.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
--    d->news = true;
+-    d->ready = true;
      if (what & EVENT_HANGUP)
 """
         },
@@ -691,8 +691,8 @@ MUTANTS = (
     mutant(
         "watched-for-nobody",
         LOOP,
-        "The watch stays where nobody waits: some backends tell the same in each turn.",
-        "test_10_waits_for_news",
+        "The watch stays when no coroutine waits: some backends report it in each iteration.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
@@ -706,8 +706,8 @@ MUTANTS = (
     mutant(
         "wrong-direction",
         STATE,
-        "News to read are taken for news to write.",
-        "test_10_waits_for_news",
+        "Readiness to read is taken for readiness to write.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
@@ -719,20 +719,20 @@ MUTANTS = (
     mutant(
         "news-never-over",
         LOOP,
-        "What was there to read once is believed to be there for ever.",
-        "test_10_waits_for_news",
+        "Once ready to read, a socket counts as ready for ever.",
+        "test_10_waits_for_readiness",
         "co-news",
         {
             "co_io.c": """
--    s->read.news = result == IO_OK && (*moved == room || s->hangup);
-+    s->read.news = true;
+-    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
++    s->read.ready = true;
 """
         },
     ),
     mutant(
         "late-in-secret",
         TIMERS,
-        "A wait that was too long is told as a wake-up.",
+        "A wait whose time is over is reported as a wake-up.",
         "test_10_how_a_wait_ends",
         "co-news",
         {
@@ -745,7 +745,7 @@ MUTANTS = (
     mutant(
         "no-time-for-it",
         TIMERS,
-        "The time of a wait for news is not passed on.",
+        "The time limit of a wait for readiness is not passed on.",
         "test_10_how_a_wait_ends",
         "co-news",
         {
@@ -759,7 +759,7 @@ MUTANTS = (
     mutant(
         "cancel-is-news",
         COROUTINES,
-        "A wait that is cancelled is told as a wake-up.",
+        "A wait that is cancelled is reported as a wake-up.",
         "test_10_how_a_wait_ends",
         "co-news",
         {
@@ -826,41 +826,41 @@ MUTANTS = (
         "co-read",
         {
             "co_io.c": """
--    s->read.news = result == IO_OK && (*moved == room || s->hangup);
-+    s->read.news = result == IO_OK;
+-    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
++    s->read.ready = result == IO_OK;
 """
         },
     ),
     mutant(
         "news-over-too-early",
         LOOP,
-        "After each read the news are over, though there may be more.",
+        "After each read the socket counts as not ready, though there may be more.",
         "test_10_reads_to_the_end",
         "co-read",
         {
             "co_io.c": """
--    s->read.news = result == IO_OK && (*moved == room || s->hangup);
-+    s->read.news = false;
+-    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
++    s->read.ready = false;
 """
         },
     ),
     mutant(
         "end-told-once",
         LOOP,
-        "That the end was told with the last bytes is not remembered.",
+        "EOF was reported with the last bytes, and that is forgotten.",
         "test_10_reads_to_the_end",
         "co-read",
         {
             "co_io.c": """
--    s->read.news = result == IO_OK && (*moved == room || s->hangup);
-+    s->read.news = result == IO_OK && *moved == room;
+-    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
++    s->read.ready = result == IO_OK && *moved == room;
 """
         },
     ),
     mutant(
         "no-turns",
         LOOP,
-        "A coroutine reads as long as there is something, and nobody else has a turn.",
+        "A coroutine reads as long as there is input, and the others do not run.",
         "test_10_reads_to_the_end",
         "co-read",
         {
@@ -872,20 +872,20 @@ MUTANTS = (
     mutant(
         "tries-to-send",
         LOOP,
-        "With nothing taken it is tried again in each turn.",
+        "When the kernel takes nothing, the write is tried again in each iteration.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
             "co_io.c": """
--    s->write.news = result != IO_AGAIN;
-+    s->write.news = true;
+-    s->write.ready = result != IO_AGAIN;
++    s->write.ready = true;
 """
         },
     ),
     mutant(
         "rest-taken-for-sent",
         WRITES,
-        "What was to be sent is taken out of the buffer, sent or not.",
+        "All that was to be sent is removed from the buffer, sent or not.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
@@ -898,20 +898,20 @@ MUTANTS = (
     mutant(
         "waits-after-each-write",
         LOOP,
-        "After each write there is a wait, though the kernel has room.",
+        "After each write there is a wait, though the kernel takes more.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
             "co_io.c": """
--    s->write.news = result != IO_AGAIN;
-+    s->write.news = false;
+-    s->write.ready = result != IO_AGAIN;
++    s->write.ready = false;
 """
         },
     ),
     mutant(
         "forgets-who-writes",
         COROUTINES,
-        "When a socket is forgotten only who reads is cancelled.",
+        "co_forget() cancels only the coroutine that reads.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
@@ -924,13 +924,13 @@ MUTANTS = (
     mutant(
         "one-client-at-a-time",
         LOOP,
-        "After a client the news are over, though others came with him.",
+        "After one client the socket counts as not ready, though others came with it.",
         "test_10_waits_for_clients",
         "co-accept",
         {
             "co_io.c": """
--    s->read.news = fd != NET_NONE;
-+    s->read.news = false;
+-    s->read.ready = fd != NET_NONE; /* otherwise more clients may be waiting */
++    s->read.ready = false;
 """
         },
     ),
@@ -942,15 +942,15 @@ MUTANTS = (
         "co-accept",
         {
             "co_io.c": """
--    s->read.news = fd != NET_NONE;
-+    s->read.news = fd >= 0;
+-    s->read.ready = fd != NET_NONE; /* otherwise more clients may be waiting */
++    s->read.ready = fd >= 0;
 """
         },
     ),
     mutant(
         "no-wait-is-no-room",
         LOOP,
-        "A wait that ends before its time is told as a lack of descriptors.",
+        "A wait that has ended early is reported as a lack of descriptors.",
         "test_10_waits_for_clients",
         "co-accept",
         {
@@ -963,13 +963,179 @@ MUTANTS = (
     mutant(
         "asks-for-clients",
         LOOP,
-        "It is tried in each turn to accept somebody.",
+        "co_accept() tries to accept in each iteration.",
         "test_10_waits_for_clients",
         "co-accept",
         {
             "co_io.c": """
--    s->read.news = fd != NET_NONE;
-+    s->read.news = true;
+-    s->read.ready = fd != NET_NONE; /* otherwise more clients may be waiting */
++    s->read.ready = true;
+"""
+        },
+    ),
+    mutant(
+        "in-progress-is-an-error",
+        WRITES,
+        "EINPROGRESS is taken for a connect() that has failed.",
+        "test_10_connects",
+        "co-connect",
+        {
+            "co_io.c": """
+-    if (errno != EINPROGRESS)
+-        return IO_ERROR;
+-    s->write.ready = false; /* until connect() is over, whether it has succeeded or not */
++    if (errno == EINPROGRESS)
++        return IO_ERROR;
+"""
+        },
+    ),
+    mutant(
+        "in-progress-is-connected",
+        WRITES,
+        "EINPROGRESS is taken for a connection.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
+-    s->write.ready = false; /* until connect() is over, whether it has succeeded or not */
++    return IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "every-errno-in-progress",
+        WRITES,
+        "A connect() that fails at once is awaited as well.",
+        "test_10_connects",
+        "co-connect",
+        {
+            "co_io.c": """
+-    if (errno != EINPROGRESS)
+-        return IO_ERROR;
+"""
+        },
+    ),
+    mutant(
+        "connected-too-early",
+        STATE,
+        "The new socket still counts as writable, so the result is asked for at once.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
+-    s->write.ready = false; /* until connect() is over, whether it has succeeded or not */
+"""
+        },
+    ),
+    mutant(
+        "writable-is-connected",
+        WRITES,
+        "SO_ERROR is not read: a socket that is writable counts as connected.",
+        "test_10_connects",
+        "co-connect",
+        {
+            "co_io.c": """
+-    int error = 0;
+-    socklen_t size = sizeof error;
+-    if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+-        return IO_ERROR;
+-    errno = error;
+-    return error == 0 ? IO_OK : IO_ERROR;
++    return IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "reason-not-in-errno",
+        WRITES,
+        "The reason that SO_ERROR has told does not get into errno.",
+        "test_10_connects",
+        "co-connect",
+        {
+            "co_io.c": """
+-    errno = error;
+     return error == 0 ? IO_OK : IO_ERROR;
+"""
+        },
+    ),
+    mutant(
+        "connects-blocking",
+        LOOP,
+        "The socket is blocking during connect(), so the whole loop waits.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
++#include <fcntl.h>
+ #include <sys/socket.h>
+@@
+-    if (connect(s->fd, (const struct sockaddr *)address, sizeof *address) == 0)
++    int flags = fcntl(s->fd, F_GETFL);
++    fcntl(s->fd, F_SETFL, flags & ~O_NONBLOCK);
++    int connected = connect(s->fd, (const struct sockaddr *)address, sizeof *address);
++    fcntl(s->fd, F_SETFL, flags);
++    if (connected == 0)
+"""
+        },
+    ),
+    mutant(
+        "connects-by-trying",
+        LOOP,
+        "Instead of a wait, connect() is tried again in each iteration.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
+-    if (connect(s->fd, (const struct sockaddr *)address, sizeof *address) == 0)
+-        return IO_OK;
++    while (connect(s->fd, (const struct sockaddr *)address, sizeof *address) < 0) {
++        if (errno != EINPROGRESS && errno != EALREADY)
++            return IO_ERROR;
++        co_yield_now();
++    }
++    return IO_OK;
+"""
+        },
+    ),
+    mutant(
+        "connect-not-cancelled",
+        COROUTINES,
+        "A connect that is cancelled is not over: it waits again.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
+-    while (result == IO_AGAIN)
++    while (result == IO_AGAIN || result == IO_CANCELLED)
+"""
+        },
+    ),
+    mutant(
+        "cancelled-is-connected",
+        COROUTINES,
+        "When the wait is cancelled, SO_ERROR is 0, and counts as a connection.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
+         result = wait_for(s, EVENT_WRITE, -1);
+-    if (result != IO_OK)
+-        return result;
+     int error = 0;
+"""
+        },
+    ),
+    mutant(
+        "connect-ends-when-woken",
+        COROUTINES,
+        "co_wake() ends a connect that has not been answered.",
+        "test_10_connects_while_others_run",
+        "co-connect",
+        {
+            "co_io.c": """
+-    while (result == IO_AGAIN)
++    for (int i = 0; i < 1; i++)
+         result = wait_for(s, EVENT_WRITE, -1);
 """
         },
     ),
@@ -990,7 +1156,7 @@ MUTANTS = (
     mutant(
         "alarms-not-owed",
         PRESSURE,
-        "Alarms that rang while there was no room are not answered when there is.",
+        "Alarms that rang while the output was full are never answered.",
         "test_10_serves_on_when_the_peer_reads",
         "co-send",
         {
@@ -1002,7 +1168,7 @@ MUTANTS = (
     mutant(
         "rest-never-sent",
         WRITES,
-        "What the kernel does not take at once stays where it is.",
+        "Output that the kernel does not take at once is never sent.",
         "test_10_serves_on_when_the_peer_reads",
         "co-send",
         {
@@ -1017,19 +1183,19 @@ MUTANTS = (
     mutant(
         "sent-in-secret",
         PRESSURE,
-        "Who waits for room is not told that there is some.",
+        "A coroutine that waits for free space in the output is not woken.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
             "conn.c": """
--        co_wake(c->serving); /* there is room; or the last byte is gone */
+-        co_wake(c->serving); /* it may wait for free space, or for the last byte to be sent */
 """
         },
     ),
     mutant(
         "interval-in-secret",
         PRESSURE,
-        "Who waits for its next interval is not told that it has begun.",
+        "A coroutine that waits for its next interval is not woken when it begins.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1042,7 +1208,7 @@ MUTANTS = (
     mutant(
         "broadcast-in-secret",
         PRESSURE,
-        "Who waits until its broadcast is answered is not told.",
+        "A coroutine that waits for the reply to its broadcast is not woken.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1064,7 +1230,7 @@ MUTANTS = (
         {
             "serve.c": """
 -    if (run.frames > 0 && buffer_len(&c->in) > 0)
--        co_yield_now(); /* there may be more of them, but others wait, too */
+-        co_yield_now(); /* there may be more frames, but let the others run first */
 -    else if (flow_wants_input(c))
 +    if (flow_wants_input(c))
 """
@@ -1073,7 +1239,7 @@ MUTANTS = (
     mutant(
         "looks-each-turn",
         LOOP,
-        "In place of a wait for room, or an interval, it is looked in each turn.",
+        "Instead of a wait for free space or an interval, it looks again in each iteration.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1090,7 +1256,7 @@ MUTANTS = (
     mutant(
         "sleeps-with-work-left",
         LOOP,
-        "The loop sleeps, and a coroutine is ready.",
+        "The loop sleeps although a coroutine is ready.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1104,7 +1270,7 @@ MUTANTS = (
     mutant(
         "late-for-nothing",
         TIMERS,
-        "When the time of a wait for input is over, nothing is made of it.",
+        "When the time of a wait for input is over, nothing is done.",
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
@@ -1118,7 +1284,7 @@ MUTANTS = (
     mutant(
         "closed-without-linger",
         PRESSURE,
-        "When all is sent the connection is closed at once.",
+        "When everything is sent the connection is closed at once.",
         "test_08_replies_arrive_whatever_follows",
         "lost-at-close",
         {
@@ -1145,7 +1311,7 @@ MUTANTS = (
     mutant(
         "valgrind-not-told",
         START,
-        "Nobody tells valgrind where the stacks are.",
+        "valgrind is not told where the stacks are.",
         "test_10_memory",
         "memory-fault",
         {
@@ -1182,7 +1348,7 @@ MUTANTS = (
     mutant(
         "accepts-for-ever",
         START,
-        "The coroutine that accepts is not told that it should end.",
+        "The coroutine that accepts is not cancelled at the end.",
         "test_10_stops_in_any_state",
         "co-stop",
         {
@@ -1198,7 +1364,7 @@ MUTANTS = (
     mutant(
         "lingers-for-ever",
         START,
-        "Whoever lingers tries again when its wait is cancelled.",
+        "A coroutine that lingers waits again when its wait is cancelled.",
         "test_10_stops_in_any_state",
         "co-stop",
         {
@@ -1211,7 +1377,7 @@ MUTANTS = (
     mutant(
         "drains-for-ever",
         START,
-        "Whoever is owed something is not given up, even at the end.",
+        "A coroutine that drains goes on when the connection is broken, even at the end.",
         "test_10_stops_in_any_state",
         "co-stop",
         {

@@ -45,12 +45,18 @@ static void sleep_long(void *argument)
     }
 }
 
-static void start_and_wake(void *argument)
+static void start_another(void *argument)
 {
     const char *name = argument;
     note_order(*name);
-    check_step("calls co_start() and co_wake() in a coroutine");
+    check_step("calls co_start() in a coroutine");
     co_case_start("new", yield_often, "n");
+}
+
+static void start_and_wake(void *argument)
+{
+    start_another(argument);
+    check_step("calls co_wake() in a coroutine");
     co_wake(sleeper);
 }
 
@@ -81,28 +87,18 @@ static void once(void)
     co_case_end();
 }
 
-static void who_gets_ready_meanwhile(void)
+static void started_meanwhile(void)
 {
     co_case_begin(STACK_BYTES);
-    sleeper = co_case_start("s", sleep_long, "s");
-    co_case_run();
-    expect_order("s", TURN);
-    CHECK(!co_is_ready(co_case_scheduler), TURN,
-          "co_is_ready() returned true, and the only one is parked");
-    CHECK(!co_case_run(), TURN, "co_run() returned true, and the only coroutine was parked");
-    co_case_start("w", start_and_wake, "w");
-    CHECK(co_case_run(), TURN, "co_run() returned false, and somebody was ready");
+    co_case_start("w", start_another, "w");
+    CHECK(co_case_run(), TURN, "co_run() returned false, and a coroutine was ready");
     expect_order("w", TURN);
-    co_case_run();
-    expect_order("ns", TURN);
-    co_case_run();
-    expect_order("n", TURN);
-    co_wake(sleeper);
+    for (int i = 0; i < YIELDS; i++) {
+        co_case_run();
+        expect_order("n", TURN);
+    }
     co_case_run_all(TURN);
-    expect_order("ns", TURN);
-    check_step("calls co_wake(), for the last time");
-    co_wake(sleeper);
-    co_case_run_all(TURN);
+    expect_order("", TURN);
     co_case_end();
 }
 
@@ -136,7 +132,7 @@ static void once_a_turn(void)
 static void everybody_once(void)
 {
     once();
-    who_gets_ready_meanwhile();
+    started_meanwhile();
     once_a_turn();
 }
 
@@ -151,7 +147,32 @@ static void wake_itself(void *argument)
     note_order(*name);
 }
 
-static void wakes(void)
+static void woken_meanwhile(void)
+{
+    co_case_begin(STACK_BYTES);
+    sleeper = co_case_start("s", sleep_long, "s");
+    co_case_run();
+    expect_order("s", WAKE);
+    CHECK(!co_is_ready(co_case_scheduler), WAKE,
+          "co_is_ready() returned true, and the only coroutine is parked");
+    CHECK(!co_case_run(), WAKE, "co_run() returned true, and the only coroutine was parked");
+    co_case_start("w", start_and_wake, "w");
+    CHECK(co_case_run(), WAKE, "co_run() returned false, and a coroutine was ready");
+    expect_order("w", WAKE);
+    co_case_run();
+    expect_order("ns", WAKE);
+    co_case_run();
+    expect_order("n", WAKE);
+    co_wake(sleeper);
+    co_case_run_all(WAKE);
+    expect_order("ns", WAKE);
+    check_step("calls co_wake(), for the last time");
+    co_wake(sleeper);
+    co_case_run_all(WAKE);
+    co_case_end();
+}
+
+static void only_the_parked(void)
 {
     co_case_begin(STACK_BYTES);
     check_step("calls co_wake(NULL)");
@@ -181,6 +202,12 @@ static void wakes(void)
     co_wake(sleeper);
     co_case_run_all(WAKE);
     co_case_end();
+}
+
+static void wakes(void)
+{
+    only_the_parked();
+    woken_meanwhile();
 }
 
 const struct check checks[] = {

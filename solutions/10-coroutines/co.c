@@ -9,32 +9,32 @@
 #include "tools.h"
 
 struct coroutine {
-    ucontext_t context; /* where it goes on */
+    ucontext_t context; /* where it continues */
     struct scheduler *scheduler;
     struct stack stack;
-    void *fiber; /* what the thread sanitizer calls it */
+    void *fiber; /* ThreadSanitizer's handle for it; NULL without that tool */
     const char *name;
     co_function *function;
     void *argument;
     enum { CO_RUNS, CO_READY, CO_PARKED, CO_ENDED } state;
     bool cancelled;
     bool late;
-    struct timer timer; /* set while it is parked for a time */
+    struct timer timer; /* set while it is parked with a time limit */
     TAILQ_ENTRY(coroutine) others;
 };
 
 TAILQ_HEAD(coroutines, coroutine);
 
 struct scheduler {
-    ucontext_t context; /* of co_run, while a coroutine runs */
+    ucontext_t context; /* of the thread, while a coroutine runs */
     void *fiber;
     struct timers *timers;
     size_t stack_bytes;
     unsigned turn;
-    struct coroutines ready; /* in the order in which they became so */
+    struct coroutines ready; /* the ready queue: first in, first out */
 };
 
-static _Thread_local struct coroutine *self;
+static _Thread_local struct coroutine *self; /* the one that runs in this thread, or NULL */
 
 struct coroutine *co_self(void)
 {
@@ -81,22 +81,43 @@ static void on_time(struct timer *timer, void *context)
     co_wake(co);
 }
 
-/* Back to co_run; returns when somebody goes on with us. */
+// BEGIN switch
+/* Switches from the running coroutine back to its thread. Returns when the coroutine is resumed. */
 static void suspend(void)
 {
-    FIBER_SWITCH(self->scheduler->fiber);
-    swapcontext(&self->context, &self->scheduler->context);
+    struct coroutine *me = self;
+    FIBER_SWITCH(me->scheduler->fiber);
+    swapcontext(&me->context, &me->scheduler->context);
 }
 
-/* The first function on a new stack. makecontext passes nothing but ints; self says who it is. */
+/* The first function on a new stack. makecontext() passes only ints, so the coroutine is in self. */
 static void begin(void)
 {
     self->function(self->argument);
     self->state = CO_ENDED;
-    suspend(); /* and nobody goes on with us */
+    suspend(); /* does not return: an ended coroutine is never resumed */
 }
 
-/* Has the context begin on the coroutine's own stack. */
+/* Runs a coroutine until it waits or ends. Frees it if it has ended: here, on the stack of the
+ * thread, because code must not unmap the stack it runs on. */
+static void resume(struct coroutine *co)
+{
+    struct scheduler *s = co->scheduler;
+    s->fiber = FIBER_SELF();
+    co->state = CO_RUNS;
+    self = co;
+    FIBER_SWITCH(co->fiber);
+    swapcontext(&s->context, &co->context);
+    self = NULL;
+    if (co->state == CO_ENDED) {
+        FIBER_FREE(co->fiber);
+        stack_close(&co->stack);
+        free(co);
+    }
+}
+// END switch
+
+/* Makes the context start in begin(), on the coroutine's own stack. */
 static void prepare(struct coroutine *co)
 {
     getcontext(&co->context);
@@ -126,24 +147,6 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
     return co;
 }
 
-/* Goes on with a coroutine until it waits or ends. */
-static void resume(struct coroutine *co)
-{
-    co->scheduler->fiber = FIBER_SELF();
-    // BEGIN resume
-    co->state = CO_RUNS;
-    self = co;
-    FIBER_SWITCH(co->fiber);
-    swapcontext(&co->scheduler->context, &co->context);
-    self = NULL;
-    // END resume
-    if (co->state == CO_ENDED) {
-        FIBER_FREE(co->fiber);
-        stack_close(&co->stack);
-        free(co);
-    }
-}
-
 bool co_is_ready(const struct scheduler *s)
 {
     return !TAILQ_EMPTY(&s->ready);
@@ -165,42 +168,28 @@ bool co_run(struct scheduler *s)
     // END run
 }
 
-enum co_result co_park(int timeout_ms)
-{
-    struct coroutine *me = self;
-    struct timers *timers = me->scheduler->timers;
-    if (me->cancelled)
-        return CO_CANCELLED;
-    // BEGIN park
-    me->late = false;
-    if (timeout_ms >= 0 && !timer_set(timers, &me->timer, timeout_ms, false))
-        return CO_LATE; /* no memory to be woken in time: so it is now */
-    me->state = CO_PARKED;
-    suspend();
-    timer_cancel(timers, &me->timer);
-    // END park
-    if (me->cancelled)
-        return CO_CANCELLED;
-    return me->late ? CO_LATE : CO_WOKEN;
-}
-
 void co_yield_now(void)
 {
     make_ready(self);
     suspend();
 }
 
-enum co_result co_sleep(int ms)
+// BEGIN park
+enum co_result co_park(int timeout_ms)
 {
-    // BEGIN sleep
-    int64_t end = clock_ms() + ms + 1; /* the clock has been rounded down */
-    enum co_result result = co_park(ms);
-    while (result == CO_WOKEN) { /* not by the timer: the rest of the time is still to come */
-        int64_t left = end - clock_ms();
-        result = co_park(left > 0 ? (int)left : 0);
-    }
-    return result;
-    // END sleep
+    struct coroutine *me = self;
+    struct timers *timers = me->scheduler->timers;
+    if (me->cancelled)
+        return CO_CANCELLED;
+    me->late = false;
+    if (timeout_ms >= 0 && !timer_set(timers, &me->timer, timeout_ms, false))
+        return CO_LATE; /* no memory for the timer, so nothing would ever wake us */
+    me->state = CO_PARKED;
+    suspend();
+    timer_cancel(timers, &me->timer);
+    if (me->cancelled)
+        return CO_CANCELLED;
+    return me->late ? CO_LATE : CO_WOKEN;
 }
 
 void co_wake(struct coroutine *co)
@@ -209,15 +198,25 @@ void co_wake(struct coroutine *co)
         make_ready(co);
 }
 
+enum co_result co_sleep(int ms)
+{
+    int64_t end = clock_ms() + ms + 1; /* clock_ms() rounds down */
+    enum co_result result = co_park(ms);
+    while (result == CO_WOKEN) { /* too early: sleep for what is left */
+        int64_t left = end - clock_ms();
+        result = co_park(left > 0 ? (int)left : 0);
+    }
+    return result;
+}
+
 void co_cancel(struct coroutine *co)
 {
     if (co == NULL)
         return;
-    // BEGIN co_cancel
     co->cancelled = true;
     co_wake(co);
-    // END co_cancel
 }
+// END park
 
 const char *co_overflowed(const void *address, size_t *stack_bytes)
 {

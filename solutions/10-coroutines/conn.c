@@ -57,7 +57,7 @@ void conn_leave(struct conn *c)
         free_conn(c);
 }
 
-/* The coroutine that sends what the client does not take at once. */
+/* The coroutine that sends the output that the client did not take at once. */
 static void send_rest(void *argument)
 {
     struct conn *c = argument;
@@ -74,7 +74,7 @@ static void send_rest(void *argument)
             continue;
         timeouts_traffic(&c->timeouts);
         flow_look(c);
-        co_wake(c->serving); /* there is room; or the last byte is gone */
+        co_wake(c->serving); /* it may wait for free space, or for the last byte to be sent */
     }
     // END send_rest
     buffer_trim(&c->out);

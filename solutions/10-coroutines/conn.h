@@ -1,5 +1,5 @@
-/* One client's connection: a coroutine that reads, answers and sends, one after the other, and a
- * second one that sends what the client does not take at once, while there is something of that. */
+/* One client's connection: a coroutine that reads, answers and sends, one after the other. While
+ * there is output that the client did not take at once, a second coroutine sends it. */
 #ifndef CONN_H
 #define CONN_H
 
@@ -14,19 +14,22 @@
 #include "service.h"
 #include "timeouts.h"
 
-/* Whether a connection goes on, and if not, what is still done for it. */
+/* Whether a connection is still served; and if not, what is still sent. It only ever moves down this
+ * list. */
 enum conn_end {
     CONN_GOES_ON,
-    CONN_DRAINS,   /* what it is owed is sent, also what becomes due later */
-    CONN_GIVEN_UP, /* it has broken a rule: what it is owed now is sent */
-    CONN_BROKEN    /* nothing more */
+    CONN_DRAINS,   /* all replies, also those of alarms that are due later */
+    CONN_GIVEN_UP, /* the client has broken a rule: only the replies owed now */
+    CONN_BROKEN    /* nothing */
 };
 
 struct broadcast;
 
 struct conn {
-    struct co_socket socket; /* its descriptor is nonblocking; owned */
+    /* Set by conn_open(). */
+    struct co_socket socket; /* owned; its descriptor is nonblocking */
     struct service *service; /* borrowed; shared by all connections of its loop */
+<<<<<<< HEAD
     enum conn_end end;
     const char *reason;      /* of the end */
     bool ended;              /* the end of the input has been read */
@@ -41,17 +44,37 @@ struct conn {
     struct broadcast *broadcast; /* borrowed; its own, whose answer is awaited; or NULL */
     struct coroutine *serving;   /* NULL: it has ended */
     struct coroutine *sending;   /* NULL: all that can be sent has been */
+=======
+    LIST_ENTRY(conn) others; /* its place among the connections of the service */
+    struct alarms *alarms;   /* owned; NULL if the service has no messages */
+    struct quota *quota;     /* owned; NULL if frames are not counted */
+
+    /* Written by its serving coroutine alone. */
+    bool ended;       /* EOF has been read */
+    struct buffer in; /* a partial frame, or frames that have to wait */
+    size_t seen;      /* the bytes of `in` that the parser has searched; see frame_parse() */
+
+    /* Written by both coroutines, and by the callbacks of conn.c. */
+    struct coroutine *serving; /* NULL: it has ended */
+    struct coroutine *sending; /* NULL: no output is waiting for the client */
+    struct buffer out;         /* replies that the kernel has not taken yet */
+    struct timeouts timeouts;
+    bool suspended; /* by flow_look(): output has passed high water, not yet back at low */
+    struct broadcast *broadcast; /* borrowed; one that it has sent and that is not answered yet */
+    enum conn_end end;           /* by conn_end() */
+    const char *reason;          /* of the end, for the log */
+>>>>>>> d761b7a (10: co_connect(), the scheduler as the student's work, and nine TODOs instead of twelve)
 };
 
-/* Takes over a socket just accepted, and serves it until it is closed: by the peer, for an error,
- * or for a time that has run out. Borrows the service for that long. False: no memory; the caller
- * still owns the socket. */
+/* Takes over an accepted socket, and serves it until it is closed. Borrows the service until then.
+ * False: no memory; the caller still owns the socket. */
 bool conn_open(int fd, struct service *service);
 
-/* Closes all connections of the service. Outside of its coroutines. */
+/* Closes all connections of the service, and returns when they are freed. Must not be called by a
+ * coroutine. */
 void conn_close_all(struct service *service);
 
-/* Sends what the kernel takes now; if that is not all, a coroutine sends the rest. */
+/* Sends as much output as the kernel takes now. If some is left, a coroutine sends it later. */
 void conn_send(struct conn *c);
 
 /* Sends a message that somebody has broadcast. False: it will not get there. */
@@ -60,20 +83,21 @@ bool conn_push(struct conn *c, struct bytes text);
 /* Its own broadcast has reached so many connections. */
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
 
-/* Ends the connection, as soon as its coroutine goes on: nothing more is sent. Of several reasons
- * the first is logged. */
+/* Closes the connection as soon as its coroutine runs again. Nothing more is sent. The first reason
+ * given is the one that is logged. */
 void conn_close(struct conn *c, const char *reason);
 
-/* The rest is for its coroutines. */
+/* The functions below are for the connection's own coroutines. */
 
-/* The connection comes to an end; if it is coming to a worse one already, nothing changes. */
+/* Moves `end` down to this value, for this reason. If it is there or further down already, nothing
+ * changes. */
 void conn_end(struct conn *c, enum conn_end end, const char *reason);
 
-/* What it has asked for will not be sent later. */
+/* Cancels what would be sent later: alarms, and the reply to a broadcast. */
 void conn_forget_later(struct conn *c);
 
-/* To be called by each of them when it ends, with its place in the connection NULL. The last one
- * frees the connection. */
+/* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one frees
+ * the connection. */
 void conn_leave(struct conn *c);
 
 #endif

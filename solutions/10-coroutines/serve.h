@@ -1,9 +1,9 @@
-/* Serving a client, told from the first line to the last: what a server that blocks does with one
- * client after the other, for all of them at a time. */
+/* Serving a client, from its first frame to its end. It reads like the code of a server that blocks
+ * and serves one client after the other, but it runs for all clients at the same time. */
 #ifndef SERVE_H
 #define SERVE_H
 
-/* The coroutine of a connection, from its first frame to its end. The argument is a struct conn. */
+/* The function of a connection's coroutine. The argument is a struct conn. */
 void serve(void *conn);
 
 #endif

@@ -61,6 +61,12 @@ TEXTS = {
         "once, so the socket stays ready until accept() finds none; without a free descriptor a "
         "client is still waiting. A wait that was ended early returns NET_NONE."
     ),
+    "co-connect": (
+        "EINPROGRESS is not a failure: the connection is being made. Park until the socket is "
+        "writable, and again after any other wake-up. Only then does getsockopt() with SO_ERROR "
+        "give the result. Every other errno is a failure at once, and a cancellation ends the "
+        "wait."
+    ),
     "co-send": (
         "A coroutine of its own sends what could not be sent at once, as the peer reads. After "
         "each send, check the water marks, answer the alarms that are due, and wake the coroutine "
