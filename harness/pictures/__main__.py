@@ -85,17 +85,32 @@ def draw(source: Path) -> str:
 
 
 def _with_legend(svg: str, entries: list[tuple[str, str, str]]) -> str:
-    """The picture with a row below it that says what its colours mean: (colour, alpha, words)."""
+    """The picture with a legend below it."""
     if not entries:
         return svg
     _, _, between, width, height = SIZE.search(svg).groups()
-    right, below = float(width), float(height)
-    x, y, drawn = LEGEND_LEFT, below + LEGEND_TOP, []
+    row, right, below = legend(entries, float(width), float(height))
+    size = (
+        f'width="{right:.0f}pt" height="{below:.0f}pt"{between}'
+        f'viewBox="0.00 0.00 {right:.2f} {below:.2f}"'
+    )
+    body, end, _ = SIZE.sub(size, svg).rpartition("</svg>")
+    return "\n".join([body + row[0], *row[1:], end, ""])
+
+
+def legend(
+    entries: list[tuple[str, str, str]], width: float, height: float
+) -> tuple[list[str], float, float]:
+    """What colours mean, for the space below a picture: (colour, alpha, words).
+
+    Returns its lines, and the width and height that the whole then has.
+    """
+    right, x, y, lines = width, LEGEND_LEFT, height + LEGEND_TOP, ['<g class="legend">']
     for colour, alpha, words in entries:
         wide = LEGEND_BOX[0] + GAP + LETTER * len(words)
         if x > LEGEND_LEFT and x + wide > right:
             x, y = LEGEND_LEFT, y + LEGEND_ROW
-        drawn += [
+        lines += [
             f'<rect x="{x}" y="{y}" width="{LEGEND_BOX[0]}" height="{LEGEND_BOX[1]}"'
             f' fill="{colour}" fill-opacity="{int(alpha, 16) / 255:.6f}" stroke="{INK}"/>',
             f'<text x="{x + LEGEND_BOX[0] + GAP / 2}" y="{y + LEGEND_BOX[1] - 2}"'
@@ -103,13 +118,7 @@ def _with_legend(svg: str, entries: list[tuple[str, str, str]]) -> str:
         ]
         x += wide + GAP
         right = max(right, x)
-    below = y + LEGEND_ROW
-    size = (
-        f'width="{right:.0f}pt" height="{below:.0f}pt"{between}'
-        f'viewBox="0.00 0.00 {right:.2f} {below:.2f}"'
-    )
-    body, end, _ = SIZE.sub(size, svg).rpartition("</svg>")
-    return "\n".join([body + '<g class="legend">', *drawn, "</g>", end, ""])
+    return [*lines, "</g>"], right, y + LEGEND_ROW
 
 
 def main() -> int:

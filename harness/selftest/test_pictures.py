@@ -11,6 +11,8 @@ import pytest
 from harness.bench import plot
 from harness.lab import chapters
 from harness.pictures import __main__ as pictures
+from harness.pictures import timeline
+from harness.trace.page import TEMPLATE
 
 SVGS = sorted(pictures.DIRECTORY.glob("*.svg"))
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
@@ -116,6 +118,42 @@ def test_the_names_in_it_are_those_of_the_code(svg):
     texts = ElementTree.parse(svg).iter(f"{SVG}text")
     names = {name for text in texts for name in NAME.findall(text.text or "")}
     assert not {name for name in names - CLIENTS_OWN if not re.search(rf"\b{name}\b", code)}
+
+
+TIMELINES = sorted((chapters.ROOT / "docs" / "timelines").glob("*.svg"))
+
+
+def test_the_readme_shows_a_timeline_of_a_failure():
+    said = images(chapters.ROOT / "README.md")
+    assert TIMELINES and set(said) == set(TIMELINES)
+    assert all(len(alt) > 40 for alt in said.values())
+
+
+def test_a_timeline_is_taken_out_of_a_page():
+    names = '<svg width="72" height="20" class="names"><text x="6" y="12">ms</text></svg>'
+    view = '<svg width="300" height="20"><path d="M0,0 H9" fill="var(--bad)"></path></svg>'
+    document = TEMPLATE.read_text().replace('<div id="view">', f'<div id="view">{names}{view}')
+    drawn = timeline.picture(document)
+    root = ElementTree.fromstring(drawn)
+    assert (root.get("width"), root[1].get("transform")) == ("372", "translate(72,0)")
+    assert root[1][0][0].get("fill") == "#cf222e"  # for a program without CSS variables
+    assert '[fill="#cf222e"] { fill: var(--bad); }' in drawn
+    light, dark = drawn.split("prefers-color-scheme: dark")
+    assert "--bad: #cf222e;" in light and "--bad: #ff7b72;" in dark
+    assert "bytes sent, not read yet" in {text.text for text in root.iter(f"{SVG}text")}
+
+
+def test_a_page_without_a_timeline_is_told(tmp_path, monkeypatch, capsys):
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\necho '<p>nothing</p>'\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    assert timeline.main([str(tmp_path / "a.html"), str(tmp_path / "a.svg")]) == 2
+    assert "the browser has drawn no timeline" in capsys.readouterr().err
+    browser.unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert timeline.main(["a.html", "a.svg"]) == 2
+    assert "it needs a browser: chromium" in capsys.readouterr().err
 
 
 def test_without_graphviz_it_says_what_to_install(tmp_path, monkeypatch, capsys):

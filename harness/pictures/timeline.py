@@ -1,0 +1,90 @@
+"""Takes the picture out of a page of make trace, for a document.
+
+    python3 -m harness.pictures.timeline build/trace/NAME.html PICTURE.svg
+
+A browser without a window draws the page. Status 0; 2 with the reason on stderr.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from harness.pictures.__main__ import CannotDraw, legend
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# It opens a file of ours: without its sandbox it also runs as root.
+OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=900,900", "--dump-dom")
+SECONDS = 60
+
+VIEW = re.compile(r'<div id="view">(<svg.*?</svg>)(<svg.*?</svg>)</div>', re.S)
+SIZE = re.compile(r'<svg width="(\d+)" height="(\d+)"')
+KEY = re.compile(r'class="key" style="--colour: var\(--([\w-]+)\)">(.*?)</span>')
+SCHEMES = re.compile(r":root \{(.*?)\}", re.S)  # the light one, then the dark one
+VARIABLE = re.compile(r"--([\w-]+): (#[0-9a-f]{6});")
+USED = re.compile(r'(fill|stroke)="var\(--([\w-]+)\)"')
+
+
+def drawn(page: Path) -> str:
+    """The page as a browser builds it. Raises CannotDraw."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        raise CannotDraw(f"it needs a browser: {', '.join(BROWSERS)}")
+    command = [browser, *OPTIONS, page.resolve().as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    if not VIEW.search(done.stdout):
+        raise CannotDraw(f"{page}: the browser has drawn no timeline")
+    return done.stdout
+
+
+def picture(document: str) -> str:
+    """The timeline of a page that was drawn, as SVG for a light page and a dark one."""
+    names, view = VIEW.search(document).groups()
+    light, dark = (dict(VARIABLE.findall(scheme)) for scheme in SCHEMES.findall(document))
+    (left, height), (wide, _) = (map(int, SIZE.search(svg).groups()) for svg in (names, view))
+    keys = [(light[variable], "ff", words) for variable, words in KEY.findall(document)]
+    row, right, below = legend(keys, left + wide, height)
+    body = f'<g transform="translate({left},0)">{view}</g>{names}'
+    used = sorted(set(USED.findall(body)))
+    body = USED.sub(lambda found: f'{found[1]}="{light[found[2]]}"', body)
+    return "\n".join(
+        [
+            f'<svg width="{right:.0f}" height="{below:.0f}" xmlns="http://www.w3.org/2000/svg">',
+            "<style>",
+            _scheme(light),
+            f"@media (prefers-color-scheme: dark) {{ {_scheme(dark)} }}",
+            "text { font: 11px system-ui, sans-serif; }",
+            f"text {{ fill: {light['soft']}; fill: var(--soft); }}",
+            f".name {{ font-weight: 600; fill: {light['ink']}; fill: var(--ink); }}",
+            *(f'[{where}="{light[name]}"] {{ {where}: var(--{name}); }}' for where, name in used),
+            "</style>",
+            re.sub(r"(</\w+>)(?=<)", r"\1\n", body),
+            *row,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _scheme(variables: dict[str, str]) -> str:
+    return f":root {{ {' '.join(f'--{name}: {colour};' for name, colour in variables.items())} }}"
+
+
+def main(arguments: list[str]) -> int:
+    """Returns the exit status."""
+    if len(arguments) != 2:
+        print("timeline: python3 -m harness.pictures.timeline PAGE PICTURE", file=sys.stderr)
+        return 2
+    try:
+        Path(arguments[1]).write_text(picture(drawn(Path(arguments[0]))))
+    except (CannotDraw, OSError, subprocess.TimeoutExpired) as error:
+        print(f"timeline: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
