@@ -83,10 +83,10 @@ static void on_time(struct timer *timer, void *context)
 
 /* TODO 1: Switch from the thread to a coroutine, and back when it waits or ends; free a
  * coroutine that has ended. Graded by test_10_a_coroutine_runs.
- * suspend() is called by a coroutine and returns when the coroutine is resumed. begin() is the
- * first function on a new stack: it calls the coroutine's function, and never returns. resume()
- * also says which coroutine runs (`self`, `state`), and sets the scheduler's `fiber` to
- * FIBER_SELF(). Put FIBER_SWITCH() with the target's fiber right before each swapcontext(). */
+ * A coroutine calls suspend(), which returns when the coroutine is resumed. begin() is the first
+ * function on a new stack and never returns. resume() says which coroutine runs.
+ * The scheduler's `fiber` is FIBER_SELF(), read by resume(). Right before each swapcontext()
+ * comes FIBER_SWITCH() with the fiber of the other side. */
 static void suspend(void)
 {
 }
@@ -139,8 +139,8 @@ bool co_run(struct scheduler *s)
 {
     /* TODO 3: Run every coroutine that is ready now, once, in order. Graded by
      * test_10_everybody_ready_runs_once.
-     * Those that become ready meanwhile run in the next call. Count the turn before the first
-     * one runs. Return whether any was ready. */
+     * Those that become ready meanwhile run in the next call. Count `turn` before the first one
+     * runs. Return whether any was ready. */
     s->turn++;
     struct coroutine *co = TAILQ_FIRST(&s->ready);
     if (co == NULL)

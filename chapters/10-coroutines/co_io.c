@@ -10,8 +10,8 @@ static struct co_direction *direction_of(struct co_socket *s, unsigned event)
     return event == EVENT_READ ? &s->read : &s->write;
 }
 
-/* A direction is ready. Its watch stays for the next wait, which usually comes soon. If no coroutine
- * waits, the watch is removed: poll and select would report the same again and again. */
+/* A direction is ready. Its watch stays for the next wait, which usually comes soon. If no
+ * coroutine waits, the watch is removed: poll and select would report the same again and again. */
 static void on_event(struct events *events, int fd, unsigned what, void *context)
 {
     struct co_socket *s = context;

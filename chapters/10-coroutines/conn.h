@@ -14,8 +14,8 @@
 #include "service.h"
 #include "timeouts.h"
 
-/* Whether a connection is still served; and if not, what is still sent. It only ever moves down this
- * list. */
+/* Whether a connection is still served; and if not, what is still sent. It only ever moves down
+ * this list. */
 enum conn_end {
     CONN_GOES_ON,
     CONN_DRAINS,   /* all replies, also those of alarms that are due later */
@@ -29,8 +29,8 @@ struct conn {
     /* Set by conn_open(). */
     struct co_socket socket; /* owned; its descriptor is nonblocking */
     struct service *service; /* borrowed; shared by all connections of its loop */
-    LIST_ENTRY(conn) others; /* its place among the connections of the service */
-    struct alarms *alarms;   /* owned; NULL if the service has no messages */
+    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
+    struct alarms *alarms;   /* owned; NULL unless --app rpc */
     struct quota *quota;     /* owned; NULL if frames are not counted */
 
     /* Written by its serving coroutine alone. */
@@ -79,8 +79,8 @@ void conn_end(struct conn *c, enum conn_end end, const char *reason);
 /* Cancels what would be sent later: alarms, and the reply to a broadcast. */
 void conn_forget_later(struct conn *c);
 
-/* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one frees
- * the connection. */
+/* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one
+ * frees the connection. */
 void conn_leave(struct conn *c);
 
 #endif

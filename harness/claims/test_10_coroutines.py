@@ -1,4 +1,4 @@
-"""Chapter 10: a connection is a coroutine, and the server does all that it did before."""
+"""Chapter 10: a connection is a coroutine, and the server does everything it did before."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from harness.scenarios.exchanges import (
 
 LOW_WATER = ("--high-water", str(64 * KIB))
 OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody reads
-PIPELINED = 1_500  # messages in one send: several turns of answers
+PIPELINED = 1_500  # messages in one send: answered in several iterations
 HELD, QUOTA_MS = 5, 300
 UNREAD_BYTES = 6 * MIB
 IDLE = 0.01  # of a processor
@@ -74,7 +74,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 
 @claim("10.8", points=7, cli=True, hints=SENDS)
 def test_10_serves_on_when_the_peer_reads(launch, rng):
-    """Who reads late gets a frame of 32 MiB, alarms that rang meanwhile, and its end."""
+    """A client that reads late gets its 32 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)
     late = server.connect("late", rcvbuf=SMALL_WINDOW)
     body = rng.randbytes(32 * MIB)
@@ -100,7 +100,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
 
 @claim("10.9", points=7, cli=True, native=True, waits=1.5, hints=SERVES)
 def test_10_waits_for_the_right_thing(launch, rng):
-    """Who has frames left over, or waits for room, an interval or a reply, goes on in time."""
+    """Frames left over, a full output, a used-up quota, a broadcast: each time it goes on."""
     _frames_left_over(launch, rng)
     _next_interval(launch, rng)
     _low_water(launch, rng)
@@ -108,7 +108,7 @@ def test_10_waits_for_the_right_thing(launch, rng):
 
 
 def _frames_left_over(launch, rng) -> None:
-    """More of them than are answered in a turn, and nothing behind them."""
+    """More of them than are answered in one iteration, and nothing follows."""
     __tracebackhide__ = True
     server = launch(framing=MESSAGES)
     client, text = server.connect(), string(b"left over")
@@ -144,7 +144,7 @@ def _low_water(launch, rng) -> None:
 
 
 def _reply_to_a_broadcast(launch) -> None:
-    """What is sent behind a broadcast is answered behind it."""
+    """A request that follows a broadcast is answered after it."""
     __tracebackhide__ = True
     client = launch(("--threads", "3"), framing=MESSAGES).connect()
     for seq in range(0, 100, 2):
@@ -165,7 +165,7 @@ def _sleeps(server, when: str) -> None:
 
 @claim("10.9", points=5, native=True, cli=True)
 def test_10_ten_thousand_clients(launch, rng):
-    """10,000 clients are served, and cost some pages of stack each, whatever they might use."""
+    """10,000 clients are served, and each costs only a few pages of its stack."""
     if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < CLIENTS + SPARE:
         text = f"this machine allows fewer than {CLIENTS + SPARE} descriptors (ulimit -Hn)"
         raise NotJudged(text)
@@ -213,7 +213,7 @@ def _served(server, count: int) -> Iterator[None]:
 
 @claim("10.9", points=3, cli=True, native=True)
 def test_10_stacks_of_any_size(launch, run, rng):
-    """--stack gives coroutines more, from 32 KiB on, and memory is only taken for what is used."""
+    """--stack sets the size, from 32 KiB on, and a stack costs only the memory that is used."""
     for given in WRONG_STACKS:
         expect_failed_start([*run.argv, f"--stack{given}"], 2, "usage", PATIENCE)
     each = []
@@ -256,7 +256,7 @@ def _mappings(server) -> int:
 
 @claim("10.9", points=4, cli=True, native=True, hints=STOPS, refusals=True)
 def test_10_stops_in_any_state(launch, rng):
-    """SIGTERM ends the server whatever coroutines wait for: input, room, an interval, clients."""
+    """SIGTERM ends the server whatever its coroutines wait for, clients and free space too."""
     served = 4 * STATES + STUCK
     server = launch(("--quota", f"{HELD}/60000", "--max-conns", str(served), "--threads", "3"))
     _in_all_states(server, rng)
@@ -286,7 +286,7 @@ def _in_all_states(server, rng) -> None:
 
 @claim("10.9", points=4, cli=True, valgrind=True, refusals=True)
 def test_10_memory(launch, rng):
-    """Under valgrind: coroutines in all states, of clients that leave, and of some that do not."""
+    """Under valgrind: coroutines in all states, of clients that leave and of some that stay."""
     server = launch((*LOW_WATER, "--threads", "2", "--max-conns", "9"), framing=MESSAGES)
     big = after(1, 0, bytes(MIB))
     messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]

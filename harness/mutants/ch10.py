@@ -308,7 +308,7 @@ MUTANTS = (
 """
         },
     ),
-    # The line of those who are ready
+    # The ready queue
     mutant(
         "one-in-a-call",
         COROUTINES,
@@ -551,7 +551,7 @@ MUTANTS = (
     mutant(
         "sleep-rounded-down",
         TIMERS,
-        "What is left of a sleep is rounded down: it may end a millisecond too early.",
+        "The remainder of a sleep is rounded down: it may end a millisecond too early.",
         "test_10_sleeps_on_when_woken",
         "co-sleep",
         {
@@ -821,7 +821,7 @@ MUTANTS = (
     mutant(
         "one-more-read",
         LOOP,
-        "After a read that took all there was, it is tried once more.",
+        "After a read that took everything, the socket is read once more.",
         "test_10_waiting_owns_no_buffer",
         "co-read",
         {
@@ -1018,7 +1018,7 @@ MUTANTS = (
     mutant(
         "connected-too-early",
         STATE,
-        "The new socket still counts as writable, so the result is asked for at once.",
+        "The new socket still counts as writable, so the result is read at once.",
         "test_10_connects_while_others_run",
         "co-connect",
         {

@@ -90,7 +90,7 @@ static void suspend(void)
     swapcontext(&me->context, &me->scheduler->context);
 }
 
-/* The first function on a new stack. makecontext() passes only ints, so the coroutine is in self. */
+/* The first function on a new stack. makecontext() passes only ints, so self has the coroutine. */
 static void begin(void)
 {
     self->function(self->argument);

@@ -10,8 +10,8 @@ static struct co_direction *direction_of(struct co_socket *s, unsigned event)
     return event == EVENT_READ ? &s->read : &s->write;
 }
 
-/* A direction is ready. Its watch stays for the next wait, which usually comes soon. If no coroutine
- * waits, the watch is removed: poll and select would report the same again and again. */
+/* A direction is ready. Its watch stays for the next wait, which usually comes soon. If no
+ * coroutine waits, the watch is removed: poll and select would report the same again and again. */
 static void on_event(struct events *events, int fd, unsigned what, void *context)
 {
     struct co_socket *s = context;
@@ -87,15 +87,9 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
     *moved = 0;
     result = io_read(s->fd, buffer_tail(in), room, moved);
     buffer_fill(in, *moved);
-<<<<<<< HEAD
-    /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
-     * reported again if it was reported with the last bytes. */
-    s->read.news = result == IO_OK && (*moved == room || s->hangup);
-=======
     /* A short read took everything: an event will report more. But EOF is not reported again if it
      * was reported together with the last bytes. */
     s->read.ready = result == IO_OK && (*moved == room || s->hangup);
->>>>>>> d761b7a (10: co_connect(), the scheduler as the student's work, and nine TODOs instead of twelve)
     return result;
 }
 

@@ -24,11 +24,7 @@ struct co_direction {
 struct co_socket {
     int fd;                /* borrowed; nonblocking */
     struct events *events; /* borrowed; of the loop whose coroutines use it */
-<<<<<<< HEAD
     bool hangup;           /* the peer has sent its last byte; read until EOF */
-=======
-    bool hangup;           /* the peer has sent everything: what is left to read, and then EOF */
->>>>>>> d761b7a (10: co_connect(), the scheduler as the student's work, and nine TODOs instead of twelve)
     struct co_direction read;
     struct co_direction write;
 };
@@ -38,9 +34,9 @@ void co_socket_init(struct co_socket *s, int fd, struct events *events);
 /* Cancels the coroutines that wait for the socket, and stops watching it. Does not close it. */
 void co_forget(struct co_socket *s);
 
-/* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED. After
- * co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction twice in
- * one iteration lets the others run in between. */
+/* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED.
+ * After co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction
+ * twice in one iteration lets the others run in between. */
 
 /* Reads up to `room` bytes into a buffer, and sets *moved to their number. The buffer needs memory
  * for them only once they have arrived. Waits at most `timeout_ms` (-1: no limit), then returns

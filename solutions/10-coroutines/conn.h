@@ -14,8 +14,8 @@
 #include "service.h"
 #include "timeouts.h"
 
-/* Whether a connection is still served; and if not, what is still sent. It only ever moves down this
- * list. */
+/* Whether a connection is still served; and if not, what is still sent. It only ever moves down
+ * this list. */
 enum conn_end {
     CONN_GOES_ON,
     CONN_DRAINS,   /* all replies, also those of alarms that are due later */
@@ -29,24 +29,8 @@ struct conn {
     /* Set by conn_open(). */
     struct co_socket socket; /* owned; its descriptor is nonblocking */
     struct service *service; /* borrowed; shared by all connections of its loop */
-<<<<<<< HEAD
-    enum conn_end end;
-    const char *reason;      /* of the end */
-    bool ended;              /* the end of the input has been read */
-    bool suspended;          /* the output has been above high water, and not down to low since */
-    struct buffer in;        /* what is left over: a partial frame, or frames that have to wait */
-    size_t seen;             /* of it, what the parser has looked through; see frame_parse */
-    struct buffer out;       /* replies that the kernel has not taken yet */
     LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
-    struct timeouts timeouts;
-    struct alarms *alarms;       /* owned; NULL unless --app rpc */
-    struct quota *quota;         /* owned; NULL where frames are not counted */
-    struct broadcast *broadcast; /* borrowed; its own, whose answer is awaited; or NULL */
-    struct coroutine *serving;   /* NULL: it has ended */
-    struct coroutine *sending;   /* NULL: all that can be sent has been */
-=======
-    LIST_ENTRY(conn) others; /* its place among the connections of the service */
-    struct alarms *alarms;   /* owned; NULL if the service has no messages */
+    struct alarms *alarms;   /* owned; NULL unless --app rpc */
     struct quota *quota;     /* owned; NULL if frames are not counted */
 
     /* Written by its serving coroutine alone. */
@@ -63,7 +47,6 @@ struct conn {
     struct broadcast *broadcast; /* borrowed; one that it has sent and that is not answered yet */
     enum conn_end end;           /* by conn_end() */
     const char *reason;          /* of the end, for the log */
->>>>>>> d761b7a (10: co_connect(), the scheduler as the student's work, and nine TODOs instead of twelve)
 };
 
 /* Takes over an accepted socket, and serves it until it is closed. Borrows the service until then.
@@ -96,8 +79,8 @@ void conn_end(struct conn *c, enum conn_end end, const char *reason);
 /* Cancels what would be sent later: alarms, and the reply to a broadcast. */
 void conn_forget_later(struct conn *c);
 
-/* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one frees
- * the connection. */
+/* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one
+ * frees the connection. */
 void conn_leave(struct conn *c);
 
 #endif

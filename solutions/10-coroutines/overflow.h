@@ -1,5 +1,5 @@
-/* Reports a stack overflow before it ends the process. Without this the process would just be killed
- * by SIGSEGV, as after the use of a wild pointer. */
+/* Reports a stack overflow before it ends the process. Without this the process would just be
+ * killed by SIGSEGV, as after the use of a wild pointer. */
 #ifndef OVERFLOW_H
 #define OVERFLOW_H
 

@@ -58,8 +58,8 @@ static void receive(struct conn *c)
     }
 }
 
-/* Waits while no input may be read: for free space in the output, for the next interval of the quota
- * or for the reply to a broadcast. */
+/* Waits while no input may be read: for free space in the output, for the next interval of the
+ * quota or for the reply to a broadcast. */
 static void wait_to_go_on(struct conn *c)
 {
     if (co_park(timeouts_left(&c->timeouts, peer_is_next(c))) == CO_LATE)
@@ -97,8 +97,8 @@ static void serve_frames(struct conn *c)
 }
 
 /* Waits until the client has been sent everything that it is owed. The socket becomes writable only
- * when a good part of its send buffer is free. So a slow client may have taken bytes although nothing
- * was written: that is progress, too. */
+ * when a good part of its send buffer is free. So a slow client may have taken bytes although
+ * nothing was written: that is progress, too. */
 static void drain(struct conn *c)
 {
     while (c->end != CONN_BROKEN &&

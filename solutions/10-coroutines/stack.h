@@ -6,8 +6,9 @@
  *     +---------------+------------------------------------------+
  *                     ^ bottom                                   ^ bottom + size
  *
- * The address space is reserved for all of it, but the kernel provides the memory of a page only when
- * the page is first touched. So a stack costs the pages that have been used, until it is freed. */
+ * The address space is reserved for all of it, but the kernel provides the memory of a page only
+ * when the page is first touched. So a stack costs the pages that have been used, until it is
+ * freed. */
 #ifndef STACK_H
 #define STACK_H
 

@@ -2,8 +2,8 @@
  * next to nothing.
  *
  * valgrind sees the stack pointer jump, and would take that for one very large frame. So it is told
- * where the stacks are. ThreadSanitizer keeps the calls of each thread. So it is told of each switch
- * to another coroutine, which has other calls. */
+ * where the stacks are. ThreadSanitizer keeps the calls of each thread. So it is told of each
+ * switch to another coroutine, which has other calls. */
 #ifndef TOOLS_H
 #define TOOLS_H
 

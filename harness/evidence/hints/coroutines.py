@@ -62,10 +62,9 @@ TEXTS = {
         "client is still waiting. A wait that was ended early returns NET_NONE."
     ),
     "co-connect": (
-        "EINPROGRESS is not a failure: the connection is being made. Park until the socket is "
-        "writable, and again after any other wake-up. Only then does getsockopt() with SO_ERROR "
-        "give the result. Every other errno is a failure at once, and a cancellation ends the "
-        "wait."
+        "EINPROGRESS is not a failure, but every other errno is. Park until the socket is "
+        "writable, again after any other wake-up, and until a cancellation at most. Only then "
+        "does getsockopt() with SO_ERROR say whether the connection is made."
     ),
     "co-send": (
         "A coroutine of its own sends what could not be sent at once, as the peer reads. After "
