@@ -232,8 +232,8 @@ def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
         raise NotJudged(f"{engine.name} has tried no message; it says:\n{printed[-1000:]}")
     count = len(engine.kept(kept))
     _say(
-        f"{runs:,} messages, and none goes wrong; {count:,} that reached something new are kept\n"
-        f"in {grade.as_typed(kept)}, and the next run goes on from there"
+        f"{runs:,} messages, and none fails; {count:,} that reached something new are kept\n"
+        f"in {grade.as_typed(kept)}, and the next run continues from there"
     )
     return 0
 
@@ -270,7 +270,7 @@ def _by_chance(fuzzing: Fuzzing, seconds: int) -> int:
         if not fuzzing.tried_by_chance(fuzzing.seed + rounds):
             return 1
         rounds += 1
-    _say(f"{rounds * CHANCE_INPUTS:,} messages, and none goes wrong")
+    _say(f"{rounds * CHANCE_INPUTS:,} messages, and none fails")
     return 0
 
 

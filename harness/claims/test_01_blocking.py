@@ -84,7 +84,7 @@ def free_port() -> int:
 
 @claim("01.1", points=3, cli=True)
 def test_01_listens_where_told(launch):
-    """It listens on the address and port it was given, or on 127.0.0.1, and says so."""
+    """It listens on the given address and port, or on 127.0.0.1, and prints which."""
     port = free_port()
     _listens_only_on("127.0.0.1", launch(("-a", "127.0.0.1", "-p", str(port))), port)
     _listens_only_on("127.0.0.1", launch())
@@ -93,7 +93,7 @@ def test_01_listens_where_told(launch):
 
 def _listens_only_on(address: str, server, port: int | None = None) -> None:
     said, number = server.address
-    told = f"it was to listen on {address}" + (f":{port}" if port else "")
+    told = f"it should listen on {address}" + (f":{port}" if port else "")
     if said != address or port not in (None, number):
         raise Failure(f"{told} and listens on {said}:{number}", hint="wrong-address")
     other = "127.0.0.3"  # of this machine too, as is all of 127.0.0.0/8
@@ -102,13 +102,13 @@ def _listens_only_on(address: str, server, port: int | None = None) -> None:
         socket.create_connection((other, number), server.patience.seconds).close()
     except OSError:
         return
-    text = f"{told}, and takes connections to {other}:{number} too"
+    text = f"{told}, and accepts connections to {other}:{number} too"
     raise Failure(text, hint="wrong-address")
 
 
 @claim("01.1", points=2)
 def test_01_restarts_at_once_on_the_same_port(launch):
-    """After an end with a client connected it can be started again on the same port at once."""
+    """After it ended with a client connected, it can be started on the same port again at once."""
     port = free_port()
     first = launch(port=port)
     before = first.process.descriptors().sockets
@@ -120,13 +120,13 @@ def test_01_restarts_at_once_on_the_same_port(launch):
     first.process.destroy()
     second = launch(port=first.address[1], restarted=True)
     if second.address[1] != first.address[1]:
-        raise Failure(f"it was told to use port {first.address[1]}", hint="wrong-address")
+        raise Failure(f"it should use port {first.address[1]}", hint="wrong-address")
     second.connect()
 
 
 @claim("01.1", points=2, cli=True)
 def test_01_says_what_is_wrong_at_start(run, launch):
-    """Wrong usage ends with status 2 and a usage line, a port in use with 1 and the reason."""
+    """Wrong usage ends it with status 2 and a usage line, a port in use with 1 and the reason."""
     program = run.argv[0]
     server = launch(("-p", str(free_port())))
     port = str(server.address[1])
@@ -141,7 +141,7 @@ def test_01_says_what_is_wrong_at_start(run, launch):
 
 @claim("01.1", points=1)
 def test_01_burst_of_connections(server):
-    """200 clients that connect at once are all connected, though they have to wait to be served."""
+    """200 clients that connect at once are all connected, though most have to wait for service."""
     server.process.pause()  # so that the backlog has them all, however fast the server is
     try:
         arrive_together(server, 200)
@@ -154,14 +154,14 @@ def test_01_burst_of_connections(server):
 
 @claim("01.2", points=4, hints=LENGTH)
 def test_01_length_uses_all_four_bytes(launch, rng):
-    """A length of two bytes is read whole, the lower one first."""
+    """A length that needs two bytes is read whole, the lower byte first."""
     for size in (5, 44, 255, 256, 300, 513):
         echo(launch().connect(), rng.randbytes(size))
 
 
 @claim("01.2", points=2, hints=NOT_TEXT)
 def test_01_every_byte_value(server, rng):
-    """A body of all 256 byte values comes back unchanged: 0 and 10 are bytes like any other."""
+    """A body of all 256 byte values comes back unchanged: 0 and 10 are ordinary bytes."""
     echo(server.connect(), all_bytes(rng))
 
 
@@ -215,7 +215,7 @@ def test_01_frame_byte_by_byte(server, rng):
 
 @claim("01.3", points=4, hints=PARTIAL)
 def test_01_input_ends_inside_a_frame(launch, rng):
-    """Where the input ends inside a header or a body the connection is closed, with no reply."""
+    """If the input ends inside a header or a body, the connection is closed without a reply."""
     frame = length_framing.encode(rng.randbytes(100))
     for size in (1, 2, 3, 4, 5, len(frame) - 1):
         client = launch().connect()
@@ -242,7 +242,7 @@ def test_01_largest_frame(server, rng):
 
 @claim("01.3", points=3, hints=READ_INTERRUPTED)
 def test_01_read_interrupted_by_a_signal(launch, rng):
-    """A signal that interrupts a read, in a header or in a body, loses neither byte nor server."""
+    """A signal that interrupts a read, in a header or a body, loses no byte and does no harm."""
     body = words(rng, 5)
     frame = length_framing.encode(body)
     for cut in (2, 4, 6):
@@ -272,7 +272,7 @@ def test_01_write_interrupted_by_a_signal(server, rng):
 
 @claim("01.4", points=5, hints=SHORT_WRITE)
 def test_01_slow_reader(server, rng):
-    """A client that begins to read late, and through a small window, gets its reply exactly."""
+    """A client that reads late, with a small receive buffer, gets its reply exactly."""
     body = rng.randbytes(8 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
@@ -286,7 +286,7 @@ def test_01_slow_reader(server, rng):
 
 @claim("01.5", points=5, hints=ONE_FRAME)
 def test_01_many_frames_on_one_connection(server, rng):
-    """A hundred frames on one connection, each sent after the last reply, come back."""
+    """A hundred frames on one connection, each sent after the previous reply, come back."""
     client = server.connect()
     for number in range(100):
         echo(client, rng.randbytes(number))
@@ -324,7 +324,7 @@ def test_01_half_close_with_replies_owed(server, rng):
 
 @claim("01.5", points=2, cli=True, hints=VERBOSE)
 def test_01_tells_of_frames_on_stderr_only(launch, rng):
-    """With -v it says something of each frame on stderr, and nothing more on stdout."""
+    """With -v it logs each frame on stderr, and prints nothing more on stdout."""
     server = launch(("-v",))
     client = server.connect()
     expect_told_on_stderr(server, client, lambda: ping(client, rng))
@@ -341,7 +341,7 @@ def _next_is_served(server, rng) -> None:
 
 @claim("01.6", points=4, hints=NEXT, refusals=True)
 def test_01_next_client_after_each_way_of_leaving(server, rng):
-    """Whatever state a client leaves in, the next one is served."""
+    """The next client is served, whatever state the one before it left in."""
     frame = length_framing.encode(words(rng, 5))
     for sent in (
         b"",
@@ -371,7 +371,7 @@ def test_01_twenty_clients_one_after_another(server, rng):
 
 @claim("01.6", points=2, hints=NEXT)
 def test_01_peer_is_gone_before_its_reply(server, rng):
-    """A reply to a peer that is gone does not end the server by SIGPIPE."""
+    """SIGPIPE does not end the server when the peer of a reply is gone."""
     _next_is_served(server, rng)
     server.process.pause()
     client = server.connect()
@@ -384,7 +384,7 @@ def test_01_peer_is_gone_before_its_reply(server, rng):
 
 @claim("01.6", points=1, hints=NEXT)
 def test_01_reset_in_the_middle_of_a_reply(server, rng):
-    """A client that resets while its reply is being sent takes nobody else with it."""
+    """A client that resets while its reply is being sent harms no other client."""
     for half_closed in (False, True):
         client = server.connect(rcvbuf=SMALL_WINDOW)
         client.send_frame(rng.randbytes(8 * MIB))
@@ -417,7 +417,7 @@ def test_01_signal_while_it_waits_for_a_client(server, rng):
 
 @claim("01.6", points=1, chapters="01-03", native=True)
 def test_01_long_stream_costs_no_memory(server, rng):
-    """However many frames go through a connection, the server does not keep them."""
+    """However many frames a connection carries, the server does not keep them."""
     client = server.connect()
     bodies = [rng.randbytes(4 * KIB) for _ in range(LONG_STREAM // ROUNDS // (4 * KIB))]
     burst(client, bodies)
@@ -426,13 +426,13 @@ def test_01_long_stream_costs_no_memory(server, rng):
         if time.monotonic() - began > LONG_SECONDS:
             return
         burst(client, bodies)
-        when = f"when {number * LONG_STREAM // ROUNDS // MIB} MiB have gone through a connection"
+        when = f"when {number * LONG_STREAM // ROUNDS // MIB} MiB have passed through a connection"
         bounded(server, base, KEPT_BYTES, when)
 
 
 @claim("01.6", points=1, chapters="01-08", cli=True, native=True, hints=NEXT)
 def test_01_sanitized(launch, rng):
-    """Built with sanitizers, it does nothing that C leaves undefined, whatever arrives."""
+    """Built with sanitizers, it has no undefined behaviour, whatever arrives."""
     server = launch(sanitize=SANITIZERS)
     frame = length_framing.encode(rng.randbytes(300))
     for sent, leave in ((frame[:3], "half_close"), (frame[:200], "close"), (frame[:200], "reset")):
@@ -475,7 +475,7 @@ def test_01_stops_when_told(launch, rng):
 
 @claim("01.7", points=3, chapters="01", valgrind=True, hints=NEXT, refusals=True)
 def test_01_memory(server, rng):
-    """Under valgrind: it uses no memory but its own, frees all of it and closes all descriptors."""
+    """Under valgrind: it uses only its own memory, frees all of it and closes all descriptors."""
     frame = length_framing.encode(rng.randbytes(300))
     _next_is_served(server, rng)
     for sent, leave in (

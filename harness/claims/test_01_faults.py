@@ -26,7 +26,7 @@ LONG = dict.fromkeys(
 
 @claim("01.3", points=2, chapters="01", native=True)
 def test_01_every_cut_on_the_way_in(launch, rng):
-    """A short frame comes back however it is cut when it arrives: in all 31 ways."""
+    """A short frame comes back however it is cut on arrival: in all 31 ways."""
     try_alone(launch, every_cut([rng.randbytes(2)], Group.INPUT))
 
 
@@ -41,18 +41,18 @@ def test_01_every_cut_on_the_way_out(launch, rng):
 
 @claim("01.6", points=2)
 def test_01_every_cut_of_several_frames(launch, rng):
-    """One to three frames come back however they are cut, on the way in and on the way out."""
+    """One to three frames come back however they are cut, on arrival and in the reply."""
     streams = ([rng.randbytes(1)], [rng.randbytes(2), b""], [b"", b"", b""])
     try_together(launch, of_several(streams))
 
 
 @claim("01.6", points=2, hints=LONG)
 def test_01_random_cuts_of_long_streams(launch, rng):
-    """Long streams come back when they move in pieces of random size, both ways."""
+    """Long streams come back when they move in pieces of random size, in both directions."""
     try_at_random(launch, rng, LONGEST_PIECES)
 
 
 @claim("01.6", points=2, chapters="01")
 def test_01_single_faults(launch, run, rng):
-    """Whichever one of its calls fails, the server goes on, and the other clients are served."""
+    """When any one of its calls fails, the server continues and serves the other clients."""
     single_faults(launch, Party(rng).in_turn, allocations=bool(run.sources))

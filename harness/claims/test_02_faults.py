@@ -11,5 +11,5 @@ from harness.scenarios.single_faults import Party, single_faults
 
 @claim("02.5", points=3)
 def test_02_single_faults(launch, run, rng):
-    """Whichever one of its calls fails, the server goes on, and the other clients are served."""
+    """When any one of its calls fails, the server continues and serves the other clients."""
     single_faults(launch, Party(rng).together, allocations=bool(run.sources))

@@ -97,7 +97,7 @@ def test_02_short_write_is_resumed(server, rng):
 
 @claim("02.2", points=6, hints=AFTER_SHORT_WRITE)
 def test_02_frame_after_a_short_write(server, rng):
-    """After a reply that took several writes the next frames are read and answered as ever."""
+    """After a reply that took several writes, the next frames are read and answered as usual."""
     bodies = [rng.randbytes(size) for size in (12 * MIB, 5, 6 * MIB, 0)]
     client = server.connect(rcvbuf=SMALL_WINDOW)
     for body in bodies:
@@ -112,7 +112,7 @@ def test_02_frame_after_a_short_write(server, rng):
 
 @claim("02.3", points=7, hints=BLOCKED)
 def test_02_idle_client_stops_nobody(server, rng):
-    """A client is served while another is connected and has said nothing."""
+    """A client is served while another one is connected and has sent nothing."""
     server.connect()
     ping(server.connect(), rng)
 
@@ -128,7 +128,7 @@ def test_02_client_between_frames_stops_nobody(server, rng):
 
 @claim("02.3", points=6, hints=SLOW)
 def test_02_stalled_reader_stops_nobody(server, rng):
-    """A client is served while another does not take its reply; that one gets it later, exactly."""
+    """A client is served while another does not read its reply; that one gets it exactly, later."""
     body = rng.randbytes(12 * MIB)
     stalled = server.connect("stalled", rcvbuf=SMALL_WINDOW)
     stalled.send_frame(body)
@@ -159,7 +159,7 @@ def test_02_stalled_sender_stops_nobody(server, rng):
 
 @claim("02.4", points=6, hints=SLOW)
 def test_02_two_large_frames_at_once(server, rng):
-    """Two large frames whose pieces arrive in turns, and are read in turns, do not mix."""
+    """Two large frames whose pieces arrive and are read alternately do not mix."""
     bodies = [rng.randbytes(size) for size in TWO_LARGE]
     clients = [server.connect(rcvbuf=SMALL_WINDOW) for _ in bodies]
     send_in_turns(clients, bodies)
@@ -171,7 +171,7 @@ def test_02_two_large_frames_at_once(server, rng):
 
 @claim("02.5", points=7, hints=MANY)
 def test_02_fifty_clients_byte_by_byte(server, rng):
-    """Fifty clients send their frames one byte in turn; each gets its own back."""
+    """Fifty clients in turn send one byte of their frames; each gets its own frames back."""
     bodies = [rng.randbytes(10) for _ in range(50)]
     clients = [server.connect() for _ in bodies]
     frames = [length_framing.encode(body) for body in bodies]
@@ -203,7 +203,7 @@ def test_02_stalled_clients_beside_live_ones(server, rng):
 
 @claim("02.5", points=3, chapters="02", hints=STARVED)
 def test_02_flood_starves_nobody(server, rng):
-    """A client is served beside others that always have one more frame to say."""
+    """A client is served beside others that always send one more frame."""
     quiet = server.connect("quiet")
     with greedy(server, rng.randbytes(8)):
         late = server.connect("late")
@@ -214,7 +214,7 @@ def test_02_flood_starves_nobody(server, rng):
 
 @claim("02.5", points=2, native=True, hints=FULL)
 def test_02_out_of_descriptors_serves_on(launch, rng):
-    """With no descriptor left for the next client, those that are there are served."""
+    """With no descriptor left for the next client, the connected ones are served."""
     server = launch(nofile=DESCRIPTORS)
     served = [server.connect("served") for _ in range(SERVED)]
     for client in served:
@@ -227,7 +227,7 @@ def test_02_out_of_descriptors_serves_on(launch, rng):
 
 @claim("02.5", points=5, hints=MANY)
 def test_02_thousand_connections_leave_nothing_behind(server, rng):
-    """After a thousand connections one after another the server holds no descriptor more."""
+    """After a thousand connections, one after another, the server holds no more descriptors."""
     for _ in range(4):  # so that this is about many clients, not about one at a time
         ping(server.connect(), rng)
     base = server.process.descriptors().total
@@ -237,13 +237,13 @@ def test_02_thousand_connections_leave_nothing_behind(server, rng):
     last.close()
     if not eventually(server, lambda: server.process.descriptors().total <= base):
         more = server.process.descriptors().total - base
-        text = f"{more} descriptors more are open than before 1,000 clients came and went"
+        text = f"{more} more descriptors are open than before 1,000 clients came and went"
         raise Failure(text, hint="descriptor-leak")
 
 
 @claim("02.5", points=6, hints=CLEAN)
 def test_02_descriptor_used_again_has_a_clean_state(server, rng):
-    """A client gets none of what a client before it, with the same descriptor, left unfinished."""
+    """A client gets nothing that an earlier client with the same descriptor left unfinished."""
     for _ in range(4):
         ping(server.connect(), rng)
     base = server.process.descriptors().total
@@ -264,7 +264,7 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
 
 @claim("02.5", points=5, chapters="02", native=True)
 def test_02_sleeps_when_nothing_moves(server, rng):
-    """With ten idle clients the server leaves most of the processor to others."""
+    """With ten idle clients the server leaves most of the CPU to other processes."""
     for _ in range(10):
         ping(server.connect(), rng)
     share = cpu_share(server, BUSY_SHARE)

@@ -18,7 +18,7 @@ BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 
 @claim("03.3", points=2, hints=BLOCKED)
 def test_03_readiness_that_was_none(server, rng):
-    """A wait that reports a client ready to be read, when nothing is there, holds up nobody.
+    """A wait that reports input when none is there delays no other client.
 
     Linux may do that: see the section BUGS of select(2).
     """
@@ -37,7 +37,7 @@ def test_03_readiness_that_was_none(server, rng):
 
 @claim("03.3", points=2, refusals=True)
 def test_03_no_descriptor_is_closed_twice(server, rng):
-    """Whatever way a client leaves, its descriptor is closed only once."""
+    """However a client leaves, its descriptor is closed only once."""
     if server.shim is None:
         return
     base = server.process.descriptors().total
@@ -55,5 +55,5 @@ def test_03_no_descriptor_is_closed_twice(server, rng):
     eventually(server, lambda: server.process.descriptors().total <= base)
     echo(server.connect("last"), rng.randbytes(5))
     if any(call.closed_twice for call in server.shim.record()):
-        text = "close() was called for a connection that was closed already"
+        text = "close() was called for a descriptor that was closed already"
         raise Failure(text, hint="closed-twice")

@@ -84,37 +84,37 @@ def test_03_idle_server_uses_no_cpu(server, rng):
 
 @claim("03.1", points=6, native=True, waits=0.5)
 def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
-    """While a client does not take its reply the server uses no CPU time."""
+    """While a client does not read its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
     until_read(client, READ_SECONDS)
-    no_cpu(server, "while a client does not take its reply", IDLE_FEW, "spins-writing")
+    no_cpu(server, "while a client does not read its reply", IDLE_FEW, "spins-writing")
     client.expect_frame(body)
 
 
 @claim("03.1", points=6, native=True, waits=0.5, hints=HALF_CLOSE)
 def test_03_half_closed_peer_uses_no_cpu(server, rng):
-    """While a client that has half-closed does not take its reply the server uses no CPU time."""
+    """While a half-closed client does not read its reply the server uses no CPU time."""
     body = rng.randbytes(12 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
     until_read(client, READ_SECONDS)
     client.half_close()
-    no_cpu(server, "while a half-closed client takes no reply", IDLE_FEW, "spins-half-closed")
+    no_cpu(server, "while a half-closed client does not read its reply", IDLE_FEW, "spins-half-closed")
     client.expect_closed_after([body])
     client = server.connect(rcvbuf=SMALL_WINDOW)  # and so little is owed that one may read on
     owed = owe_bytes(client, rng, OWED_BYTES)
     client.half_close()
     until_read(client)
-    when = "while a half-closed client does not take the last of its replies"
+    when = "while a half-closed client does not read its last replies"
     no_cpu(server, when, IDLE_FEW, "spins-half-closed")
     client.expect_closed_after(owed)
 
 
 @claim("03.1", points=5, waits=0.6)
 def test_03_waits_only_for_what_it_needs(server, rng):
-    """It waits once for what is needed: neither again and again while idle, nor often a request."""
+    """It makes one wait call for what is needed: few per request, and none again while idle."""
     clients = [server.connect() for _ in range(20)]
     for client in clients:
         ping(client, rng)
@@ -135,7 +135,7 @@ def test_03_waits_only_for_what_it_needs(server, rng):
 
 @claim("03.1", points=4)
 def test_03_replies_come_at_once(server, rng):
-    """A server with nothing else to do answers at once, and does not sleep between two looks."""
+    """A server with nothing else to do answers at once: it does not sleep between two checks."""
     client = server.connect()
     for _ in range(3):  # a busy machine can be slow once, but not three times
         times = []
@@ -165,7 +165,7 @@ def test_03_more_than_a_thousand_connections(server, rng):
 
 @claim("03.2", points=8, native=True, waits=0.5)
 def test_03_idle_crowd_uses_no_cpu(server, rng):
-    """With 1,150 idle clients the server uses no CPU time, however seldom it might look."""
+    """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
     clients = _crowd(server)
     ping(clients[0], rng)
     ping(clients[-1], rng)
@@ -202,7 +202,7 @@ def test_03_storm_of_signals(server, rng):
 
 @claim("03.3", points=3)
 def test_03_reads_only_who_is_ready(server, rng):
-    """A request costs a read call or two and no more writes, however many others are connected."""
+    """A request costs few read and write calls, however many other clients are connected."""
     clients = [server.connect() for _ in range(OTHERS)]
     for client in clients:
         ping(client, rng)
@@ -247,7 +247,7 @@ def test_03_flood_starves_nobody(server, rng):
 
 @claim("03.3", points=5)
 def test_03_resets_are_noticed(server, rng):
-    """Clients that reset while the server waits for them, to read or to write, are let go."""
+    """Clients that reset while the server waits to read from or write to them are closed."""
     ping(server.connect(), rng)
     base = server.process.descriptors().total
     readers = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(5)]
@@ -265,7 +265,7 @@ def test_03_resets_are_noticed(server, rng):
 
 @claim("03.3", points=3)
 def test_03_every_second_client_leaves(server, rng):
-    """When every second of fifty clients leaves at once, those are let go and the others served."""
+    """When 25 of fifty clients leave at once, those are closed and the others are served."""
     clients = [server.connect() for _ in range(50)]
     for client in clients:
         ping(client, rng)
@@ -281,7 +281,7 @@ def test_03_every_second_client_leaves(server, rng):
 
 @claim("03.3", points=2)
 def test_03_all_leave_in_one_turn(server, rng):
-    """Clients that leave together are all let go, though nothing happens afterwards."""
+    """Clients that leave together are all closed, though no other event follows."""
     ping(server.connect(), rng)
     base = server.process.descriptors().total
     clients = [server.connect() for _ in range(20)]
@@ -296,7 +296,7 @@ def test_03_all_leave_in_one_turn(server, rng):
 
 @claim("03.3", points=4, hints=CLEAN)
 def test_03_leaving_and_arriving_in_one_turn(server, rng):
-    """Clients that arrive while others leave are not taken for them."""
+    """Clients that arrive while others leave are not mistaken for them."""
     bodies = [words(rng, 6) for _ in range(10)]
     old = [server.connect("old") for _ in bodies]
     for client, body in zip(old, bodies):
@@ -333,7 +333,7 @@ def test_03_nothing_left_after_2000_connections(server, rng):
         grown = server.process.resident_bytes() - before
         if grown <= GROWN_BYTES:
             return
-    before_them = f"as it was with the {2000 * (GROWTH_TRIES - 1):,} before them"
+    before_them = f"as with the {2000 * (GROWTH_TRIES - 1):,} before them"
     text = f"2,000 clients came and went, and the server holds {grown / MIB:.1f} MiB more"
     raise Failure(f"{text}, {before_them}", hint="memory-grows")
 
@@ -366,7 +366,7 @@ def test_03_out_of_descriptors_costs_no_cpu(launch, rng):
 
 @claim("03.4", points=2, cli=True, native=True, hints=BACK)
 def test_03_out_of_descriptors_is_told_once(launch, rng):
-    """With no descriptor left the log says so, and not in each turn."""
+    """With no descriptor left the log says so, and not in every iteration of the loop."""
     server, served, _ = _full(launch, rng)
     ping(served[0], rng)
     before = server.process.stderr.total
@@ -374,13 +374,13 @@ def test_03_out_of_descriptors_is_told_once(launch, rng):
         ping(served[0], rng)
     printed = server.process.stderr.total - before
     if printed > FULL_LOG * FULL_TURNS:
-        text = f"with no descriptor left the log grew by {printed:,} bytes in {FULL_TURNS:,} turns"
+        text = f"with no descriptor left the log grew by {printed:,} bytes in {FULL_TURNS:,} iterations"
         raise Failure(text, hint="log-grows")
 
 
 @claim("03.4", points=8, native=True, hints=BACK)
 def test_03_out_of_descriptors_and_back(launch, rng):
-    """With no descriptor left the clients it has are served; when some leave, others are let in."""
+    """With no descriptor left the open clients are served; when some leave, others are accepted."""
     server, served, waiting = _full(launch, rng)
     body = words(rng, 8)
     for client in waiting:

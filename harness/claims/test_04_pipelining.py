@@ -79,7 +79,7 @@ HALF_CLOSE = dict.fromkeys(
 
 @claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"})
 def test_04_reply_taken_in_small_parts(server, rng):
-    """A reply of 8 MiB that is taken in small parts costs about twice the CPU of one of 4 MiB."""
+    """A reply of 8 MiB that is sent in small parts costs about twice the CPU of one of 4 MiB."""
     if server.shim is None:  # then nobody sees to it that the parts are small
         return
     parts = random_plan(Group.OUTPUT, rng, server.shim.connections(), PART_BYTES, between=())
@@ -166,7 +166,7 @@ def test_04_polite_client_beside_a_fire_hose(server, rng):
 
 @claim("04.3", points=5, hints=STARVED)
 def test_04_others_are_served_promptly(server, rng):
-    """A client gets its replies at once beside others that stall, or never stop sending."""
+    """A client gets its replies at once beside others that stall or never stop sending."""
     polite = server.connect("polite")
     alone = _reply_ms(polite, rng)
     with greedy(server, rng.randbytes(1), 1), greedy(server, rng.randbytes(MIB), 1):
@@ -239,7 +239,7 @@ def test_04_reading_goes_on_when_the_peer_reads(server, rng):
 
 @claim("04.4", points=6, hints=RESUME)
 def test_04_small_frames_behind_a_large_one(server, rng):
-    """Small frames sent right behind a large one are answered though nothing more arrives."""
+    """Small frames sent right after a large one are answered though nothing more arrives."""
     for size in (900_000, MIB, 3 * MIB, 8 * MIB):
         bodies = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
         client = server.connect(rcvbuf=SMALL_WINDOW)
@@ -252,10 +252,10 @@ def test_04_small_frames_behind_a_large_one(server, rng):
 
 @claim("04.4", points=4, native=True, waits=0.8)
 def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
-    """While frames wait behind replies that nobody reads the server uses no CPU time."""
+    """While frames wait behind replies that the client does not read, no CPU time is used."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_some(length_framing.encode(rng.randbytes(1024)) * 20_000)
-    no_cpu(server, "while nobody reads its replies", IDLE, "spins-writing")
+    no_cpu(server, "while the client does not read its replies", IDLE, "spins-writing")
 
 
 # 04.5 flush before close
@@ -274,7 +274,7 @@ def test_04_half_close_with_10000_replies_owed(server, rng):
 
 @claim("04.5", points=5, hints=HALF_CLOSE)
 def test_04_half_close_with_a_late_reader(server, rng):
-    """Replies owed at a half-close, more than the kernel takes at once, wait for a late reader."""
+    """Replies owed at a half-close arrive at a late reader, though the kernel takes only a part."""
     client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     owed = send_and_owe(client, [*(rng.randbytes(200_000) for _ in range(4)), words(rng, 4)])
     client.half_close()
@@ -285,7 +285,7 @@ def test_04_half_close_with_a_late_reader(server, rng):
 
 @claim("04.5", points=3, native=True, waits=0.5, hints=HALF_CLOSE)
 def test_04_draining_uses_no_cpu(server, rng):
-    """While a half-closed client does not take its last replies the server uses no CPU time."""
+    """While a half-closed client does not read its last replies the server uses no CPU time."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
     lot = [rng.randbytes(1000) for _ in range(16)]
     size = len(b"".join(map(length_framing.encode, lot)))
@@ -300,14 +300,14 @@ def test_04_draining_uses_no_cpu(server, rng):
         if within is None:  # then even to find out what has been read takes long
             lots = DRAINED_BYTES // size
     client.half_close()
-    when = "while a half-closed client does not take the last of its replies"
+    when = "while a half-closed client does not read its last replies"
     no_cpu(server, when, IDLE, "spins-half-closed")
     client.expect_closed_after(owed)
 
 
 @claim("04.5", points=5, hints=HALF_CLOSE, refusals=True)
 def test_04_replies_before_a_frame_that_is_too_long(server, rng):
-    """Replies owed in front of a frame that is too long are sent, then the connection is closed."""
+    """Replies owed before a frame that is too long are sent, then the connection is closed."""
     for count in (1, 100, 1000):
         bodies = [rng.randbytes(1000) for _ in range(count)]
         client = server.connect()
@@ -344,12 +344,12 @@ def test_04_memory_is_given_back(launch, rng):
 
 @claim("04.6", points=1, cli=True, native=True)
 def test_04_memory_that_is_refused_loses_none(launch, rng):
-    """20 clients need more memory than there is; what they had until then is freed."""
+    """20 clients need more memory than the machine gives; the memory they had is freed."""
     server = launch(allocations=True)
     ping(server.connect(), rng)
     if server.shim is None:
         return
-    server.conversation.note("the grader", f"has each malloc() of {REFUSED:,} bytes or more fail")
+    server.conversation.note("the grader", f"lets each malloc() of {REFUSED:,} bytes or more fail")
     refused = Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], seed=1, at_least=REFUSED)
     server.shim.schedule(refused)
     body = rng.randbytes(REFUSED) * 2
@@ -358,7 +358,7 @@ def test_04_memory_that_is_refused_loses_none(launch, rng):
     for _ in range(20):
         _in_vain(server, body)
     try:
-        bounded(server, base, HELD_BYTES, "after 20 clients that there was no memory for")
+        bounded(server, base, HELD_BYTES, "after 20 clients for which there was no memory")
     except Failure as failure:
         raise Failure(failure.message, hint="out-of-memory") from None
     ping(server.connect("last"), rng)
@@ -378,7 +378,7 @@ def _in_vain(server, body: bytes) -> None:
 
 @claim("04.6", points=2, native=True)
 def test_04_long_stream_costs_no_memory(server, rng):
-    """However much goes through a connection, the server holds only what it still needs."""
+    """However much a connection carries, the server keeps only what it still needs."""
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
     bodies = [rng.randbytes(rng.randrange(60_000)) for _ in range(500)]
@@ -388,20 +388,20 @@ def test_04_long_stream_costs_no_memory(server, rng):
     client.exchange(stream + begun, bodies)
     for number in range(2, LONG_ROUNDS + 1):
         client.exchange(stream[len(begun) :] + begun, bodies)
-        when = f"when {number * len(stream) / MB:.0f} MB have gone through a connection"
+        when = f"when {number * len(stream) / MB:.0f} MB have passed through a connection"
         bounded(server, base, HELD_BYTES, when)
     client.exchange(stream[len(begun) :], bodies)
 
 
 @claim("04.6", points=2, native=True)
 def test_04_declared_length_costs_no_memory(server, rng):
-    """200 clients that announce 32 MiB and send nothing of it cost next to no memory."""
+    """200 clients that announce 32 MiB and send none of it cost next to no memory."""
     ping(server.connect(), rng)
     base, reserved = server.process.resident_bytes(), server.process.reserved_bytes()
     clients = [server.connect() for _ in range(200)]
     for client in clients:
         ping(client, rng)
-    when, limit = "with 200 clients that have sent next to nothing", 200 * A_CONNECTION + HELD_BYTES
+    when, limit = "with 200 clients that have sent almost nothing", 200 * A_CONNECTION + HELD_BYTES
     bounded(server, base, limit, when)
     reserved = _asked_for(server, reserved, 200 * RESERVED_FOR_EACH + RESERVED_BYTES, when)
     short = words(rng, 8)
@@ -409,7 +409,7 @@ def test_04_declared_length_costs_no_memory(server, rng):
         client.send(length_framing.header(len(short)))
     ping(server.connect(), rng)  # so all of it is read
     begun = server.process.resident_bytes()
-    bounded(server, base, limit, "with 200 frames of which the header is there")
+    bounded(server, base, limit, "with 200 frames of which only the header has arrived")
     for client in clients:
         client.exchange(short, [short])
         client.send(length_framing.header(length_framing.MAX_FRAME))
@@ -420,11 +420,11 @@ def test_04_declared_length_costs_no_memory(server, rng):
 
 
 def _asked_for(server, before: int, limit: int, when: str) -> int:
-    """What the server has asked for, used or not; at most `limit` more than before."""
+    """What the server has requested, used or not; at most `limit` more than before."""
     __tracebackhide__ = True
     now = server.process.reserved_bytes()
     if now - before > limit:
-        text = f"{when}, the server has asked for {(now - before) / MIB:,.0f} MiB, used or not"
+        text = f"{when}, the server has requested {(now - before) / MIB:,.0f} MiB, used or not"
         raise Failure(text, hint="memory-grows")
     return now
 

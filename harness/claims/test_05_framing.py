@@ -53,7 +53,7 @@ def text_of(rng, size: int) -> bytes:
 
 @claim("05.1", points=4, cli=True, hints=FIXED)
 def test_05_fixed_frames_cut_anywhere(launch, rng):
-    """A frame of fixed size is answered when its last byte is there, not before, and at once."""
+    """A frame of fixed size is answered at once when its last byte arrives, and not before."""
     for size, count in ((7, 2), (1, 5), (3, 4)):
         server = launch(framing=Fixed(size))
         bodies = [words(rng, size) for _ in range(count)]
@@ -83,7 +83,7 @@ def test_05_fixed_frames_of_all_sizes(launch, rng):
 
 @claim("05.1", points=1, cli=True, hints=PARTIAL)
 def test_05_partial_fixed_frame_is_dropped(launch, rng):
-    """At the end of the input, replies owed are sent and a frame that is incomplete is dropped."""
+    """At the end of the input, owed replies are sent and an incomplete frame is dropped."""
     server = launch(framing=Fixed(7))
     for count, more in ((0, 1), (0, 6), (2, 3), (100, 6)):
         bodies = [words(rng, 7) for _ in range(count)]
@@ -96,7 +96,7 @@ def test_05_partial_fixed_frame_is_dropped(launch, rng):
 
 @claim("05.1", points=1, cli=True)
 def test_05_refuses_wrong_options(run, launch):
-    """A framing or an app that there is not, and rpc without lengths, end it with status 2."""
+    """An unknown framing or app, and rpc without length framing, end it with status 2."""
     patience = launch().patience
     sizes = ("0", "1048577", "", "-1", "12x", "99999999999999999999")
     for options in (
@@ -115,7 +115,7 @@ def test_05_refuses_wrong_options(run, launch):
 
 @claim("05.2", points=4, cli=True, hints=PIECES_OF_LINES)
 def test_05_lines_cut_anywhere(launch, rng):
-    """A line is answered when its LF is there, at once and not before, however it was cut."""
+    """A line is answered at once when its LF arrives, and not before, however it was cut."""
     server = launch(framing=LINE)
     bodies = [words(rng, 3) + b"\r\n", b"\n", words(rng, 4) + b"\n", b"\r\n"]
     size = len(b"".join(bodies))
@@ -126,7 +126,7 @@ def test_05_lines_cut_anywhere(launch, rng):
 
 @claim("05.2", points=2, cli=True, hints=PIECES_OF_LINES)
 def test_05_lines_of_several_clients(launch, rng):
-    """Three clients send lines of different lengths, one byte in turn; each gets its own back."""
+    """Three clients in turn send one byte of their lines; each gets its own lines back."""
     server = launch(framing=LINE)
     bodies = [words(rng, size) + b"\n" for size in (9, 2, 14)]
     clients = [server.connect() for _ in bodies]
@@ -141,7 +141,7 @@ def test_05_lines_of_several_clients(launch, rng):
 
 @claim("05.2", points=2, cli=True, hints=PIECES_OF_LINES)
 def test_05_every_cut_of_lines(launch, rng):
-    """Lines, empty ones and some with a CR, come back in every way to cut them, in and out."""
+    """Lines, some empty and some with a CR, come back in every way to cut them, in and out."""
     streams = (
         [b"a\r\n", b"\n"],
         [b"\n", b"\n", b"\r\n", b"\n"],
@@ -153,7 +153,7 @@ def test_05_every_cut_of_lines(launch, rng):
 
 @claim("05.2", points=3, cli=True, hints=TERMINATOR)
 def test_05_lines_of_any_bytes(launch, rng):
-    """Lines of any bytes come back with the terminator they came with: 0 and CR are bytes, too."""
+    """Lines of any bytes come back with their own terminator: 0 and CR are ordinary bytes."""
     client = launch(framing=LINE).connect()
     values = bytes(value for value in rng.sample(range(256), 256) if value != ord("\n"))
     texts = (b"", words(rng, 5), b"\0", b"a\0b", b"\r", b"\r\ra\r", values, bytes(300), b"\xff" * 9)
@@ -177,7 +177,7 @@ def test_05_longest_line(launch, rng):
 
 @claim("05.2", points=3, cli=True, hints=TOO_LONG, refusals=True)
 def test_05_line_too_long(launch, rng):
-    """When 65,537 bytes of a body are there, it sends the replies it owes and closes."""
+    """When 65,537 bytes of a body have arrived, it sends the replies it owes and closes."""
     server = launch(framing=LINE)
     text = text_of(rng, MAX_LINE)
     for count in (0, 1, 100):
@@ -193,7 +193,7 @@ def test_05_line_too_long(launch, rng):
 
 @claim("05.2", points=1, cli=True, hints=PARTIAL)
 def test_05_partial_line_is_dropped(launch, rng):
-    """At the end of the input, replies owed are sent and a line without LF is dropped."""
+    """At the end of the input, owed replies are sent and a line without LF is dropped."""
     server = launch(framing=LINE)
     for bodies, rest in (
         ([], words(rng, 3)),

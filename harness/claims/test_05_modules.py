@@ -23,7 +23,7 @@ SANITIZERS = "address,undefined"
 
 @claim("05.2", points=1, module=True, hints=AGAIN)
 def test_05_line_is_searched_once(program):
-    """Of a line that comes in pieces no byte is searched for its LF twice."""
+    """No byte of a line that arrives in pieces is searched for the LF twice."""
     program("05_line", "searched_once")
 
 
@@ -32,13 +32,13 @@ def test_05_line_is_searched_once(program):
 
 @claim("05.3", points=2, module=True)
 def test_05_writer_puts_every_byte(program):
-    """Integers and strings of all sizes become the right bytes, with the right length in front."""
+    """Integers and strings of all sizes become the right bytes, after the right length."""
     program("05_writer", "fields")
 
 
 @claim("05.3", points=2, module=True)
 def test_05_writer_in_a_buffer_that_moves(program):
-    """Frames are right behind others, in a buffer that moves when it grows or cannot grow."""
+    """Frames are written correctly after others, in a buffer that moves or cannot grow."""
     program("05_writer", "frames")
     program("05_writer", "no_room")
 
@@ -48,7 +48,7 @@ def test_05_writer_in_a_buffer_that_moves(program):
 
 @claim("05.4", points=3, module=True, hints=BEYOND)
 def test_05_reader_stays_within_the_message(program):
-    """Whatever is asked for, the reader gives what is there and touches no byte behind it."""
+    """The reader returns what is in the message and touches no byte after it."""
     program("05_reader", "within", sanitize=SANITIZERS)
 
 
@@ -72,11 +72,11 @@ def test_05_lengths_in_leb128(program):
 
 @claim("05.6", points=1, module=True)
 def test_05_messages_there_and_back(program):
-    """What the writer has written the reader reads: messages by chance, of all kinds of fields."""
+    """The reader reads what the writer has written: random messages, with all kinds of fields."""
     program("05_messages", "round_trip", messages=MESSAGES)
 
 
 @claim("05.6", points=3, module=True, native=True, hints=BEYOND)
 def test_05_fuzzed_messages(program):
-    """100,000 messages by chance: right answers, no byte too far, no undefined behaviour."""
+    """100,000 random messages: right answers, no byte read too far, no undefined behaviour."""
     program("05_fuzz", "mutated", sanitize=SANITIZERS, inputs=INPUTS)

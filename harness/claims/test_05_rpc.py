@@ -97,7 +97,7 @@ def test_05_short_message_is_malformed(launch, rng):
 
 @claim("05.3", points=1, cli=True, hints=HEAD)
 def test_05_every_cut_of_messages(launch, rng):
-    """Two messages are answered one by one in every way to cut them on their way in."""
+    """Two messages are answered one by one, in every way to cut them on arrival."""
     bodies, answers = (rng.randbytes(2), b""), (TOO_SHORT, TOO_SHORT)
     client = launch(framing=MESSAGES).connect()
     client.send_frames(bodies)
@@ -108,7 +108,7 @@ def test_05_every_cut_of_messages(launch, rng):
 
 @claim("05.3", points=1, cli=True)
 def test_05_tells_of_frames_on_stderr_only(launch, rng):
-    """With -v it says something of each line, fixed frame and message, and nothing on stdout."""
+    """With -v it logs each line, fixed frame and message on stderr, and nothing on stdout."""
     for framing, body, answer in (
         (LINE, words(rng, 5) + b"\r\n", None),
         (Fixed(8), words(rng, 8), None),
@@ -124,7 +124,7 @@ def test_05_tells_of_frames_on_stderr_only(launch, rng):
 
 @claim("05.4", points=4, cli=True, hints=HEAD)
 def test_05_unknown_command(launch, rng):
-    """An unknown command gets status 1, whatever its fields are: nobody looks at them."""
+    """An unknown command gets status 1, whatever its fields are: they are not read."""
     client = launch(framing=MESSAGES).connect()
     for size in (0, 1, 9, 1000, 0):
         ask(client, bytes(8) + rng.randbytes(size), NO_COMMAND)
@@ -150,8 +150,7 @@ def test_05_messages_in_flight(launch, rng):
 
 @claim("05.4", points=1, cli=True, refusals=True)
 def test_05_message_too_long(launch):
-    """A message of 32 MiB is answered; for a longer one it closes, when it has sent what it
-    owes."""
+    """A message of 32 MiB is answered; after a longer one it sends the owed replies and closes."""
     client = launch(framing=MESSAGES).connect()
     client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
     client.send(
@@ -176,7 +175,7 @@ def test_05_cmd_and_seq_come_back(launch):
 
 @claim("05.5", points=3, cli=True, hints=COUNTS)
 def test_05_stats(launch):
-    """STATS counts open connections, frames with this one, and replies without this one."""
+    """STATS counts open connections, frames including this one, and replies without this one."""
     server = launch(framing=MESSAGES)
     frames = 0
 
@@ -212,7 +211,7 @@ def _open_connections(client) -> int:
 
 @claim("05.5", points=3, cli=True, native=True)
 def test_05_messages_that_nobody_reads_the_replies_of(launch):
-    """A client that asks a million times and never reads costs below 8 MiB of memory."""
+    """A client that sends a million requests and never reads costs below 8 MiB of memory."""
     server = launch(framing=MESSAGES)
     ask(server.connect(), b"", TOO_SHORT)
     base = server.process.resident_bytes()
@@ -226,7 +225,7 @@ def test_05_messages_that_nobody_reads_the_replies_of(launch):
 
 @claim("05.6", points=4, cli=True, hints=STRINGS)
 def test_05_strings_of_all_lengths(launch, rng):
-    """ECHO sends strings of 0 to 2,097,152 bytes back, whose lengths take one to four bytes."""
+    """ECHO sends strings of 0 to 2,097,152 bytes back: lengths that take one to four bytes."""
     client = launch(framing=MESSAGES).connect()
     for seq, length in enumerate(LENGTHS):
         text = rng.randbytes(length)
@@ -239,7 +238,7 @@ def test_05_strings_of_all_lengths(launch, rng):
 
 @claim("05.6", points=2, cli=True, hints=STRINGS)
 def test_05_lengths_in_more_bytes_than_needed(launch, rng):
-    """A length in up to five bytes is right, though fewer would do: 83 80 00 is 3."""
+    """A length may have up to five bytes, even if fewer are enough: 83 80 00 is 3."""
     client = launch(framing=MESSAGES).connect()
     for size in (2, 3, 4, 5):
         for text in (b"", words(rng, 3), rng.randbytes(200)):
@@ -248,7 +247,7 @@ def test_05_lengths_in_more_bytes_than_needed(launch, rng):
 
 @claim("05.6", points=2, cli=True, hints=STRINGS)
 def test_05_lengths_that_do_not_fit(launch, rng):
-    """A length of over five bytes, or of over 32 bits, is malformed, whatever is behind it."""
+    """A length of over five bytes, or of over 32 bits, is malformed, whatever follows it."""
     client = launch(framing=MESSAGES).connect()
     text = words(rng, 3)
     for length in (
@@ -262,8 +261,7 @@ def test_05_lengths_that_do_not_fit(launch, rng):
 
 @claim("05.6", points=3, cli=True, hints=BEYOND)
 def test_05_strings_that_lie(launch, rng):
-    """A string that says more than there is, or less, is malformed; so is one cut short
-    anywhere."""
+    """A string with a length above or below its bytes is malformed; so is one cut anywhere."""
     client = launch(framing=MESSAGES).connect()
     text = words(rng, 200)
     for says in (201, 256, 199, 0, 0x7FFFFFFF, 0x80000000, 0xFFFFFF38, 0xFFFFFFFE, 0xFFFFFFFF):
@@ -277,7 +275,7 @@ def test_05_strings_that_lie(launch, rng):
 
 @claim("05.6", points=1, cli=True, hints=dict.fromkeys(WRONG, "reply-too-long"))
 def test_05_string_that_fills_the_frame(launch, rng):
-    """A string whose reply has 32 MiB comes back; one byte more is a bad argument, status 3."""
+    """A string with a reply of 32 MiB comes back; one byte more is a bad argument, status 3."""
     client = launch(framing=MESSAGES).connect()
     text = (rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB))[:LONGEST_ECHO]
     client.exchange(length_framing.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
@@ -288,7 +286,7 @@ def test_05_string_that_fills_the_frame(launch, rng):
 
 @claim("05.6", points=2, cli=True, hints=RESUME)
 def test_05_messages_behind_a_large_one(launch, rng):
-    """Messages sent right behind a large one are answered when its reply is read, late."""
+    """Messages sent right after a large one are answered when its reply is read, late."""
     server = launch(framing=MESSAGES)
     for size in (MIB, 6 * MIB):
         texts = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
@@ -355,7 +353,7 @@ def test_05_sum_that_overflows(launch):
 
 @claim("05.7", points=3, cli=True, hints=BEYOND)
 def test_05_sum_whose_count_lies(launch):
-    """A count that does not fit the numbers there is malformed; a negative one, a bad argument."""
+    """A count unequal to the numbers is malformed; a negative one is a bad argument."""
     client = launch(framing=MESSAGES).connect()
     for count in (-1, -2, -0x80000000):
         ask(client, sum_of(7, count=count), reply(SUM, 7, BAD_ARGUMENT))

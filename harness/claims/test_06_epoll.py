@@ -109,7 +109,7 @@ def _ask(client, rng) -> None:
 @contextmanager
 def _idle(server) -> Iterator[None]:
     """Meanwhile so many clients are connected. They leave by a reset: no port stays taken."""
-    server.conversation.note("the grader", f"connects {IDLE:,} clients, which say nothing")
+    server.conversation.note("the grader", f"connects {IDLE:,} clients, which send nothing")
     linger_zero = struct.pack("ii", 1, 0)
     with ExitStack() as stack:
         for _ in range(IDLE):
@@ -128,7 +128,7 @@ def _idle(server) -> Iterator[None]:
 
 @claim("06.6", points=3, hints=EDGE)
 def test_06_many_connect_at_once(server, rng):
-    """A hundred clients that connect, and send, while the server does not look are all served."""
+    """A hundred clients that connect and send while the server is stopped are all served."""
     ping(server.connect(), rng)
     for _ in range(2):
         server.process.pause()
@@ -142,7 +142,7 @@ def test_06_many_connect_at_once(server, rng):
 
 @claim("06.6", points=1, cli=True)
 def test_06_refuses_an_unknown_backend(run, launch):
-    """A backend that there is not, or none, is wrong usage: status 2 and a usage line."""
+    """An unknown backend, or none, is wrong usage: status 2 and a usage line."""
     patience = launch().patience
     for name in (["kqueue"], [""], ["e"], ["EPOLL"], ["epoll,poll"], []):
         expect_failed_start([*run.argv, "--backend", *name], 2, "usage", patience)
@@ -169,7 +169,7 @@ def test_06_no_read_in_vain(server, rng):
 
 @claim("06.7", points=4, hints=EDGE)
 def test_06_silence_after_a_burst(server, rng):
-    """Frames longer than one read are answered, though nothing comes behind them."""
+    """Frames longer than one read are answered, though nothing follows them."""
     for size in SIZES:
         body = rng.randbytes(size)
         clients = [server.connect() for _ in range(2)]
@@ -186,7 +186,7 @@ def test_06_silence_after_a_burst(server, rng):
 
 @claim("06.7", points=4, hints=ENDED)
 def test_06_end_right_behind_the_last_bytes(server, rng):
-    """A client whose last bytes and whose end come together gets all replies and is let go."""
+    """A client whose last bytes arrive together with its FIN gets all replies and is closed."""
     for number, size in enumerate((0, 8, 1000, *SIZES)):
         bodies = [rng.randbytes(size)] * (3 if size <= 1000 else 1)
         client = server.connect()
@@ -206,7 +206,7 @@ def test_06_end_right_behind_the_last_bytes(server, rng):
 
 @claim("06.7", points=1, native=True, hints=dict.fromkeys(LOST, "urgent-untold"))
 def test_06_urgent_data_between_frames(server, rng):
-    """Urgent data between two frames makes the server miss neither, and costs no CPU time later."""
+    """Urgent data between two frames makes the server miss neither, and costs no CPU later."""
     client = server.connect()
     ping(client, rng)
     bodies = [words(rng, 8), words(rng, 8)]
@@ -222,7 +222,7 @@ def test_06_urgent_data_between_frames(server, rng):
 
 @claim("06.7", points=3, hints=EDGE)
 def test_06_share_of_a_turn(server, rng):
-    """However much of one client waits to be read, others have their turn before it is over."""
+    """However much input of one client is waiting, the others are served in between."""
     if server.shim is None:  # then nobody sees what is read first
         return
     for _ in range(TURNS):
@@ -275,7 +275,7 @@ def _read_first(server, recorded: int, watched: int) -> int:
 
 @claim("06.4", points=3, cli=True)
 def test_06_select_and_poll(launch, rng):
-    """With select and with poll, too, clients are served, bursts answered, and replies not lost."""
+    """With select and with poll, too, bursts are answered, and no replies are lost."""
     for backend in ("select", "poll"):
         server = launch(("--backend", backend))
         clients = [(server.connect(), words(rng, 8)) for _ in range(50)]
@@ -305,7 +305,7 @@ def test_06_select_and_poll_use_no_cpu(launch, rng):
 
 @claim("06.1", points=2, cli=True, native=True, hints=REFUSED)
 def test_06_select_has_its_limit(launch, rng):
-    """With select, connections over descriptor 1,023 are closed; the others are served on."""
+    """With select, connections above descriptor 1,023 are closed; the others stay served."""
     server = launch(("--backend", "select"))
     clients = [server.connect() for _ in range(TOO_MANY)]
     if not eventually(server, lambda: not is_open(clients[-1])):

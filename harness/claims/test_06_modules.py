@@ -28,14 +28,14 @@ EDGE = {"in-the-module": "told-once"}
 
 @claim("06.1", points=5, module=True, hints=MOVED)
 def test_06_table_grows(program):
-    """Descriptors up to 3,000 are watched; whoever was watched before still is, and nobody else."""
+    """Descriptors up to 3,000 can be watched; the watches before that stay, and no others exist."""
     for backend, limit in LIMITS.items():
         program("06_table", "grows", backend=backend, limit=limit)
 
 
 @claim("06.1", points=5, module=True)
 def test_06_add_twice_is_an_error(program):
-    """To watch an event twice fails with EEXIST, and the first callback stays in force."""
+    """Watching an event twice fails with EEXIST, and the first callback stays."""
     for backend in BACKENDS:
         program("06_table", "add_twice", backend=backend)
 
@@ -52,7 +52,7 @@ def test_06_add_that_is_refused(program):
 
 @claim("06.2", points=5, module=True, hints=CANCELLED)
 def test_06_cancel_calls_once_more(program):
-    """A watch that is cancelled is gone, then called once, with EVENT_CANCELLED."""
+    """A cancelled watch is deleted, then called once, with EVENT_CANCELLED."""
     for backend in BACKENDS:
         program("06_cancel", "once", backend=backend)
     program("06_cancel", "free_in_the_callback", backend="epoll")
@@ -61,20 +61,20 @@ def test_06_cancel_calls_once_more(program):
 
 @claim("06.2", points=1, module=True, hints=BEYOND)
 def test_06_cancel_beyond_the_table(program):
-    """A descriptor that nobody has ever watched, whatever its number, has no watch to cancel."""
+    """A descriptor that was never watched, whatever its number, has no watch to cancel."""
     program("06_cancel", "beyond_the_table", sanitize=SANITIZERS, backend="epoll")
 
 
 @claim("06.2", points=2, module=True, hints=CANCELLED)
 def test_06_cancel_in_the_turn(program):
-    """A watch cancelled in a turn in which it is ready is not called a second time."""
+    """A watch that is cancelled in an iteration in which it is ready is not called twice."""
     for backend in BACKENDS:
         program("06_cancel", "in_the_turn", backend=backend)
 
 
 @claim("06.2", points=5, module=True)
 def test_06_cancel_all(program):
-    """Both watches of a descriptor are cancelled, unless the first callback takes the second."""
+    """Both watches of a descriptor are cancelled, unless the first callback deletes the second."""
     for check in ("all", "all_but_one"):
         program("06_cancel", check, backend="epoll")
 
@@ -90,14 +90,14 @@ def test_06_free_cancels_what_is_left(program):
 
 @claim("06.3", points=7, module=True, hints=WOKEN)
 def test_06_wake_from_another_thread(program):
-    """A wake-up by another thread ends the sleep of events_turn(), each time, and one turn only."""
+    """A wake-up by another thread ends events_turn() each time, and ends one iteration only."""
     for backend in BACKENDS:
         program("06_wake", "from_a_thread", backend=backend)
 
 
 @claim("06.3", points=3, module=True, hints=WOKEN)
 def test_06_wake_before_the_sleep(program):
-    """A wake-up before the sleep is not lost, in a signal handler either; 70,000 are one."""
+    """A wake-up before the sleep is not lost, not even in a signal handler; 70,000 count as one."""
     for backend in BACKENDS:
         program("06_wake", "before_the_sleep", backend=backend)
         program("06_wake", "in_a_signal_handler", backend=backend)
@@ -134,7 +134,7 @@ def test_06_deleted_watches_are_not_called(program):
 
 @claim("06.5", points=9, module=True, hints=AGAIN)
 def test_06_again_comes_in_the_next_turn(program):
-    """Who asks for another call is called once in the next turn, which does not sleep."""
+    """A watch that requests another call gets one in the next iteration, which does not sleep."""
     for backend in BACKENDS:
         program("06_wake", "once", backend=backend)
         program("06_wake", "beside_others", backend=backend)
@@ -154,14 +154,14 @@ def test_06_errors_wake_both_directions(program):
 
 @claim("06.6", points=3, module=True)
 def test_06_hangup_is_told(program):
-    """When the peer half-closes, epoll tells EVENT_HANGUP with the last bytes or without."""
+    """When the peer half-closes, epoll reports EVENT_HANGUP, with the last bytes or without."""
     for backend in BACKENDS:
         program("06_ready", "half_close", backend=backend, told=int(backend == "epoll"))
 
 
 @claim("06.6", points=4, module=True, hints=EDGE)
 def test_06_news_from_before(program):
-    """What came while nobody watched is reported; both events of 300 descriptors are told apart."""
+    """Input that came before the watch is reported; events of 300 descriptors do not mix."""
     for backend in BACKENDS:
         for check in ("came_before", "both_events", "crowd"):
             program("06_ready", check, backend=backend)

@@ -67,7 +67,7 @@ def cancel_one(client: Client) -> None:
 
 @claim("07.3", points=2, cli=True, native=True, hints=RESUME)
 def test_07_alarms_that_nobody_reads(launch, rng):
-    """EVERY 1 ms to a client that does not read costs no memory and no CPU; all comes at last."""
+    """EVERY 1 ms to a client that does not read costs no memory and no CPU; all replies come."""
     server = launch(framing=MESSAGES)
     check(server.connect())
     base = server.process.resident_bytes()
@@ -75,16 +75,16 @@ def test_07_alarms_that_nobody_reads(launch, rng):
     text, count = rng.randbytes(200_000), 100
     client.send_frame(every(1, 1, count, text))
     time.sleep(2 * count / 1000)  # who piles replies up has made them by now
-    when = "while nobody reads the replies of an EVERY"
+    when = "while the client does not read the replies of an EVERY"
     no_cpu(server, when, IDLE_SHARE, "spins-writing", WATCHED)
-    bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB that nobody reads")
+    bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB that the client does not read")
     client.expect_frames([rung_again(1, index, text) for index in range(count)])
     check(client)
 
 
 @claim("07.3", points=1, cli=True, waits=1.2, hints=RESUME)
 def test_07_every_waits_for_its_client(launch, rng):
-    """An EVERY whose replies were not taken for a while goes on `ms` apart, without a burst."""
+    """An EVERY whose replies were not read for a while continues `ms` apart, without a burst."""
     if kernel_bytes() > HALF - 3 * MIB:
         raise NotJudged(
             "on this machine a socket holds much more than 4 MiB: see tcp_wmem in tcp(7)"
@@ -110,7 +110,7 @@ def test_07_every_waits_for_its_client(launch, rng):
 
 @claim("07.3", points=1, cli=True, native=True, hints={"silence": "memory-grows"})
 def test_07_alarms_hold_32_mib(launch):
-    """The alarms of a connection may hold 32 MiB together; what is beyond is a bad argument."""
+    """The alarms of a connection may hold 32 MiB together; more than that is a bad argument."""
     server = launch(framing=MESSAGES)
     client = server.connect()
     text = bytes(12 * MIB)
@@ -154,7 +154,7 @@ def test_07_stop_with_alarms(launch):
 
 @claim("07.5", points=5, cli=True, native=True, waits=0.8)
 def test_07_sleeps_until_the_first_timer(launch):
-    """While no timer is due, or none is set, the server sleeps: no wait ends, no CPU is used."""
+    """While no timer is due, or none is set, the server sleeps: it uses no CPU and no wait ends."""
     server = launch(framing=MESSAGES)
     client = server.connect()
     check(client)

@@ -82,7 +82,7 @@ def not_before(began: float, ms: int, hint: str) -> None:
 
 @claim("07.6", points=5, cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
-    """A client that is idle for --idle-timeout is closed, not before; one that talks is not."""
+    """A client that is idle for --idle-timeout is closed, not before; an active one is not."""
     server = launch(("--idle-timeout", "300"))
     silent = server.connect("silent")
     idle, began = until_quick(lambda keeper: _greeted(server, rng), 300)
@@ -109,7 +109,7 @@ def _talk(client: Client, rng, keeper: Keeper) -> None:
 
 @claim("07.6", points=2, cli=True, hints=IDLE)
 def test_07_every_byte_counts(launch, rng):
-    """Every byte of a frame that comes, or of a reply that goes, keeps a client from being idle."""
+    """A client is not idle while bytes of a frame arrive or bytes of a reply are sent."""
     server = launch(("--idle-timeout", "400"))
     until_quick(lambda keeper: _trickle(server.connect(), rng, keeper), 400)
     if kernel_bytes() < CHUNK_BYTES:
@@ -146,7 +146,7 @@ def _read_slowly(server, rng, keeper: Keeper) -> None:
 
 @claim("07.6", points=2, cli=True, waits=0.5, hints=IDLE)
 def test_07_idle_waits_for_alarms(launch):
-    """Who only waits for its own alarms is not idle; when they are over, it is."""
+    """A client that only waits for its own alarms is not idle; when they are over, it is."""
     client = launch(("--idle-timeout", "100"), framing=MESSAGES).connect()
     client.send_frame(after(1, 350, b"late"))
     client.expect_closed_after([rung(1, b"late")])
@@ -154,20 +154,20 @@ def test_07_idle_waits_for_alarms(launch):
 
 @claim("07.6", points=2, cli=True, hints=IDLE)
 def test_07_replies_not_taken(launch, rng):
-    """A client that takes nothing of its reply for --idle-timeout is closed."""
+    """A client that reads nothing of its reply for --idle-timeout is closed."""
     server = launch(("--idle-timeout", "300"))
     until_asleep(server)  # it may open more when it listens
     base = server.process.descriptors().total
     body = rng.randbytes(12 * MIB)
     until_quick(lambda keeper: server.connect(rcvbuf=SMALL_WINDOW).send_frame(body), 300)
     if not eventually(server, lambda: server.process.descriptors().total <= base):
-        text = "a client that takes nothing of its reply is still connected"
+        text = "a client that reads nothing of its reply is still connected"
         raise Failure(text, hint="idle-timeout")
 
 
 @claim("07.6", points=5, cli=True, hints=FRAME)
 def test_07_slow_senders_are_closed(launch, rng):
-    """Who sends a frame byte by byte is closed after --frame-timeout, and nobody who sends none."""
+    """A client that sends a frame too slowly is closed after --frame-timeout; an idle one stays."""
     server = launch(("--frame-timeout", "250"))
     idle = server.connect("idle")
     echo(idle, words(rng, 5))
@@ -205,7 +205,7 @@ def _is_open(client: Client) -> bool:
 
 @claim("07.6", points=2, cli=True, hints=FRAME)
 def test_07_honest_senders_are_not(launch, rng):
-    """Every frame has a time of its own: who completes each in time may always have one begun."""
+    """Every frame has a time of its own: a client that completes each in time stays connected."""
     server = launch(("--frame-timeout", "300"))
     until_quick(lambda keeper: _overlap(server.connect(), rng, keeper), 300)
 
@@ -225,7 +225,7 @@ def _overlap(client: Client, rng, keeper: Keeper) -> None:
 
 @claim("07.6", points=2, cli=True, native=True, hints=FRAME)
 def test_07_replies_before_a_frame_timeout(launch, rng):
-    """Replies that are owed when the time of a frame is over are sent, then it is closed."""
+    """Replies owed when the time of a frame is over are sent, then the connection is closed."""
     client = launch(("--frame-timeout", "150")).connect(rcvbuf=SMALL_WINDOW)
     owed = owe_bytes(client, rng, OWED_BYTES)
     client.send(length_framing.header(100))
@@ -235,7 +235,7 @@ def test_07_replies_before_a_frame_timeout(launch, rng):
 
 @claim("07.6", points=1, cli=True, native=True, hints=FRAME)
 def test_07_own_pauses_do_not_count(launch, rng):
-    """While the server itself does not read, for want of a reader, the time of a frame stands."""
+    """While the server does not read because its client does not, the frame time stands still."""
     server = launch(("--frame-timeout", "300"), framing=MESSAGES)
     until_quick(lambda keeper: _pause_in_a_frame(server.connect(), rng, keeper), 300)
     until_quick(lambda keeper: _pause_by_an_alarm(server, rng, keeper), 300)

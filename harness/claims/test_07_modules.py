@@ -38,13 +38,13 @@ def test_07_equal_deadlines_in_order(program):
 
 @claim("07.2", points=5, module=True)
 def test_07_order_after_cancelling(program):
-    """Timers that are cancelled, or set anew, leave the others in order and are not called."""
+    """Timers that are cancelled or reset leave the others in order and are not called."""
     program("07_heap", "cancelling")
 
 
 @claim("07.2", points=3, module=True, native=True)
 def test_07_many_timers_cost_n_log_n(program):
-    """100,000 timers, set and cancelled or called, cost little more CPU than to sort them."""
+    """100,000 timers, set and cancelled or called, cost little more CPU than sorting them."""
     for check in ("cancelled", "called"):
         _cheap(program, check)
 
@@ -66,13 +66,13 @@ def _cheap(program, check: str) -> None:
 
 @claim("07.3", points=4, module=True)
 def test_07_rounds_do_not_drift(program):
-    """A round ends one delay after the one before, however late the call; missed ones are gone."""
+    """A round ends one delay after the last one, however late the call; missed ones are gone."""
     program("07_rounds", "rounds")
 
 
 @claim("07.3", points=6, module=True, hints=FREED)
 def test_07_due_timers_are_collected_first(program):
-    """Calls that set, cancel and free timers, themselves too, disturb no other call of the turn."""
+    """Callbacks that set, cancel and free timers, even their own, disturb no other due timer."""
     program("07_timers", "due")
 
 
@@ -81,7 +81,7 @@ def test_07_due_timers_are_collected_first(program):
 
 @claim("07.4", points=5, module=True)
 def test_07_reset_counts_from_the_last_start(program):
-    """A reset counts its time from now, or from when the timer was set, or called last."""
+    """A reset counts its time from now, or from when the timer was set or last called."""
     program("07_rounds", "resets")
 
 
@@ -96,5 +96,5 @@ def test_07_timeout_is_rounded_up(program):
 
 @claim("07.5", points=1, module=True)
 def test_07_time_of_day_is_set(program):
-    """Somebody sets the time of day, back or forward, and the timers keep their time."""
+    """The timers keep their time when the time of day is set, back or forward."""
     program("07_timers", "time_of_day")

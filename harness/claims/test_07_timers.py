@@ -108,7 +108,7 @@ def check(client: Client) -> None:
 
 @claim("07.1", points=4, cli=True, hints=RINGS)
 def test_07_earlier_timer_rings_first(launch, rng):
-    """Of two AFTERs the one with the earlier deadline is answered first, and neither too early."""
+    """Of two AFTERs the one with the earlier deadline is answered first, and none too early."""
     client = launch(framing=MESSAGES).connect()
     for late, soon in ((150, 30), (100, 0)):
         text = words(rng, 5)
@@ -120,7 +120,7 @@ def test_07_earlier_timer_rings_first(launch, rng):
 
 @claim("07.1", points=2, cli=True, hints=FIELDS)
 def test_07_messages_cut_short(launch):
-    """AFTER, EVERY, CANCEL and RESET that are cut short anywhere, or too long, are malformed."""
+    """AFTER, EVERY, CANCEL and RESET that are cut anywhere, or too long, are malformed."""
     client = launch(framing=MESSAGES).connect()
     for body in (after(7, FAR, b"abc"), every(7, FAR, 3, b"abc"), cancel(7, 1), reset(7, 1, 5, 1)):
         cmd = body[0]
@@ -133,7 +133,7 @@ def test_07_messages_cut_short(launch):
 
 @claim("07.1", points=2, cli=True)
 def test_07_arguments_that_make_no_sense(launch):
-    """A time below 0 ms, of EVERY below 1 ms, and a count below 1 are bad arguments."""
+    """A time below 0 ms (for EVERY below 1 ms) and a count below 1 are bad arguments."""
     client = launch(framing=MESSAGES).connect()
     for ms in (-1, -0x80000000):
         ask(client, after(1, ms, b"x"), reply(AFTER, 1, BAD_ARGUMENT))
@@ -147,7 +147,7 @@ def test_07_arguments_that_make_no_sense(launch):
 
 @claim("07.1", points=2, cli=True, hints=SEQS)
 def test_07_a_seq_is_of_its_connection(launch):
-    """A seq in use is refused on its own connection only, and unknown to CANCEL on all others."""
+    """A seq in use is refused on its own connection only; CANCEL on the others does not know it."""
     server = launch(framing=MESSAGES)
     one, other = server.connect(), server.connect()
     for seq in (5, 0, -1):
@@ -165,7 +165,7 @@ def test_07_a_seq_is_of_its_connection(launch):
 
 @claim("07.1", points=1, cli=True)
 def test_07_refuses_wrong_options(run):
-    """Times that are no numbers, negative or over 2,147,483,647 are refused with status 2."""
+    """Times that are not numbers from 0 to 2,147,483,647 are refused with status 2."""
     for option in ("--idle-timeout", "--frame-timeout"):
         for given in ("=-1", "=x", "=", "=5s", "=2147483648", "=99999999999", ""):
             expect_failed_start([*run.argv, option + given], 2, "usage", PATIENCE)
@@ -176,7 +176,7 @@ def test_07_refuses_wrong_options(run):
 
 @claim("07.2", points=4, cli=True, hints=CANCELS)
 def test_07_cancel(launch):
-    """CANCEL is answered, with a last reply of what it cancels, and nothing more comes of that."""
+    """CANCEL is answered, the alarm gets a last reply, and nothing more comes of it."""
     client = launch(framing=MESSAGES).connect()
     client.send_frames([after(1, FAR, b"far"), every(2, FAR, 9, b"far")])
     client.send_frames([after(3, 150, b"never"), cancel(7, 3)])
@@ -194,7 +194,7 @@ def test_07_cancel(launch):
 
 @claim("07.3", points=4, cli=True, hints=EVERY_HINTS)
 def test_07_every_rings_count_times(launch, rng):
-    """EVERY is answered `count` times, with an index from 0 on; then its seq is free."""
+    """EVERY is answered `count` times, with an index that starts at 0; then its seq is free."""
     client = launch(framing=MESSAGES).connect()
     for ms, count in ((30, 4), (1, 20), (20, 1)):
         text = words(rng, 5)
@@ -206,7 +206,7 @@ def test_07_every_rings_count_times(launch, rng):
 
 @claim("07.3", points=2, cli=True, hints=HALF_CLOSE)
 def test_07_half_close_with_alarms_owed(launch):
-    """A client that half-closes gets all replies for later, then it is closed."""
+    """A client that half-closes gets all its delayed replies, then it is closed."""
     client = launch(framing=MESSAGES).connect()
     client.send_frames([after(1, 100, b"ring"), every(2, 20, 3, b"tick"), after(3, 10, b"ring")])
     client.half_close()
@@ -217,7 +217,7 @@ def test_07_half_close_with_alarms_owed(launch):
 
 @claim("07.3", points=1, cli=True, refusals=True)
 def test_07_frame_too_long_ends_alarms(launch):
-    """A frame that is too long ends the connection, whatever is to come later."""
+    """A frame that is too long ends the connection, whatever alarms are still set."""
     client = launch(framing=MESSAGES).connect()
     client.send(
         length_framing.encode(after(1, FAR, b"x"))
@@ -241,7 +241,7 @@ def test_07_ten_thousand_alarms(launch):
 
 @claim("07.4", points=4, cli=True, hints=RESETS)
 def test_07_reset(launch):
-    """RESET makes an alarm ring sooner or later, counted from now or from when it was set."""
+    """RESET moves an alarm forward or back, counted from now or from when it was set."""
     client = launch(framing=MESSAGES).connect()
     _set_long_ago(client)
     client.send_frames([reset(4, 1, 200, 0), after(2, 100, b"later")])
@@ -265,7 +265,7 @@ def _set_long_ago(client: Client) -> None:
 
 @claim("07.4", points=1, cli=True)
 def test_07_reset_that_is_refused(launch):
-    """RESET of what is not there gets status 6; of a time that makes no sense, status 3."""
+    """RESET of an unknown seq gets status 6; a negative time gets status 3."""
     client = launch(framing=MESSAGES).connect()
     ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
     client.send_frames([after(1, FAR, b"x"), every(2, FAR, 2, b"y")])

@@ -36,7 +36,7 @@ BACK = dict.fromkeys(LOST, "reserve")
 
 @claim("08.7", points=6, cli=True, hints=ROOM)
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
-    """Over --max-conns clients wait in the backlog; as others leave they are let in, in order."""
+    """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:
         server = launch(("--max-conns", "3", "--backend", backend))
         served = [server.connect("served") for _ in range(3)]
@@ -67,7 +67,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
 
 @claim("08.7", points=2, cli=True, native=True, waits=1)
 def test_08_full_house_costs_no_cpu(launch, rng):
-    """While clients wait for one of --max-conns to end, the server sleeps."""
+    """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):
         server = launch(("--max-conns", "2", "--backend", backend))
         served = [server.connect("served") for _ in range(2)]
@@ -90,7 +90,7 @@ def test_08_full_house_costs_no_cpu(launch, rng):
 
 @claim("08.8", points=5, cli=True, native=True, waits=6, hints=AWAY)
 def test_08_turned_away_in_the_end(launch, rng):
-    """With no descriptor left clients are turned away after 3 s, and so on; the others stay."""
+    """With no descriptor left clients are turned away after 3 s, each time; the others stay."""
     server = launch(nofile=DESCRIPTORS)
     served = [server.connect("served") for _ in range(SERVED)]
     for client in served:
@@ -103,7 +103,7 @@ def test_08_turned_away_in_the_end(launch, rng):
 
 @claim("08.8", points=3, cli=True, native=True, waits=6, hints=BACK)
 def test_08_descriptors_come_back(launch, rng):
-    """When clients were turned away and others have left, new ones are served, and so on anew."""
+    """After clients were turned away and others have left, new ones are served, each time."""
     server = launch(nofile=DESCRIPTORS)
     for hint in ("turned-away", "reserve"):
         served = [server.connect("served") for _ in range(SERVED)]
@@ -131,14 +131,14 @@ def _expect_turned_away(
     waiting = [server.connect("waits") for _ in range(WAITING)]
     last, body = waiting[-1], words(rng, 8)
     seconds = REFUSE_SECONDS + server.patience.seconds
-    server.conversation.note("the grader", f"watches {WAITING} clients that want in")
+    server.conversation.note("the grader", f"watches {WAITING} waiting clients")
     if not wait_until(lambda: not is_open(last), seconds):
         server.patience.expired()
-        text = f"there is no descriptor, and after {seconds:g} s a client still waits for one"
+        text = f"no descriptor is free, and after {seconds:g} s a client still waits"
         raise Failure(text, hint=hint)
     passed = time.monotonic() - began
     if begins and passed < EARLY_SECONDS:
-        text = f"there is no descriptor, and a client was turned away after {passed:.1f} s"
+        text = f"no descriptor is free, and a client was turned away after {passed:.1f} s"
         raise Failure(text, hint=hint)
     let_in = [client for client in waiting if is_open(client)]
     if len(let_in) + SERVED >= DESCRIPTORS:

@@ -42,7 +42,7 @@ ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 
 @claim("08.9", points=6, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
-    """Replies owed arrive, though a frame that is too long comes behind, and much more after it."""
+    """Owed replies arrive, though a frame that is too long follows, and much more after it."""
     too_long = {LENGTH: length_framing.header(length_framing.MAX_FRAME + 1), LINE: b""}
     for framing, end in too_long.items():
         server = launch(framing=framing)
@@ -93,7 +93,7 @@ def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -
 
 @claim("08.10", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True)
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
-    """Who half-closes and never reads is closed after 5 s, and so is who never closes."""
+    """A client that half-closes and never reads, or never closes, is closed after 5 s."""
     server = launch()
     base = _descriptors(server)
     client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
@@ -103,17 +103,17 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     silent.send(length_framing.header(length_framing.MAX_FRAME + 1))
     silent.expect_eof()
     server.conversation.note("the grader", "waits until both are closed")
-    late = "a client is still connected that takes nothing, or one that never closes"
+    late = "a client that reads nothing, or that never closes, is still connected"
     if not wait_until(lambda: server.process.descriptors().total < base + 2, EARLY_SECONDS):
         _expect_descriptors(server, base, late, LINGER_SECONDS - EARLY_SECONDS)
         return
-    text = f"a client that was owed something was closed after {time.monotonic() - began:.1f} s"
+    text = f"a client with owed replies was closed after {time.monotonic() - began:.1f} s"
     raise Failure(text, hint="linger")
 
 
 @claim("08.10", points=2, cli=True, waits=5, hints=ENDLESS, refusals=True)
 def test_08_endless_sender_is_closed_in_the_end(launch, rng):
-    """Who goes on sending after a frame that is too long is closed all the same, at last."""
+    """A client that keeps sending after a frame that is too long is closed in the end."""
     server = launch()
     base = _descriptors(server)
     client, other = server.connect(), server.connect("other")
@@ -122,7 +122,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     client.expect_eof()
     told = time.monotonic() - began
     if told > TOLD_SECONDS:
-        text = f"only after {told:.1f} s the client was told that no more would come"
+        text = f"only after {told:.1f} s the client got a FIN"
         raise Failure(text, hint="lost-at-close")
     server.conversation.note(client.name, "goes on sending")
     deadline = Deadline(LINGER_SECONDS + server.patience.seconds)
@@ -138,7 +138,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
 
 @claim("08.10", points=2, cli=True, native=True, waits=6, hints=LINGER)
 def test_08_slow_reader_gets_everything(launch, rng):
-    """A client that half-closes gets all, however slowly it reads, and its alarms, however late."""
+    """A half-closed client gets everything, however slow it reads or late its alarms are."""
     other = launch(framing=MESSAGES).connect("other")
     other.send_frame(after(1, LATE_MS, b"late"))
     other.half_close()
@@ -161,7 +161,7 @@ def _read_slowly(client: Client, replies: Replies) -> float:
     __tracebackhide__ = True
     longest, since = 0.0, time.monotonic()
     for left in (replies.missing - TAKEN_AT_ONCE, 0):
-        client.conversation.note(client.name, f"takes nothing for {PAUSE_SECONDS:g} s")
+        client.conversation.note(client.name, f"reads nothing for {PAUSE_SECONDS:g} s")
         time.sleep(PAUSE_SECONDS)
         longest = max(longest, time.monotonic() - since)
         if longest >= LINGER_SECONDS:
@@ -174,7 +174,7 @@ def _read_slowly(client: Client, replies: Replies) -> float:
 
 @claim("08.10", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)
 def test_08_memory(launch, rng):
-    """Under valgrind: clients held, suspended, waiting and closing; then the server stops."""
+    """Under valgrind: clients over quota, suspended, waiting and closing; then the server stops."""
     options = ("--quota", "20/300", "--high-water", "65536", "--max-conns", "7")
     server = launch((*options, "--frame-timeout", "60000"), framing=MESSAGES)
     messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]

@@ -53,7 +53,7 @@ def test_08_fire_hoses_do_not_keep_the_loop(launch):
 
 @claim("08.1", points=1, cli=True, native=True, hints={"silence": "accepts-all"})
 def test_08_many_connects_do_not_hold_the_loop(launch, rng):
-    """One turn accepts at most 64 of 200 clients that wait; all of them are served."""
+    """One iteration accepts at most 64 of 200 waiting clients; all of them are served."""
     for backend in BACKENDS:
         server = launch(("--backend", backend))
         ping(server.connect("served"), rng)
@@ -66,7 +66,7 @@ def test_08_many_connects_do_not_hold_the_loop(launch, rng):
             ping(client, rng)
         most = most_accepted_in_a_turn(server)
         if most > ACCEPTED_IN_A_TURN:
-            text = f"one turn of the loop accepted {most} clients, and {ACCEPTED_IN_A_TURN} may be"
+            text = f"one iteration of the loop accepted {most} clients, and {ACCEPTED_IN_A_TURN} are allowed"
             raise Failure(text, hint="accepts-all")
 
 
@@ -75,7 +75,7 @@ def test_08_many_connects_do_not_hold_the_loop(launch, rng):
 
 @claim("08.2", points=6, cli=True, hints=LEFT)
 def test_08_nothing_stalls_when_the_turn_is_over(launch, rng):
-    """What one turn cannot do is done in the next ones, though nothing more arrives."""
+    """Work that is left after one iteration is done in the next ones, though nothing arrives."""
     bodies = [words(rng, 8)] * 100_000
     for backend in BACKENDS:
         options = ("--backend", backend)

@@ -57,7 +57,7 @@ def at_most(frames: int, ms: int) -> tuple[str, str]:
 
 @claim("08.4", points=7, cli=True, hints=KEPT)
 def test_08_quota_is_kept(launch, rng):
-    """A greedy client has N frames answered an interval: never more, and over 5 hardly fewer."""
+    """N frames of a greedy client are answered per interval: never more, over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
     due = INTERVALS * MS
     for _ in range(TRIES):
@@ -95,7 +95,7 @@ def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
 
 @claim("08.4", points=2, cli=True, hints=KEPT)
 def test_08_quota_is_of_a_connection(launch, rng):
-    """Each connection has a quota of its own, and new ones have all of it."""
+    """Each connection has a quota of its own, and a new one starts with all of it."""
     server = launch(at_most(3, FAR))
     for _ in range(3):
         client = server.connect()
@@ -111,7 +111,7 @@ def test_08_quota_is_of_a_connection(launch, rng):
 
 @claim("08.4", points=2, cli=True, hints=KEPT)
 def test_08_quota_in_pieces(launch, rng):
-    """Frames count one by one, whenever they come, in every framing and for messages too."""
+    """Each frame counts, whenever it arrives, in every framing and for messages too."""
     for framing, body in _framings(rng):
         server = launch(at_most(4, FAR), framing=framing)
         client, answer = server.connect(), _answer(framing, body)
@@ -140,7 +140,7 @@ def _answer(framing, body: bytes) -> bytes:
 
 @claim("08.4", points=2, cli=True, waits=1, hints=KEPT)
 def test_08_unused_quota_is_gone(launch, rng):
-    """What is left of a quota when its interval ends is not added to the next one."""
+    """Unused quota is not added to the next interval."""
     bodies = [words(rng, 8) for _ in range(9)]
     for _ in range(TRIES):
         client = launch(at_most(5, MS)).connect()
@@ -203,7 +203,7 @@ def test_08_interval_begins_with_a_frame(launch, rng):
 
 @claim("08.6", points=6, cli=True, native=True, waits=0.7, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
-    """Who is over its quota is not read: that costs no memory, no CPU, and no wake-up."""
+    """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
     server = launch(at_most(10, FAR))
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
@@ -233,7 +233,7 @@ def _rests(server) -> None:
 
 @claim("08.6", points=3, cli=True, waits=1, hints=WAITING)
 def test_08_half_close_over_quota(launch, rng):
-    """Who half-closes with frames over its quota gets every reply, then it is closed."""
+    """A client that half-closes with frames over its quota gets every reply, then it is closed."""
     for backend in ("poll", "epoll"):
         server = launch((*at_most(10, 80), "--backend", backend))
         for count, rest in ((31, b""), (20, b""), (15, b"\5\0")):
@@ -248,7 +248,7 @@ def test_08_half_close_over_quota(launch, rng):
 
 @claim("08.6", points=2, cli=True, native=True, waits=0.5, hints=UNREAD)
 def test_08_unused_quota_sets_no_timer(launch, rng):
-    """No interval runs while nobody sends: then the server sleeps, quota or not."""
+    """No interval runs while no client sends: then the server sleeps, quota or not."""
     server = launch(at_most(10, 1))
     client = server.connect()
     for _ in range(3):
@@ -259,7 +259,7 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
 
 @claim("08.6", points=2, cli=True, hints=OWN_PAUSE)
 def test_08_held_is_not_idle(launch, rng):
-    """Whom its quota holds is not closed for that, neither as idle nor for a frame it has begun."""
+    """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")
     client = launch((*at_most(2, 900), *times)).connect()
     bodies = [words(rng, 8) for _ in range(5)]

@@ -47,7 +47,7 @@ WATER = dict.fromkeys((*STOPPED, "memory-grows"), "water-marks")
 
 @claim("08.3", points=7, cli=True, native=True, hints=WATER)
 def test_08_reads_again_at_low_water(launch, rng):
-    """Above high-water a client is not read; down at low-water, and not before, it is again."""
+    """From high-water on a client is not read; at low-water, and not before, it is read again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
     client = server.connect(rcvbuf=STEP)
     data = length_framing.encode(rng.randbytes(1000)) * (OFFERED // 1000)
@@ -57,7 +57,7 @@ def test_08_reads_again_at_low_water(launch, rng):
     if held is None:  # the kernel does not tell
         return
     if not HIGH - MIB <= held <= HIGH + INPUT:
-        text = f"the server holds {held / MIB:.1f} MiB of a client that does not read"
+        text = f"the server holds {held / MIB:.1f} MiB for a client that does not read"
         raise Failure(f"{text}; high-water is at {HIGH // MIB} MiB", hint="water-marks")
     lowest = _take_until_read(server, client, sent)
     if not LOW - SENT_AT_ONCE <= lowest <= LOW + SENT_AT_ONCE:
@@ -83,7 +83,7 @@ def _take_until_read(server, client: Client, sent: int) -> int:
 
 @claim("08.3", points=4, cli=True, hints=WATER)
 def test_08_any_marks_will_do(launch, rng):
-    """With any marks, 0 and 1 byte among them, all replies come, also to a late reader."""
+    """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]
     for high, low in ((1, 0), (1, 1), (64 * KIB, 0), (64 * KIB, 64 * KIB), (4 * MIB, 1)):
         server = launch(("--high-water", str(high), "--low-water", str(low)))
@@ -112,13 +112,13 @@ def test_08_hundred_that_never_read(launch):
             sent = silent.send(data, times=16)
             when = f"after {sent / MB:.0f} MB of {SILENT_CLIENTS} clients that never read"
             bounded(server, base, SILENT_CLIENTS * A_CLIENT, when)
-            no_cpu(server, "while nobody reads its replies", IDLE, "spins-writing", 0.2)
+            no_cpu(server, "while the clients do not read their replies", IDLE, "spins-writing", 0.2)
             burst(server.connect(), [bytes(1)] * 1000)
 
 
 @claim("08.3", points=2, cli=True)
 def test_08_refuses_wrong_options(launch, run):
-    """Quotas, marks and numbers of clients that make no sense are refused with status 2."""
+    """Wrong values of quotas, marks and numbers of clients are refused with status 2."""
     for option in WRONG_USAGE:
         expect_failed_start([*run.argv, option], 2, "usage", PATIENCE)
     expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage", PATIENCE)

@@ -76,7 +76,7 @@ def check(client: Client) -> None:
 
 @claim("09.6", points=10, cli=True, hints=REACH)
 def test_09_broadcast_reaches_all(launch, rng):
-    """A BROADCAST of any client goes to all clients of all loops, itself too, and it is counted."""
+    """A BROADCAST goes to all clients of all loops, its sender too, and they are counted."""
     for loops in (LOOPS, 1, 2):
         server = launch(("--threads", str(loops)), framing=MESSAGES)
         clients = [client for mine in one_each(server, loops, 8 // loops) for client in mine]
@@ -91,7 +91,7 @@ def test_09_broadcast_reaches_all(launch, rng):
 
 @claim("09.6", points=1, cli=True, hints=FIELDS)
 def test_09_broadcast_malformed(launch):
-    """A BROADCAST cut short is malformed, one too long for a push a bad argument: none is sent."""
+    """A BROADCAST cut short is malformed, one too long for a push is a bad argument."""
     server = launch(THREADS, framing=MESSAGES)
     sender, other = server.connect(), server.connect()
     body = broadcast(7, b"abc")
@@ -107,7 +107,7 @@ def test_09_broadcast_malformed(launch):
 
 @claim("09.6", points=6, cli=True, hints=ORDER)
 def test_09_broadcasts_in_order(launch):
-    """Of each sender everybody gets all messages in order, and it gets its replies in order."""
+    """Every client gets all messages of a sender in order; a sender gets its replies in order."""
     server = launch(THREADS, framing=MESSAGES)
     clients = all_clients(server, 1)
     senders = {b"A": clients[0], b"B": clients[-1]}
@@ -145,7 +145,7 @@ def _expect_in_order(client: Client, senders, replies: int) -> None:
 
 @claim("09.6", points=6, cli=True, hints=GONE)
 def test_09_senders_that_are_gone(launch):
-    """Who leaves right after its BROADCAST is heard all the same; who has left is not counted."""
+    """A BROADCAST arrives though its sender leaves at once; a client that left is not counted."""
     server = launch(THREADS, framing=MESSAGES)
     clients = all_clients(server, 2)
     for number in range(4 * LOOPS):
@@ -193,7 +193,7 @@ def _until_open(server, client: Client, count: int) -> None:
     """So many connections are open, as STATS says."""
     __tracebackhide__ = True
     if not eventually(server, lambda: stats(client)[0] == count):
-        text = f"{count} clients are there, and STATS says {stats(client)[0]}"
+        text = f"{count} clients are connected, but STATS says {stats(client)[0]}"
         raise Failure(text, hint="stats-of-all")
 
 
@@ -214,7 +214,7 @@ def test_09_broadcast_to_one_who_never_reads(launch, rng):
     for number in range((UNREAD_MAX + KERNEL + BESIDE) // TEXT):
         if _broadcast_once(readers, number, text) == len(readers):
             _not_closed_too_early(text, number + 1)
-            bounded(server, base, BESIDE, "when the client that never reads is gone")
+            bounded(server, base, BESIDE, "after the client that never reads is gone")
             return
         when = f"with {(number + 1) * TEXT // MIB} MiB broadcast to a client that never reads"
         bounded(server, base, UNREAD_MAX + BESIDE, when)

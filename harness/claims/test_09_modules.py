@@ -26,7 +26,7 @@ def test_09_queued_task_wakes_the_loop(program):
 
 @claim("09.1", points=3, module=True)
 def test_09_one_wake_for_many(program):
-    """A thousand tasks that are queued before the loop's next turn cost a few wake-ups at most."""
+    """A thousand tasks queued before the loop's next iteration cost a few wake-ups at most."""
     program("09_wakes", "one_for_many")
 
 
@@ -35,19 +35,19 @@ def test_09_one_wake_for_many(program):
 
 @claim("09.2", points=6, module=True, hints=RUN)
 def test_09_all_tasks_are_run(program):
-    """1,000 tasks of four threads are run in one turn of the loop: once, each thread's in order."""
+    """1,000 tasks of four threads run in one iteration: each once, those of a thread in order."""
     program("09_loop", "all_are_run")
 
 
 @claim("09.2", points=6, module=True, hints=LOCK)
 def test_09_tasks_are_run_without_the_lock(program):
-    """While a task is run anybody may queue another, for the next turn; and it may free itself."""
+    """While a task runs, any thread may queue another; a task may also free itself."""
     program("09_loop", "outside_the_lock", sanitize="address,undefined")
 
 
 @claim("09.2", points=4, module=True, hints=RUN)
 def test_09_tasks_of_many_threads(program):
-    """Four threads queue while the loop runs tasks: each is run once, without a data race."""
+    """Four threads queue while the loop runs tasks: each task runs once, without a data race."""
     program("09_loop", "of_many_threads", sanitize=THREADS)
 
 
@@ -56,5 +56,5 @@ def test_09_tasks_of_many_threads(program):
 
 @claim("09.3", points=6, module=True, hints=OWN)
 def test_09_own_thread_runs_at_once(program):
-    """run_in_loop() runs a task at once in the loop's own thread; from others it is queued."""
+    """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")

@@ -50,7 +50,7 @@ STOPS = {"not-ended": "thread-left", "wrong-exit": "thread-left"}
 
 @claim("09.4", points=9, cli=True, hints=SHARES)
 def test_09_every_loop_gets_its_share(launch):
-    """Of 40 clients each of 4 loops serves 10; without --threads there is a loop for each CPU."""
+    """Each of 4 loops serves 10 of 40 clients; without --threads there is a loop for each CPU."""
     for loops in (LOOPS, 3, 1):
         clients = one_each(launch(("--threads", str(loops)), framing=MESSAGES), loops, 40 // loops)
         for index, mine in enumerate(clients):
@@ -76,7 +76,7 @@ def _is_served_by(client: Client, index: int) -> None:
 
 @claim("09.4", points=4, cli=True, native=True, hints=SHARES)
 def test_09_each_loop_has_its_thread(launch, rng):
-    """The clients of four loops are served by four threads, each of which does its part."""
+    """Four threads serve the clients of four loops, each a part of them."""
     server = launch(THREADS)
     clients = [server.connect() for _ in range(LOOPS)]
     for client in clients:

@@ -77,7 +77,7 @@ def test_10_who_is_parked_is_woken(program):
 
 @claim("10.4", points=6, module=True, hints=PARK)
 def test_10_parked_until_the_time_is_over(program):
-    """co_park() ends when it is woken, or at its time, and leaves no timer behind."""
+    """co_park() ends at a wake-up or at its deadline, and leaves no timer set."""
     program("10_wait", "parks")
 
 
@@ -89,7 +89,7 @@ def test_10_sleeps_on_when_woken(program):
 
 @claim("10.4", points=4, module=True, hints=CANCEL)
 def test_10_cancelled_for_good(program):
-    """co_cancel() ends the wait of a coroutine, at once, and every wait that it tries later."""
+    """co_cancel() ends the wait of a coroutine at once, and every wait that it tries later."""
     program("10_wait", "cancels")
 
 
@@ -115,7 +115,7 @@ def test_10_how_a_wait_ends(program):
 
 @claim("10.6", points=3, module=True, hints=READ)
 def test_10_waiting_owns_no_buffer(program):
-    """While co_read() waits its buffer owns no memory; what came before is kept."""
+    """While co_read() waits, its empty buffer owns no memory; earlier bytes are kept."""
     for backend in BACKENDS:
         program("10_input", "owns", backend=backend)
 

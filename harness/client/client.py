@@ -184,7 +184,7 @@ class Client:
     def at_hand(self, limit: int, seconds: float) -> bytes:
         """What comes with gaps below `seconds`, at most `limit` bytes; b"" if nothing does. To find
         out a cause, and never to judge."""
-        with self._step(f"looks for {seconds:g} s whether anything comes"):
+        with self._step(f"waits {seconds:g} s to see whether anything comes"):
             return self._open().at_hand(limit, seconds)
 
     def expect_eof(self) -> None:
@@ -211,7 +211,7 @@ class Client:
     def expect_nothing_yet(self) -> None:
         """Nothing has come until now, and the connection is open."""
         __tracebackhide__ = True
-        with self._step("sees that nothing has come yet"):
+        with self._step("checks that nothing has come yet"):
             self._expect_silence(0)
 
     # Ending
@@ -310,7 +310,7 @@ class Client:
         """Bytes came where none were due; waits a moment so that all of them can be shown."""
         came += self._open().at_hand(REST_BYTES - len(came), REST_SECONDS)
         return Failure(
-            f"{describe_bytes(came)} came that nothing had asked for",
+            f"{describe_bytes(came)} came without a request",
             hint="extra-bytes",
             expected=b"",
             received=came,

@@ -118,7 +118,7 @@ class Lines(Framing):
     def encode(self, body: bytes) -> bytes:
         text = body[:-2] if body.endswith(b"\r\n") else body[:-1]
         if not body.endswith(b"\n") or b"\n" in text or len(text) > MAX_LINE:
-            raise ValueError(f"{len(body):,} bytes that are no line, or too long for one")
+            raise ValueError(f"{len(body):,} bytes that are not a line, or too long for one")
         return body
 
     def _size(self, stream: bytes, at: int) -> int:
@@ -147,7 +147,7 @@ class Fixed(Framing):
 
     def encode(self, body: bytes) -> bytes:
         if len(body) != self.size:
-            raise ValueError(f"{len(body):,} bytes are no frame of {self.size:,}")
+            raise ValueError(f"{len(body):,} bytes are not a frame of {self.size:,}")
         return body
 
     def _size(self, stream: bytes, at: int) -> int:

@@ -77,7 +77,7 @@ def _test_output(grade: Grade, outcome: Outcome) -> str:
         return "\n".join(report.failure(grade, outcome))
     if outcome.verdict == PASSED:
         return ""
-    return f"not judged: {outcome.detail.get('message', 'it was not run to its end')}"
+    return f"not judged: {outcome.detail.get('message', 'it did not finish')}"
 
 
 def _no_tests(grade: Grade) -> list[dict]:

@@ -15,7 +15,7 @@ from harness.lab.chapters import ROOT
 
 KILLED = (
     "the grader's own process was killed while this test ran; "
-    "a server that signals what is not its own cannot be judged"
+    "a server that signals other processes cannot be judged"
 )
 RESTORE = "git checkout -- harness Makefile"
 

@@ -170,7 +170,7 @@ def judge(error, stage, hints, refusals=False):
     if isinstance(error, pytest.fail.Exception) and "Timeout" in str(error):
         if stage.valgrind and not stage.run.sources:
             return NOT_JUDGED, {"message": "under valgrind this server is too slow to be judged"}
-        error = Failure("the test was not over in the time that a test may take", hint="too-long")
+        error = Failure("the test took longer than a test may", hint="too-long")
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
         return NOT_JUDGED, {"message": (kind + str(error)).split("\n")[0]}
@@ -287,4 +287,4 @@ def _worst(phases):
                 return phase
     if len(phases) == 3:
         return phases[0]
-    return {"verdict": NOT_JUDGED, "detail": {"message": "it was not run to its end"}}
+    return {"verdict": NOT_JUDGED, "detail": {"message": "it did not finish"}}

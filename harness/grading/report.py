@@ -91,7 +91,7 @@ def failures(grade: Grade, look: Look) -> list[list[str]]:
     shown = failed if look.verbose else _different(failed)[:most]
     blocks = [failure(grade, outcome, look) for outcome in shown]
     if len(failed) > len(shown):
-        why = ", most of them perhaps for this reason" if explained else ""
+        why = ", perhaps most of them for this reason" if explained else ""
         rest = f"{len(failed) - len(shown)} more failed{why}"
         blocks.append([f"{rest}; V=1 shows everything in full"])
     return blocks
@@ -266,7 +266,7 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
     reasons: dict[str, int] = {}
     for outcome in grade.outcomes:
         if outcome.verdict == NOT_JUDGED:
-            reason = outcome.detail.get("message") or grade.problem or "it was not run to its end"
+            reason = outcome.detail.get("message") or grade.problem or "it did not finish"
             reasons[reason] = reasons.get(reason, 0) + 1
     lines = [f"not judged ({count}): {reason}" for reason, count in reasons.items()]
     return [row for line in lines for row in _wrapped(line, 2, look.width)]
@@ -291,12 +291,12 @@ def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
 def next_step(grade: Grade) -> list[str]:
     """What to do now, in one or two lines."""
     if not grade.built:
-        return [f"next: mend the first error, then {grade.again}"]
+        return [f"next: fix the first error, then {grade.again}"]
     failed = own_first(grade, FAILED)
     left = [f"next: {_task(grade, failed[0])}"] if failed else []
     if grade.verdict == NOT_JUDGED:
         left += [
-            "not all was judged, see above: no points, and no failure",
+            "some claims were not judged, see above: they give no points and are not failures",
             f"details: {_log(grade)}",
         ]
     if left:
@@ -315,7 +315,7 @@ def _task(grade: Grade, outcome: Outcome) -> str:
     claim = outcome.claim
     own = [o for o in own_first(grade, FAILED) if o.claim.chapter == grade.chapter.number]
     if not own:
-        return f"what chapter {claim.chapter} could do: {again(grade, claim.name)}"
+        return f"what the server of chapter {claim.chapter} could do: {again(grade, claim.name)}"
     first = min(own, key=lambda o: o.claim.todo)
     file = todo_file(first.claim.todo, grade)
     name = f"TODO {first.claim.todo}{f' ({file})' if file else ''}"

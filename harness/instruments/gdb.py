@@ -28,16 +28,16 @@ ENVIRONMENT = {"EVENT_LOOP_DEBUG": "1"}  # the shim lets a debugger attach that 
 ATTACH_SECONDS = 60  # until gdb has read the symbols
 LOOK_SECONDS = 0.02
 OF_A_SERVER = """
-The server has started and stands still; the clients have not sent a byte yet.
+The server has started and is stopped; the clients have not sent a byte yet.
   break conn_read     stops there, for instance
   continue            the conversation begins
-  quit, then y        lets the server go on without you
+  quit, then y        lets the server continue without gdb
 """
 OF_A_PROGRAM = """
-A program of the grader has started and stands still; it has not called the module yet.
-  break check_fail    stops where it finds a mistake: `up` goes to the call that made it
-  continue            the check begins; a crash stops by itself, and Ctrl-C what hangs
-  quit, then y        lets the program go on without you
+A program of the grader has started and is stopped; it has not called the module yet.
+  break check_fail    stops where the check fails: `up` goes to the call that failed
+  continue            the check begins; gdb stops at a crash, and Ctrl-C stops a hang
+  quit, then y        lets the program continue without gdb
 """
 
 

@@ -109,7 +109,7 @@ def unusable(printed: str) -> str:
     if not found:
         return ""
     said = (found[1] or found[2]).strip()
-    return f"programs with this sanitizer do not run here: {said}; what helps is {REMEDY}"
+    return f"programs with this sanitizer do not run here: {said}; this helps: {REMEDY}"
 
 
 def _shortened(access: str) -> str:

@@ -101,7 +101,7 @@ def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> No
     seconds = patience.seconds
     if not _stopped(process, seconds):
         patience.expired()
-        text = f"it did not end within {seconds:g} s of SIGTERM, so leaks cannot be seen"
+        text = f"it did not end within {seconds:g} s of SIGTERM, so leaks cannot be checked"
         raise Failure(text, hint="not-ended")
     faults = []
     for log in sorted(logs.glob("*.log")):

@@ -107,7 +107,7 @@ def _of_the_lab(chapter: chapters.Chapter, origin: str, words: str) -> Target:
 
 def _sources(source: Path, said: str) -> Path:
     if not source.exists():
-        raise WrongUsage(f"{said}: there is no such directory")
+        raise WrongUsage(f"{said}: this directory does not exist")
     if not source.is_dir():
         raise WrongUsage(f"{said} is not a directory; give the one that holds the .c files")
     if not any(source.glob("*.c")):
@@ -118,7 +118,7 @@ def _sources(source: Path, said: str) -> Path:
 def _server(chapter: chapters.Chapter, server: str, port: str | None, words: str) -> Target:
     number = port_number(port) if port else None
     if number is None and "{port}" not in server:
-        raise WrongUsage(f"on which port will it be? {WITH_PORT}, or {FIXED_PORT}")
+        raise WrongUsage(f"which port does it listen on? {WITH_PORT}, or {FIXED_PORT}")
     try:
         command = shlex.split(server)
     except ValueError as error:

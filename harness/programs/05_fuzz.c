@@ -118,7 +118,7 @@ static bool agree(struct reader *r, struct left *left, size_t at, uint8_t kind)
     struct due due = due_of(left, kind);
     bool ok = read_field(r, kind, &number, &bytes);
     CHECK(ok == due.ok, HINT, "%s() returned %s", name,
-          ok ? "true, and the message has no such field" : "false, and the field is there");
+          ok ? "true, but the message does not have this field" : "false, but the field is there");
     if (!ok)
         return false;
     if (kind % KINDS < STRING) {
@@ -128,7 +128,7 @@ static bool agree(struct reader *r, struct left *left, size_t at, uint8_t kind)
         check_equal(HINT, "what was read", (struct check_bytes){due.data, due.size},
                     (struct check_bytes){bytes.data, bytes.size});
     }
-    CHECK(reader_at_end(r) == (left->size == 0), HINT, "reader_at_end() returned %s behind it",
+    CHECK(reader_at_end(r) == (left->size == 0), HINT, "reader_at_end() returned %s after it",
           reader_at_end(r) ? "true" : "false");
     return true;
 }

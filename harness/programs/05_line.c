@@ -32,14 +32,14 @@ static void searched_once(void)
 
         enum frame_result result = parse(line, half, &seen, &frame);
         CHECK(result == FRAME_PARTIAL, HINT, "it did not return FRAME_PARTIAL");
-        check_step("makes byte 0, where it has looked in vain, an LF");
+        check_step("makes byte 0, which was searched already, an LF");
         line[0] = '\n';
         result = parse(line, 2 * half, &seen, &frame);
-        CHECK(result == FRAME_PARTIAL, HINT, "it has found the LF at byte 0: it looks there again");
+        CHECK(result == FRAME_PARTIAL, HINT, "it found the LF at byte 0, so it searched that byte again");
         result = parse(line, size, &seen, &frame);
         CHECK(result == FRAME_OK && frame.size == size, HINT,
-              "it has not taken the line of %zu bytes up to the LF at its end", size);
-        CHECK(seen == 0, HINT, "*seen is %zu behind a line that is complete, not 0", seen);
+              "it did not return the line of %zu bytes up to the LF at its end", size);
+        CHECK(seen == 0, HINT, "*seen is %zu after a complete line, instead of 0", seen);
     }
 }
 

@@ -79,7 +79,7 @@ static void expect_field(struct reader *r, const struct field *field)
     const char *name = NAMES[field->kind];
     if (field->kind < STRING) {
         int64_t number = 0;
-        check_step("reads %s, that was written as %" PRId64, name, field->number);
+        check_step("reads %s, written as %" PRId64, name, field->number);
         CHECK(read_number(r, field->kind, &number), THERE_AND_BACK, "%s cannot be read", name);
         CHECK(number == field->number, THERE_AND_BACK, "%s is %" PRId64 " instead of %" PRId64,
               name, number, field->number);
@@ -107,15 +107,15 @@ static void there_and_back(struct buffer *buffer)
         fields[i] = some_field();
         write_field(&w, &fields[i]);
     }
-    CHECK(writer_end(&w), THERE_AND_BACK, "writer_end() returned false, and there was memory");
+    CHECK(writer_end(&w), THERE_AND_BACK, "writer_end() returned false, but there was memory");
     size_t size = buffer_len(buffer) - HEADER_BYTES;
     uint64_t length = (uint64_t)fields_take_number(buffer_head(buffer), HEADER_BYTES);
     CHECK(length == size, THERE_AND_BACK,
-          "the length in front is %" PRIu64 ", and the body has %zu bytes", length, size);
+          "the length before the body is %" PRIu64 ", but the body has %zu bytes", length, size);
     struct reader r = {.next = buffer_head(buffer) + HEADER_BYTES, .left = size};
     for (size_t i = 0; i < count; i++)
         expect_field(&r, &fields[i]);
-    CHECK(reader_at_end(&r), THERE_AND_BACK, "something is left behind the last field");
+    CHECK(reader_at_end(&r), THERE_AND_BACK, "bytes are left after the last field");
     buffer_consume(buffer, HEADER_BYTES + size);
 }
 

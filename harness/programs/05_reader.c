@@ -58,7 +58,7 @@ static void expect_integer(struct reader *r, const struct integer *integer, cons
 {
     int64_t value, expected = fields_take_number(bytes, integer->size);
     check_step("calls %s() on %s", integer->name, check_hex(bytes, integer->size));
-    CHECK(integer->read(r, &value), NUMBER, "%s() returned false, and its bytes are there",
+    CHECK(integer->read(r, &value), NUMBER, "%s() returned false, but its bytes are there",
           integer->name);
     CHECK(value == expected, NUMBER, "%s() gave %" PRId64 " instead of %" PRId64, integer->name,
           value, expected);
@@ -67,7 +67,7 @@ static void expect_integer(struct reader *r, const struct integer *integer, cons
 static void expect_end(struct reader *r)
 {
     check_step("calls reader_at_end() after all fields");
-    CHECK(reader_at_end(r), BEYOND, "reader_at_end() returned false, and all of it was read");
+    CHECK(reader_at_end(r), BEYOND, "reader_at_end() returned false, but everything was read");
 }
 
 static void integers_alone(const struct integer *integer)
@@ -93,7 +93,7 @@ static void integers_unaligned(const struct integer *integer)
         struct reader r = begin(message, before + integer->size);
         check_step("calls reader_bytes() for %zu bytes", before);
         CHECK(reader_bytes(&r, before, &skipped), BEYOND,
-              "reader_bytes() returned false, and the bytes are there");
+              "reader_bytes() returned false, but the bytes are there");
         expect_integer(&r, integer, message + before);
         expect_end(&r);
     }
@@ -121,7 +121,7 @@ static void integers_too_short(const struct integer *integer)
         int64_t value;
         struct reader r = begin(message, size);
         check_step("calls %s()", integer->name);
-        CHECK(!integer->read(&r, &value), BEYOND, "%s() returned true, and it needs %zu bytes",
+        CHECK(!integer->read(&r, &value), BEYOND, "%s() returned true, but it needs %zu bytes",
               integer->name, integer->size);
     }
 }
@@ -145,13 +145,13 @@ static void ask_for(const uint8_t *message, size_t size, size_t wanted)
     check_step("calls reader_bytes() for %zu bytes", wanted);
     bool ok = reader_bytes(&r, wanted, &bytes);
     if (wanted > size) {
-        CHECK(!ok, BEYOND, "reader_bytes() returned true, and there are not so many");
+        CHECK(!ok, BEYOND, "reader_bytes() returned true, but there are fewer");
         return;
     }
-    CHECK(ok, BEYOND, "reader_bytes() returned false, and the bytes are there");
+    CHECK(ok, BEYOND, "reader_bytes() returned false, but the bytes are there");
     check_equal(BEYOND, "what came", (struct check_bytes){message, wanted},
                 (struct check_bytes){bytes.data, bytes.size});
-    CHECK(reader_at_end(&r) == (wanted == size), BEYOND, "reader_at_end() returned %s then",
+    CHECK(reader_at_end(&r) == (wanted == size), BEYOND, "reader_at_end() returned %s after that",
           reader_at_end(&r) ? "true" : "false");
 }
 
@@ -183,7 +183,7 @@ static void expect_string(struct reader *r, const uint8_t *text, size_t size)
 {
     struct bytes string = {0};
     check_step("calls reader_string(), which finds a string of %zu bytes", size);
-    CHECK(reader_string(r, &string), LEB128, "reader_string() returned false, and it is all there");
+    CHECK(reader_string(r, &string), LEB128, "reader_string() returned false, but it is complete");
     CHECK(string.size == size, LEB128, "reader_string() gave %zu bytes instead of %zu", string.size,
           size);
     check_equal(LEB128, "the string", (struct check_bytes){text, size},

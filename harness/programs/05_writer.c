@@ -133,13 +133,13 @@ static void expect_frame(struct writer *w, struct buffer *out, const char *hint,
 {
     uint8_t header[HEADER_BYTES];
     check_step("calls writer_end()");
-    CHECK(writer_end(w), NO_ROOM, "writer_end() returned false, and there was no lack of memory");
-    CHECK(buffer_len(out) >= HEADER_BYTES, LENGTH, "there is no room for the length in front");
+    CHECK(writer_end(w), NO_ROOM, "writer_end() returned false, but there was memory");
+    CHECK(buffer_len(out) >= HEADER_BYTES, LENGTH, "there is no space for the length");
     check_equal(
         hint, "the body", (struct check_bytes){body, size},
         (struct check_bytes){buffer_head(out) + HEADER_BYTES, buffer_len(out) - HEADER_BYTES});
     fields_put_number(header, HEADER_BYTES, size);
-    check_equal(LENGTH, "the length in front", (struct check_bytes){header, HEADER_BYTES},
+    check_equal(LENGTH, "the length", (struct check_bytes){header, HEADER_BYTES},
                 (struct check_bytes){buffer_head(out), HEADER_BYTES});
     buffer_free(out);
 }
@@ -241,7 +241,7 @@ static void frames(void)
             struct writer w = begin(&out);
             size += write_message(&w, due + size);
             check_step("calls writer_end()");
-            CHECK(writer_end(&w), NO_ROOM, "writer_end() returned false, and there was memory");
+            CHECK(writer_end(&w), NO_ROOM, "writer_end() returned false, but there was memory");
             compare(LENGTH, &out, due, size);
         }
         buffer_free(&out);
@@ -256,15 +256,15 @@ static void no_room(void)
         uint8_t held[HELD_BYTES], frame[4 * SMALL_BYTES];
         check_case();
         struct buffer out = some_held(held);
-        check_step("lets the buffer grow %ld times, and then not", calls);
+        check_step("lets the buffer grow %ld times, and no more", calls);
         allowed = calls;
         struct writer w = begin(&out);
         write_message(&w, frame);
         check_step("calls writer_end()");
         ended = writer_end(&w);
         bool failed = allowed < 0;
-        CHECK(!ended || !failed, NO_ROOM, "writer_end() returned true, and a field is missing");
-        CHECK(ended || failed, NO_ROOM, "writer_end() returned false, and there was memory");
+        CHECK(!ended || !failed, NO_ROOM, "writer_end() returned true, but a field is missing");
+        CHECK(ended || failed, NO_ROOM, "writer_end() returned false, but there was memory");
         if (!ended)
             compare(NO_ROOM, &out, held, HELD_BYTES);
         buffer_free(&out);

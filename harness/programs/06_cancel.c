@@ -46,7 +46,7 @@ static void expect_cancelled(struct waiter *waiter, int fd, unsigned event, cons
 {
     unsigned what = waiter->heard.what;
     heard_expect_calls(&waiter->heard, 1, fd, event, hint);
-    CHECK(what == (event | EVENT_CANCELLED), hint, "the callback was told %s instead of %s",
+    CHECK(what == (event | EVENT_CANCELLED), hint, "the callback got %s instead of %s",
           watched_names_of(what), watched_names_of(event | EVENT_CANCELLED));
     CHECK(!(waiter->interest & event), hint, "in the callback %s was still watched",
           watched_name_of(event));
@@ -57,17 +57,17 @@ static void once(void)
     struct waiter reader = {.del_fd = -1}, writer = {.del_fd = -1};
     struct events *e = watched_events_new();
     struct pair pair = pair_new(3);
-    CHECK(!cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned true: nobody watched");
+    CHECK(!cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned true, but nothing was watched");
     watched_add(e, pair.fd, EVENT_READ, on_cancel, &reader);
     CHECK(!cancel(e, pair.fd, EVENT_WRITE), ONCE,
-          "events_cancel() returned true: EVENT_WRITE was not watched");
+          "events_cancel() returned true, but EVENT_WRITE was not watched");
     heard_expect_calls(&reader.heard, 0, pair.fd, EVENT_READ, ONCE);
     watched_add(e, pair.fd, EVENT_WRITE, on_cancel, &writer);
     CHECK(cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned false");
     expect_cancelled(&reader, pair.fd, EVENT_READ, ONCE);
     heard_expect_calls(&writer.heard, 0, pair.fd, EVENT_WRITE, ONCE);
     watched_expect_interest(e, pair.fd, EVENT_WRITE, ONCE);
-    CHECK(!cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned true once more");
+    CHECK(!cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned true a second time");
     pair_make_readable(pair);
     watched_turn(e);
     heard_expect_calls(&reader.heard, 0, pair.fd, EVENT_READ, ONCE);
@@ -75,7 +75,7 @@ static void once(void)
     CHECK(cancel(e, pair.fd, EVENT_WRITE), ONCE, "events_cancel() returned false");
     expect_cancelled(&writer, pair.fd, EVENT_WRITE, ONCE);
     watched_turn(e);
-    CHECK(watched_reported == 0, ONCE, "nothing is watched, and the backend reports %d descriptors",
+    CHECK(watched_reported == 0, ONCE, "nothing is watched, but the backend reports %d descriptors",
           watched_reported);
     watched_events_free(e);
 }
@@ -91,7 +91,7 @@ static void beyond_the_table(void)
         check_case();
         if (events_interest(e, fd) == 0)
             CHECK(!cancel(e, fd, EVENT_WRITE), BEYOND,
-                  "events_cancel() returned true: nobody watched");
+                  "events_cancel() returned true, but nothing was watched");
     }
     heard_expect_calls(&waiter.heard, 0, pair.fd, EVENT_READ, BEYOND);
     watched_events_free(e);
@@ -119,7 +119,7 @@ static struct waiter **to_free;
 static void on_free(struct events *e, int fd, unsigned what, void *context)
 {
     (void)e, (void)fd, (void)what;
-    CHECK(*to_free == context, ONCE, "the callback was called again, and its context was freed");
+    CHECK(*to_free == context, ONCE, "the callback was called again, after its context was freed");
     *to_free = NULL;
     free(context);
 }
@@ -135,7 +135,7 @@ static void free_in_the_callback(void)
     struct pair pair = pair_new(3);
     watched_add(e, pair.fd, EVENT_READ, on_free, waiter);
     CHECK(cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned false");
-    CHECK(waiter == NULL, ONCE, "events_cancel() returned, and the callback was not called");
+    CHECK(waiter == NULL, ONCE, "events_cancel() returned, but the callback was not called");
     watched_expect_interest(e, pair.fd, 0, ONCE);
     watched_events_free(e);
 }
@@ -166,10 +166,10 @@ static void in_the_turn(void)
     watched_turn(e);
     CHECK(
         one.heard.calls == 1 && other.heard.calls == 1, ONCE,
-        "one callback has cancelled the other's watch, and they were called %d times and %d times",
+        "one callback cancelled the other's watch; they were called %d times and %d times",
         one.heard.calls, other.heard.calls);
     unsigned cancelled = (one.heard.what ^ other.heard.what) & EVENT_CANCELLED;
-    CHECK(cancelled != 0, ONCE, "one of the two had to be told EVENT_CANCELLED, and only one");
+    CHECK(cancelled != 0, ONCE, "exactly one of the two callbacks should get EVENT_CANCELLED");
     watched_events_free(e);
 }
 
@@ -181,7 +181,7 @@ static void all(void)
     struct events *e = watched_events_new();
     struct pair pair = pair_new(3), neighbour = pair_new(3);
     watched_add(e, neighbour.fd, EVENT_READ, on_cancel, &other);
-    CHECK(!cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned true: nobody watched");
+    CHECK(!cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned true, but nothing was watched");
     for (unsigned events = 1; events <= (EVENT_READ | EVENT_WRITE); events++) {
         check_case();
         if (events & EVENT_READ)
@@ -194,7 +194,7 @@ static void all(void)
         if (events & EVENT_WRITE)
             expect_cancelled(&writer, pair.fd, EVENT_WRITE, BOTH);
         watched_expect_interest(e, pair.fd, 0, BOTH);
-        CHECK(!cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned true once more");
+        CHECK(!cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned true a second time");
     }
     heard_expect_calls(&other.heard, 0, neighbour.fd, EVENT_READ, BOTH);
     watched_expect_interest(e, neighbour.fd, EVENT_READ, BOTH);
@@ -213,7 +213,7 @@ static void all_but_one(void)
     CHECK(cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned false");
     int calls = reader.heard.calls + writer.heard.calls;
     CHECK(calls == 1, BOTH,
-          "the first callback has taken the second watch away, and there were %d calls", calls);
+          "the first callback deleted the second watch, but there were %d calls", calls);
     watched_expect_interest(e, pair.fd, 0, BOTH);
     watched_events_free(e);
 }

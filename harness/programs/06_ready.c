@@ -122,9 +122,9 @@ static void half_close(void)
         unsigned what = reader.what;
         heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, ENDED);
         CHECK(!told || what & EVENT_HANGUP, ENDED,
-              "the peer will send no more, and the callback was told %s without EVENT_HANGUP",
+              "the peer half-closed, but the callback got %s without EVENT_HANGUP",
               watched_names_of(what));
-        CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback was told %s", watched_names_of(what));
+        CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback got %s", watched_names_of(what));
         watched_del(e, pair.fd, EVENT_READ);
     }
     watched_events_free(e);

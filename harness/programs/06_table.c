@@ -116,12 +116,12 @@ static void add_twice(void)
     watched_add(e, pair.fd, EVENT_READ, heard_on_event, &first);
     errno = 0;
     CHECK(!watched_try_add(e, pair.fd, EVENT_READ, heard_on_event, &second), TWICE,
-          "events_add() returned true, and EVENT_READ was watched already");
+          "events_add() returned true, but EVENT_READ was watched already");
     CHECK(errno == EEXIST, TWICE, "errno is %s instead of EEXIST", strerror(errno));
     watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
     errno = 0;
     CHECK(!watched_try_add(e, pair.fd, EVENT_WRITE, heard_on_event, &second) && errno == EEXIST,
-          TWICE, "EVENT_WRITE was watched already, and events_add() did not fail with EEXIST");
+          TWICE, "EVENT_WRITE was watched already, but events_add() did not fail with EEXIST");
     watched_expect_interest(e, pair.fd, EVENT_READ | EVENT_WRITE, TWICE);
     pair_make_readable(pair);
     watched_turn(e);
@@ -157,11 +157,11 @@ static void add_refused(void)
     struct events *e = events_new(&refuser);
     struct pair pair = pair_new(3);
     watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
-    check_step("lets the backend refuse what it is told, with ENOSPC");
+    check_step("lets the backend fail with ENOSPC");
     refusing = true;
     errno = 0;
     CHECK(!watched_try_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer), TWICE,
-          "events_add() returned true, and the backend has refused");
+          "events_add() returned true, but the backend failed");
     CHECK(errno == ENOSPC, TWICE, "errno is %s instead of the backend's ENOSPC", strerror(errno));
     watched_expect_interest(e, pair.fd, EVENT_READ, TWICE);
     refusing = false;
@@ -183,7 +183,7 @@ static void del_and_again(void)
     struct events *e = watched_events_new();
     struct pair pair = pair_new(3);
     CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED,
-          "events_del() returned true: nobody watched");
+          "events_del() returned true, but nothing was watched");
     watched_add(e, pair.fd, EVENT_READ, heard_on_event, &heard);
     watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
     CHECK(watched_del(e, pair.fd, EVENT_WRITE), DELETED, "events_del() returned false");
@@ -194,12 +194,12 @@ static void del_and_again(void)
     heard_expect_calls(&heard, 1, pair.fd, EVENT_READ, DELETED);
     pair_make_readable(pair);
     CHECK(watched_del(e, pair.fd, EVENT_READ), DELETED, "events_del() returned false");
-    CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED, "events_del() returned true once more");
+    CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED, "events_del() returned true a second time");
     watched_expect_interest(e, pair.fd, 0, DELETED);
     watched_turn(e);
     heard_expect_calls(&heard, 0, pair.fd, EVENT_READ, DELETED);
     CHECK(watched_reported == 0, DELETED,
-          "nothing is watched, and the backend reports %d descriptors", watched_reported);
+          "nothing is watched, but the backend reports %d descriptors", watched_reported);
     watched_events_free(e);
 }
 
@@ -221,7 +221,7 @@ static void expect_one(const struct rival *one, const struct rival *other)
 {
     int calls = one->heard.calls + other->heard.calls;
     CHECK(calls == 1, DELETED,
-          "each callback takes the other's watch away, and there were %d calls instead of 1",
+          "each callback deletes the other's watch, but there were %d calls instead of 1",
           calls);
 }
 

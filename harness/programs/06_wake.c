@@ -33,7 +33,7 @@ static void *wake_it(void *unused)
 /* The wait was ended by something that the backend has reported. */
 static void expect_woken(const char *when)
 {
-    CHECK(watched_reported > 0, WAKE, "events_turn() slept on, and events_wake() was called %s",
+    CHECK(watched_reported > 0, WAKE, "events_turn() slept on, although events_wake() was called %s",
           when);
 }
 
@@ -42,7 +42,7 @@ static void expect_asleep(void)
 {
     watched_turn(sleeper);
     CHECK(watched_reported == 0, WAKE,
-          "events_wake() was called before the last turn, and this one is woken again");
+          "events_wake() was called before the last iteration, but this one was woken again");
 }
 
 static void from_a_thread(void)
@@ -77,7 +77,7 @@ static void before_the_sleep(void)
         for (int i = 0; i < count; i++) {
             errno = ERRNO;
             events_wake(sleeper);
-            CHECK(errno == ERRNO, WAKE, "events_wake() has changed errno");
+            CHECK(errno == ERRNO, WAKE, "events_wake() changed errno");
         }
         check_step("calls events_turn() with a timeout of -1");
         events_turn(sleeper, -1);
@@ -110,7 +110,7 @@ static void in_a_signal_handler(void)
     check_step("gets a signal, whose handler calls events_stop()");
     errno = ERRNO;
     raise(SIGUSR1);
-    CHECK(errno == ERRNO, WAKE, "events_stop() has changed errno");
+    CHECK(errno == ERRNO, WAKE, "events_stop() changed errno");
     CHECK(events_stopping(sleeper), WAKE, "events_stopping() returned false after events_stop()");
     check_step("calls events_turn() with a timeout of -1");
     events_turn(sleeper, -1);
@@ -147,7 +147,7 @@ static void turn_at_once(struct events *e)
     int before = atomic_load(&watched_waits);
     events_turn(e, -1);
     CHECK(atomic_load(&watched_waits) == before || watched_timeout_ms == 0, AGAIN,
-          "a watch is to be called again, and the backend was told to wait (%d ms)",
+          "a watch is due to be called again, but the backend was told to wait (%d ms)",
           watched_timeout_ms);
 }
 

@@ -26,8 +26,8 @@ static void run_one(bool called)
     timer_probes[0].waits = true;
     probes_run();
     int calls = timer_probes[0].calls - before;
-    CHECK(!called || calls > 0, ROUNDS, "timer 0 was not called, and its next round is over");
-    CHECK(called || calls == 0, ROUNDS, "timer 0 was called, and its next round is not over");
+    CHECK(!called || calls > 0, ROUNDS, "timer 0 was not called, although its next round is over");
+    CHECK(called || calls == 0, ROUNDS, "timer 0 was called, although its next round is not over");
 }
 
 /* Each run is late, by less than a round; the next round ends when it would have without that. */
@@ -67,7 +67,7 @@ static void missed_rounds(void)
         probes_run();
     }
     int calls = timer_probes[0].calls - before;
-    CHECK(calls == 3, ROUNDS, "in 3 rounds after some that were missed there were %d calls", calls);
+    CHECK(calls == 3, ROUNDS, "there were %d calls in the 3 rounds after the missed ones", calls);
 }
 
 static void cancel_itself(struct probe *probe)
@@ -103,7 +103,7 @@ static void reset(struct probe *probe, int32_t ms, bool from_now, int64_t due_us
     check_step("calls timer_reset() for timer %d, %" PRId32 " ms from %s", probe_number(probe), ms,
                from_now ? "now" : "its last start");
     CHECK(timer_reset(probe_timers, probe->timer, ms, from_now), START,
-          "timer_reset() returned false, and it is set");
+          "timer_reset() returned false, but the timer is set");
     probe_expect_due(probe, due_us);
 }
 
@@ -130,7 +130,7 @@ static void one_reset(int32_t ms, bool from_now)
     reset(&timer_probes[0], ms, from_now, due_us);
     expect_call_at(&timer_probes[0], due_us);
     CHECK(!timer_reset(probe_timers, timer_probes[0].timer, 5, from_now), START,
-          "timer_reset() returned true, and it was not set any more");
+          "timer_reset() returned true, but the timer was no longer set");
 }
 
 /* The second counts from the same start as the first, or from what the first has made the start. */

@@ -77,7 +77,7 @@ static void set_others_later(struct probe *probe)
     probe_set(&timer_probes[3], 0);
     check_step("calls timer_reset() for timer 4, 7 ms from now");
     CHECK(timer_reset(probe_timers, timer_probes[4].timer, 7, true), DUE,
-          "timer_reset() returned false, and it was due and not called");
+          "timer_reset() returned false, but the timer was due and not yet called");
     probe_expect_due(&timer_probes[4], fake_clock_us + 7 * MS);
 }
 
@@ -183,10 +183,10 @@ static void waits_for_each(void)
         fake_clock_us += (int64_t)check_below(MS);
     }
     for (int ms; (ms = timers_timeout(probe_timers)) >= 0;) {
-        check_step("has %d from timers_timeout()", ms);
+        check_step("gets %d from timers_timeout()", ms);
         fake_clock_advance(ms * MS);
         CHECK(probe_first_due() != NULL, TIMEOUT,
-              "a wait as long as that ends before a timer is due");
+              "a wait of that length ends before a timer is due");
         probes_run_all();
     }
 }

@@ -45,7 +45,7 @@ static void wakes_the_loop(void)
             queued = atomic_load(&watched_loop_due);
             loop_turn(&loop);
             CHECK(!atomic_load(&watched_loop_slept_on), WAKE,
-                  "loop_turn() slept on, and another thread had queued a task");
+                  "loop_turn() slept on, although another thread had queued a task");
         } while (!queued && late_job.runs == 0);
         pthread_join(thread, NULL);
         CHECK(late_job.runs == 1, WAKE, "the task was run %d times instead of once", late_job.runs);
@@ -128,18 +128,18 @@ static void all_are_run(void)
     pthread_t threads[THREADS];
     watched_loop_begin(&loop, 0);
     watched_loop_idle_turn(&loop);
-    CHECK(!loop_run_tasks(&loop), RUN, "loop_run_tasks() returned true, and the line was empty");
+    CHECK(!loop_run_tasks(&loop), RUN, "loop_run_tasks() returned true, but the queue was empty");
     start_all(threads, A_THREAD, queue_many);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     watched_loop_turn(&loop, WAKE);
-    CHECK(ran == ALL, RUN, "after one turn of the loop %d of %d tasks had been run", ran, ALL);
+    CHECK(ran == ALL, RUN, "after one iteration of the loop %d of %d tasks had been run", ran, ALL);
     watched_loop_idle_turn(&loop);
-    CHECK(ran == ALL, RUN, "%d tasks were run, and %d had been queued", ran, ALL);
+    CHECK(ran == ALL, RUN, "%d tasks were run, but %d had been queued", ran, ALL);
     struct job last = watched_loop_job(0, NULL);
     check_step("calls queue_in_loop(), then loop_run_tasks()");
     queue_in_loop(&loop, &last.task);
-    CHECK(loop_run_tasks(&loop), RUN, "loop_run_tasks() returned false, and there was a task");
+    CHECK(loop_run_tasks(&loop), RUN, "loop_run_tasks() returned false, but there was a task");
     CHECK(last.runs == 1, RUN, "loop_run_tasks() has run the task %d times", last.runs);
     watched_loop_end(&loop);
 }
@@ -156,7 +156,7 @@ static void of_many_threads(void)
         atomic_store(&watched_loop_due, all);
         int before = ran;
         loop_turn(&loop);
-        CHECK(!all || ran > before, RUN, "%d of %d tasks that were queued were never run",
+        CHECK(!all || ran > before, RUN, "%d of %d queued tasks were never run",
               THREADS * STORM - ran, THREADS * STORM);
     }
     for (int i = 0; i < THREADS; i++)
@@ -206,9 +206,9 @@ static void run_and_expect_other_next(void (*then)(struct job *))
     watched_loop_turn(&loop, WAKE);
     CHECK(job.runs == 1, RUN, "the first task was run %d times", job.runs);
     CHECK(other_job.runs == 0, LOCK,
-          "a task that was queued while the tasks were run was run in the same turn");
+          "a task queued while the tasks were run was run in the same iteration");
     watched_loop_turn(&loop, LOCK);
-    CHECK(other_job.runs == 1, LOCK, "in the next turn the other task was run %d times",
+    CHECK(other_job.runs == 1, LOCK, "in the next iteration the other task was run %d times",
           other_job.runs);
 }
 
@@ -233,7 +233,7 @@ static void outside_the_lock(void)
         queue_in_loop(&loop, &job->task);
     }
     watched_loop_turn(&loop, WAKE);
-    CHECK(ran == ROUNDS, RUN, "of %d tasks that free themselves %d were run", ROUNDS, ran);
+    CHECK(ran == ROUNDS, RUN, "of %d tasks that free themselves, %d were run", ROUNDS, ran);
     watched_loop_end(&loop);
 }
 
@@ -246,7 +246,7 @@ static void run_other(struct job *job)
     (void)job;
     check_step("calls run_in_loop() in the loop's own thread");
     run_in_loop(&loop, &other_job.task);
-    CHECK(other_job.runs == 1, OWN, "when run_in_loop() returned the task had been run %d times",
+    CHECK(other_job.runs == 1, OWN, "when run_in_loop() returned, the task had been run %d times",
           other_job.runs);
 }
 
@@ -295,7 +295,7 @@ static void own_thread(void)
         check_case();
         struct job job = watched_loop_job(0, cases[i]);
         other_job = watched_loop_job(1, NULL);
-        check_step("calls queue_in_loop() for a task that does what follows");
+        check_step("calls queue_in_loop() for a task that does the next steps");
         queue_in_loop(&loop, &job.task);
         watched_loop_turn(&loop, WAKE);
         CHECK(job.runs == 1, RUN, "the first task was run %d times", job.runs);

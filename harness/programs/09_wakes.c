@@ -47,7 +47,7 @@ static void one_for_many(void)
     watched_loop_thread(&thread, queue_all, NULL);
     pthread_join(thread, NULL);
     int made = atomic_load(&writes);
-    CHECK(made <= A_FEW, ONCE, "%d tasks, queued before the loop's next turn, made %d wake-ups",
+    CHECK(made <= A_FEW, ONCE, "%d tasks, queued before the next iteration, caused %d wake-ups",
           MANY, made);
     watched_loop_turn(&loop, WAKE);
     watched_loop_end(&loop);
@@ -71,14 +71,14 @@ static void after_the_task(void)
     watched_loop_begin(&loop, 0);
     jobs[0] = watched_loop_job(0, NULL);
     atomic_store(&delayed, true);
-    check_step("calls queue_in_loop() in another thread; when it wakes the loop, that is at once");
+    check_step("calls queue_in_loop() in another thread; its wake-up takes effect at once");
     watched_loop_thread(&thread, queue_one, NULL);
     bool queued;
     do {
         queued = atomic_load(&watched_loop_due);
         loop_turn(&loop);
         CHECK(!atomic_load(&watched_loop_slept_on), WAKE,
-              "the loop was woken, found no task, and slept on when there was one");
+              "the loop was woken, found no task, and was asleep when the task came");
     } while (!queued && jobs[0].runs == 0);
     pthread_join(thread, NULL);
     CHECK(jobs[0].runs == 1, WAKE, "the task was run %d times instead of once", jobs[0].runs);

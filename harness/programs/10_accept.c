@@ -82,11 +82,11 @@ static void expect_accepted(struct acceptor *a, int due)
         if (!co_is_ready(co_case_scheduler))
             nanosleep(&pause, NULL);
     }
-    CHECK(a->count == due, ACCEPT, "%d clients have connected, and %d were accepted", due,
+    CHECK(a->count == due, ACCEPT, "%d clients connected, but %d were accepted", due,
           a->count);
     co_io_case_settle(ACCEPT);
     CHECK(a->nobody <= 2 * due + 2, ACCEPT,
-          "co_accept() has found nobody %d times, and %d clients have come", a->nobody, due);
+          "co_accept() found no client %d times, but %d clients came", a->nobody, due);
 }
 
 static int listen_somewhere(struct sockaddr_in *address)
@@ -139,7 +139,7 @@ static void accepts(void)
     struct scene scene;
     begin_accepting(&scene);
     CHECK(scene.acceptor.count == 0, ACCEPT,
-          "co_accept() has returned a client, and there is none");
+          "co_accept() returned a client, but none had connected");
     for (int i = 0; i < 4; i++) {
         connect_some(&scene.address, groups[i]);
         expect_accepted(&scene.acceptor, own_count);
@@ -148,7 +148,7 @@ static void accepts(void)
     co_wake(scene.co);
     co_io_case_settle(ACCEPT);
     CHECK(scene.acceptor.full == 0, ACCEPT,
-          "co_accept() has returned NET_FULL, and there were descriptors; NET_NONE is due");
+          "co_accept() returned NET_FULL, but there were free descriptors; NET_NONE is due");
     check_step("calls co_cancel()");
     end_accepting(&scene);
 }
@@ -159,7 +159,7 @@ static void no_descriptor(void)
     struct scene scene;
     begin_accepting(&scene);
     connect_some(&scene.address, 1);
-    check_step("has no descriptor left for a client that has come");
+    check_step("has no descriptor left for a client that connected");
     no_descriptor_left = true;
     for (int i = 0; i < LOOKS && scene.acceptor.full == 0; i++) {
         struct timespec pause = {.tv_nsec = LOOK_NS};
@@ -167,8 +167,8 @@ static void no_descriptor(void)
         nanosleep(&pause, NULL);
     }
     no_descriptor_left = false;
-    CHECK(scene.acceptor.full == 1, ACCEPT, "co_accept() has not returned NET_FULL");
-    check_step("has descriptors again");
+    CHECK(scene.acceptor.full == 1, ACCEPT, "co_accept() did not return NET_FULL");
+    check_step("has free descriptors again");
     co_wake(scene.co);
     expect_accepted(&scene.acceptor, 1);
     end_accepting(&scene);

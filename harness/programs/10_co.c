@@ -43,22 +43,22 @@ static void runs(void)
 {
     struct note note = {0};
     co_case_begin(STACK_BYTES);
-    CHECK(!co_case_run(), SWITCH, "co_run() returned true, and there is no coroutine");
+    CHECK(!co_case_run(), SWITCH, "co_run() returned true, but there is no coroutine");
     check_step("calls co_start()");
     struct coroutine *co = co_case_start("notes", take_notes, &note);
     CHECK(note.runs == 0, SWITCH, "the coroutine ran before co_run() was called");
     for (int i = 1; i <= YIELDS + 1; i++) {
-        CHECK(co_case_run(), SWITCH, "co_run() returned false, and a coroutine was ready");
+        CHECK(co_case_run(), SWITCH, "co_run() returned false, but a coroutine was ready");
         CHECK(note.runs == i, SWITCH,
               "a coroutine calls co_yield_now() in a loop; after %d calls of co_run() its argument "
-              "says that it has gone on %d times",
+              "says that it was resumed %d times",
               i, note.runs);
-        CHECK(co_self() == NULL, SWITCH, "co_self() is not NULL when co_run() has returned");
-        CHECK(note.self == co, SWITCH, "co_self() was another coroutine than the one that ran");
+        CHECK(co_self() == NULL, SWITCH, "co_self() is not NULL after co_run() returned");
+        CHECK(note.self == co, SWITCH, "co_self() was not the coroutine that ran");
         CHECK(note.of == co_case_scheduler, SWITCH, "co_scheduler() was not that of the coroutine");
     }
     CHECK(note.ends == 1, SWITCH, "the function of a coroutine returned %d times", note.ends);
-    CHECK(!co_case_run(), SWITCH, "co_run() returned true, and the only coroutine has ended");
+    CHECK(!co_case_run(), SWITCH, "co_run() returned true, but the only coroutine has finished");
     co_case_end();
 }
 
@@ -88,7 +88,7 @@ static void go_down(void *argument)
     const unsigned *seed = argument;
     for (int i = 0; i < YIELDS; i++)
         CHECK(descend(*seed, DEPTH) == DEPTH + 1, SWITCH,
-              "a coroutine has not come back from all its calls");
+              "a coroutine did not return from all its calls");
     through++;
 }
 
@@ -103,7 +103,7 @@ static void keep_variables(void)
     }
     while (co_case_run())
         continue;
-    CHECK(through == 5, SWITCH, "of 5 coroutines %d came to their end", through);
+    CHECK(through == 5, SWITCH, "%d of 5 coroutines finished", through);
     co_case_end();
 }
 
@@ -145,13 +145,13 @@ static void crowd(void)
         numbers[i] = i;
         co_case_start("one of many", be_one_of_many, &numbers[i]);
     }
-    check_step("calls co_run() until nobody is ready");
+    check_step("calls co_run() until no coroutine is ready");
     while (co_run(co_case_scheduler))
         continue;
-    CHECK(through == CROWD, SWITCH, "of %d coroutines %d came to their end", CROWD, through);
+    CHECK(through == CROWD, SWITCH, "%d of %d coroutines finished", through, CROWD);
     int more = mappings() - before;
     CHECK(more <= TOLERATED, "stack-kept",
-          "%d coroutines have come and gone, and there are %d mappings more than before", CROWD,
+          "%d coroutines have finished, but there are %d more mappings than before", CROWD,
           more);
     co_case_end();
 }

@@ -29,10 +29,10 @@ static void owns_nothing(void)
         pair_send_text(r.pair, "news");
         co_io_case_settle(READ);
         co_reader_expect_text(&r, "news", READ);
-        CHECK(r.in_vain == before, READ, "news have come, and co_read() has returned IO_AGAIN");
+        CHECK(r.in_vain == before, READ, "the socket was ready, but co_read() returned IO_AGAIN");
     }
     CHECK(r.in_vain <= 1, READ,
-          "of %d reads, each of which took all there was, co_read() made one more in vain", ROUNDS);
+          "each of %d reads took everything, but co_read() made one more in vain", ROUNDS);
     co_reader_end(&r);
     co_io_case_end();
 }
@@ -70,7 +70,7 @@ static void owns(void)
 static void expect_bytes(struct co_reader *r, size_t due)
 {
     co_reader_expect_result(r, IO_OK, READ);
-    CHECK(buffer_len(&r->in) == due, READ, "co_read() has read %zu bytes; due are %zu",
+    CHECK(buffer_len(&r->in) == due, READ, "co_read() read %zu bytes; due are %zu",
           buffer_len(&r->in), due);
     buffer_free(&r->in);
 }
@@ -154,10 +154,10 @@ static void in_turns(void)
         int before = hose.reads;
         co_io_case_turn();
         CHECK(hose.reads - before <= 1, READ,
-              "a coroutine has read %d times in one turn; others wait meanwhile",
+              "a coroutine read %d times in one iteration, while the others waited",
               hose.reads - before);
     }
-    CHECK(hose.reads >= RUNS - 2, READ, "in %d turns a coroutine has read %d times", RUNS,
+    CHECK(hose.reads >= RUNS - 2, READ, "in %d iterations a coroutine read %d times", RUNS,
           hose.reads);
     hose.stops = true;
     co_forget(&hose.socket);

@@ -20,8 +20,8 @@ static void note_order(char who)
 
 static void expect_order(const char *due, const char *hint)
 {
-    CHECK(strcmp(order, due) == 0, hint, "in this call of co_run() ran %s; due is %s",
-          *order ? order : "nobody", *due ? due : "nobody");
+    CHECK(strcmp(order, due) == 0, hint, "this call of co_run() ran %s; due is %s",
+          *order ? order : "none", *due ? due : "none");
     memset(order, 0, sizeof order);
 }
 
@@ -76,14 +76,14 @@ static void once(void)
     co_case_start("c", yield_often, "c");
     for (int i = 0; i < YIELDS; i++) {
         CHECK(co_is_ready(co_case_scheduler), TURN,
-              "co_is_ready() returned false; three are ready");
+              "co_is_ready() returned false, but three coroutines are ready");
         co_case_run();
         expect_order("abc", TURN);
     }
-    CHECK(co_case_run(), TURN, "co_run() returned false, and three were ready, which have ended");
+    CHECK(co_case_run(), TURN, "co_run() returned false, but three coroutines were ready and have finished");
     expect_order("", TURN);
-    CHECK(!co_is_ready(co_case_scheduler), TURN, "co_is_ready() returned true, and all have ended");
-    CHECK(!co_case_run(), TURN, "co_run() returned true, and nobody was ready");
+    CHECK(!co_is_ready(co_case_scheduler), TURN, "co_is_ready() returned true, but all have finished");
+    CHECK(!co_case_run(), TURN, "co_run() returned true, but no coroutine was ready");
     co_case_end();
 }
 
@@ -120,7 +120,7 @@ static void once_a_turn(void)
     co_case_start("never ends", never_end, &stop);
     co_case_start("notes turns", note_turn, turns);
     for (int i = 0; i < RUNS; i++)
-        CHECK(co_case_run(), TURN, "co_run() returned false, and somebody was ready");
+        CHECK(co_case_run(), TURN, "co_run() returned false, but a coroutine was ready");
     CHECK(turns[0] == turns[1] && turns[2] == turns[3] && turns[1] != turns[2], TURN,
           "co_turn() was %u, %u in one call of co_run(), and %u, %u in the next", turns[0],
           turns[1], turns[2], turns[3]);

@@ -106,7 +106,7 @@ static int run_child(const struct case_of *c, char said[SAID_MAX])
 
 static void expect_signal(int status)
 {
-    CHECK(!WIFEXITED(status), GUARD, "the coroutine used %zu bytes of a stack of %zu, and went on",
+    CHECK(!WIFEXITED(status), GUARD, "the coroutine used %zu bytes of a stack of %zu, and was not stopped",
           now->deep, now->stack_bytes);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, GUARD,
           "the process was ended by signal %d instead of SIGSEGV", WTERMSIG(status));
@@ -123,7 +123,7 @@ static void too_deep(const char *name, size_t stack_bytes, size_t usable)
     expect_signal(status);
     snprintf(number, sizeof number, " %zu ", usable);
     CHECK(strstr(said, "overflow") && strstr(said, name) && strstr(said, number), GUARD,
-          "a coroutine \"%s\" has used up its stack of %zu bytes, and stderr says: %s", name,
+          "a coroutine \"%s\" has used up its stack of %zu bytes, but stderr says: %s", name,
           usable, *said ? said : "nothing");
 }
 
@@ -159,9 +159,9 @@ static void wild_pointer(void)
     check_step("runs a coroutine that follows a wild pointer");
     int status = run_child(&c, said);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, GUARD,
-          "a coroutine follows a wild pointer, and the process is not ended by SIGSEGV");
+          "a coroutine follows a wild pointer, but SIGSEGV does not end the process");
     CHECK(strstr(said, "overflow") == NULL, GUARD,
-          "a coroutine follows a wild pointer, its stack is hardly used, and stderr says: %s",
+          "a coroutine follows a wild pointer, its stack is hardly used, but stderr says: %s",
           said);
 }
 

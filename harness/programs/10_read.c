@@ -64,7 +64,7 @@ static void news_without_a_wait(void)
     co_reader_expect_text(&reader, "first", NEWS);
     pair_send_text(reader.pair, "later");
     co_io_case_settle(NEWS);
-    CHECK(woken == 0, NEWS, "news of a socket have woken a coroutine that does not wait for them");
+    CHECK(woken == 0, NEWS, "a ready socket woke a coroutine that does not wait for it");
     expect_watch(&reader, 0);
     co_wake(reader.co);
     co_io_case_settle(NEWS);
@@ -110,7 +110,7 @@ static void in_time(void)
     co_io_case_settle(NEWS);
     co_reader_expect_text(&r, "in time", NEWS);
     CHECK(timers_timeout(co_case_timers) == -1, NEWS,
-          "nobody waits for a time, and a timer is set");
+          "no coroutine waits for a deadline, but a timer is set");
     co_reader_end(&r);
     co_io_case_end();
 }
@@ -160,7 +160,7 @@ static void cancelled(enum how how)
     r.ends = true;
     co_io_case_settle(NEWS);
     co_reader_expect_result(&r, IO_CANCELLED, NEWS);
-    CHECK(r.co == NULL, NEWS, "the coroutine was cancelled, and has not come to its end");
+    CHECK(r.co == NULL, NEWS, "the coroutine was cancelled, but has not finished");
     co_reader_end(&r);
     expect_watch(&r, 0);
     co_io_case_end();

@@ -46,7 +46,7 @@ static void turn(const char *hint)
     timers_run(co_case_timers);
     co_run(co_case_scheduler);
     CHECK(!co_is_ready(co_case_scheduler), hint,
-          "after a turn of the loop the coroutine is ready again");
+          "after an iteration of the loop the coroutine is ready again");
 }
 
 static void let_pass(int64_t us, const char *hint)
@@ -62,8 +62,8 @@ static void expect_over(const struct waiter *w, int over, const char *hint)
 
 static void expect_result(const struct waiter *w, int number, enum co_result due, const char *hint)
 {
-    CHECK(w->over > number, hint, "its wait is not over, and %s is due", co_case_result_name(due));
-    CHECK(w->results[number] == due, hint, "its wait has ended with %s; due is %s",
+    CHECK(w->over > number, hint, "its wait is not over, but %s is due", co_case_result_name(due));
+    CHECK(w->results[number] == due, hint, "its wait ended with %s; due is %s",
           co_case_result_name(w->results[number]), co_case_result_name(due));
 }
 
@@ -77,7 +77,7 @@ static void wake(struct waiter *w, const char *hint)
 static void expect_no_timer(const char *hint)
 {
     int ms = timers_timeout(co_case_timers);
-    CHECK(ms == -1, hint, "a timer is still set, due in %d ms, and nobody waits for a time", ms);
+    CHECK(ms == -1, hint, "a timer is still set, due in %d ms, but no coroutine waits for a deadline", ms);
 }
 
 /* Parked */
@@ -234,7 +234,7 @@ static void cancelled(bool sleep, int first_ms, bool begun)
     co_case_run();
     for (int i = 0; i < w.count; i++)
         expect_result(&w, i, CO_CANCELLED, CANCEL);
-    CHECK(w.co == NULL, CANCEL, "the coroutine has not come to its end");
+    CHECK(w.co == NULL, CANCEL, "the coroutine has not finished");
     expect_no_timer(CANCEL);
     co_case_run_all(CANCEL);
     co_case_end();

@@ -43,7 +43,7 @@ static void write_all(void *argument)
         w->calls++;
         w->in_vain += sent == 0;
         CHECK(sent <= MOST, WRITE,
-              "co_write() has taken %zu bytes out of the buffer, of at most %d", sent, MOST);
+              "co_write() removed %zu bytes from the buffer; allowed are %d", sent, MOST);
         if (w->result == IO_ERROR || w->result == IO_CANCELLED)
             break;
     }
@@ -64,14 +64,14 @@ static void begin_writer(struct writer *w, size_t size)
 static void until_full(const struct writer *w)
 {
     size_t before;
-    check_step("makes turns of the loop, until nothing more is sent");
+    check_step("runs iterations of the loop, until nothing more is sent");
     do {
         before = buffer_len(&w->out);
         for (int i = 0; i < RUNS; i++)
             co_io_case_turn();
     } while (buffer_len(&w->out) < before);
     CHECK(!co_is_ready(co_case_scheduler), WRITE,
-          "the peer takes nothing, and the coroutine that sends is ready in each turn: it does not "
+          "the peer reads nothing, but the sending coroutine is ready in each iteration: it does not "
           "wait");
 }
 
@@ -80,7 +80,7 @@ static void take(const struct writer *w, size_t *taken)
 {
     static uint8_t bytes[64 << 10];
     ssize_t n;
-    check_step("reads at the peer what is there");
+    check_step("reads at the peer what has arrived");
     while ((n = read(w->pair.peer, bytes, sizeof bytes)) > 0) {
         check_equal(WRITE, "what the peer has received",
                     (struct check_bytes){data + *taken, (size_t)n},
@@ -97,21 +97,21 @@ static void when_the_peer_reads(void)
     co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
     until_full(&w);
-    CHECK(!w.over, WRITE, "the kernel cannot have taken %d bytes, and the coroutine has ended",
+    CHECK(!w.over, WRITE, "the kernel cannot have taken %d bytes, but the coroutine has finished",
           DATA_BYTES);
     while (taken < DATA_BYTES) {
         size_t before = taken;
         take(&w, &taken);
         CHECK(
             taken > before, WRITE,
-            "the peer has read all there was, and nothing more is sent: %zu of %d bytes have come",
+            "the peer has read everything, but no more is sent: %zu of %d bytes have come",
             taken, DATA_BYTES);
         until_full(&w);
         pauses++;
     }
-    CHECK(w.over, WRITE, "the peer has all, and the coroutine still waits in co_write()");
+    CHECK(w.over, WRITE, "the peer has all bytes, but the coroutine still waits in co_write()");
     CHECK(w.in_vain <= 2 * pauses + 2, WRITE,
-          "%d calls of co_write() have sent nothing, and the peer has paused %d times", w.in_vain,
+          "%d calls of co_write() sent nothing, but the peer paused only %d times", w.in_vain,
           pauses);
     co_forget(&w.socket);
     buffer_free(&w.out);
@@ -128,12 +128,12 @@ static void at_once(void)
     for (int i = 1; i <= 3; i++) {
         co_io_case_turn();
         CHECK(w.calls <= i, WRITE,
-              "in %d turns a coroutine has sent %d times; others wait meanwhile", i, w.calls);
+              "in %d iterations a coroutine sent %d times, while the others waited", i, w.calls);
     }
     until_full(&w);
-    CHECK(w.over, WRITE, "the kernel has room for %d bytes, and co_write() waits", 3 * MOST);
+    CHECK(w.over, WRITE, "the kernel has space for %d bytes, but co_write() waits", 3 * MOST);
     take(&w, &taken);
-    CHECK(taken == 3 * MOST, WRITE, "of %d bytes %zu have come", 3 * MOST, taken);
+    CHECK(taken == 3 * MOST, WRITE, "%zu of %d bytes have come", taken, 3 * MOST);
     co_forget(&w.socket);
     buffer_free(&w.out);
     co_io_case_end();
@@ -148,7 +148,7 @@ static void wait_to_read(void *argument)
     do
         result = co_read(&w->socket, &in, ROOM, &moved, -1);
     while (result == IO_AGAIN);
-    CHECK(result == IO_CANCELLED, WRITE, "co_forget() was called, and co_read() has returned %s",
+    CHECK(result == IO_CANCELLED, WRITE, "co_forget() was called, but co_read() returned %s",
           co_io_case_result_name(result));
     w->other_over = true;
     buffer_free(&in);
@@ -165,9 +165,9 @@ static void forgotten(void)
     check_step("calls co_forget(); one coroutine waits in co_read(), one in co_write()");
     co_forget(&w.socket);
     co_io_case_settle(WRITE);
-    CHECK(w.over && w.result == IO_CANCELLED, WRITE, "co_forget() was called, and co_write() %s%s",
-          w.over ? "has returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
-    CHECK(w.other_over, WRITE, "co_forget() was called, and co_read() still waits");
+    CHECK(w.over && w.result == IO_CANCELLED, WRITE, "co_forget() was called, but co_write() %s%s",
+          w.over ? "returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
+    CHECK(w.other_over, WRITE, "co_forget() was called, but co_read() still waits");
     watched_expect_interest(co_io_case_events, w.pair.fd, 0, WRITE);
     buffer_free(&w.out);
     co_io_case_end();
@@ -182,8 +182,8 @@ static void peer_is_gone(void)
     check_step("closes the peer");
     pair_close(w.pair.peer);
     co_io_case_settle(WRITE);
-    CHECK(w.over && w.result == IO_ERROR, WRITE, "the peer has closed, and co_write() %s%s",
-          w.over ? "has returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
+    CHECK(w.over && w.result == IO_ERROR, WRITE, "the peer has closed, but co_write() %s%s",
+          w.over ? "returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
     co_forget(&w.socket);
     buffer_free(&w.out);
     co_io_case_end();

@@ -40,9 +40,9 @@ bool co_case_run(void)
 void co_case_run_all(const char *hint)
 {
     int count = 0;
-    check_step("calls co_run() until nobody is ready");
+    check_step("calls co_run() until no coroutine is ready");
     while (co_run(co_case_scheduler))
-        CHECK(++count < RUNS, hint, "after %d calls of co_run() somebody is still ready", RUNS);
+        CHECK(++count < RUNS, hint, "after %d calls of co_run() a coroutine is still ready", RUNS);
 }
 
 const char *co_case_result_name(enum co_result result)
@@ -55,5 +55,5 @@ const char *co_case_result_name(enum co_result result)
     case CO_CANCELLED:
         return "CO_CANCELLED";
     }
-    return "a number of no result";
+    return "an unknown result";
 }

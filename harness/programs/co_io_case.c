@@ -27,13 +27,13 @@ void co_io_case_turn(void)
 
 void co_io_case_settle(const char *hint)
 {
-    check_step("makes turns of the loop, until nothing more happens");
+    check_step("runs iterations of the loop, until nothing more happens");
     for (int i = 0; i < RUNS; i++)
         co_io_case_turn();
     for (int i = 0; i < RUNS && co_is_ready(co_case_scheduler); i++)
         co_io_case_turn();
     CHECK(!co_is_ready(co_case_scheduler), hint,
-          "nothing happens, and a coroutine is ready in each turn of the loop: it does not wait");
+          "nothing happens, but a coroutine is ready in each iteration of the loop: it does not wait");
 }
 
 const char *co_io_case_result_name(enum io_result result)
@@ -52,7 +52,7 @@ const char *co_io_case_result_name(enum io_result result)
     case IO_CANCELLED:
         return "IO_CANCELLED";
     }
-    return "a number of no result";
+    return "an unknown result";
 }
 
 void pair_send_text(struct pair pair, const char *text)

@@ -10,7 +10,7 @@ void co_reader_read(struct co_reader *r)
         r->result = co_read(&r->socket, &r->in, ROOM, &moved, r->timeout_ms);
         r->in_vain += r->result == IO_AGAIN;
         CHECK(r->in_vain - before <= IN_VAIN_MAX || r->takes_again, NEWS,
-              "co_read() has returned %d times with IO_AGAIN, and nobody has called co_wake()",
+              "co_read() returned %d times with IO_AGAIN, but co_wake() was not called",
               r->in_vain - before);
     } while (r->result == IO_AGAIN && !r->takes_again);
     r->reads = false;
@@ -55,22 +55,22 @@ void co_reader_end(struct co_reader *r)
 
 void co_reader_expect_waiting(const struct co_reader *r, const char *hint)
 {
-    CHECK(r->reads, hint, "co_read() has returned %s, and nothing has come for it",
+    CHECK(r->reads, hint, "co_read() returned %s, but nothing had happened",
           co_io_case_result_name(r->result));
 }
 
 void co_reader_expect_result(const struct co_reader *r, enum io_result due, const char *hint)
 {
-    CHECK(!r->reads, hint, "a coroutine still waits in co_read(); %s is due",
+    CHECK(!r->reads, hint, "a coroutine still waits in co_read(), but %s is due",
           co_io_case_result_name(due));
-    CHECK(r->result == due, hint, "co_read() has returned %s; due is %s",
+    CHECK(r->result == due, hint, "co_read() returned %s; due is %s",
           co_io_case_result_name(r->result), co_io_case_result_name(due));
 }
 
 void co_reader_expect_text(struct co_reader *r, const char *due, const char *hint)
 {
     co_reader_expect_result(r, IO_OK, hint);
-    check_equal(hint, "what co_read() has read", (struct check_bytes){due, strlen(due)},
+    check_equal(hint, "what co_read() read", (struct check_bytes){due, strlen(due)},
                 (struct check_bytes){buffer_head(&r->in), buffer_len(&r->in)});
     buffer_free(&r->in);
 }

@@ -39,7 +39,7 @@ static void on_call(struct timer *timer, void *context)
     struct probe *probe = context, *first = probe_first_due();
     CHECK(timer == probe->timer, wrong_order, "timer %d was called with the pointer of another",
           probe_number(probe));
-    CHECK(probe->waits, wrong_order, "timer %d was called, and is not set", probe_number(probe));
+    CHECK(probe->waits, wrong_order, "timer %d was called, but it is not set", probe_number(probe));
     CHECK(!probe->next_turn, wrong_order,
           "timer %d was called by the timers_run() in which it was set", probe_number(probe));
     CHECK(probe->due_us <= fake_clock_us, "timer-early",
@@ -101,7 +101,7 @@ void probe_cancel(struct probe *probe)
 {
     check_step("calls timer_cancel() for timer %d", probe_number(probe));
     bool was_set = timer_cancel(probe_timers, probe->timer);
-    CHECK(was_set == probe->waits, "timer-cancelled", "timer_cancel() returned %s, and it was %s",
+    CHECK(was_set == probe->waits, "timer-cancelled", "timer_cancel() returned %s, but the timer was %s",
           was_set ? "true" : "false", probe->waits ? "set" : "not set");
     probe->waits = false;
 }

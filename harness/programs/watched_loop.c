@@ -67,7 +67,7 @@ void watched_loop_turn(struct loop *loop, const char *hint)
     check_step("calls loop_turn()");
     loop_turn(loop);
     CHECK(!atomic_load(&watched_loop_slept_on), hint,
-          "loop_turn() slept, and there was a task in the line");
+          "loop_turn() slept, but there was a task in the queue");
     atomic_store(&watched_loop_due, false);
 }
 

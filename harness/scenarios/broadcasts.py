@@ -50,7 +50,7 @@ def who(client: Client) -> int:
     __tracebackhide__ = True
     fields = asked(client, WHO).fields
     if len(fields) != 4:
-        text = f"the reply to WHO has {len(fields)} bytes behind the status, and not 4"
+        text = f"the reply to WHO has {len(fields)} bytes after the status, instead of 4"
         raise Failure(text, hint="wrong-fields", received=fields)
     return struct.unpack("<i", fields)[0]
 
@@ -60,7 +60,7 @@ def stats(client: Client) -> tuple[int, int, int]:
     __tracebackhide__ = True
     fields = asked(client, STATS).fields
     if len(fields) != 24:
-        text = f"the reply to STATS has {len(fields)} bytes behind the status, and not 24"
+        text = f"the reply to STATS has {len(fields)} bytes after the status, instead of 24"
         raise Failure(text, hint="wrong-fields", received=fields)
     return struct.unpack("<qqq", fields)
 

@@ -35,7 +35,7 @@ def arrive_together(server, count: int) -> None:
         if refused:
             raise Failure(text + "were refused", hint="connect-refused")
         if made < count:
-            text += "waited in vain for room in the backlog"
+            text += "waited in vain for space in the backlog"
             raise Failure(text, hint="backlog-too-short")
 
 

@@ -237,7 +237,7 @@ def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) 
         before = process.stderr.total
         exchange()
         if not eventually(server, lambda: process.stderr.total > before):
-            text = f"with -v it said nothing of a {client.framing.noun} on stderr"
+            text = f"with -v it logged nothing about a {client.framing.noun} on stderr"
             raise Failure(text, hint="not-verbose")
     client.close()
     process.stop_gently(server.patience.seconds)  # what is in a buffer of stdout comes out now
@@ -245,7 +245,7 @@ def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) 
     others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
     if others:
         said = printable(others[0][:60])
-        text = f"beside the line where it listens, it printed on stdout: {said}"
+        text = f"besides the line with its address, it printed on stdout: {said}"
         raise Failure(text, hint="stdout-is-taken")
 
 
@@ -263,7 +263,7 @@ def owe_bytes(client: Client, rng, goal: int, certain: bool = False) -> list[byt
         owed += lot
         within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
         if within is None and certain and not kernel_tells(client):
-            raise NotJudged("this kernel does not tell what waits in a server: see sock_diag(7)")
+            raise NotJudged("this kernel does not report which bytes wait in a server: see sock_diag(7)")
         if within is None or within >= goal:
             break
     return owed

@@ -33,10 +33,10 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
         second = server.connect(patience=watched)
         _try("another client is not served while this one is connected", server, second, rng)
         first.close()
-        _try("when one client has left, the other is not served any more", server, second, rng)
+        _try("after one client has left, the other is no longer served", server, second, rng)
     else:
         first.close()
-    text = "when the first client has left, another one is not served"
+    text = "after the first client has left, another one is not served"
     try:
         last = server.connect(patience=watched)
     except Failure as failure:
@@ -127,7 +127,7 @@ def _cause(server, client: Client, body: bytes, failure: Failure) -> Failure:
     if unread:
         return Failure(f"the server did not read the first frame: {failure.message}", hint="unread")
     if not received and _answer(server, swapped + body):
-        text = "a frame is answered if its length has the highest byte first"
+        text = "frames are answered only if their length has the highest byte first"
         return Failure(text, hint="byte-order")
     return failure
 

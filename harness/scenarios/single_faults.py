@@ -68,7 +68,7 @@ class Fault:
 
     def __str__(self) -> str:
         if self.step.limit:
-            return f"moves {self.step.limit} byte only"
+            return f"moves only {self.step.limit} byte"
         return f"fails with {errno.errorcode[self.step.error]}"
 
     @property
@@ -235,7 +235,7 @@ def _stops_undisturbed(launch: Callable, allocations: bool) -> bool:
     try:
         expect_stop(server, signal.SIGTERM)
     except Failure:
-        server.conversation.note("the grader", "leaves it at that: here it is about failing calls")
+        server.conversation.note("the grader", "stops here: this test is about failing calls")
         return False
     finally:
         server.process.destroy()
@@ -264,7 +264,7 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     __tracebackhide__ = True
     which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
     server.conversation.restart()
-    server.conversation.note("the grader", f"sees to it that {which}")
+    server.conversation.note("the grader", f"makes sure that {which}")
     first = server.shim.connections()
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
     guests: list[Guest] = []

@@ -183,7 +183,7 @@ def _exchange_in_pieces(
     ways = (Group.INPUT, Group.OUTPUT)
     server.shim.schedule(*(random_plan(way, rng, number, most, errors) for way in ways))
     server.conversation.restart()
-    server.conversation.note("the grader", f"sees to it that a call moves {_at_most(most)}")
+    server.conversation.note("the grader", f"makes sure that a call moves {_at_most(most)}")
     client = server.connect()
     client.exchange(b"".join(map(server.framing.encode, bodies)), bodies)
     client.half_close()
@@ -232,7 +232,7 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
     """The cut on a fresh server, so that its steps can be shown. Raises what goes wrong."""
     __tracebackhide__ = True
     server.conversation.restart()
-    server.conversation.note("the grader", f"sees to it that {str(cut)[len('when '):]}")
+    server.conversation.note("the grader", f"makes sure that {str(cut)[len('when '):]}")
     server.shim.schedule(cut.plan(server.shim.connections()))
     client = server.connect()
     try:

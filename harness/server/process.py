@@ -313,7 +313,7 @@ class ServerProcess:
     def resume(self) -> None:
         """Lets all its processes run on (SIGCONT)."""
         if self._tree is not None:
-            self.tell("lets the server go on (SIGCONT)")
+            self.tell("lets the server continue (SIGCONT)")
             self._tree.resume()
 
     # Attending: each of these runs in a thread of its own

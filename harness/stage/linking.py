@@ -96,6 +96,6 @@ def _complaint(message: str, files: list[str]) -> str:
     what = " and ".join(files)
     if missing:
         names = ", ".join(f"{name}()" for name in missing)
-        return f"{what} cannot be linked with a program of the grader: {names} is nowhere"
+        return f"{what} cannot be linked with a program of the grader: {names} is not defined"
     text = build.shorten(message.replace(f"{PROGRAMS}/", ""), MESSAGE_LINES)
     return f"{what} cannot be compiled with a program of the grader:\n{text}"

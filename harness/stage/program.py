@@ -46,7 +46,7 @@ class Ran:
 
     def describe(self) -> str:
         if self.ended and self.ended.failed:
-            return "ended by the check, which has failed"
+            return "ended by the check, which failed"
         if self.ended and self.ended.fault:
             return "ended by a sanitizer of the compiler"
         return self.process.describe()
@@ -143,7 +143,7 @@ class Programs:
             elif not deadline.left():
                 patience.expired()
                 state = "is busy" if never_waits(process.pid) else "waits"
-                return f"did not get on for {deadline.seconds:g} s and {state}"
+                return f"made no progress for {deadline.seconds:g} s and {state}"
         return ""
 
 

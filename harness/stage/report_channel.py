@@ -123,7 +123,7 @@ class Ended:
         try:
             return self._values()
         except ValueError:  # a number that is none: the module has written there
-            text = "the module has overwritten memory that is not its own"
+            text = "the module has overwritten memory that it does not own"
             raise Failure(text, hint="in-the-module") from None
 
     def _values(self) -> dict[str, float]:
@@ -144,7 +144,7 @@ class Ended:
         """The module has ended the program, or never came back."""
         where = "in the marked step" if self.steps else "before its first step"
         if self.passed:
-            where = "when the check was over"
+            where = "after the check"
         if self.fate.startswith("killed by the grader"):
             return Failure(f"{where} the program was {self.fate}", hint="over-limit")
         if self.stuck:

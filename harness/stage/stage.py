@@ -234,7 +234,7 @@ class Stage:
             return False
         if network.enter_new():
             return True
-        text = f"waits until port {port} is free: connections of the server before are in TIME_WAIT"
+        text = f"waits until port {port} is free: connections of the earlier server are in TIME_WAIT"
         self.conversation.note("the grader", text)
 
         def free() -> bool:
@@ -354,7 +354,7 @@ class Stage:
         """After a body that passed: the servers that it did not end are still there, and clean."""
         __tracebackhide__ = True
         if self.servers:
-            self.conversation.note("the grader", "looks at what the server has become")
+            self.conversation.note("the grader", "checks whether the server still runs")
         for server in self.servers:
             server.process.look_at_limits()
             server.process.settle()

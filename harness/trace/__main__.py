@@ -20,7 +20,7 @@ from harness.trace import page, screen, timeline
 
 PAGES = ROOT / "build" / "trace"
 NO_SERVER = (
-    "There is no server in this test, and so no timeline: a program of the grader calls the module",
+    "This test has no server, and so no timeline: a program of the grader calls the module",
     "by itself (harness/programs). A debugger shows what happens in it:",
 )
 

@@ -391,7 +391,7 @@ def _state(lane: Lane) -> str:
     if levels.to_server > 0:
         said.append(f"{_bytes(levels.to_server)} to be read")
     if levels.held > 0:
-        said.append(f"{_bytes(levels.held)} that the server has read and not sent back")
+        said.append(f"{_bytes(levels.held)} that the server has read but not sent back")
     if levels.to_client > 0:
         said.append(f"{_bytes(levels.to_client)} on their way to the client")
     if not said and not lane.interest:

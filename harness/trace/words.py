@@ -31,7 +31,7 @@ CLIENT_WORDS = {
     "recv": "gets",
     "fin": "sees the end of the connection",
     "reset": "sees that the connection was reset",
-    "silence": "has waited, and nothing came",
+    "silence": "has waited, but nothing came",
     "refused": "cannot send: the connection is gone",
     "half-close": "half-closes: it sends no more",
     "close": "closes",
@@ -42,13 +42,13 @@ CLIENT_WORDS = {
 def sentence(timeline: Timeline, event: Event) -> str:
     """What happened, as one line."""
     if event.what == LOST:
-        return f"    {event.times:,} calls that are not known: there were too many"
+        return f"    {event.times:,} calls that were not recorded: there were too many"
     if event.what == SIGNAL:
         step = timeline.steps[event.step - 1]
         return f"{step['who']} {step['text']}"
     if event.side == CLIENT:
         return _of_client(timeline, event)
-    fault = "   (the grader's doing)" if event.fault else ""
+    fault = "   (caused by the grader)" if event.fault else ""
     return f"    {_of_server(timeline, event)}{fault}"
 
 
