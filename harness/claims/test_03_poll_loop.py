@@ -101,7 +101,9 @@ def test_03_half_closed_peer_uses_no_cpu(server, rng):
     client.send_frame(body)
     until_read(client, READ_SECONDS)
     client.half_close()
-    no_cpu(server, "while a half-closed client does not read its reply", IDLE_FEW, "spins-half-closed")
+    no_cpu(
+        server, "while a half-closed client does not read its reply", IDLE_FEW, "spins-half-closed"
+    )
     client.expect_closed_after([body])
     client = server.connect(rcvbuf=SMALL_WINDOW)  # and so little is owed that one may read on
     owed = owe_bytes(client, rng, OWED_BYTES)
@@ -374,8 +376,8 @@ def test_03_out_of_descriptors_is_told_once(launch, rng):
         ping(served[0], rng)
     printed = server.process.stderr.total - before
     if printed > FULL_LOG * FULL_TURNS:
-        text = f"with no descriptor left the log grew by {printed:,} bytes in {FULL_TURNS:,} iterations"
-        raise Failure(text, hint="log-grows")
+        text = f"with no descriptor left the log grew by {printed:,} bytes"
+        raise Failure(f"{text} in {FULL_TURNS:,} iterations", hint="log-grows")
 
 
 @claim("03.4", points=8, native=True, hints=BACK)

@@ -80,7 +80,7 @@ HALF_CLOSE = dict.fromkeys(
 @claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"})
 def test_04_reply_taken_in_small_parts(server, rng):
     """A reply of 8 MiB that is sent in small parts costs about twice the CPU of one of 4 MiB."""
-    if server.shim is None:  # then nobody sees to it that the parts are small
+    if server.shim is None:  # then nobody makes sure that the parts are small
         return
     parts = random_plan(Group.OUTPUT, rng, server.shim.connections(), PART_BYTES, between=())
     server.shim.schedule(parts)

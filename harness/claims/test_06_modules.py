@@ -123,7 +123,7 @@ def test_06_table_grows_in_a_callback(program):
 
 @claim("06.4", points=3, module=True)
 def test_06_deleted_watches_are_not_called(program):
-    """A watch that was taken away is not called, even if its event is ready in the same turn."""
+    """A deleted watch is not called, even if its event is ready in the same iteration."""
     for backend in BACKENDS:
         program("06_table", "del_and_again", backend=backend)
         program("06_table", "del_in_the_turn", backend=backend)

@@ -112,7 +112,9 @@ def test_08_hundred_that_never_read(launch):
             sent = silent.send(data, times=16)
             when = f"after {sent / MB:.0f} MB of {SILENT_CLIENTS} clients that never read"
             bounded(server, base, SILENT_CLIENTS * A_CLIENT, when)
-            no_cpu(server, "while the clients do not read their replies", IDLE, "spins-writing", 0.2)
+            no_cpu(
+                server, "while the clients do not read their replies", IDLE, "spins-writing", 0.2
+            )
             burst(server.connect(), [bytes(1)] * 1000)
 
 

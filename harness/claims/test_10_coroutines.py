@@ -238,7 +238,7 @@ def test_10_stacks_are_given_back(launch, rng):
     come_and_go(server, rng, GUESTS)
     if not eventually(server, lambda: server.process.descriptors().total <= descriptors):
         more = server.process.descriptors().total - descriptors
-        text = f"{GUESTS:,} clients have left {more} descriptors open"
+        text = f"{GUESTS:,} clients have left, and {more} descriptors are still open"
         raise Failure(text, hint="descriptor-leak")
     if not eventually(server, lambda: _mappings(server) <= base + TOLERATED):
         more = _mappings(server) - base

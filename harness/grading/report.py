@@ -296,7 +296,7 @@ def next_step(grade: Grade) -> list[str]:
     left = [f"next: {_task(grade, failed[0])}"] if failed else []
     if grade.verdict == NOT_JUDGED:
         left += [
-            "some claims were not judged, see above: they give no points and are not failures",
+            "some claims were not judged: no points, and no failure",
             f"details: {_log(grade)}",
         ]
     if left:

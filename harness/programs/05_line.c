@@ -35,7 +35,8 @@ static void searched_once(void)
         check_step("makes byte 0, which was searched already, an LF");
         line[0] = '\n';
         result = parse(line, 2 * half, &seen, &frame);
-        CHECK(result == FRAME_PARTIAL, HINT, "it found the LF at byte 0, so it searched that byte again");
+        CHECK(result == FRAME_PARTIAL, HINT,
+              "it found the LF at byte 0, so it searched that byte again");
         result = parse(line, size, &seen, &frame);
         CHECK(result == FRAME_OK && frame.size == size, HINT,
               "it did not return the line of %zu bytes up to the LF at its end", size);

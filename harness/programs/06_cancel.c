@@ -57,7 +57,8 @@ static void once(void)
     struct waiter reader = {.del_fd = -1}, writer = {.del_fd = -1};
     struct events *e = watched_events_new();
     struct pair pair = pair_new(3);
-    CHECK(!cancel(e, pair.fd, EVENT_READ), ONCE, "events_cancel() returned true, but nothing was watched");
+    CHECK(!cancel(e, pair.fd, EVENT_READ), ONCE,
+          "events_cancel() returned true, but nothing was watched");
     watched_add(e, pair.fd, EVENT_READ, on_cancel, &reader);
     CHECK(!cancel(e, pair.fd, EVENT_WRITE), ONCE,
           "events_cancel() returned true, but EVENT_WRITE was not watched");
@@ -164,10 +165,9 @@ static void in_the_turn(void)
     watched_add(e, a.fd, EVENT_READ, on_rival, &one);
     watched_add(e, b.fd, EVENT_READ, on_rival, &other);
     watched_turn(e);
-    CHECK(
-        one.heard.calls == 1 && other.heard.calls == 1, ONCE,
-        "one callback cancelled the other's watch; they were called %d times and %d times",
-        one.heard.calls, other.heard.calls);
+    CHECK(one.heard.calls == 1 && other.heard.calls == 1, ONCE,
+          "one callback cancelled the other's watch; they were called %d times and %d times",
+          one.heard.calls, other.heard.calls);
     unsigned cancelled = (one.heard.what ^ other.heard.what) & EVENT_CANCELLED;
     CHECK(cancelled != 0, ONCE, "exactly one of the two callbacks should get EVENT_CANCELLED");
     watched_events_free(e);
@@ -181,7 +181,8 @@ static void all(void)
     struct events *e = watched_events_new();
     struct pair pair = pair_new(3), neighbour = pair_new(3);
     watched_add(e, neighbour.fd, EVENT_READ, on_cancel, &other);
-    CHECK(!cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned true, but nothing was watched");
+    CHECK(!cancel_all(e, pair.fd), BOTH,
+          "events_cancel_all() returned true, but nothing was watched");
     for (unsigned events = 1; events <= (EVENT_READ | EVENT_WRITE); events++) {
         check_case();
         if (events & EVENT_READ)
@@ -212,8 +213,8 @@ static void all_but_one(void)
     watched_add(e, pair.fd, EVENT_WRITE, on_cancel, &writer);
     CHECK(cancel_all(e, pair.fd), BOTH, "events_cancel_all() returned false");
     int calls = reader.heard.calls + writer.heard.calls;
-    CHECK(calls == 1, BOTH,
-          "the first callback deleted the second watch, but there were %d calls", calls);
+    CHECK(calls == 1, BOTH, "the first callback deleted the second watch, but there were %d calls",
+          calls);
     watched_expect_interest(e, pair.fd, 0, BOTH);
     watched_events_free(e);
 }

@@ -194,7 +194,8 @@ static void del_and_again(void)
     heard_expect_calls(&heard, 1, pair.fd, EVENT_READ, DELETED);
     pair_make_readable(pair);
     CHECK(watched_del(e, pair.fd, EVENT_READ), DELETED, "events_del() returned false");
-    CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED, "events_del() returned true a second time");
+    CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED,
+          "events_del() returned true a second time");
     watched_expect_interest(e, pair.fd, 0, DELETED);
     watched_turn(e);
     heard_expect_calls(&heard, 0, pair.fd, EVENT_READ, DELETED);
@@ -221,8 +222,7 @@ static void expect_one(const struct rival *one, const struct rival *other)
 {
     int calls = one->heard.calls + other->heard.calls;
     CHECK(calls == 1, DELETED,
-          "each callback deletes the other's watch, but there were %d calls instead of 1",
-          calls);
+          "each callback deletes the other's watch, but there were %d calls instead of 1", calls);
 }
 
 /* Whoever is called first takes the other away, which is ready too. */

@@ -33,8 +33,8 @@ static void *wake_it(void *unused)
 /* The wait was ended by something that the backend has reported. */
 static void expect_woken(const char *when)
 {
-    CHECK(watched_reported > 0, WAKE, "events_turn() slept on, although events_wake() was called %s",
-          when);
+    CHECK(watched_reported > 0, WAKE,
+          "events_turn() slept on, although events_wake() was called %s", when);
 }
 
 /* There is no news left: a turn finds nothing, and would sleep. */

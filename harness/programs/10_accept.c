@@ -82,8 +82,7 @@ static void expect_accepted(struct acceptor *a, int due)
         if (!co_is_ready(co_case_scheduler))
             nanosleep(&pause, NULL);
     }
-    CHECK(a->count == due, ACCEPT, "%d clients connected, but %d were accepted", due,
-          a->count);
+    CHECK(a->count == due, ACCEPT, "%d clients connected, but %d were accepted", due, a->count);
     co_io_case_settle(ACCEPT);
     CHECK(a->nobody <= 2 * due + 2, ACCEPT,
           "co_accept() found no client %d times, but %d clients came", a->nobody, due);

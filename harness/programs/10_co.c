@@ -151,8 +151,7 @@ static void crowd(void)
     CHECK(through == CROWD, SWITCH, "%d of %d coroutines finished", through, CROWD);
     int more = mappings() - before;
     CHECK(more <= TOLERATED, "stack-kept",
-          "%d coroutines have finished, but there are %d more mappings than before", CROWD,
-          more);
+          "%d coroutines have finished, but there are %d more mappings than before", CROWD, more);
     co_case_end();
 }
 

@@ -80,9 +80,11 @@ static void once(void)
         co_case_run();
         expect_order("abc", TURN);
     }
-    CHECK(co_case_run(), TURN, "co_run() returned false, but three coroutines were ready and have finished");
+    CHECK(co_case_run(), TURN,
+          "co_run() returned false, but three coroutines were ready and have finished");
     expect_order("", TURN);
-    CHECK(!co_is_ready(co_case_scheduler), TURN, "co_is_ready() returned true, but all have finished");
+    CHECK(!co_is_ready(co_case_scheduler), TURN,
+          "co_is_ready() returned true, but all have finished");
     CHECK(!co_case_run(), TURN, "co_run() returned true, but no coroutine was ready");
     co_case_end();
 }

@@ -106,8 +106,9 @@ static int run_child(const struct case_of *c, char said[SAID_MAX])
 
 static void expect_signal(int status)
 {
-    CHECK(!WIFEXITED(status), GUARD, "the coroutine used %zu bytes of a stack of %zu, and was not stopped",
-          now->deep, now->stack_bytes);
+    CHECK(!WIFEXITED(status), GUARD,
+          "the coroutine used %zu bytes of a stack of %zu, and was not stopped", now->deep,
+          now->stack_bytes);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, GUARD,
           "the process was ended by signal %d instead of SIGSEGV", WTERMSIG(status));
 }

@@ -77,7 +77,8 @@ static void wake(struct waiter *w, const char *hint)
 static void expect_no_timer(const char *hint)
 {
     int ms = timers_timeout(co_case_timers);
-    CHECK(ms == -1, hint, "a timer is still set, due in %d ms, but no coroutine waits for a deadline", ms);
+    CHECK(ms == -1, hint,
+          "a timer is still set, due in %d ms, but no coroutine waits for a deadline", ms);
 }
 
 /* Parked */

@@ -42,8 +42,8 @@ static void write_all(void *argument)
         size_t sent = before - buffer_len(&w->out);
         w->calls++;
         w->in_vain += sent == 0;
-        CHECK(sent <= MOST, WRITE,
-              "co_write() removed %zu bytes from the buffer; allowed are %d", sent, MOST);
+        CHECK(sent <= MOST, WRITE, "co_write() removed %zu bytes from the buffer; allowed are %d",
+              sent, MOST);
         if (w->result == IO_ERROR || w->result == IO_CANCELLED)
             break;
     }
@@ -70,9 +70,10 @@ static void until_full(const struct writer *w)
         for (int i = 0; i < RUNS; i++)
             co_io_case_turn();
     } while (buffer_len(&w->out) < before);
-    CHECK(!co_is_ready(co_case_scheduler), WRITE,
-          "the peer reads nothing, but the sending coroutine is ready in each iteration: it does not "
-          "wait");
+    CHECK(
+        !co_is_ready(co_case_scheduler), WRITE,
+        "the peer reads nothing, but the sending coroutine is ready in each iteration: it does not "
+        "wait");
 }
 
 /* The peer reads what is there. */
@@ -102,10 +103,9 @@ static void when_the_peer_reads(void)
     while (taken < DATA_BYTES) {
         size_t before = taken;
         take(&w, &taken);
-        CHECK(
-            taken > before, WRITE,
-            "the peer has read everything, but no more is sent: %zu of %d bytes have come",
-            taken, DATA_BYTES);
+        CHECK(taken > before, WRITE,
+              "the peer has read everything, but no more is sent: %zu of %d bytes have come", taken,
+              DATA_BYTES);
         until_full(&w);
         pauses++;
     }

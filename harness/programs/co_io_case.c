@@ -33,7 +33,8 @@ void co_io_case_settle(const char *hint)
     for (int i = 0; i < RUNS && co_is_ready(co_case_scheduler); i++)
         co_io_case_turn();
     CHECK(!co_is_ready(co_case_scheduler), hint,
-          "nothing happens, but a coroutine is ready in each iteration of the loop: it does not wait");
+          "nothing happens, but a coroutine is ready in each iteration of the loop: it does not "
+          "wait");
 }
 
 const char *co_io_case_result_name(enum io_result result)

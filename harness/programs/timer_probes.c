@@ -101,8 +101,9 @@ void probe_cancel(struct probe *probe)
 {
     check_step("calls timer_cancel() for timer %d", probe_number(probe));
     bool was_set = timer_cancel(probe_timers, probe->timer);
-    CHECK(was_set == probe->waits, "timer-cancelled", "timer_cancel() returned %s, but the timer was %s",
-          was_set ? "true" : "false", probe->waits ? "set" : "not set");
+    CHECK(was_set == probe->waits, "timer-cancelled",
+          "timer_cancel() returned %s, but the timer was %s", was_set ? "true" : "false",
+          probe->waits ? "set" : "not set");
     probe->waits = false;
 }
 

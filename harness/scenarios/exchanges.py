@@ -263,7 +263,9 @@ def owe_bytes(client: Client, rng, goal: int, certain: bool = False) -> list[byt
         owed += lot
         within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
         if within is None and certain and not kernel_tells(client):
-            raise NotJudged("this kernel does not report which bytes wait in a server: see sock_diag(7)")
+            raise NotJudged(
+                "this kernel does not report which bytes wait in a server: see sock_diag(7)"
+            )
         if within is None or within >= goal:
             break
     return owed

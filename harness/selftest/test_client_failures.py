@@ -331,7 +331,7 @@ def test_a_late_extra_byte_is_found_by_the_next_call(peer, fails):
     client, end = peer.connect()
     end.sendall(HELLO + b"!")
     client.expect_frame(b"hello")
-    fails("extra-bytes", "nothing had asked for", client.expect_eof)
+    fails("extra-bytes", "came without a request", client.expect_eof)
 
 
 def test_not_closed(peer, fails):

@@ -299,7 +299,7 @@ def still_running(tmp_path: Path) -> list:
     "options, said",
     [
         (["--chapter", "99"], "there is no chapter '99'; the chapters are 01, 02"),
-        (["--chapter", "01", "--dir", "/no/where"], "DIR=/no/where: there is no such directory"),
+        (["--chapter", "01", "--dir", "/no/where"], "DIR=/no/where: this directory does not exist"),
         (["--chapter", "01", "--dir", "Makefile"], "is not a directory"),
         (["--chapter", "01", "--dir", "harness"], "there are no .c files in it"),
         (["--chapter", "01", "--from", "nowhere"], "it can be chapters or solutions"),

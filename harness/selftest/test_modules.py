@@ -72,7 +72,7 @@ def test_a_wrong_module_in_a_grade(grade, wrong):
     for part in (
         "  what happened\n     reader_i16() gave 1 instead of 513\n  steps\n",
         "-> 2  the program calls reader_i16() on 2 bytes: 01 02\n",
-        "  program    ended by the check, which has failed\n  hint       ",
+        "  program    ended by the check, which failed\n  hint       ",
         f"  again      make replay ID=01-01_reads-{seed} DIR={shlex.quote(str(wrong))}\n",
         f"  see        make replay ID=01-01_reads-{seed} DIR={shlex.quote(str(wrong))} GDB=1\n",
     ):
@@ -85,7 +85,7 @@ def test_a_failure_is_replayed_and_not_traced(grade, wrong):
         status, text, _ = grade(what, *words)
         assert status == 1
         assert "reader_i16() gave 1 instead of 513" in text
-        assert ("There is no server in this test, and so no timeline" in text) == (what == "trace")
+        assert ("This test has no server, and so no timeline" in text) == (what == "trace")
 
 
 def test_without_sources_there_is_no_module(grade):

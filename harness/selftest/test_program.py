@@ -105,7 +105,7 @@ def test_a_check_that_fails(check):
         "   1  the program does this",
         "-> 2  the program and that, with 2 bytes: 01 ff",
     ]
-    assert detail["server"] == "ended by the check, which has failed"
+    assert detail["server"] == "ended by the check, which failed"
 
 
 def test_bytes_that_differ(check):
@@ -135,9 +135,9 @@ def test_steps_of_two_threads(check):
     [
         ("crash", "the program was killed by SIGSEGV in the marked step"),
         ("exit", "the program exited with status 0 in the marked step"),
-        ("late crash", "the program was killed by SIGSEGV when the check was over"),
-        ("loop", "the program did not get on for 0.5 s and is busy in the marked step"),
-        ("wait", "the program did not get on for 0.5 s and waits in the marked step"),
+        ("late crash", "the program was killed by SIGSEGV after the check"),
+        ("loop", "the program made no progress for 0.5 s and is busy in the marked step"),
+        ("wait", "the program made no progress for 0.5 s and waits in the marked step"),
     ],
 )
 def test_the_module_ends_it(check, what, says):
@@ -187,7 +187,7 @@ def test_the_module_is_confined(check):
 @pytest.mark.parametrize(
     "text, says",
     [
-        (MODULE.replace("module_touch", "other"), "module_touch() is nowhere"),
+        (MODULE.replace("module_touch", "other"), "module_touch() is not defined"),
         (MODULE.replace("return 0;\n}", "return 0\n}"), "error: expected ';'"),
         ("int main(void) { return 0; }\n" + MODULE, "multiple definition of `main'"),
         (None, "there is no module.c"),

@@ -82,7 +82,7 @@ FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, buffer.c)
 
   46.6 of 100 points, 6.6 of them inherited   (3.2 s)
   next: TODO 1 (buffer.c): make grade CH=02 T=02.1
-  not all was judged, see above: no points, and no failure
+  some claims were not judged: no points, and no failure
   details: see the log"""
 
 
@@ -174,8 +174,8 @@ def test_only_inherited_claims_failed(source):
     grade = chapter_two(source)
     grade.outcomes[3].verdict = PASSED
     assert report.next_step(grade) == [
-        "next: what chapter 01 could do: make grade CH=02 T=test_01_header_cut SEED=7",
-        "not all was judged, see above: no points, and no failure",
+        "next: what the server of chapter 01 could do: make grade CH=02 T=test_01_header_cut SEED=7",
+        "some claims were not judged: no points, and no failure",
         "details: see the log",
     ]
 

@@ -105,7 +105,7 @@ def test_the_ending_says_what_is_stuck(load):
     assert load(*STUCK, under_way=["poll", -1, 2, 10 * MS]).ending == [
         "the server: still running",
         "it is in poll() of 2 descriptors, which has not returned for 5.0 s",
-        "A: 4 bytes that the server has read and not sent back; the server waits for input",
+        "A: 4 bytes that the server has read but not sent back; the server waits for input",
     ]
 
 
@@ -249,7 +249,7 @@ def test_bytes_of_calls_that_were_counted_are_followed(load):
     calls = [ACCEPTED, *spin([call("read", 9, size=1, result=1)], 40)]
     found = load(moves, calls)
     assert found.events[-1].levels == timeline.Levels(to_server=10, held=40)
-    assert "A: 10 bytes to be read, 40 bytes that the server has read and not" in found.ending[-1]
+    assert "A: 10 bytes to be read, 40 bytes that the server has read but not" in found.ending[-1]
     assert "read(A, 1) = 1 x 40" in screen.render(found)
 
 
@@ -263,7 +263,7 @@ def test_calls_that_are_not_known_are_told_in_their_place(load):
     ]
     found = load([move("A", 1, "connect", port=4001)], calls)
     assert [event.what for event in found.events][1:] == ["accept", "read", "lost", "read"]
-    assert "699 calls that are not known" in screen.render(found)
+    assert "699 calls that were not recorded" in screen.render(found)
 
 
 def test_a_call_that_began_before_the_first_step(load):
@@ -402,8 +402,8 @@ def test_a_right_server(capsys):
 
 WAITS = ["select.c", "epoll_level.c", "epoll_edge.c"]
 WRONG = {
-    "04-no-parse-after-drain": "has read and not sent back; the server waits for input",
-    "02-rest-dropped": "bytes that the server has read and not sent back",
+    "04-no-parse-after-drain": "has read but not sent back; the server waits for input",
+    "02-rest-dropped": "bytes that the server has read but not sent back",
     "02-eagain-is-the-end": "close() of A",
     "04-pollin-while-paused": "poll() = A: input x ",
     "03-reads-while-writing": "poll() = A: input x ",

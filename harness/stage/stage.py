@@ -234,7 +234,9 @@ class Stage:
             return False
         if network.enter_new():
             return True
-        text = f"waits until port {port} is free: connections of the earlier server are in TIME_WAIT"
+        text = (
+            f"waits until port {port} is free: connections of the earlier server are in TIME_WAIT"
+        )
         self.conversation.note("the grader", text)
 
         def free() -> bool:
