@@ -453,7 +453,7 @@ def test_01_sanitized(launch, rng):
 
 @claim("01.7", points=5)
 def test_01_stops_when_told(launch, rng):
-    """SIGTERM and SIGINT end it within a second, with status 0, in whatever state a client is."""
+    """SIGTERM and SIGINT end it within a second, with status 0, whatever state a client is in."""
     frame = length_framing.encode(rng.randbytes(5))
     for number, sent in (
         (signal.SIGTERM, b""),

@@ -13,7 +13,7 @@ MUTANTS = (
     mutant(
         "htonl-for-htons",
         NUMBERS,
-        "htonl() is written for htons(): what is left of it in 16 bits is port 0.",
+        "htonl() instead of htons(): the lower 16 bits of its result are port 0.",
         "test_01_listens_where_told",
         "wrong-address",
         {
@@ -26,7 +26,7 @@ MUTANTS = (
     mutant(
         "any-address",
         START,
-        "It binds INADDR_ANY, whatever -a says, and prints what it was told.",
+        "It binds INADDR_ANY, whatever -a says, and prints the address from -a.",
         "test_01_listens_where_told",
         "wrong-address",
         {
@@ -58,7 +58,7 @@ MUTANTS = (
     mutant(
         "size-of-the-pointer",
         START,
-        "bind() is told the size of a pointer to the address: EINVAL, and the server ends.",
+        "bind() gets the size of a pointer to the address: EINVAL, and the server ends.",
         "test_01_frames_in_one_segment",
         "died-at-start",
         {
@@ -71,7 +71,7 @@ MUTANTS = (
     mutant(
         "binds-until-it-works",
         START,
-        "What can never succeed is tried again and again, and nobody is told.",
+        "A bind() that can never succeed is repeated for ever, without a message.",
         "test_01_frames_in_one_segment",
         "not-listening",
         {
@@ -92,7 +92,7 @@ MUTANTS = (
     mutant(
         "announced-otherwise",
         START,
-        "It says where it listens in words of its own.",
+        "It prints where it listens in words of its own.",
         "test_01_frames_in_one_segment",
         "wrong-first-line",
         {
@@ -105,7 +105,7 @@ MUTANTS = (
     mutant(
         "listen-forgotten",
         START,
-        "The socket is bound and announced, and listen() is never called.",
+        "The socket is bound and announced, but listen() is never called.",
         "test_01_frames_in_one_segment",
         "connect-refused",
         {
@@ -119,7 +119,7 @@ MUTANTS = (
     mutant(
         "no-option-v",
         START,
-        "The option -v is not known: it ends with a usage line.",
+        "The option -v is unknown: it ends with a usage line.",
         "test_01_tells_of_frames_on_stderr_only",
         "not-verbose",
         {
@@ -132,7 +132,7 @@ MUTANTS = (
     mutant(
         "v-changes-nothing",
         START,
-        "The option -v is taken and passed over.",
+        "The option -v is accepted and ignored.",
         "test_01_tells_of_frames_on_stderr_only",
         "not-verbose",
         {
@@ -163,7 +163,7 @@ MUTANTS = (
     mutant(
         "announced-in-a-buffer",
         START,
-        "The line that says where it listens stays in the buffer of stdout.",
+        "The line with the address stays in the buffer of stdout.",
         "test_01_listens_where_told",
         "not-announced",
         {
@@ -206,7 +206,7 @@ MUTANTS = (
     mutant(
         "bind-not-checked",
         START,
-        "What bind() returns is not looked at: with the port in use it listens on another one.",
+        "The result of bind() is not checked: with the port in use it listens on another one.",
         "test_01_says_what_is_wrong_at_start",
         "bad-start",
         {
@@ -221,7 +221,7 @@ MUTANTS = (
     mutant(
         "backlog-of-one",
         START,
-        "listen() is told to let one client wait, and the others are not connected.",
+        "listen() gets a backlog of 1, so the other clients are not connected.",
         "test_01_burst_of_connections",
         "backlog-too-short",
         {
@@ -234,7 +234,7 @@ MUTANTS = (
     mutant(
         "backlog-of-128",
         START,
-        "listen() is told to let 128 clients wait; one more is connected, and of 200 no other.",
+        "listen() gets a backlog of 128: of 200 clients, 129 are connected.",
         "test_01_burst_of_connections",
         "backlog-too-short",
         {
@@ -284,7 +284,7 @@ MUTANTS = (
     mutant(
         "port-by-atoi",
         NUMBERS,
-        "The port is read with atoi() and cut to 16 bits: 70000 is taken for 4464.",
+        "The port is read with atoi() and cut to 16 bits: 70000 becomes 4464.",
         "test_01_says_what_is_wrong_at_start",
         "bad-start",
         {
@@ -309,7 +309,7 @@ MUTANTS = (
     mutant(
         "only-a-flag",
         START,
-        "The handler only sets a flag, and the calls that were interrupted are made again.",
+        "The handler only sets a flag, and interrupted calls are repeated.",
         "test_01_stops_when_told",
         "not-ended",
         {
@@ -345,7 +345,7 @@ MUTANTS = (
     mutant(
         "length-by-ntohl",
         NUMBERS,
-        "The length goes through ntohl(): the highest byte is taken for the first one.",
+        "The length goes through ntohl(): the highest byte is taken for the lowest.",
         "test_01_first_frames",
         "byte-order",
         {
@@ -364,7 +364,7 @@ MUTANTS = (
     mutant(
         "body-alone-comes-back",
         FRAMING,
-        "The reply is the body, without a length in front of it.",
+        "The reply is the body, without a length before it.",
         "test_01_first_frames",
         "no-header",
         {
@@ -377,7 +377,7 @@ MUTANTS = (
     mutant(
         "same-reply-always",
         FRAMING,
-        "The body is read and thrown away; the reply has another one, always the same.",
+        "The body is read and thrown away; the reply always has the same other body.",
         "test_01_first_frames",
         "same-reply",
         {
@@ -420,7 +420,7 @@ MUTANTS = (
     mutant(
         "one-client-and-out",
         START,
-        "After its first client it takes no other, and ends.",
+        "After its first client it accepts no other, and ends.",
         "test_01_first_frames",
         "ends-with-a-client",
         {
@@ -483,7 +483,7 @@ MUTANTS = (
     mutant(
         "signed-bytes",
         NUMBERS,
-        "The bytes of the header are char, which is signed: from 128 on they are negative.",
+        "The bytes of the header are char, which is signed: values from 128 on are negative.",
         "test_01_length_uses_all_four_bytes",
         "length-byte-lost",
         {
@@ -539,7 +539,7 @@ MUTANTS = (
     mutant(
         "length-plus-4-wraps",
         NUMBERS,
-        "The header is added to the length in 32 bits: 0xFFFFFFFF and 4 make 3.",
+        "The header is added to the length in 32 bits: 0xFFFFFFFF + 4 is 3.",
         "test_01_length_is_unsigned",
         "length-not-refused",
         {
@@ -565,7 +565,7 @@ MUTANTS = (
     mutant(
         "maximum-of-the-frame",
         NUMBERS,
-        "The maximum is compared with header and body: 4 bytes too many are let in.",
+        "The maximum is compared with the body alone where it should include the header.",
         "test_01_one_byte_over_the_maximum",
         "length-not-refused",
         {
@@ -578,7 +578,7 @@ MUTANTS = (
     mutant(
         "maximum-forgets-header",
         NUMBERS,
-        "The maximum forgets the 4 bytes of the header: the largest frames are refused.",
+        "The maximum leaves out the 4 bytes of the header: the largest frames are refused.",
         "test_01_largest_frame",
         "large-frame-refused",
         {
@@ -604,7 +604,7 @@ MUTANTS = (
     mutant(
         "small-maximum",
         NUMBERS,
-        "A frame may have 64 KiB, since the buffer of a first version had so many.",
+        "A frame may have 64 KiB, the size of the buffer of a first version.",
         "test_01_frame_larger_than_a_segment",
         "large-frame-refused",
         {
@@ -617,7 +617,7 @@ MUTANTS = (
     mutant(
         "length-counts-header",
         FRAMING,
-        "The length is taken to count the 4 bytes of the header too.",
+        "The length is assumed to count the 4 bytes of the header too.",
         "test_01_length_uses_all_four_bytes",
         "length-byte-lost",
         {
@@ -632,7 +632,7 @@ MUTANTS = (
     mutant(
         "reply-counts-header",
         FRAMING,
-        "The length in front of a reply counts its own four bytes, too.",
+        "The length of a reply counts its own four bytes, too.",
         "test_01_frames_in_one_segment",
         "wrong-header",
         {
@@ -645,7 +645,7 @@ MUTANTS = (
     mutant(
         "header-not-counted",
         FRAMING,
-        "The size of a reply forgets its header: the last four bytes stay behind.",
+        "The size of a reply leaves out its header: the last four bytes are not sent.",
         "test_01_twenty_clients_one_after_another",
         "stalled-reply",
         {
@@ -658,7 +658,7 @@ MUTANTS = (
     mutant(
         "cut-and-closed",
         FRAMING,
-        "The size of a reply forgets its header, and the connection is closed behind it.",
+        "The size of a reply leaves out its header, and the connection is closed after it.",
         "test_01_twenty_clients_one_after_another",
         "closed-in-reply",
         {
@@ -673,7 +673,7 @@ MUTANTS = (
     mutant(
         "body-not-wanted",
         FRAMING,
-        "Only frames without a body are answered; at any other the connection is closed.",
+        "Only frames without a body are answered; for any other the connection is closed.",
         "test_01_twenty_clients_one_after_another",
         "reset-early",
         {
@@ -688,7 +688,7 @@ MUTANTS = (
     mutant(
         "closed-before-the-body",
         FRAMING,
-        "The maximum is compared with the wrong sign: every frame is too long, its body unread.",
+        "The maximum is compared the wrong way round: every frame is too long, its body unread.",
         "test_01_twenty_clients_one_after_another",
         "refused-as-too-long",
         {
@@ -701,7 +701,7 @@ MUTANTS = (
     mutant(
         "waits-for-one-more",
         FRAMING,
-        "It reads one byte more than the body has, and waits for the next frame to send it.",
+        "It reads one byte more than the body has, and so waits for the next frame.",
         "test_01_frame_byte_by_byte",
         "waits-for-more",
         {
@@ -717,7 +717,7 @@ MUTANTS = (
     mutant(
         "one-byte-too-many",
         FRAMING,
-        "The end of a string is sent along: a byte behind every reply that nobody asked for.",
+        "The end of a string is sent along: one byte too many after every reply.",
         "test_01_twenty_clients_one_after_another",
         "extra-bytes",
         {
@@ -792,7 +792,7 @@ MUTANTS = (
     mutant(
         "header-sent-at-once",
         FRAMING,
-        "The header is sent back as soon as it is there, and the body when it has come.",
+        "The header is sent back as soon as it has arrived, and the body later.",
         "test_01_input_ends_inside_a_frame",
         "partial-frame-answered",
         {
@@ -810,7 +810,7 @@ MUTANTS = (
     mutant(
         "empty-frame-no-reply",
         FRAMING,
-        "A frame with no body is passed over.",
+        "A frame with no body is ignored.",
         "test_01_empty_frames",
         "empty-body",
         {
@@ -824,7 +824,7 @@ MUTANTS = (
     mutant(
         "empty-body-is-eof",
         FRAMING,
-        "A body is read with do-while: read() for 0 bytes returns 0, which is taken for the end.",
+        "A body is read with do-while: read() for 0 bytes returns 0, which is taken for EOF.",
         "test_01_empty_frames",
         "empty-body",
         {
@@ -847,7 +847,7 @@ MUTANTS = (
     mutant(
         "one-read",
         FRAMING,
-        "One read() is taken for all that was asked for.",
+        "One read() is assumed to return everything requested.",
         "test_01_frame_cut_at_every_byte",
         "one-read-one-message",
         {
@@ -876,7 +876,7 @@ MUTANTS = (
     mutant(
         "short-read-is-an-error",
         FRAMING,
-        "A read() that returns fewer bytes than asked for ends the connection.",
+        "A read() that returns fewer bytes than requested ends the connection.",
         "test_01_frame_byte_by_byte",
         "one-read-one-message",
         {
@@ -892,7 +892,7 @@ MUTANTS = (
     mutant(
         "read-to-the-start",
         FRAMING,
-        "Every read() goes to the start of the buffer, over what came before.",
+        "Every read() goes to the start of the buffer, over the earlier bytes.",
         "test_01_frame_cut_at_every_byte",
         "one-read-one-message",
         {
@@ -923,7 +923,7 @@ MUTANTS = (
     mutant(
         "behind-the-body-lost",
         FRAMING,
-        "The body is read into a buffer of 4 KiB, and what came behind it is forgotten.",
+        "The body is read into a buffer of 4 KiB, and the bytes after it are lost.",
         "test_01_frames_in_one_segment",
         "replies-missing",
         {
@@ -950,7 +950,7 @@ MUTANTS = (
     mutant(
         "eof-is-complete",
         CALLS,
-        "When the input ends inside a frame, what there is of it is answered.",
+        "When the input ends inside a frame, the part that has arrived is answered.",
         "test_01_input_ends_inside_a_frame",
         "partial-frame-answered",
         {
@@ -993,7 +993,7 @@ MUTANTS = (
     mutant(
         "trusts-msg-waitall",
         CALLS,
-        "MSG_WAITALL replaces the loop; it returns early when a signal comes.",
+        "MSG_WAITALL replaces the loop, but it returns early when a signal comes.",
         "test_01_read_interrupted_by_a_signal",
         "one-read-one-message",
         {
@@ -1023,7 +1023,7 @@ MUTANTS = (
     mutant(
         "one-write",
         WRITES,
-        "One send() is taken for all of the reply.",
+        "One send() is assumed to take the whole reply.",
         "test_01_write_interrupted_by_a_signal",
         "short-write",
         {
@@ -1054,7 +1054,7 @@ MUTANTS = (
     mutant(
         "rest-from-the-start",
         WRITES,
-        "After a short write the rest is sent from the start of the reply.",
+        "After a short write the remainder is sent from the start of the reply.",
         "test_01_write_interrupted_by_a_signal",
         "rest-from-elsewhere",
         {
@@ -1080,7 +1080,7 @@ MUTANTS = (
     mutant(
         "looks-if-anyone-is-there",
         CALLS,
-        "Before it replies it peeks whether the input has ended, and then drops the reply.",
+        "Before it replies it checks for EOF with a peek, and then drops the reply.",
         "test_01_half_close_with_replies_owed",
         "replies-lost-at-eof",
         {
@@ -1160,7 +1160,7 @@ MUTANTS = (
     mutant(
         "listener-closed",
         RESOURCES,
-        "The listening socket is closed once a client is there.",
+        "The listening socket is closed once a client is connected.",
         "test_01_twenty_clients_one_after_another",
         "server-stopped-accepting",
         {
@@ -1190,7 +1190,7 @@ MUTANTS = (
     mutant(
         "no-room-for-the-header",
         NUMBERS,
-        "Room is made for the body, and header and body are put into it.",
+        "Memory is allocated for the body, but header and body are stored there.",
         "test_01_memory",
         "memory-fault",
         {
@@ -1235,7 +1235,7 @@ MUTANTS = (
     mutant(
         "asserts-on-send",
         CALLS,
-        "An assert claims that send() does not fail, which is for the client to say.",
+        "An assert claims that send() does not fail, but the client decides that.",
         "test_01_peer_is_gone_before_its_reply",
         "crashed",
         {
@@ -1255,7 +1255,7 @@ MUTANTS = (
     mutant(
         "no-thought-of-sigpipe",
         CALLS,
-        "It writes without MSG_NOSIGNAL, and SIGPIPE is as it was.",
+        "It writes without MSG_NOSIGNAL, and SIGPIPE has its default action.",
         "test_01_peer_is_gone_before_its_reply",
         "sigpipe",
         {
@@ -1268,7 +1268,7 @@ MUTANTS = (
     mutant(
         "getpeername-must-work",
         CALLS,
-        "It asks for the client's address for the log and exits when there is none any more.",
+        "It requests the client's address for the log, and exits if the client is gone.",
         "test_01_client_gone_before_it_was_accepted",
         "ended-early",
         {
@@ -1284,7 +1284,7 @@ MUTANTS = (
     mutant(
         "accept-error-ends-loop",
         CALLS,
-        "The accept loop is left when accept() fails, also when it was only interrupted.",
+        "The accept loop ends when accept() fails, even if it was only interrupted.",
         "test_01_signal_while_it_waits_for_a_client",
         "ended-by-a-signal",
         {
@@ -1301,7 +1301,7 @@ MUTANTS = (
     mutant(
         "rest-read-only-once",
         FRAMING,
-        "What a short read leaves is asked for once more, and then taken to be there.",
+        "After a short read the remainder is requested only once more.",
         "test_01_every_cut_on_the_way_in",
         "one-read-one-message",
         {
@@ -1319,7 +1319,7 @@ MUTANTS = (
     mutant(
         "rest-sent-only-once",
         WRITES,
-        "What a short write leaves is sent once more, and then taken to be gone.",
+        "After a short write the remainder is sent only once more.",
         "test_01_every_cut_on_the_way_out",
         "short-write",
         {
@@ -1337,7 +1337,7 @@ MUTANTS = (
     mutant(
         "starts-again-at-eintr",
         CALLS,
-        "A read that was interrupted begins again at the start of the buffer.",
+        "An interrupted read begins again at the start of the buffer.",
         "test_01_every_cut_of_several_frames",
         "call-disturbed",
         {
@@ -1355,7 +1355,7 @@ MUTANTS = (
     mutant(
         "asks-for-too-much",
         FRAMING,
-        "After a short read the whole length is asked for again, and the next frame's bytes come.",
+        "After a short read the whole length is requested again, and bytes of the next frame are taken.",
         "test_01_every_cut_of_several_frames",
         "one-read-one-message",
         {
@@ -1402,7 +1402,7 @@ MUTANTS = (
     mutant(
         "malloc-not-checked",
         RESOURCES,
-        "What malloc() returned is used without a look at it.",
+        "The result of malloc() is used without a check.",
         "test_01_single_faults",
         "out-of-memory",
         {

@@ -23,7 +23,7 @@ MUTANTS = (
     mutant(
         "doubles-once",
         GROWTH,
-        "The buffer doubles, and is not looked at again: a frame can need more than that.",
+        "The buffer doubles only once: a frame can need more than that.",
         "test_02_frame_of_every_size",
         "crashed",
         {
@@ -38,7 +38,7 @@ MUTANTS = (
     mutant(
         "grows-without-copying",
         GROWTH,
-        "A larger buffer is allocated, and the bytes of the old one are not copied.",
+        "A larger buffer is allocated, but the bytes of the old one are not copied.",
         "test_02_frame_of_every_size",
         "silence",
         {
@@ -54,7 +54,7 @@ MUTANTS = (
     mutant(
         "capacity-not-kept",
         GROWTH,
-        "The buffer grows and its capacity is not written down: 0 - len is a very large number.",
+        "The buffer grows and its capacity is not stored: 0 - len is a very large number.",
         "test_02_frame_of_every_size",
         "crashed",
         {
@@ -96,7 +96,7 @@ MUTANTS = (
     mutant(
         "buffer-forgets-header",
         NUMBERS,
-        "The buffer may hold the largest body, and not the 4 bytes of header in front of it.",
+        "The buffer may hold the largest body, but not the 4 bytes of its header.",
         "test_02_largest_frame_twice",
         "large-frame-refused",
         {
@@ -116,7 +116,7 @@ MUTANTS = (
     mutant(
         "buffer-not-cleared",
         STATE,
-        "After a reply the frame stays in the buffer, in front of the next one.",
+        "After a reply the frame stays in the buffer, before the next one.",
         "test_01_many_frames_on_one_connection",
         "one-frame-only",
         {
@@ -130,7 +130,7 @@ MUTANTS = (
     mutant(
         "reads-past-the-frame",
         FRAMING,
-        "It reads as much as there is room for, and takes what is behind a frame for part of it.",
+        "It reads as much as fits, and takes bytes after a frame for a part of it.",
         "test_01_frames_in_one_segment",
         "silence",
         {
@@ -147,7 +147,7 @@ MUTANTS = (
     mutant(
         "rest-dropped",
         WRITES,
-        "After one write the reply is taken for sent.",
+        "After one write the reply is assumed to be sent.",
         "test_02_short_write_is_resumed",
         "short-write",
         {
@@ -165,7 +165,7 @@ MUTANTS = (
     mutant(
         "sent-is-the-last-write",
         WRITES,
-        "`sent` is set to what the last write took, where it should be added to.",
+        "`sent` is set to the result of the last write, which should be added.",
         "test_02_short_write_is_resumed",
         "rest-from-elsewhere",
         {
@@ -178,7 +178,7 @@ MUTANTS = (
     mutant(
         "size-t-below-zero",
         NUMBERS,
-        "What send() returns is kept in a size_t and compared with 0, which it is never below.",
+        "The result of send() is stored in a size_t and compared with 0: it is never below.",
         "test_02_short_write_is_resumed",
         "rest-from-elsewhere",
         {
@@ -219,7 +219,7 @@ MUTANTS = (
     mutant(
         "sent-not-reset",
         STATE,
-        "`sent` is not set back to 0 for the next reply.",
+        "`sent` is not reset to 0 for the next reply.",
         "test_02_frame_after_a_short_write",
         "rest-from-elsewhere",
         {
@@ -264,7 +264,7 @@ MUTANTS = (
     mutant(
         "flags-with-and",
         LOOP,
-        "O_NONBLOCK is put into the flags with `&` where `|` is meant.",
+        "O_NONBLOCK is combined with the flags by `&` instead of `|`.",
         "test_02_client_between_frames_stops_nobody",
         "blocked-by-another",
         {
@@ -277,7 +277,7 @@ MUTANTS = (
     mutant(
         "setfd-for-setfl",
         LOOP,
-        "F_SETFD is written for F_SETFL: the call succeeds and the socket still blocks.",
+        "F_SETFD instead of F_SETFL: the call succeeds and the socket still blocks.",
         "test_02_idle_client_stops_nobody",
         "blocked-by-another",
         {
@@ -290,7 +290,7 @@ MUTANTS = (
     mutant(
         "listener-blocks",
         LOOP,
-        "The listening socket is blocking: the sweep waits in accept() for a next client.",
+        "The listening socket is blocking: the sweep waits in accept() for the next client.",
         "test_02_idle_client_stops_nobody",
         "blocked-by-another",
         {
@@ -303,7 +303,7 @@ MUTANTS = (
     mutant(
         "one-client-at-a-time",
         LOOP,
-        "A client is accepted when the one before has left.",
+        "A client is accepted only when the one before has left.",
         "test_02_client_between_frames_stops_nobody",
         "never-watched",
         {
@@ -316,7 +316,7 @@ MUTANTS = (
     mutant(
         "sweep-ends-at-the-idle",
         LOOP,
-        "The sweep ends at the first client that has nothing to say.",
+        "The sweep ends at the first client that has sent nothing.",
         "test_02_client_between_frames_stops_nobody",
         "never-watched",
         {
@@ -332,7 +332,7 @@ MUTANTS = (
     mutant(
         "eagain-is-the-end",
         CALLS,
-        "EAGAIN from read() is taken for the end of the input.",
+        "EAGAIN from read() is taken for EOF.",
         "test_02_client_between_frames_stops_nobody",
         "closed-early",
         {
@@ -347,7 +347,7 @@ MUTANTS = (
     mutant(
         "writes-until-all-is-sent",
         LOOP,
-        "A reply is written in a loop that goes on at EAGAIN until all of it is sent.",
+        "A reply is written in a loop that repeats at EAGAIN until all of it is sent.",
         "test_02_stalled_reader_stops_nobody",
         "blocked-by-another",
         {
@@ -363,7 +363,7 @@ MUTANTS = (
     mutant(
         "reads-until-complete",
         LOOP,
-        "A frame that has begun is read in a loop that goes on at EAGAIN until it is complete.",
+        "A frame is read in a loop that repeats at EAGAIN until it is complete.",
         "test_02_stalled_clients_beside_live_ones",
         "blocked-by-another",
         {
@@ -467,7 +467,7 @@ MUTANTS = (
     mutant(
         "table-of-32",
         GROWTH,
-        "The table has 32 places; when it is full nobody is accepted.",
+        "The table has 32 places; when it is full no client is accepted.",
         "test_02_fifty_clients_byte_by_byte",
         "table-too-small",
         {
@@ -480,7 +480,7 @@ MUTANTS = (
     mutant(
         "turned-away-at-32",
         GROWTH,
-        "The table has 32 places; who comes when it is full is closed.",
+        "The table has 32 places; clients that come when it is full are closed.",
         "test_02_fifty_clients_byte_by_byte",
         "table-too-small",
         {
@@ -513,7 +513,7 @@ MUTANTS = (
     mutant(
         "table-one-too-short",
         GROWTH,
-        "The table grows when a client has been written behind its end.",
+        "The table grows only after a client has been written after its end.",
         "test_02_memory",
         "memory-fault",
         {
@@ -526,7 +526,7 @@ MUTANTS = (
     mutant(
         "ten-steps-each-sweep",
         LOOP,
-        "A sweep gives a step to the first ten connections.",
+        "A sweep runs a step for the first ten connections only.",
         "test_02_fifty_clients_byte_by_byte",
         "table-too-small",
         {
@@ -539,7 +539,7 @@ MUTANTS = (
     mutant(
         "served-until-it-is-quiet",
         LOOP,
-        "A client is served, frame after frame, until it has nothing more to say.",
+        "A client is served, frame after frame, until it sends nothing more.",
         "test_02_flood_starves_nobody",
         "starved",
         {
@@ -553,7 +553,7 @@ MUTANTS = (
     mutant(
         "never-removed",
         RESOURCES,
-        "A connection that is closed stays in the table, and its socket open.",
+        "A closed connection stays in the table, and its socket open.",
         "test_02_thousand_connections_leave_nothing_behind",
         "descriptor-leak",
         {
@@ -569,7 +569,7 @@ MUTANTS = (
     mutant(
         "free-without-close",
         RESOURCES,
-        "A connection is freed and its socket is not closed.",
+        "A connection is freed, but its socket is not closed.",
         "test_02_thousand_connections_leave_nothing_behind",
         "descriptor-leak",
         {
@@ -582,7 +582,7 @@ MUTANTS = (
     mutant(
         "index-after-the-last",
         RESOURCES,
-        "The place of a connection that has left is filled from one behind the last.",
+        "The place of a closed connection is filled from one place after the last.",
         "test_02_memory",
         "memory-fault",
         {
@@ -608,7 +608,7 @@ MUTANTS = (
     mutant(
         "clients-kept-at-the-end",
         RESOURCES,
-        "When the server stops, the connections it still has are not closed.",
+        "When the server stops, the open connections are not closed.",
         "test_02_memory",
         "open-descriptor",
         {
@@ -624,7 +624,7 @@ MUTANTS = (
     mutant(
         "looks-at-the-freed",
         STATE,
-        "A connection is looked at after it was freed, to find out whether it was closed.",
+        "A freed connection is read, to find out whether it was closed.",
         "test_02_memory",
         "memory-fault",
         {
@@ -645,7 +645,7 @@ MUTANTS = (
     mutant(
         "malloc-for-calloc",
         STATE,
-        "A connection is made with malloc(), and what it does not set is what was there before.",
+        "A connection is made with malloc(), so fields that are not set have old values.",
         "test_02_descriptor_used_again_has_a_clean_state",
         "crashed",
         {
@@ -663,7 +663,7 @@ MUTANTS = (
     mutant(
         "state-by-descriptor",
         STATE,
-        "State is kept by descriptor number and not made anew when the number comes again.",
+        "State is kept by descriptor number and not reset when the number is used again.",
         "test_02_descriptor_used_again_has_a_clean_state",
         "state-left-behind",
         {
@@ -705,7 +705,7 @@ MUTANTS = (
     mutant(
         "no-thought-of-sigpipe",
         CALLS,
-        "It writes without MSG_NOSIGNAL, and SIGPIPE is as it was.",
+        "It writes without MSG_NOSIGNAL, and SIGPIPE has its default action.",
         "test_01_peer_is_gone_before_its_reply",
         "sigpipe",
         {
@@ -718,7 +718,7 @@ MUTANTS = (
     mutant(
         "sweep-without-a-pause",
         LOOP,
-        "The sweep goes round and round without a sleep.",
+        "The sweep repeats without a sleep.",
         "test_02_sleeps_when_nothing_moves",
         "busy-sweep",
         {
@@ -731,7 +731,7 @@ MUTANTS = (
     mutant(
         "eagain-is-progress",
         CALLS,
-        "A read() that returned EAGAIN counts as something that moved, so it never sleeps.",
+        "A read() that returned EAGAIN counts as progress, so it never sleeps.",
         "test_02_sleeps_when_nothing_moves",
         "busy-sweep",
         {
@@ -802,7 +802,7 @@ MUTANTS = (
     mutant(
         "calloc-not-checked",
         GROWTH,
-        "What calloc() returns is not looked at.",
+        "The result of calloc() is not checked.",
         "test_02_single_faults",
         "out-of-memory",
         {
@@ -816,7 +816,7 @@ MUTANTS = (
     mutant(
         "closes-until-it-works",
         CALLS,
-        "close() is called again until it returns 0, also when EINTR says that it was interrupted.",
+        "close() is repeated until it returns 0, also after EINTR.",
         "test_02_single_faults",
         "close-interrupted",
         {
@@ -830,7 +830,7 @@ MUTANTS = (
     mutant(
         "emfile-taken-for-more",
         CALLS,
-        "Clients are accepted until nobody waits, also when there is no descriptor for the next one.",
+        "accept() is repeated until no client waits, also when no descriptor is free.",
         "test_02_out_of_descriptors_serves_on",
         "accept-failed",
         {

@@ -13,7 +13,7 @@ MUTANTS = (
     mutant(
         "serves-the-first-only",
         LOOP,
-        "Of the clients that are ready, the first in the table is served, and no other.",
+        "Only the first ready client in the table is served.",
         "test_03_first_frames",
         "one-client-only",
         {
@@ -29,7 +29,7 @@ MUTANTS = (
     mutant(
         "always-wants-to-write",
         LOOP,
-        "POLLOUT is asked for all the time, and a socket is nearly always writable.",
+        "POLLOUT is requested all the time, and a socket is nearly always writable.",
         "test_03_idle_server_uses_no_cpu",
         "spins-idle",
         {
@@ -56,7 +56,7 @@ MUTANTS = (
     mutant(
         "looks-every-50-ms",
         LOOP,
-        "poll() has a time limit of 50 ms, so that the server can look whether it is to stop.",
+        "poll() has a time limit of 50 ms, so that the server can check whether it should stop.",
         "test_03_idle_crowd_uses_no_cpu",
         "spins-idle",
         {
@@ -69,7 +69,7 @@ MUTANTS = (
     mutant(
         "looks-every-2-ms",
         LOOP,
-        "poll() has a time limit of 2 ms, as the sweep had its sleep.",
+        "poll() has a time limit of 2 ms, like the sleep of the sweep.",
         "test_03_waits_only_for_what_it_needs",
         "spins-idle",
         {
@@ -82,7 +82,7 @@ MUTANTS = (
     mutant(
         "asks-everyone-again",
         LOOP,
-        "Before a connection is served, a poll() for it alone asks whether it is ready.",
+        "Before a connection is served, another poll() for it alone checks whether it is ready.",
         "test_03_waits_only_for_what_it_needs",
         "waits-too-often",
         {
@@ -97,7 +97,7 @@ MUTANTS = (
     mutant(
         "does-not-wait-to-write",
         LOOP,
-        "While any reply is unfinished poll() does not wait, so that writing can go on soon.",
+        "While any reply is unfinished poll() does not wait, to continue writing soon.",
         "test_03_peer_that_does_not_read_uses_no_cpu",
         "spins-writing",
         {
@@ -113,7 +113,7 @@ MUTANTS = (
     mutant(
         "reads-while-writing",
         LOOP,
-        "POLLIN stays in the events while a reply is sent, and nothing is read then.",
+        "POLLIN stays in the events while a reply is sent, but nothing is read then.",
         "test_03_half_closed_peer_uses_no_cpu",
         "spins-half-closed",
         {
@@ -127,7 +127,7 @@ MUTANTS = (
     mutant(
         "closes-at-pollrdhup",
         CALLS,
-        "It asks for POLLRDHUP and closes when it comes: the reply that is owed is lost.",
+        "It requests POLLRDHUP and closes when it is reported: the owed reply is lost.",
         "test_03_half_closed_peer_uses_no_cpu",
         "replies-lost-at-eof",
         {
@@ -161,7 +161,7 @@ MUTANTS = (
     mutant(
         "one-place-skipped",
         STATE,
-        "The last connection takes the place of one that is removed, and is not looked at itself.",
+        "The last connection takes the place of a removed one, and is skipped itself.",
         "test_03_all_leave_in_one_turn",
         "descriptor-leak",
         {
@@ -183,7 +183,7 @@ MUTANTS = (
     mutant(
         "reads-from-everybody",
         LOOP,
-        "In each turn every connection is read, whether it is ready or not.",
+        "In each iteration every connection is read, ready or not.",
         "test_03_reads_only_who_is_ready",
         "reads-everybody",
         {
@@ -197,7 +197,7 @@ MUTANTS = (
     mutant(
         "writes-to-everybody",
         LOOP,
-        "In each turn it is tried to send to every connection, whether it is ready or not.",
+        "In each iteration it tries to send to every connection, ready or not.",
         "test_03_reads_only_who_is_ready",
         "writes-to-everybody",
         {
@@ -211,7 +211,7 @@ MUTANTS = (
     mutant(
         "sleeps-before-it-looks",
         LOOP,
-        "A sleep of 50 ms stands in the loop, to spare the CPU.",
+        "The loop sleeps for 50 ms, to spare the CPU.",
         "test_03_replies_come_at_once",
         "late-reply",
         {
@@ -224,7 +224,7 @@ MUTANTS = (
     mutant(
         "writes-by-the-clock",
         LOOP,
-        "POLLOUT is never asked for; replies are sent when a time limit of poll() has run out.",
+        "POLLOUT is never requested; replies are sent when a time limit of poll() is over.",
         "test_03_replies_come_at_once",
         "late-reply",
         {
@@ -252,7 +252,7 @@ MUTANTS = (
     mutant(
         "table-of-1024",
         GROWTH,
-        "The table has 1,024 places, as many as select() could have; the rest is closed.",
+        "The table has 1,024 places, as many as select() allows; other clients are closed.",
         "test_03_more_than_a_thousand_connections",
         "table-too-small",
         {
@@ -280,7 +280,7 @@ MUTANTS = (
     mutant(
         "polls-counted-in-bytes",
         GROWTH,
-        "The size of the pollfd array is given in entries where realloc() wants bytes.",
+        "The size of the pollfd array is given in entries, but realloc() needs bytes.",
         "test_03_more_than_a_thousand_connections",
         "crashed",
         {
@@ -293,7 +293,7 @@ MUTANTS = (
     mutant(
         "polls-two-too-short",
         GROWTH,
-        "The pollfd array has no room for the two entries that come before the connections.",
+        "The pollfd array has no space for the two entries before the connections.",
         "test_02_memory",
         "memory-fault",
         {
@@ -306,7 +306,7 @@ MUTANTS = (
     mutant(
         "last-one-not-polled",
         LOOP,
-        "poll() is told one entry too few: the newest client is not heard.",
+        "poll() gets one entry too few: the newest client is not watched.",
         "test_03_idle_crowd_uses_no_cpu",
         "silence",
         {
@@ -320,7 +320,7 @@ MUTANTS = (
     mutant(
         "eintr-ends-the-loop",
         CALLS,
-        "The loop is left when poll() fails, also when a signal has only interrupted it.",
+        "The loop ends when poll() fails, even if a signal has only interrupted it.",
         "test_03_storm_of_signals",
         "ended-by-a-signal",
         {
@@ -335,7 +335,7 @@ MUTANTS = (
     mutant(
         "eintr-ends-everyone",
         CALLS,
-        "When poll() fails with EINTR all connections are closed, to begin anew.",
+        "When poll() fails with EINTR all connections are closed.",
         "test_03_storm_of_signals",
         "ended-by-a-signal",
         {
@@ -353,7 +353,7 @@ MUTANTS = (
     mutant(
         "one-event-a-turn",
         LOOP,
-        "After the first connection that is ready the loop goes back to poll().",
+        "After the first ready connection the loop returns to poll().",
         "test_03_flood_starves_nobody",
         "starved",
         {
@@ -368,7 +368,7 @@ MUTANTS = (
     mutant(
         "served-until-it-is-quiet",
         LOOP,
-        "A client is served, frame after frame, until it has nothing more to say for 20 ms.",
+        "A client is served, frame after frame, until it sends nothing for 20 ms.",
         "test_03_flood_starves_nobody",
         "starved",
         {
@@ -391,7 +391,7 @@ MUTANTS = (
     mutant(
         "accepts-when-it-is-quiet",
         LOOP,
-        "New clients are accepted in turns in which no connection is ready.",
+        "New clients are accepted only in iterations in which no connection is ready.",
         "test_03_flood_starves_nobody",
         "starved",
         {
@@ -411,7 +411,7 @@ MUTANTS = (
     mutant(
         "errno-assigned",
         CALLS,
-        "`errno = EAGAIN` is written for `errno == EAGAIN`: no error is ever noticed.",
+        "`errno = EAGAIN` instead of `errno == EAGAIN`: no error is ever noticed.",
         "test_03_resets_are_noticed",
         "descriptor-leak",
         {
@@ -424,7 +424,7 @@ MUTANTS = (
     mutant(
         "pollerr-passed-over",
         CALLS,
-        "A connection with POLLERR is left alone, since it is broken.",
+        "A connection with POLLERR is ignored, since it is broken.",
         "test_03_resets_are_noticed",
         "descriptor-leak",
         {
@@ -438,7 +438,7 @@ MUTANTS = (
     mutant(
         "send-error-forgotten",
         WRITES,
-        "What send() fails with is logged, and the connection is kept.",
+        "An error of send() is logged, but the connection is kept.",
         "test_03_resets_are_noticed",
         "descriptor-leak",
         {
@@ -455,7 +455,7 @@ MUTANTS = (
     mutant(
         "count-not-reduced",
         RESOURCES,
-        "Closed connections are freed, and the number of those in use stays as it was.",
+        "Closed connections are freed, but the number of used entries stays.",
         "test_02_memory",
         "memory-fault",
         {
@@ -504,7 +504,7 @@ MUTANTS = (
     mutant(
         "last-instead-of-closed",
         STATE,
-        "For every connection that was closed the last one in the table is forgotten.",
+        "For every closed connection the last one in the table is forgotten.",
         "test_03_every_second_client_leaves",
         "silence",
         {
@@ -527,7 +527,7 @@ MUTANTS = (
     mutant(
         "closed-in-the-turn",
         STATE,
-        "A descriptor is closed at once, and again at the end of the turn, when it is another's.",
+        "A descriptor is closed at once, and again after the iteration, when it belongs to another client.",
         "test_03_leaving_and_arriving_in_one_turn",
         "closed-in-the-turn",
         {
@@ -550,7 +550,7 @@ MUTANTS = (
     mutant(
         "state-by-descriptor",
         STATE,
-        "State is kept by descriptor number and not made anew when the number comes again.",
+        "State is kept by descriptor number and not reset when the number is used again.",
         "test_03_leaving_and_arriving_in_one_turn",
         "state-left-behind",
         {
@@ -574,7 +574,7 @@ MUTANTS = (
     mutant(
         "kept-for-the-next",
         STATE,
-        "Closed connections are kept for the next clients, with all that is in their buffers.",
+        "Closed connections are kept for the next clients, with the bytes in their buffers.",
         "test_03_leaving_and_arriving_in_one_turn",
         "state-left-behind",
         {
@@ -600,7 +600,7 @@ MUTANTS = (
     mutant(
         "free-without-close",
         RESOURCES,
-        "A connection is freed and its socket is not closed.",
+        "A connection is freed, but its socket is not closed.",
         "test_03_every_second_client_leaves",
         "descriptor-leak",
         {
@@ -614,7 +614,7 @@ MUTANTS = (
     mutant(
         "told-in-each-turn",
         RESOURCES,
-        "The log says in each turn that there is no descriptor left.",
+        "The log says in each iteration that no descriptor is left.",
         "test_03_out_of_descriptors_is_told_once",
         "log-grows",
         {
@@ -627,7 +627,7 @@ MUTANTS = (
     mutant(
         "emfile-spins",
         RESOURCES,
-        "When accept() finds no descriptor the listener is watched all the same.",
+        "When accept() finds no descriptor the listening socket stays watched.",
         "test_03_out_of_descriptors_costs_no_cpu",
         "spins-full",
         {
@@ -641,7 +641,7 @@ MUTANTS = (
     mutant(
         "accepts-until-it-works",
         RESOURCES,
-        "When accept() finds no descriptor it is called again until it does.",
+        "When accept() finds no descriptor it is repeated until it succeeds.",
         "test_03_out_of_descriptors_costs_no_cpu",
         "spins-full",
         {
@@ -669,7 +669,7 @@ MUTANTS = (
     mutant(
         "never-accepts-again",
         RESOURCES,
-        "After accept() has failed once the listener is never watched again.",
+        "After accept() has failed once the listening socket is never watched again.",
         "test_03_out_of_descriptors_and_back",
         "server-stopped-accepting",
         {
@@ -683,7 +683,7 @@ MUTANTS = (
     mutant(
         "only-sigterm",
         START,
-        "There is a handler for SIGTERM and none for SIGINT.",
+        "There is a handler for SIGTERM but none for SIGINT.",
         "test_01_stops_when_told",
         "wrong-exit",
         {
@@ -695,7 +695,7 @@ MUTANTS = (
     mutant(
         "stop-is-an-error",
         START,
-        "It leaves by the same way as after an error, with status 1.",
+        "A stop takes the same path as an error, with status 1.",
         "test_01_stops_when_told",
         "wrong-exit",
         {
@@ -708,7 +708,7 @@ MUTANTS = (
     mutant(
         "ends-when-nobody-waits",
         START,
-        "Signals are blocked while clients are served, and the flag is looked at between them.",
+        "Signals are blocked while clients are served, and the flag is checked in between.",
         "test_01_stops_when_told",
         "not-ended",
         {
@@ -722,7 +722,7 @@ MUTANTS = (
     mutant(
         "trusts-readiness",
         LOOP,
-        "Connections stay blocking: poll() has said that they are ready, after all.",
+        "Connections stay blocking, because poll() has reported them as ready.",
         "test_03_readiness_that_was_none",
         "ready-for-nothing",
         {

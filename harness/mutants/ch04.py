@@ -22,7 +22,7 @@ MUTANTS = (
     mutant(
         "small-rest-keeps-block",
         RESOURCES,
-        "A block with a few bytes in it is kept whole, though 32 MiB of it are empty.",
+        "A block that holds a few bytes is kept whole, though 32 MiB of it are unused.",
         "test_04_memory_is_given_back",
         "memory-grows",
         {
@@ -35,7 +35,7 @@ MUTANTS = (
     mutant(
         "pointer-lost-by-realloc",
         RESOURCES,
-        "The result of realloc() goes where the only pointer to the old block was.",
+        "The result of realloc() overwrites the only pointer to the old block.",
         "test_04_memory_that_is_refused_loses_none",
         "out-of-memory",
         {
@@ -55,7 +55,7 @@ MUTANTS = (
     mutant(
         "erases-from-the-front",
         GROWTH,
-        "Frames are answered one by one, and each moves all the bytes behind it to the front.",
+        "Frames are answered one by one, and each moves all the bytes after it to the front.",
         "test_04_burst_costs_no_more_than_small_batches",
         "consume-moves",
         {
@@ -77,7 +77,7 @@ MUTANTS = (
     mutant(
         "moves-what-is-not-sent",
         GROWTH,
-        "After every write() that took a part of the output, the rest is moved to the front.",
+        "After every partial write(), the remaining output is moved to the front.",
         "test_04_reply_taken_in_small_parts",
         "consume-moves",
         {
@@ -91,7 +91,7 @@ MUTANTS = (
     mutant(
         "begins-anew-when-empty",
         GROWTH,
-        "What was consumed is only dropped when the buffer is empty, which it need never be.",
+        "Consumed bytes are dropped only when the buffer is empty, which may never happen.",
         "test_04_long_stream_costs_no_memory",
         "memory-grows",
         {
@@ -150,7 +150,7 @@ MUTANTS = (
     mutant(
         "room-from-the-length",
         GROWTH,
-        "The new capacity is counted from the bytes held, and forgets those consumed before them.",
+        "The new capacity is computed from the bytes held, without the consumed bytes before them.",
         "test_01_random_cuts_of_long_streams",
         "crashed",
         {
@@ -182,7 +182,7 @@ MUTANTS = (
     mutant(
         "if-for-while",
         PRESSURE,
-        "`if` stands for `while` round the parser: one frame is answered for each read().",
+        "`if` instead of `while` round the parser: one frame is answered for each read().",
         "test_04_hundred_thousand_frames",
         "replies-missing",
         {
@@ -209,7 +209,7 @@ MUTANTS = (
     mutant(
         "row-too-wide",
         FRAMING,
-        "Of frames of one length in a row each is taken to be a byte longer.",
+        "Each frame in a row of equal lengths is assumed to be a byte longer.",
         "test_04_hundred_thousand_frames",
         "refused-as-too-long",
         {
@@ -248,7 +248,7 @@ MUTANTS = (
     mutant(
         "write-for-each-frame",
         PRESSURE,
-        "Every reply has a write call of its own.",
+        "Every reply has its own write call.",
         "test_04_replies_are_batched",
         "write-per-frame",
         {
@@ -270,7 +270,7 @@ MUTANTS = (
     mutant(
         "output-overwritten",
         STATE,
-        "New replies are put where old ones have not been sent yet.",
+        "New replies overwrite old ones that have not been sent yet.",
         "test_04_reading_goes_on_when_the_peer_reads",
         "wrong-body",
         {
@@ -283,7 +283,7 @@ MUTANTS = (
     mutant(
         "forgets-what-waits",
         FRAMING,
-        "The buffers change places although replies still wait in the output: these are dropped.",
+        "The buffers are swapped although the output still holds replies: these are dropped.",
         "test_04_reading_goes_on_when_the_peer_reads",
         "wrong-body",
         {
@@ -298,7 +298,7 @@ MUTANTS = (
     mutant(
         "rest-left-behind",
         FRAMING,
-        "What is left over of a read, the beginning of a frame, is thrown away.",
+        "The beginning of a frame that a read leaves over is thrown away.",
         "test_01_frame_cut_at_every_byte",
         "one-read-one-message",
         {
@@ -346,7 +346,7 @@ MUTANTS = (
     mutant(
         "high-water-for-all",
         PRESSURE,
-        "The high-water mark counts the output of all clients: who does not read stops the others.",
+        "The high-water mark counts the output of all clients: one that does not read stops the others.",
         "test_04_others_are_served_promptly",
         "starved",
         {
@@ -380,7 +380,7 @@ MUTANTS = (
     mutant(
         "no-high-water",
         PRESSURE,
-        "The output has no bound: it reads on while nobody takes the replies.",
+        "The output has no limit: it keeps reading while the client does not read.",
         "test_04_client_that_never_reads_costs_little_memory",
         "memory-grows",
         {
@@ -393,7 +393,7 @@ MUTANTS = (
     mutant(
         "stops-answering-only",
         PRESSURE,
-        "At the high-water mark it stops answering and goes on reading: the input grows instead.",
+        "At the high-water mark it stops answering but keeps reading: the input grows instead.",
         "test_04_client_that_never_reads_costs_little_memory",
         "memory-grows",
         {
@@ -406,7 +406,7 @@ MUTANTS = (
     mutant(
         "no-parse-after-drain",
         PRESSURE,
-        "When a blocked write has drained, the frames that wait in the buffer are not parsed.",
+        "After a blocked write has drained, the frames in the buffer are not parsed.",
         "test_04_small_frames_behind_a_large_one",
         "stuck-after-pause",
         {
@@ -434,7 +434,7 @@ MUTANTS = (
     mutant(
         "paused-for-ever",
         PRESSURE,
-        "The flag that suspends reading is set when the output is full and never taken back.",
+        "The flag that suspends reading is set when the output is full and never cleared.",
         "test_04_reading_goes_on_when_the_peer_reads",
         "stuck-after-pause",
         {
@@ -470,7 +470,7 @@ MUTANTS = (
     mutant(
         "pollin-while-draining",
         LOOP,
-        "POLLIN stays in the events after the end of the input, until all that is owed is sent.",
+        "POLLIN stays in the events after EOF, until all owed replies are sent.",
         "test_04_draining_uses_no_cpu",
         "spins-half-closed",
         {
@@ -483,7 +483,7 @@ MUTANTS = (
     mutant(
         "pollout-forgotten",
         WRITES,
-        "It writes at once, and does not ask for POLLOUT for what the kernel did not take.",
+        "It writes at once, but does not request POLLOUT for the remainder.",
         "test_02_short_write_is_resumed",
         "short-write",
         {
@@ -496,7 +496,7 @@ MUTANTS = (
     mutant(
         "spins-in-flush",
         WRITES,
-        "Sending goes on at EAGAIN until the output is empty.",
+        "Sending is repeated at EAGAIN until the output is empty.",
         "test_02_stalled_reader_stops_nobody",
         "blocked-by-another",
         {
@@ -511,7 +511,7 @@ MUTANTS = (
     mutant(
         "closes-at-eof",
         CALLS,
-        "At the end of the input the connection is closed, whatever it still owes.",
+        "At EOF the connection is closed, whatever it still owes.",
         "test_04_half_close_with_10000_replies_owed",
         "replies-lost-at-eof",
         {
@@ -524,7 +524,7 @@ MUTANTS = (
     mutant(
         "one-try-at-eof",
         CALLS,
-        "At the end of the input it sends what the kernel takes, and closes.",
+        "At EOF it sends what the kernel takes, and closes.",
         "test_04_half_close_with_a_late_reader",
         "replies-lost-at-eof",
         {
@@ -537,7 +537,7 @@ MUTANTS = (
     mutant(
         "drains-and-stays",
         RESOURCES,
-        "When all that was owed is sent the connection is not closed.",
+        "After all owed replies are sent the connection is not closed.",
         "test_04_half_close_with_10000_replies_owed",
         "not-closed",
         {
@@ -552,7 +552,7 @@ MUTANTS = (
     mutant(
         "writes-only-when-open",
         WRITES,
-        "A connection that has seen the end of the input is not written to any more.",
+        "After EOF a connection is no longer written to.",
         "test_04_half_close_with_a_late_reader",
         "replies-lost-at-eof",
         {
@@ -608,7 +608,7 @@ MUTANTS = (
     mutant(
         "trims-when-writable",
         RESOURCES,
-        "Memory is given back when the socket has become writable again, and not after a read.",
+        "Memory is given back when the socket becomes writable again, but not after a read.",
         "test_04_memory_is_given_back",
         "memory-grows",
         {
@@ -627,7 +627,7 @@ MUTANTS = (
     mutant(
         "room-for-the-length",
         RESOURCES,
-        "Up to 1 MiB of room is made and cleared as soon as a header announces it.",
+        "Up to 1 MiB of memory is taken and cleared as soon as a header announces it.",
         "test_04_declared_length_costs_no_memory",
         "memory-grows",
         {
@@ -656,7 +656,7 @@ MUTANTS = (
     mutant(
         "output-not-freed",
         RESOURCES,
-        "Of a connection that ends with replies unsent, the output is not freed.",
+        "The output of a connection that ends with unsent replies is not freed.",
         "test_04_memory",
         "memory-leak",
         {
@@ -692,7 +692,7 @@ MUTANTS = (
     mutant(
         "no-thought-of-sigpipe",
         CALLS,
-        "It writes without MSG_NOSIGNAL, and SIGPIPE is as it was.",
+        "It writes without MSG_NOSIGNAL, and SIGPIPE has its default action.",
         "test_01_peer_is_gone_before_its_reply",
         "sigpipe",
         {
@@ -705,7 +705,7 @@ MUTANTS = (
     mutant(
         "grows-by-a-copy",
         GROWTH,
-        "The buffer grows by as much as is needed now, into a new block with everything copied.",
+        "The buffer grows only by what is needed now, into a new block with everything copied.",
         "test_04_cost_grows_with_the_bytes",
         "quadratic",
         {
@@ -736,7 +736,7 @@ MUTANTS = (
     mutant(
         "asks-for-the-length",
         RESOURCES,
-        "Room for the whole frame is asked for as soon as its header is there.",
+        "Memory for the whole frame is allocated as soon as its header has arrived.",
         "test_04_declared_length_costs_no_memory",
         "memory-grows",
         {

@@ -32,7 +32,7 @@ MUTANTS = (
     mutant(
         "size-by-atoi",
         START,
-        "The N of fixed:N is taken by strtol() alone: what is behind the digits is passed over.",
+        "The N of fixed:N is read by strtol() alone: characters after the digits are ignored.",
         "test_05_refuses_wrong_options",
         "bad-start",
         {
@@ -45,7 +45,7 @@ MUTANTS = (
     mutant(
         "messages-in-lines",
         START,
-        "--app rpc is taken together with any framing.",
+        "--app rpc is accepted together with any framing.",
         "test_05_refuses_wrong_options",
         "bad-start",
         {
@@ -58,7 +58,7 @@ MUTANTS = (
     mutant(
         "refused-in-one-order",
         START,
-        "Whether rpc and the framing go together is asked at --app, before a later --framing.",
+        "Whether rpc and the framing fit is checked at --app, before a later --framing.",
         "test_05_refuses_wrong_options",
         "bad-start",
         {
@@ -77,7 +77,7 @@ MUTANTS = (
     mutant(
         "any-framing-is-length",
         START,
-        "A framing that there is not is taken for the default.",
+        "An unknown framing is taken for the default.",
         "test_05_refuses_wrong_options",
         "bad-start",
         {
@@ -106,7 +106,7 @@ MUTANTS = (
     mutant(
         "lines-are-not-logged",
         START,
-        "-v tells of frames with a length only.",
+        "-v logs only frames of length framing.",
         "test_05_tells_of_frames_on_stderr_only",
         "not-verbose",
         {
@@ -120,7 +120,7 @@ MUTANTS = (
     mutant(
         "messages-told-on-stdout",
         START,
-        "Each message is told on stdout.",
+        "Each message is logged on stdout.",
         "test_05_tells_of_frames_on_stderr_only",
         "stdout-is-taken",
         {
@@ -138,7 +138,7 @@ MUTANTS = (
     mutant(
         "fixed-waits-for-one-more",
         FRAMING,
-        "A frame of fixed size counts as complete when there are more bytes than it has.",
+        "A frame of fixed size counts as complete only when more bytes than it has arrived.",
         "test_05_fixed_frames_cut_anywhere",
         "fixed-size",
         {
@@ -151,7 +151,7 @@ MUTANTS = (
     mutant(
         "fixed-takes-all",
         FRAMING,
-        "What is there when a frame of fixed size is complete is taken for the frame.",
+        "All bytes that have arrived when a frame of fixed size is complete are taken for the frame.",
         "test_05_fixed_frames_cut_anywhere",
         "fixed-size",
         {
@@ -164,7 +164,7 @@ MUTANTS = (
     mutant(
         "fixed-in-one-read",
         FRAMING,
-        "What a read() brings is sent back at once, be a frame of fixed size complete or not.",
+        "The bytes of a read() are sent back at once, even if the frame of fixed size is not complete.",
         "test_05_fixed_frames_cut_anywhere",
         "fixed-size",
         {
@@ -179,7 +179,7 @@ MUTANTS = (
     mutant(
         "fixed-in-whole-reads",
         FRAMING,
-        "Frames of fixed size are looked for only when their bytes come out even.",
+        "Frames of fixed size are parsed only when the buffer holds a whole number of them.",
         "test_05_fixed_frames_cut_anywhere",
         "fixed-size",
         {
@@ -195,7 +195,7 @@ MUTANTS = (
     mutant(
         "eagain-drops-the-rest",
         CALLS,
-        "At EAGAIN what has come of a frame is dropped.",
+        "At EAGAIN the bytes of a partial frame are dropped.",
         "test_05_every_cut_of_fixed_frames",
         "call-disturbed",
         {
@@ -209,7 +209,7 @@ MUTANTS = (
     mutant(
         "fixed-size-of-16-bits",
         NUMBERS,
-        "The size of a frame is kept in 16 bits.",
+        "The size of a frame is stored in 16 bits.",
         "test_05_fixed_frames_of_all_sizes",
         "fixed-size",
         {
@@ -230,7 +230,7 @@ MUTANTS = (
     mutant(
         "rest-is-a-fixed-frame",
         CALLS,
-        "At the end of the input what is there of a frame is sent back, too.",
+        "At EOF a partial frame is sent back, too.",
         "test_05_partial_fixed_frame_is_dropped",
         "partial-frame-answered",
         {
@@ -245,7 +245,7 @@ MUTANTS = (
     mutant(
         "seen-not-reset",
         STATE,
-        "*seen is not set back when a line is complete: the next is not searched from its start.",
+        "*seen is not reset when a line is complete: the next is not searched from its start.",
         "test_05_lines_cut_anywhere",
         "line-in-pieces",
         {
@@ -258,7 +258,7 @@ MUTANTS = (
     mutant(
         "seen-one-too-far",
         FRAMING,
-        "*seen passes over one byte that has not come yet: an LF that comes first is not found.",
+        "*seen skips one byte that has not come yet: an LF there is not found.",
         "test_05_lines_cut_anywhere",
         "line-in-pieces",
         {
@@ -273,7 +273,7 @@ MUTANTS = (
     mutant(
         "seen-from-the-buffer",
         STATE,
-        "*seen is counted from the beginning of the buffer, and the lines in front of it go.",
+        "*seen is counted from the beginning of the buffer, but the lines before it are removed.",
         "test_05_every_cut_of_lines",
         "line-in-pieces",
         {
@@ -308,7 +308,7 @@ MUTANTS = (
     mutant(
         "seen-is-not-used",
         GROWTH,
-        "A line is searched from its beginning whenever more of it has come.",
+        "A line is searched from its beginning whenever more of it arrives.",
         "test_05_line_is_searched_once",
         "line-seen-twice",
         {
@@ -321,7 +321,7 @@ MUTANTS = (
     mutant(
         "searched-past-the-end",
         GROWTH,
-        "How far a line was searched is added to what is left, and not taken from it.",
+        "The searched length is added to the remaining length instead of subtracted.",
         "test_05_line_is_searched_once",
         "module-crashed",
         {
@@ -334,7 +334,7 @@ MUTANTS = (
     mutant(
         "seen-is-not-kept",
         GROWTH,
-        "How far a line was searched in vain is not kept for the next time.",
+        "How far a line was searched is not kept for the next time.",
         "test_05_line_is_searched_once",
         "line-seen-twice",
         {
@@ -347,7 +347,7 @@ MUTANTS = (
     mutant(
         "line-in-one-read",
         FRAMING,
-        "A read() that brings no LF has brought a line all the same.",
+        "The bytes of a read() are taken for a line even without an LF.",
         "test_05_lines_cut_anywhere",
         "line-in-pieces",
         {
@@ -377,7 +377,7 @@ MUTANTS = (
     mutant(
         "cr-alone-is-an-end",
         FRAMING,
-        "A CR ends a line, too, whatever comes behind it.",
+        "A CR ends a line, too, whatever follows it.",
         "test_05_partial_line_is_dropped",
         "partial-frame-answered",
         {
@@ -392,7 +392,7 @@ MUTANTS = (
     mutant(
         "line-is-a-string",
         FRAMING,
-        "The LF is looked for with a function for strings: not behind a 0.",
+        "The LF is searched with a string function, which stops at a 0.",
         "test_05_lines_of_any_bytes",
         "line-terminator",
         {
@@ -406,7 +406,7 @@ MUTANTS = (
     mutant(
         "cr-left-out",
         FRAMING,
-        "A line comes back with LF, also where it came with CR LF.",
+        "A line comes back with LF, even if it came with CR LF.",
         "test_05_lines_of_any_bytes",
         "line-terminator",
         {
@@ -446,7 +446,7 @@ MUTANTS = (
     mutant(
         "limit-counts-the-cr",
         FRAMING,
-        "The CR in front of LF counts for the maximum of a line's body.",
+        "The CR before the LF counts for the maximum of a line's body.",
         "test_05_longest_line",
         "line-limit",
         {
@@ -485,7 +485,7 @@ MUTANTS = (
     mutant(
         "limit-of-whole-lines",
         FRAMING,
-        "The maximum is looked at when the LF is there: until then a line grows without bound.",
+        "The maximum is checked only when the LF arrives: until then a line grows without limit.",
         "test_05_line_too_long",
         "line-limit",
         {
@@ -498,7 +498,7 @@ MUTANTS = (
     mutant(
         "all-cr-in-the-end",
         FRAMING,
-        "All the CR in front of an LF are taken for its terminator.",
+        "All the CRs before an LF are taken for its terminator.",
         "test_05_line_too_long",
         "line-limit",
         {
@@ -528,7 +528,7 @@ MUTANTS = (
     mutant(
         "looks-through-all",
         GROWTH,
-        "Whether a line is text is asked of the whole buffer, line by line.",
+        "The whole buffer is checked for text, line by line.",
         "test_05_burst_of_lines",
         "line-search",
         {
@@ -543,7 +543,7 @@ MUTANTS = (
     mutant(
         "line-buffer-of-4-kib",
         FRAMING,
-        "The LF is looked for in the first 4,096 bytes only.",
+        "The LF is searched in the first 4,096 bytes only.",
         "test_05_random_cuts_of_long_streams",
         "line-in-pieces",
         {
@@ -597,7 +597,7 @@ MUTANTS = (
     mutant(
         "zero-for-what-is-missing",
         MESSAGES,
-        "cmd and seq of a reply are 0 where the request was too short for them.",
+        "cmd and seq of a reply are 0 if the request was too short for them.",
         "test_05_short_message_is_malformed",
         "wrong-seq",
         {
@@ -625,7 +625,7 @@ MUTANTS = (
     mutant(
         "length-at-the-head",
         MESSAGES,
-        "The length of a reply goes to the head of the output, and not to where the reply begins.",
+        "The length of a reply is written to the head of the output instead of where the reply begins.",
         "test_05_messages_in_flight",
         "reply-head",
         {
@@ -638,7 +638,7 @@ MUTANTS = (
     mutant(
         "message-in-one-read",
         FRAMING,
-        "Of a message that is not complete the connection keeps nothing.",
+        "The bytes of an incomplete message are dropped.",
         "test_05_every_cut_of_messages",
         "one-read-one-message",
         {
@@ -711,7 +711,7 @@ MUTANTS = (
     mutant(
         "head-all-or-nothing",
         MESSAGES,
-        "Of a message that is too short for its seq the cmd is not told either.",
+        "If a message is too short for its seq, the reply leaves out the cmd, too.",
         "test_05_message_without_seq",
         "wrong-seq",
         {
@@ -751,7 +751,7 @@ MUTANTS = (
     mutant(
         "bytes-with-a-sign",
         NUMBERS,
-        "The bytes of a number are signed: one over 127 fills all that is above it.",
+        "The bytes of a number are signed: one over 127 sets all the bits above it.",
         "test_05_cmd_and_seq_come_back",
         "number-bytes",
         {
@@ -777,7 +777,7 @@ MUTANTS = (
     mutant(
         "seq-of-the-server",
         MESSAGES,
-        "The seq of a reply counts the replies, and is not that of the request.",
+        "The seq of a reply counts the replies instead of repeating that of the request.",
         "test_05_cmd_and_seq_come_back",
         "number-bytes",
         {
@@ -790,7 +790,7 @@ MUTANTS = (
     mutant(
         "shifted-as-an-int",
         NUMBERS,
-        "A byte is shifted before it is widened to 64 bits.",
+        "A byte is shifted before it is converted to 64 bits.",
         "test_05_sum",
         "sum-of-i64",
         {
@@ -804,7 +804,7 @@ MUTANTS = (
     mutant(
         "counts-all-there-were",
         RESOURCES,
-        "The connections of STATS are those that there have ever been.",
+        "STATS counts all connections since the start as open.",
         "test_05_stats",
         "wrong-counts",
         {
@@ -885,7 +885,7 @@ MUTANTS = (
     mutant(
         "messages-without-a-mark",
         PRESSURE,
-        "There is no high-water mark for messages: it reads on while nobody takes the replies.",
+        "Messages have no high-water mark: it keeps reading while the client does not read.",
         "test_05_messages_that_nobody_reads_the_replies_of",
         "memory-grows",
         {
@@ -899,7 +899,7 @@ MUTANTS = (
     mutant(
         "messages-stay-in-buffer",
         PRESSURE,
-        "When a blocked write has drained, the messages that wait in the buffer are not answered.",
+        "After a blocked write has drained, the messages in the buffer are not answered.",
         "test_05_messages_behind_a_large_one",
         "stuck-after-pause",
         {
@@ -915,7 +915,7 @@ MUTANTS = (
     mutant(
         "messages-lost-at-eof",
         CALLS,
-        "At the end of the input a connection with messages is closed, whatever it still owes.",
+        "At EOF a connection with messages is closed, whatever it still owes.",
         "test_05_half_close_with_10000_replies_owed",
         "replies-lost-at-eof",
         {
@@ -946,7 +946,7 @@ MUTANTS = (
     mutant(
         "eight-bits-a-group",
         NUMBERS,
-        "The groups of LEB128 are put together by 8 bits, and not by 7.",
+        "The groups of LEB128 are combined by 8 bits instead of 7.",
         "test_05_strings_of_all_lengths",
         "leb128-groups",
         {
@@ -959,7 +959,7 @@ MUTANTS = (
     mutant(
         "highest-group-first",
         NUMBERS,
-        "The groups of LEB128 are taken with the highest first.",
+        "The groups of LEB128 are read with the highest first.",
         "test_05_strings_of_all_lengths",
         "leb128-groups",
         {
@@ -985,7 +985,7 @@ MUTANTS = (
     mutant(
         "string-from-its-length",
         MESSAGES,
-        "The bytes of a string are taken from where its length stands.",
+        "The bytes of a string are read from where its length begins.",
         "test_05_strings_of_all_lengths",
         "wrong-fields",
         {
@@ -1030,7 +1030,7 @@ MUTANTS = (
     mutant(
         "groups-without-end",
         NUMBERS,
-        "LEB128 has no limit: a sixth byte, or a hundredth, is taken as well.",
+        "LEB128 has no limit: a sixth byte, or a hundredth, is accepted as well.",
         "test_05_lengths_that_do_not_fit",
         "leb128-groups",
         {
@@ -1055,7 +1055,7 @@ MUTANTS = (
     mutant(
         "fifth-group-cut-off",
         NUMBERS,
-        "Of the fifth group, the bits that have no room in 32 are dropped.",
+        "The bits of the fifth group that do not fit into 32 bits are dropped.",
         "test_05_lengths_that_do_not_fit",
         "leb128-groups",
         {
@@ -1068,7 +1068,7 @@ MUTANTS = (
     mutant(
         "takes-what-is-there",
         MESSAGES,
-        "A string that is shorter than it says is taken as far as it is there.",
+        "A string shorter than its length is accepted with the bytes that are left.",
         "test_05_strings_that_lie",
         "beyond-the-message",
         {
@@ -1084,7 +1084,7 @@ MUTANTS = (
     mutant(
         "length-check-wraps",
         NUMBERS,
-        "A length is compared after something was added to it in 32 bits: the largest ones wrap.",
+        "A length is compared after something was added to it in 32 bits: the largest ones overflow.",
         "test_05_strings_that_lie",
         "beyond-the-message",
         {
@@ -1117,7 +1117,7 @@ MUTANTS = (
     mutant(
         "end-not-looked-at",
         MESSAGES,
-        "What stands behind the last field of a message is passed over.",
+        "Bytes after the last field of a message are ignored.",
         "test_05_strings_that_lie",
         "beyond-the-message",
         {
@@ -1131,7 +1131,7 @@ MUTANTS = (
     mutant(
         "reply-over-the-maximum",
         MESSAGES,
-        "A string is compared with the maximum of a frame, and not with the room in its reply.",
+        "A string is compared with the maximum of a frame, without the other fields of its reply.",
         "test_05_string_that_fills_the_frame",
         "reply-too-long",
         {
@@ -1158,7 +1158,7 @@ MUTANTS = (
     mutant(
         "overflow-unnoticed",
         NUMBERS,
-        "A sum that does not fit wraps.",
+        "A sum that does not fit wraps around.",
         "test_05_sum_that_overflows",
         "sum-of-i64",
         {
@@ -1185,7 +1185,7 @@ MUTANTS = (
     mutant(
         "last-overflow-counts",
         NUMBERS,
-        "Whether a sum fits is what the last addition says.",
+        "Only the last addition is checked for overflow.",
         "test_05_sum_that_overflows",
         "sum-of-i64",
         {
@@ -1230,7 +1230,7 @@ MUTANTS = (
     mutant(
         "count-not-looked-at",
         MESSAGES,
-        "All numbers that are there are added, whatever the count says.",
+        "All numbers in the message are added, whatever the count says.",
         "test_05_sum_whose_count_lies",
         "beyond-the-message",
         {
@@ -1243,7 +1243,7 @@ MUTANTS = (
     mutant(
         "reply-kept-by-a-pointer",
         RESOURCES,
-        "The length of a reply is written by a pointer from before the buffer grew.",
+        "The length of a reply is written through a pointer from before the buffer grew.",
         "test_05_memory",
         "memory-fault",
         {
@@ -1264,7 +1264,7 @@ MUTANTS = (
     mutant(
         "shift-without-cast",
         NUMBERS,
-        "Each byte is shifted as the int that it becomes by itself: right in 16 bits, not in 64.",
+        "Each byte is shifted as an int: right for 16 bits, not for 64.",
         "test_05_integers_of_all_widths",
         "number-bytes",
         {
@@ -1277,7 +1277,7 @@ MUTANTS = (
     mutant(
         "signed-bytes",
         NUMBERS,
-        "Bytes are taken as signed, so one over 0x7f sets all the bits above it.",
+        "Bytes are treated as signed, so one over 0x7f sets all the bits above it.",
         "test_05_integers_of_all_widths",
         "number-bytes",
         {
@@ -1290,7 +1290,7 @@ MUTANTS = (
     mutant(
         "i16-without-sign",
         NUMBERS,
-        "An i16 is put together as if it were an i32, and the highest bit is no sign any more.",
+        "An i16 is composed like an i32, so its highest bit is not a sign.",
         "test_05_integers_of_all_widths",
         "number-bytes",
         {
@@ -1303,7 +1303,7 @@ MUTANTS = (
     mutant(
         "adds-to-the-pointer",
         NUMBERS,
-        "The end of a field is computed and compared: a sum that wraps is small.",
+        "The end of a field is computed and compared: a sum that overflows is small.",
         "test_05_reader_stays_within_the_message",
         "beyond-the-message",
         {
@@ -1316,7 +1316,7 @@ MUTANTS = (
     mutant(
         "looks-before-it-asks",
         RESOURCES,
-        "The bytes of a number are read first, and whether they are there is asked then.",
+        "The bytes of a number are read before it is checked whether they are there.",
         "test_05_reader_stays_within_the_message",
         "beyond-the-message",
         {
@@ -1338,7 +1338,7 @@ MUTANTS = (
     mutant(
         "leb128-without-a-limit",
         NUMBERS,
-        "A length goes on for as long as its bytes say so: six of them, ten, all there are.",
+        "A length continues for as long as its bytes say so: six of them, ten, or all.",
         "test_05_lengths_in_leb128",
         "leb128-groups",
         {
@@ -1360,7 +1360,7 @@ MUTANTS = (
     mutant(
         "leb128-last-unchecked",
         NUMBERS,
-        "The fifth byte of a length may hold anything, and what does not fit is lost.",
+        "The fifth byte of a length may hold anything, and bits that do not fit are lost.",
         "test_05_lengths_in_leb128",
         "leb128-groups",
         {
@@ -1386,7 +1386,7 @@ MUTANTS = (
     mutant(
         "leb128-of-four-bytes",
         NUMBERS,
-        "A length has four bytes at most: as many as a frame can need, and one fewer than it may.",
+        "A length has four bytes at most: enough for every frame, but five are allowed.",
         "test_05_fuzzed_messages",
         "fuzzed-message",
         {
@@ -1399,7 +1399,7 @@ MUTANTS = (
     mutant(
         "leb128-not-taken",
         MESSAGES,
-        "The byte of a length is looked at and not taken, so there is always another.",
+        "The byte of a length is read but not consumed, so there is always another.",
         "test_05_lengths_in_leb128",
         "in-the-module",
         {
@@ -1422,7 +1422,7 @@ MUTANTS = (
     mutant(
         "no-i16",
         START,
-        "What the server does not call was never written.",
+        "A function that the server does not call was never written.",
         "test_05_integers_of_all_widths",
         "module-not-built",
         {
@@ -1443,7 +1443,7 @@ MUTANTS = (
     mutant(
         "high-byte-first",
         NUMBERS,
-        "The writer puts the highest byte first: the order of the network, and not of this one.",
+        "The writer puts the highest byte first: network byte order, which this protocol does not use.",
         "test_05_writer_puts_every_byte",
         "number-bytes",
         {
@@ -1456,7 +1456,7 @@ MUTANTS = (
     mutant(
         "leb128-of-two-groups",
         NUMBERS,
-        "The writer asks once whether a length needs one more byte, and not again.",
+        "The writer checks only once whether a length needs one more byte.",
         "test_05_messages_there_and_back",
         "there-and-back",
         {
@@ -1469,7 +1469,7 @@ MUTANTS = (
     mutant(
         "keeps-a-pointer",
         STATE,
-        "writer_begin() keeps the address of the length: that of a block which the buffer leaves.",
+        "writer_begin() keeps the address of the length: in a block which the buffer may leave.",
         "test_05_writer_in_a_buffer_that_moves",
         "length-in-front",
         {
@@ -1490,7 +1490,7 @@ MUTANTS = (
     mutant(
         "length-counts-itself",
         FRAMING,
-        "The length in front of a reply counts its own four bytes, too.",
+        "The length of a reply counts its own four bytes, too.",
         "test_05_writer_puts_every_byte",
         "length-in-front",
         {
@@ -1503,7 +1503,7 @@ MUTANTS = (
     mutant(
         "forgets-the-failure",
         RESOURCES,
-        "A field that found no memory is left out, and the next one hides it.",
+        "A field that found no memory is left out, and the next one hides the failure.",
         "test_05_writer_in_a_buffer_that_moves",
         "no-room",
         {

@@ -13,7 +13,7 @@ MUTANTS = (
     mutant(
         "backend-by-its-beginning",
         START,
-        "A backend is taken by the beginning of its name: that of an empty name is select.",
+        "A backend is chosen by the beginning of its name: an empty name means select.",
         "test_06_refuses_an_unknown_backend",
         "bad-start",
         {
@@ -27,7 +27,7 @@ MUTANTS = (
     mutant(
         "growth-not-zeroed",
         STATE,
-        "What is new in the table is whatever realloc() has found there.",
+        "New entries of the table have whatever realloc() has found there.",
         "test_06_table_grows",
         "watch-lost",
         {
@@ -39,7 +39,7 @@ MUTANTS = (
     mutant(
         "growth-forgets",
         STATE,
-        "The larger table is a new one: nobody of the old one is in it.",
+        "The larger table is a new one, and the old entries are lost.",
         "test_06_table_grows",
         "watch-lost",
         {
@@ -72,7 +72,7 @@ MUTANTS = (
     mutant(
         "one-direction-a-report",
         LOOP,
-        "Of the two directions of a report only the first is looked at.",
+        "Only one direction of a report is handled.",
         "test_06_both_directions_in_one_report",
         "errors-wake-both",
         {
@@ -107,7 +107,7 @@ MUTANTS = (
     mutant(
         "added-over-the-first",
         STATE,
-        "A watch that is added twice takes the place of the first.",
+        "A watch that is added twice replaces the first.",
         "test_06_add_twice_is_an_error",
         "added-twice",
         {
@@ -123,7 +123,7 @@ MUTANTS = (
     mutant(
         "exists-is-no-reason",
         CALLS,
-        "A watch that is added twice is refused, and errno says nothing.",
+        "A watch that is added twice is refused, but errno is not set.",
         "test_06_add_twice_is_an_error",
         "added-twice",
         {
@@ -152,7 +152,7 @@ MUTANTS = (
     mutant(
         "written-before-told",
         STATE,
-        "The watch is written down before the backend is asked, and stays when it refuses.",
+        "The watch is stored before the backend is called, and stays when it refuses.",
         "test_06_add_that_is_refused",
         "added-twice",
         {
@@ -167,7 +167,7 @@ MUTANTS = (
     mutant(
         "refusal-not-looked-at",
         CALLS,
-        "Whether the backend has taken the descriptor is not looked at.",
+        "The result of the backend is not checked.",
         "test_06_add_that_is_refused",
         "added-twice",
         {
@@ -181,7 +181,7 @@ MUTANTS = (
     mutant(
         "del-untold",
         LOOP,
-        "A watch goes from the table, and the backend is not told.",
+        "A watch is deleted from the table, but not in the backend.",
         "test_06_deleted_watches_are_not_called",
         "called-after-del",
         {
@@ -194,7 +194,7 @@ MUTANTS = (
     mutant(
         "del-leaves-the-watch",
         LOOP,
-        "The backend is told that a watch goes, and it stays in the table.",
+        "A watch is deleted in the backend, but stays in the table.",
         "test_06_deleted_watches_are_not_called",
         "called-after-del",
         {
@@ -207,7 +207,7 @@ MUTANTS = (
     mutant(
         "del-takes-both",
         LOOP,
-        "To take one watch away takes the descriptor from the backend, and the other watch, too.",
+        "Deleting one watch removes the descriptor from the backend, and so the other watch, too.",
         "test_06_deleted_watches_are_not_called",
         "called-after-del",
         {
@@ -243,7 +243,7 @@ MUTANTS = (
     mutant(
         "cancelled-in-silence",
         LOOP,
-        "A watch that is cancelled is taken away, and nobody is called.",
+        "A cancelled watch is deleted, but its callback is not called.",
         "test_06_cancel_calls_once_more",
         "cancelled-once",
         {
@@ -256,7 +256,7 @@ MUTANTS = (
     mutant(
         "cancels-beyond-the-table",
         LOOP,
-        "The watch is looked at before it is known whether the table has it.",
+        "The watch is read before it is checked whether the table has it.",
         "test_06_cancel_beyond_the_table",
         "beyond-the-table",
         {
@@ -273,7 +273,7 @@ MUTANTS = (
     mutant(
         "called-then-cancelled",
         LOOP,
-        "The callback is called before its watch is taken away.",
+        "The callback is called before its watch is deleted.",
         "test_06_cancel_calls_once_more",
         "cancelled-once",
         {
@@ -300,7 +300,7 @@ MUTANTS = (
     mutant(
         "cancelled-not-removed",
         LOOP,
-        "The callback is told that its watch is cancelled, and the watch stays.",
+        "The callback is called with EVENT_CANCELLED, but the watch stays.",
         "test_06_cancel_in_the_turn",
         "cancelled-once",
         {
@@ -328,7 +328,7 @@ MUTANTS = (
     mutant(
         "one-of-two-cancelled",
         LOOP,
-        "The second watch is cancelled only where there was no first.",
+        "The second watch is cancelled only if there was no first.",
         "test_06_cancel_all",
         "cancelled-both",
         {
@@ -343,7 +343,7 @@ MUTANTS = (
     mutant(
         "cancelled-from-a-copy",
         LOOP,
-        "Both watches are copied, then taken away, and then called.",
+        "Both watches are copied, then deleted, and then called.",
         "test_06_cancel_all",
         "cancelled-both",
         {
@@ -367,7 +367,7 @@ MUTANTS = (
     mutant(
         "end-cancels-nothing",
         RESOURCES,
-        "Watches that are left in the end are forgotten, and with them their connections.",
+        "Watches that are left at the end are forgotten, and with them their connections.",
         "test_06_free_cancels_what_is_left",
         "cancelled-both",
         {
@@ -395,7 +395,7 @@ MUTANTS = (
     mutant(
         "wakes-the-sleeper-only",
         LOOP,
-        "Nobody is woken who does not sleep yet.",
+        "A wake-up before the sleep is lost.",
         "test_06_wake_before_the_sleep",
         "wake-up",
         {
@@ -419,7 +419,7 @@ MUTANTS = (
     mutant(
         "wake-not-drained",
         LOOP,
-        "The counter is never set back to 0: the loop is woken again and again.",
+        "The counter is never reset to 0: the loop is woken again and again.",
         "test_06_wake_before_the_sleep",
         "wake-up",
         {
@@ -449,7 +449,7 @@ MUTANTS = (
     mutant(
         "wake-changes-errno",
         CALLS,
-        "A wake-up sets errno to 0, which the code it has interrupted may be looking at.",
+        "A wake-up sets errno to 0, which the interrupted code may be about to read.",
         "test_06_wake_before_the_sleep",
         "wake-up",
         {
@@ -464,7 +464,7 @@ MUTANTS = (
     mutant(
         "again-sleeps",
         LOOP,
-        "A turn that has somebody to call again waits for news first.",
+        "An iteration that has a watch to call again waits for readiness first.",
         "test_06_again_comes_in_the_next_turn",
         "again-next-turn",
         {
@@ -477,7 +477,7 @@ MUTANTS = (
     mutant(
         "again-at-once",
         LOOP,
-        "Who asks for another call is called at once.",
+        "A watch that requests another call is called at once.",
         "test_06_again_comes_in_the_next_turn",
         "again-next-turn",
         {
@@ -492,7 +492,7 @@ MUTANTS = (
     mutant(
         "again-in-the-same-turn",
         LOOP,
-        "A turn goes on as long as somebody asks for another call.",
+        "An iteration continues as long as some watch requests another call.",
         "test_06_again_comes_in_the_next_turn",
         "again-next-turn",
         {
@@ -506,7 +506,7 @@ MUTANTS = (
     mutant(
         "again-for-ever",
         LOOP,
-        "Who has asked once is called in every turn.",
+        "A watch that has requested one more call is called in every iteration.",
         "test_06_again_comes_in_the_next_turn",
         "again-next-turn",
         {
@@ -523,7 +523,7 @@ MUTANTS = (
     mutant(
         "again-beside-news",
         LOOP,
-        "Who has asked for another call and has news as well is called twice.",
+        "A watch that has requested another call and is ready as well is called twice.",
         "test_06_again_comes_in_the_next_turn",
         "again-next-turn",
         {
@@ -546,7 +546,7 @@ MUTANTS = (
     mutant(
         "epoll-is-poll",
         GROWTH,
-        "Behind the name of epoll is poll().",
+        "The backend named epoll is poll().",
         "test_06_idle_connections_cost_nothing",
         "pays-for-the-idle",
         {
@@ -559,7 +559,7 @@ MUTANTS = (
     mutant(
         "never-in-the-list",
         LOOP,
-        "A descriptor that is new is changed with EPOLL_CTL_MOD, too.",
+        "A new descriptor is changed with EPOLL_CTL_MOD, too.",
         "test_06_news_from_before",
         "module-refuses",
         {
@@ -574,7 +574,7 @@ MUTANTS = (
     mutant(
         "descriptor-not-told",
         LOOP,
-        "epoll is not given the descriptor to tell: all events are those of 0.",
+        "epoll is not given the descriptor to report: all events seem to belong to descriptor 0.",
         "test_06_news_from_before",
         "told-once",
         {
@@ -587,7 +587,7 @@ MUTANTS = (
     mutant(
         "last-event-only",
         LOOP,
-        "The kernel is told the event that is new, and forgets the other.",
+        "The kernel gets only the new event, and forgets the other.",
         "test_06_news_from_before",
         "told-once",
         {
@@ -601,7 +601,7 @@ MUTANTS = (
     mutant(
         "registered-for-good",
         LOOP,
-        "A descriptor is registered once, for everything, and the kernel is never told again.",
+        "A descriptor is registered once, for everything, and never changed again.",
         "test_06_news_from_before",
         "told-once",
         {
@@ -622,7 +622,7 @@ MUTANTS = (
     mutant(
         "removed-before-added",
         CALLS,
-        "The kernel is told to forget a descriptor that is to be watched.",
+        "The descriptor to be watched is removed from epoll.",
         "test_06_errors_wake_both_directions",
         "module-refuses",
         {
@@ -636,7 +636,7 @@ MUTANTS = (
     mutant(
         "errors-are-no-events",
         LOOP,
-        "EPOLLERR and EPOLLHUP are not looked at.",
+        "EPOLLERR and EPOLLHUP are not checked.",
         "test_06_errors_wake_both_directions",
         "errors-wake-both",
         {
@@ -655,7 +655,7 @@ MUTANTS = (
     mutant(
         "errors-for-the-reader",
         LOOP,
-        "An error is told to whoever reads, and not to whoever writes.",
+        "An error is reported for reading, but not for writing.",
         "test_06_errors_wake_both_directions",
         "errors-wake-both",
         {
@@ -668,7 +668,7 @@ MUTANTS = (
     mutant(
         "rdhup-not-asked-for",
         CALLS,
-        "EPOLLRDHUP is looked at, and was not asked for.",
+        "EPOLLRDHUP is checked, but was not requested.",
         "test_06_hangup_is_told",
         "hangup-untold",
         {
@@ -681,7 +681,7 @@ MUTANTS = (
     mutant(
         "urgent-data-untold",
         CALLS,
-        "EPOLLPRI is not asked for, though a short read is taken for the end of what is there.",
+        "EPOLLPRI is not requested, though a short read is taken to have read everything.",
         "test_06_urgent_data_between_frames",
         "urgent-untold",
         {
@@ -694,7 +694,7 @@ MUTANTS = (
     mutant(
         "one-more-than-reported",
         LOOP,
-        "One report more is looked at than there are, behind the end of a full batch.",
+        "One report too many is read, after the end of a full batch.",
         "test_06_news_from_before",
         "memory-fault",
         {
@@ -707,7 +707,7 @@ MUTANTS = (
     mutant(
         "reads-on-after-urgent",
         CALLS,
-        "After urgent data the socket is read in each turn, though nothing comes.",
+        "After urgent data the socket is read in each iteration, though nothing comes.",
         "test_06_urgent_data_between_frames",
         "spins-in-vain",
         {
@@ -720,7 +720,7 @@ MUTANTS = (
     mutant(
         "rdhup-is-readable",
         CALLS,
-        "EPOLLRDHUP is readiness to be read, and nothing more is said of it.",
+        "EPOLLRDHUP is treated as input only, without EVENT_HANGUP.",
         "test_06_hangup_is_told",
         "hangup-untold",
         {
@@ -734,7 +734,7 @@ MUTANTS = (
     mutant(
         "one-accept-an-event",
         LOOP,
-        "One client is accepted for each event, and several may have come.",
+        "One client is accepted for each event, but several may have come.",
         "test_06_many_connect_at_once",
         "told-once",
         {
@@ -747,7 +747,7 @@ MUTANTS = (
     mutant(
         "never-accepts-again",
         RESOURCES,
-        "The listener is not watched again when descriptors are free.",
+        "The listening socket is not watched again when descriptors are free.",
         "test_03_out_of_descriptors_and_back",
         "server-stopped-accepting",
         {
@@ -794,7 +794,7 @@ MUTANTS = (
     mutant(
         "read-once-an-event",
         CALLS,
-        "There is one read for each event, whatever is left behind it.",
+        "There is one read for each event, whatever is left after it.",
         "test_06_silence_after_a_burst",
         "told-once",
         {
@@ -807,7 +807,7 @@ MUTANTS = (
     mutant(
         "reads-until-eagain",
         PRESSURE,
-        "After every read that brings something there is another one.",
+        "After every read that returns bytes there is another one.",
         "test_06_no_read_in_vain",
         "reads-in-vain",
         {
@@ -820,7 +820,7 @@ MUTANTS = (
     mutant(
         "end-behind-a-short-read",
         CALLS,
-        "A short read is taken for all there is, though the end was told with it.",
+        "A short read is taken to have read everything, though EOF was reported with it.",
         "test_06_end_right_behind_the_last_bytes",
         "hangup-untold",
         {
@@ -833,7 +833,7 @@ MUTANTS = (
     mutant(
         "one-client-until-eagain",
         PRESSURE,
-        "A client is read from until nothing is left, however much comes meanwhile.",
+        "A client is read until nothing is left, however much arrives meanwhile.",
         "test_06_share_of_a_turn",
         "starved",
         {
@@ -854,7 +854,7 @@ MUTANTS = (
     mutant(
         "always-wants-to-write",
         LOOP,
-        "Every connection waits to be writable: told once by epoll, and again and again by poll().",
+        "Every connection is watched for writing: epoll reports that once, and poll() again and again.",
         "test_06_select_and_poll_use_no_cpu",
         "spins-idle",
         {
@@ -868,7 +868,7 @@ MUTANTS = (
     mutant(
         "end-by-hangup-only",
         CALLS,
-        "The end of the input counts only when EVENT_HANGUP has told it, which poll() never does.",
+        "EOF counts only when EVENT_HANGUP has reported it, which poll() never does.",
         "test_06_select_and_poll",
         "not-closed",
         {

@@ -36,7 +36,7 @@ MUTANTS = (
     mutant(
         "ties-in-any-order",
         TIMERS,
-        "Of two timers with the same deadline any may come first.",
+        "Two timers with the same deadline are called in any order.",
         "test_07_equal_deadlines_in_order",
         "timer-order",
         {
@@ -49,7 +49,7 @@ MUTANTS = (
     mutant(
         "left-child-only",
         TIMERS,
-        "On the way down only the left child is looked at.",
+        "On the way down only the left child is compared.",
         "test_07_thousand_timers_in_order",
         "timer-order",
         {
@@ -88,7 +88,7 @@ MUTANTS = (
     mutant(
         "last-child-forgotten",
         TIMERS,
-        "A right child that is the last of the heap is not looked at.",
+        "A right child that is the last of the heap is ignored.",
         "test_07_thousand_timers_in_order",
         "timer-order",
         {
@@ -114,7 +114,7 @@ MUTANTS = (
     mutant(
         "early-by-a-millisecond",
         TIMERS,
-        "A timer is taken for due in the millisecond in which its deadline is.",
+        "A timer counts as due in the millisecond of its deadline, a little too early.",
         "test_07_thousand_timers_in_order",
         "timer-early",
         {
@@ -127,7 +127,7 @@ MUTANTS = (
     mutant(
         "gap-filled-downwards",
         TIMERS,
-        "The last timer, in the gap of another, only moves down.",
+        "The last timer, moved into the gap of another, only moves down.",
         "test_07_order_after_cancelling",
         "timer-removal",
         {
@@ -141,7 +141,7 @@ MUTANTS = (
     mutant(
         "gap-filled-upwards",
         TIMERS,
-        "The last timer, in the gap of another, only moves up.",
+        "The last timer, moved into the gap of another, only moves up.",
         "test_07_order_after_cancelling",
         "timer-removal",
         {
@@ -154,7 +154,7 @@ MUTANTS = (
     mutant(
         "index-left-behind",
         TIMERS,
-        "Timers that move up do not hear of their new index.",
+        "The index of timers that move up is not updated.",
         "test_07_order_after_cancelling",
         "timer-removal",
         {
@@ -180,7 +180,7 @@ MUTANTS = (
     mutant(
         "searched-to-be-cancelled",
         GROWTH,
-        "To take a timer out, the whole heap is searched for it.",
+        "To remove a timer, the whole heap is searched for it.",
         "test_07_many_timers_cost_n_log_n",
         "timer-cost",
         {
@@ -212,7 +212,7 @@ MUTANTS = (
     mutant(
         "rounds-made-up-for",
         TIMERS,
-        "For rounds that were missed there are calls in quick succession.",
+        "Missed rounds are made up for by calls in quick succession.",
         "test_07_rounds_do_not_drift",
         "timer-rounds",
         {
@@ -227,7 +227,7 @@ MUTANTS = (
     mutant(
         "called-as-taken-out",
         TIMERS,
-        "Each timer is called as soon as it is taken out: one that sets itself never ends it.",
+        "Each timer is called as soon as it is removed: one that sets itself again never lets the loop end.",
         "test_07_due_timers_are_collected_first",
         "timer-due-first",
         {
@@ -253,7 +253,7 @@ MUTANTS = (
     mutant(
         "cancelled-and-called",
         TIMERS,
-        "A timer that is due is called, though an earlier call has cancelled it.",
+        "A due timer is called, though an earlier call has cancelled it.",
         "test_07_due_timers_are_collected_first",
         "timer-due-first",
         {
@@ -310,7 +310,7 @@ MUTANTS = (
     mutant(
         "reset-for-one-round",
         TIMERS,
-        "A reset moves the deadline, and the rounds to come keep the old delay.",
+        "A reset moves the deadline, but later rounds keep the old delay.",
         "test_07_reset",
         "timer-start",
         {
@@ -325,7 +325,7 @@ MUTANTS = (
     mutant(
         "timeout-rounded-down",
         TIMERS,
-        "The time until the first timer is rounded down: the last millisecond is spun through.",
+        "The time until the first timer is rounded down: the loop spins through the last millisecond.",
         "test_07_no_wait_ends_too_early",
         "timer-timeout",
         {
@@ -377,7 +377,7 @@ MUTANTS = (
     mutant(
         "ticks",
         LOOP,
-        "The loop looks at its timers every 10 ms.",
+        "The loop checks its timers every 10 ms.",
         "test_07_sleeps_until_the_first_timer",
         "timer-timeout",
         {
@@ -390,7 +390,7 @@ MUTANTS = (
     mutant(
         "time-of-day",
         TIMERS,
-        "Timers go by the time of day, which can be set.",
+        "Timers use the time of day, which can be set.",
         "test_07_time_of_day_is_set",
         "timer-clock",
         {
@@ -404,7 +404,7 @@ MUTANTS = (
     mutant(
         "rest-passed-over",
         MESSAGES,
-        "What stands behind the string of an AFTER is passed over.",
+        "Bytes after the string of an AFTER are ignored.",
         "test_07_messages_cut_short",
         "beyond-the-message",
         {
@@ -420,7 +420,7 @@ MUTANTS = (
     mutant(
         "every-0-ms",
         MESSAGES,
-        "EVERY takes a time of 0 ms, like AFTER.",
+        "EVERY accepts a time of 0 ms, like AFTER.",
         "test_07_arguments_that_make_no_sense",
         "wrong-status",
         {
@@ -433,7 +433,7 @@ MUTANTS = (
     mutant(
         "count-of-0",
         MESSAGES,
-        "An EVERY that is to ring 0 times is taken.",
+        "An EVERY with a count of 0 is accepted.",
         "test_07_arguments_that_make_no_sense",
         "wrong-status",
         {
@@ -453,7 +453,7 @@ MUTANTS = (
     mutant(
         "seq-used-twice",
         MESSAGES,
-        "A seq that is in use already is taken for a second alarm.",
+        "A seq that is in use already is accepted for a second alarm.",
         "test_07_a_seq_is_of_its_connection",
         "alarm-seq",
         {
@@ -466,7 +466,7 @@ MUTANTS = (
     mutant(
         "seq-of-everybody",
         STATE,
-        "Alarms are found by their seq among those of all connections.",
+        "Alarms are looked up by their seq among those of all connections.",
         "test_07_a_seq_is_of_its_connection",
         "alarm-seq",
         {
@@ -499,7 +499,7 @@ MUTANTS = (
     mutant(
         "times-by-strtol",
         START,
-        "The times of the options are taken by strtol() alone.",
+        "The times of the options are read by strtol() alone.",
         "test_07_refuses_wrong_options",
         "bad-start",
         {
@@ -515,7 +515,7 @@ MUTANTS = (
     mutant(
         "cancelled-in-words-only",
         MESSAGES,
-        "CANCEL makes its replies and cancels nothing.",
+        "CANCEL makes its replies but cancels nothing.",
         "test_07_cancel",
         "alarm-cancel",
         {
@@ -528,7 +528,7 @@ MUTANTS = (
     mutant(
         "cancelled-silently",
         MESSAGES,
-        "What is cancelled gets no last reply.",
+        "A cancelled alarm gets no last reply.",
         "test_07_cancel",
         "alarm-cancel",
         {
@@ -560,7 +560,7 @@ MUTANTS = (
     mutant(
         "first-reply-at-once",
         MESSAGES,
-        "EVERY has its first reply at once.",
+        "EVERY sends its first reply at once.",
         "test_07_every_rings_count_times",
         "timer-early",
         {
@@ -579,7 +579,7 @@ MUTANTS = (
     mutant(
         "one-reply-too-few",
         MESSAGES,
-        "EVERY has one reply too few.",
+        "EVERY sends one reply too few.",
         "test_07_every_rings_count_times",
         "alarm-lost",
         {
@@ -592,7 +592,7 @@ MUTANTS = (
     mutant(
         "one-reply-too-many",
         MESSAGES,
-        "EVERY has one reply too many.",
+        "EVERY sends one reply too many.",
         "test_07_every_rings_count_times",
         "every-replies",
         {
@@ -605,7 +605,7 @@ MUTANTS = (
     mutant(
         "alarms-lost-at-eof",
         STATE,
-        "A client that half-closes does not get what was to come later.",
+        "A client that half-closes does not get its delayed replies.",
         "test_07_half_close_with_alarms_owed",
         "replies-lost-at-eof",
         {
@@ -618,7 +618,7 @@ MUTANTS = (
     mutant(
         "too-long-and-waited-for",
         STATE,
-        "A frame that is too long ends the connection when its alarms have rung, and not before.",
+        "A frame that is too long ends the connection only after its alarms have been answered.",
         "test_07_frame_too_long_ends_alarms",
         "not-closed",
         {
@@ -632,7 +632,7 @@ MUTANTS = (
     mutant(
         "rung-and-not-sent",
         LOOP,
-        "What an alarm has written is sent with the next event of its connection.",
+        "The reply of an alarm is sent only with the next event of its connection.",
         "test_07_ten_thousand_alarms",
         "alarm-lost",
         {
@@ -647,7 +647,7 @@ MUTANTS = (
     mutant(
         "rings-without-end",
         PRESSURE,
-        "EVERY goes on making replies that nobody takes.",
+        "EVERY keeps making replies that the client does not read.",
         "test_07_alarms_that_nobody_reads",
         "memory-grows",
         {
@@ -662,7 +662,7 @@ MUTANTS = (
     mutant(
         "suspended-for-ever",
         PRESSURE,
-        "An alarm that has rung while there was no room is forgotten.",
+        "An alarm that is due while there is no space for its reply is forgotten.",
         "test_07_alarms_that_nobody_reads",
         "stuck-after-pause",
         {
@@ -678,7 +678,7 @@ MUTANTS = (
     mutant(
         "catches-up-in-a-burst",
         PRESSURE,
-        "An EVERY that had to wait goes on being owed until all its replies are made.",
+        "An EVERY that had to wait sends all its missed replies at once.",
         "test_07_every_waits_for_its_client",
         "every-in-a-burst",
         {
@@ -692,7 +692,7 @@ MUTANTS = (
     mutant(
         "does-not-ring-again",
         PRESSURE,
-        "An EVERY that had to wait makes the reply that it owes, and no other.",
+        "An EVERY that had to wait sends the reply that it owes, and no other.",
         "test_07_every_waits_for_its_client",
         "stuck-after-pause",
         {
@@ -720,7 +720,7 @@ MUTANTS = (
     mutant(
         "alarms-outlive-it",
         RESOURCES,
-        "A connection that is freed leaves its alarms behind, and they ring.",
+        "A connection that is freed leaves its alarms set, and they are called.",
         "test_07_memory",
         "memory-fault",
         {
@@ -746,7 +746,7 @@ MUTANTS = (
     mutant(
         "any-from-now",
         MESSAGES,
-        "Of from_now only the lowest bit is looked at.",
+        "Only the lowest bit of from_now is checked.",
         "test_07_reset_that_is_refused",
         "wrong-status",
         {
@@ -760,7 +760,7 @@ MUTANTS = (
     mutant(
         "idle-since-it-came",
         TIMERS,
-        "The time of an idle client runs from its first byte, whatever comes later.",
+        "The idle time of a client runs from its first byte, whatever comes later.",
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
@@ -787,7 +787,7 @@ MUTANTS = (
     mutant(
         "silent-from-the-start",
         TIMERS,
-        "The time of an idle client begins with its first byte: who sends none may stay.",
+        "The idle time of a client begins with its first byte: one that sends nothing may stay.",
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
@@ -800,7 +800,7 @@ MUTANTS = (
     mutant(
         "idle-but-for-replies",
         TIMERS,
-        "Bytes that come do not count until there is a reply.",
+        "Input does not count against idleness until there is a reply.",
         "test_07_every_byte_counts",
         "idle-timeout",
         {
@@ -813,7 +813,7 @@ MUTANTS = (
     mutant(
         "idle-but-for-input",
         TIMERS,
-        "Bytes that go do not count: who takes a long reply is idle.",
+        "Output does not count against idleness: a client that reads a long reply is idle.",
         "test_07_every_byte_counts",
         "idle-timeout",
         {
@@ -826,7 +826,7 @@ MUTANTS = (
     mutant(
         "idle-while-it-waits",
         TIMERS,
-        "Who waits for its own alarms is closed.",
+        "A client that waits for its own alarms is closed.",
         "test_07_idle_waits_for_alarms",
         "idle-timeout",
         {
@@ -841,7 +841,7 @@ MUTANTS = (
     mutant(
         "busy-while-it-owes",
         TIMERS,
-        "As long as there is something to send nobody is idle.",
+        "A connection with output left to send is never idle.",
         "test_07_replies_not_taken",
         "idle-timeout",
         {
@@ -854,7 +854,7 @@ MUTANTS = (
     mutant(
         "each-byte-anew",
         TIMERS,
-        "Each byte of a frame gives the rest of it another frame-timeout.",
+        "Each byte of a frame starts the frame-timeout again.",
         "test_07_slow_senders_are_closed",
         "frame-timeout",
         {
@@ -867,7 +867,7 @@ MUTANTS = (
     mutant(
         "between-frames-too",
         TIMERS,
-        "The time of a frame runs although none has begun.",
+        "The time of a frame runs although no frame has begun.",
         "test_07_slow_senders_are_closed",
         "frame-timeout",
         {
@@ -880,7 +880,7 @@ MUTANTS = (
     mutant(
         "one-time-for-all-frames",
         TIMERS,
-        "A frame that is complete does not end its time where the next has begun.",
+        "A complete frame does not end its time if the next one has begun.",
         "test_07_honest_senders_are_not",
         "frame-timeout",
         {
@@ -894,7 +894,7 @@ MUTANTS = (
     mutant(
         "slow-and-unpaid",
         TIMERS,
-        "Who is too slow with a frame is closed at once, whatever is owed.",
+        "A client that is too slow with a frame is closed at once, whatever is owed.",
         "test_07_replies_before_a_frame_timeout",
         "frame-timeout",
         {
@@ -920,7 +920,7 @@ MUTANTS = (
     mutant(
         "paused-by-an-alarm",
         PRESSURE,
-        "A pause that the reply of an alarm has caused does not stop the time of a frame.",
+        "A pause that is caused by the reply of an alarm does not stop the time of a frame.",
         "test_07_own_pauses_do_not_count",
         "frame-timeout",
         {

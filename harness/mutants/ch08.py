@@ -13,7 +13,7 @@ MUTANTS = (
     mutant(
         "no-budget",
         LOOP,
-        "One turn of a connection answers all that was read.",
+        "One iteration answers everything that was read from a connection.",
         "test_08_fire_hoses_do_not_keep_the_loop",
         "turn-too-long",
         {
@@ -26,7 +26,7 @@ MUTANTS = (
     mutant(
         "turn-of-64-mib",
         LOOP,
-        "A turn is as long as 64 MiB.",
+        "The budget of an iteration is 64 MiB.",
         "test_08_fire_hoses_do_not_keep_the_loop",
         "turn-too-long",
         {
@@ -39,7 +39,7 @@ MUTANTS = (
     mutant(
         "messages-cost-nothing",
         LOOP,
-        "Only the bytes that go out use up the budget, however many messages they are.",
+        "Only sent bytes use up the budget, however many messages they are.",
         "test_08_fire_hoses_do_not_keep_the_loop",
         "turn-too-long",
         {
@@ -51,7 +51,7 @@ MUTANTS = (
     mutant(
         "accepts-all",
         LOOP,
-        "One turn accepts every client that waits.",
+        "One iteration accepts every client that waits.",
         "test_08_many_connects_do_not_hold_the_loop",
         "accepts-all",
         {
@@ -63,7 +63,7 @@ MUTANTS = (
     mutant(
         "not-called-for-the-rest",
         LOOP,
-        "Clients that one turn has not accepted wait until another one connects.",
+        "Clients that one iteration has not accepted wait until another one connects.",
         "test_08_many_connects_do_not_hold_the_loop",
         "accepts-all",
         {
@@ -76,7 +76,7 @@ MUTANTS = (
     mutant(
         "not-called-again",
         LOOP,
-        "What is left when the budget is used up waits for the next event.",
+        "Work that is left when the budget is used up waits for the next event.",
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
@@ -89,7 +89,7 @@ MUTANTS = (
     mutant(
         "called-again-to-read",
         LOOP,
-        "In the next turn only input is taken up again, and not what is to be sent.",
+        "The next iteration resumes only reading, not sending.",
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
@@ -102,7 +102,7 @@ MUTANTS = (
     mutant(
         "called-again-to-write",
         LOOP,
-        "In the next turn only sending is taken up again, and not frames that were read.",
+        "The next iteration resumes only sending, not the frames that were read.",
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
@@ -115,7 +115,7 @@ MUTANTS = (
     mutant(
         "budget-for-life",
         LOOP,
-        "A connection has one budget for all its turns.",
+        "A connection has one budget for all its iterations.",
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
@@ -130,7 +130,7 @@ MUTANTS = (
     mutant(
         "one-mark",
         PRESSURE,
-        "Reading begins again as soon as the output is below high-water.",
+        "Reading resumes as soon as the output is below high-water.",
         "test_08_reads_again_at_low_water",
         "water-marks",
         {
@@ -143,7 +143,7 @@ MUTANTS = (
     mutant(
         "down-to-nothing",
         PRESSURE,
-        "Reading begins again only when all the output has gone.",
+        "Reading resumes only when all the output is sent.",
         "test_08_reads_again_at_low_water",
         "water-marks",
         {
@@ -169,7 +169,7 @@ MUTANTS = (
     mutant(
         "half-of-high-water",
         PRESSURE,
-        "Low-water is taken for half of high-water, whatever was asked for.",
+        "Low-water is always half of high-water, whatever the option says.",
         "test_08_any_marks_will_do",
         "water-marks",
         {
@@ -182,7 +182,7 @@ MUTANTS = (
     mutant(
         "below-low-water",
         PRESSURE,
-        "Output that is exactly at low-water is not down to it.",
+        "Output exactly at low-water does not resume reading.",
         "test_08_any_marks_will_do",
         "water-marks",
         {
@@ -195,7 +195,7 @@ MUTANTS = (
     mutant(
         "above-high-water",
         PRESSURE,
-        "Output that is exactly at high-water has not reached it: the client is read on.",
+        "Output exactly at high-water does not suspend reading.",
         "test_08_hundred_that_never_read",
         "water-marks",
         {
@@ -209,7 +209,7 @@ MUTANTS = (
     mutant(
         "looks-after-sending",
         PRESSURE,
-        "The marks are looked at when something was sent, and not when output was added.",
+        "The marks are checked after sending, but not after output was added.",
         "test_08_hundred_that_never_read",
         "water-marks",
         {
@@ -222,7 +222,7 @@ MUTANTS = (
     mutant(
         "high-water-not-kept",
         PRESSURE,
-        "The number of --high-water is checked and forgotten.",
+        "The value of --high-water is checked and not stored.",
         "test_08_hundred_that_never_read",
         "water-marks",
         {
@@ -235,7 +235,7 @@ MUTANTS = (
     mutant(
         "suspended-and-read",
         PRESSURE,
-        "A client that is suspended is read all the same, and its frames wait.",
+        "A suspended client is read all the same, and its frames wait.",
         "test_08_hundred_that_never_read",
         "water-marks",
         {
@@ -261,7 +261,7 @@ MUTANTS = (
     mutant(
         "quota-of-none",
         START,
-        "A quota of 0 frames is taken for one.",
+        "A quota of 0 frames is accepted.",
         "test_08_refuses_wrong_options",
         "bad-start",
         {
@@ -274,7 +274,7 @@ MUTANTS = (
     mutant(
         "interval-of-0-ms",
         START,
-        "An interval of 0 ms is taken for one.",
+        "An interval of 0 ms is accepted.",
         "test_08_refuses_wrong_options",
         "bad-start",
         {
@@ -287,7 +287,7 @@ MUTANTS = (
     mutant(
         "room-for-nobody",
         START,
-        "With --max-conns 0 it starts.",
+        "It starts with --max-conns 0.",
         "test_08_refuses_wrong_options",
         "bad-start",
         {
@@ -367,7 +367,7 @@ MUTANTS = (
     mutant(
         "quota-adds-up",
         PRESSURE,
-        "What is left of a quota is added to the next one.",
+        "Unused quota is added to the next one.",
         "test_08_unused_quota_is_gone",
         "quota-kept",
         {
@@ -417,7 +417,7 @@ MUTANTS = (
     mutant(
         "over-quota-closed",
         PRESSURE,
-        "Who sends more than its quota is closed.",
+        "A client that sends more than its quota is closed.",
         "test_08_quota_in_pieces",
         "quota-kept",
         {
@@ -431,7 +431,7 @@ MUTANTS = (
     mutant(
         "messages-not-counted",
         PRESSURE,
-        "The quota is for echoed frames alone: messages do not count.",
+        "The quota counts echoed frames alone, not messages.",
         "test_08_quota_in_pieces",
         "quota-kept",
         {
@@ -443,7 +443,7 @@ MUTANTS = (
     mutant(
         "renewed-and-forgotten",
         PRESSURE,
-        "A new interval does not answer the frames that have been read before.",
+        "A new interval does not answer the frames that were read before.",
         "test_08_waiting_frames_are_answered",
         "quota-renewed",
         {
@@ -455,7 +455,7 @@ MUTANTS = (
     mutant(
         "never-renewed",
         TIMERS,
-        "The interval ends, and the quota stays used up.",
+        "The interval ends, but the quota stays used up.",
         "test_08_waiting_frames_are_answered",
         "quota-renewed",
         {
@@ -467,7 +467,7 @@ MUTANTS = (
     mutant(
         "asked-for-and-not-read",
         PRESSURE,
-        "Input is asked for over the quota, too, and not read: that was the only news of it.",
+        "Input is requested over the quota, too, but not read: no other event reports it.",
         "test_08_waiting_frames_are_answered",
         "quota-renewed",
         {
@@ -484,7 +484,7 @@ MUTANTS = (
     mutant(
         "each-frame-prolongs-it",
         TIMERS,
-        "Every frame starts the interval anew.",
+        "Every frame starts the interval again.",
         "test_08_interval_begins_with_a_frame",
         "quota-renewed",
         {
@@ -497,7 +497,7 @@ MUTANTS = (
     mutant(
         "read-over-quota",
         PRESSURE,
-        "Who is over its quota is read all the same, and its frames wait in memory.",
+        "A client over its quota is read all the same, and its frames wait in memory.",
         "test_08_over_quota_is_not_read",
         "quota-unread",
         {
@@ -510,7 +510,7 @@ MUTANTS = (
     mutant(
         "looks-while-it-waits",
         LOOP,
-        "While a client is over its quota the loop looks after it every millisecond.",
+        "While a client is over its quota the loop checks it every millisecond.",
         "test_08_over_quota_is_not_read",
         "quota-unread",
         {
@@ -525,7 +525,7 @@ MUTANTS = (
     mutant(
         "end-over-quota",
         CALLS,
-        "The end of the input is read over the quota, and the frames in front of it are lost.",
+        "EOF is read over the quota, and the frames before it are lost.",
         "test_08_half_close_over_quota",
         "quota-renewed",
         {
@@ -538,7 +538,7 @@ MUTANTS = (
     mutant(
         "intervals-without-end",
         TIMERS,
-        "One interval follows another, whether somebody sends or not.",
+        "One interval follows another, even if the client sends nothing.",
         "test_08_unused_quota_sets_no_timer",
         "quota-unread",
         {
@@ -551,7 +551,7 @@ MUTANTS = (
     mutant(
         "held-as-idle",
         TIMERS,
-        "Who waits for its next interval is closed as idle.",
+        "A client that waits for its next interval is closed as idle.",
         "test_08_held_is_not_idle",
         "quota-timeouts",
         {
@@ -598,7 +598,7 @@ MUTANTS = (
     mutant(
         "any-number",
         RESOURCES,
-        "--max-conns is not looked at.",
+        "--max-conns is ignored.",
         "test_08_max_conns_wait_in_the_backlog",
         "max-conns",
         {
@@ -611,7 +611,7 @@ MUTANTS = (
     mutant(
         "one-connection-more",
         RESOURCES,
-        "One connection more than --max-conns is let in.",
+        "One connection more than --max-conns is accepted.",
         "test_08_max_conns_wait_in_the_backlog",
         "max-conns",
         {
@@ -624,7 +624,7 @@ MUTANTS = (
     mutant(
         "all-that-ever-came",
         RESOURCES,
-        "Connections that have ended count, too.",
+        "Closed connections count, too.",
         "test_08_max_conns_wait_in_the_backlog",
         "max-conns",
         {
@@ -644,7 +644,7 @@ MUTANTS = (
     mutant(
         "nobody-looks",
         LOOP,
-        "When a connection has ended nobody looks whether another one waits.",
+        "When a connection has ended, the waiting clients are not accepted.",
         "test_08_max_conns_wait_in_the_backlog",
         "max-conns",
         {
@@ -674,7 +674,7 @@ MUTANTS = (
     mutant(
         "watched-when-full",
         LOOP,
-        "The listening socket is watched, although nobody may be accepted.",
+        "The listening socket is watched, although no client may be accepted.",
         "test_08_full_house_costs_no_cpu",
         "max-conns",
         {
@@ -716,7 +716,7 @@ MUTANTS = (
     mutant(
         "one-turned-away",
         RESOURCES,
-        "Only one client is turned away, and the others wait on.",
+        "Only one client is turned away, and the others still wait.",
         "test_08_turned_away_in_the_end",
         "turned-away",
         {
@@ -742,7 +742,7 @@ MUTANTS = (
     mutant(
         "turned-away-once",
         RESOURCES,
-        "Clients are turned away once; the reserve is opened again only when there is room.",
+        "Clients are turned away once; the reserve is opened again only when a client can be accepted.",
         "test_08_turned_away_in_the_end",
         "reserve",
         {
@@ -755,7 +755,7 @@ MUTANTS = (
     mutant(
         "one-reserve-for-ever",
         RESOURCES,
-        "The reserve is given up once, and not taken again.",
+        "The reserve is closed once, and never opened again.",
         "test_08_descriptors_come_back",
         "reserve",
         {
@@ -788,7 +788,7 @@ MUTANTS = (
     mutant(
         "a-reserve-each-time",
         RESOURCES,
-        "Each time somebody is accepted another reserve is opened.",
+        "Each accepted client opens another reserve.",
         "test_03_nothing_left_after_2000_connections",
         "descriptor-leak",
         {
@@ -803,7 +803,7 @@ MUTANTS = (
     mutant(
         "closed-when-sent",
         CALLS,
-        "When all is sent the connection is closed, with input still unread.",
+        "When everything is sent the connection is closed, with input still unread.",
         "test_08_replies_arrive_whatever_follows",
         "lost-at-close",
         {
@@ -819,7 +819,7 @@ MUTANTS = (
     mutant(
         "thrown-away-once",
         CALLS,
-        "What comes behind is read once, and then the connection is closed.",
+        "Input after the last frame is read once, and then the connection is closed.",
         "test_08_replies_arrive_whatever_follows",
         "lost-at-close",
         {
@@ -835,7 +835,7 @@ MUTANTS = (
     mutant(
         "no-shutdown",
         CALLS,
-        "The client is not told that no more will come.",
+        "The client gets no FIN when everything is sent.",
         "test_08_endless_sender_is_closed_in_the_end",
         "lost-at-close",
         {
@@ -848,7 +848,7 @@ MUTANTS = (
     mutant(
         "junk-is-progress",
         TIMERS,
-        "Every byte that is thrown away gives the sender another 5 s.",
+        "Every discarded byte gives the sender another 5 s.",
         "test_08_endless_sender_is_closed_in_the_end",
         "linger",
         {
@@ -864,7 +864,7 @@ MUTANTS = (
     mutant(
         "closed-before-sent",
         CALLS,
-        "At the end of the input the connection is closed, though replies are owed.",
+        "At EOF the connection is closed, though replies are owed.",
         "test_04_half_close_with_a_late_reader",
         "replies-lost-at-eof",
         {
@@ -877,7 +877,7 @@ MUTANTS = (
     mutant(
         "waits-for-ever",
         TIMERS,
-        "A peer that takes nothing of what it is owed is waited for without end.",
+        "A peer that does not read its owed replies is waited for without end.",
         "test_08_never_reading_client_is_closed_in_the_end",
         "linger",
         {
@@ -890,7 +890,7 @@ MUTANTS = (
     mutant(
         "lingers-for-ever",
         TIMERS,
-        "When all is sent a peer that never closes is waited for without end.",
+        "When everything is sent, a peer that never closes is waited for without end.",
         "test_08_never_reading_client_is_closed_in_the_end",
         "linger",
         {
@@ -903,7 +903,7 @@ MUTANTS = (
     mutant(
         "gives-up-soon",
         TIMERS,
-        "A peer that is owed something has half a second.",
+        "A peer with owed replies has only half a second.",
         "test_08_slow_reader_gets_everything",
         "linger",
         {
@@ -916,7 +916,7 @@ MUTANTS = (
     mutant(
         "progress-not-told",
         TIMERS,
-        "A peer has 5 s in all, whatever it has taken meanwhile.",
+        "A peer has 5 s in all, however much it reads meanwhile.",
         "test_08_slow_reader_gets_everything",
         "linger",
         {
@@ -948,7 +948,7 @@ MUTANTS = (
     mutant(
         "too-little-for-an-event",
         TIMERS,
-        "A peer takes too little for an event in 5 s, and is taken for one that takes nothing.",
+        "A peer that reads too little in 5 s to cause an event counts as one that reads nothing.",
         "test_08_slow_reader_gets_everything",
         "linger",
         {
@@ -974,7 +974,7 @@ MUTANTS = (
     mutant(
         "closing-not-freed",
         RESOURCES,
-        "What a connection needed at its end is not freed.",
+        "The memory that a connection uses for closing is not freed.",
         "test_08_memory",
         "memory-leak",
         {
@@ -988,7 +988,7 @@ MUTANTS = (
     mutant(
         "reserve-left-open",
         RESOURCES,
-        "At the end of the server the reserve stays open.",
+        "The reserve is still open when the server ends.",
         "test_08_memory",
         "open-descriptor",
         {

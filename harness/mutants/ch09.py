@@ -13,7 +13,7 @@ MUTANTS = (
     mutant(
         "never-woken",
         THREADS,
-        "A task is put in the line, and nobody wakes the loop for it.",
+        "A task is queued, but the loop is not woken for it.",
         "test_09_queued_task_wakes_the_loop",
         "task-wake",
         {
@@ -27,7 +27,7 @@ MUTANTS = (
     mutant(
         "woken-by-the-second",
         THREADS,
-        "The loop is woken only if there was a task in the line already.",
+        "The loop is woken only if there was a task in the queue already.",
         "test_09_queued_task_wakes_the_loop",
         "task-wake",
         {
@@ -41,7 +41,7 @@ MUTANTS = (
     mutant(
         "woken-too-early",
         THREADS,
-        "The loop is woken first, and then the task is put in the line.",
+        "The loop is woken first, and then the task is queued.",
         "test_09_queued_task_wakes_the_loop",
         "task-wake",
         {
@@ -62,7 +62,7 @@ MUTANTS = (
     mutant(
         "own-tasks-asleep",
         THREADS,
-        "The loop's own thread does not wake it for what it queues itself: it is awake.",
+        "The loop's own thread does not wake the loop for tasks that it queues itself.",
         "test_09_queued_task_wakes_the_loop",
         "task-wake",
         {
@@ -78,7 +78,7 @@ MUTANTS = (
     mutant(
         "a-wake-up-for-each",
         THREADS,
-        "The loop is woken for each task anew, with a system call.",
+        "The loop is woken for each task again, with a system call.",
         "test_09_one_wake_for_many",
         "one-wake",
         {
@@ -93,7 +93,7 @@ MUTANTS = (
     mutant(
         "one-task-a-turn",
         THREADS,
-        "One task is taken out and run, and the others wait for the next turn.",
+        "One task is removed and run, and the others wait for the next iteration.",
         "test_09_all_tasks_are_run",
         "tasks-run",
         {
@@ -111,7 +111,7 @@ MUTANTS = (
     mutant(
         "last-come-first-run",
         THREADS,
-        "Tasks are put at the head of the line.",
+        "Tasks are put at the head of the queue.",
         "test_09_all_tasks_are_run",
         "tasks-run",
         {
@@ -124,7 +124,7 @@ MUTANTS = (
     mutant(
         "line-not-emptied",
         THREADS,
-        "The line is read and not emptied: its tasks are run again in the next turn.",
+        "The queue is not emptied: its tasks are run again in the next iteration.",
         "test_09_all_tasks_are_run",
         "tasks-run",
         {
@@ -169,7 +169,7 @@ MUTANTS = (
     mutant(
         "task-used-after-its-run",
         THREADS,
-        "A task is taken out of the line after it was run, which may have freed it.",
+        "A task is taken out of the queue after it was run, which may have freed it.",
         "test_09_tasks_are_run_without_the_lock",
         "task-lock",
         {
@@ -183,7 +183,7 @@ MUTANTS = (
     mutant(
         "queued-without-the-lock",
         THREADS,
-        "A task is put in the line without the lock.",
+        "A task is queued without the lock.",
         "test_09_tasks_of_many_threads",
         "data-race",
         {
@@ -198,7 +198,7 @@ MUTANTS = (
     mutant(
         "taken-without-the-lock",
         THREADS,
-        "The line is taken out without the lock: only its own thread does that.",
+        "The queue is taken out without the lock, because only its own thread does that.",
         "test_09_tasks_of_many_threads",
         "data-race",
         {
@@ -212,7 +212,7 @@ MUTANTS = (
     mutant(
         "emptied-too-late",
         THREADS,
-        "The line is emptied when its tasks have been run, with all that came meanwhile.",
+        "The queue is emptied after its tasks have been run, with all that were queued meanwhile.",
         "test_09_tasks_are_run_without_the_lock",
         "task-lock",
         {
@@ -281,7 +281,7 @@ MUTANTS = (
     mutant(
         "one-own-loop-for-all",
         THREADS,
-        "Whose thread this is stands in a variable that all threads share.",
+        "The loop of the running thread is stored in a variable that all threads share.",
         "test_09_own_thread_runs_at_once",
         "task-thread",
         {
@@ -307,7 +307,7 @@ MUTANTS = (
     mutant(
         "last-loop-left-out",
         THREADS,
-        "The turn begins anew before the last loop has had a connection.",
+        "The last loop never gets a connection.",
         "test_09_every_loop_gets_its_share",
         "loop-share",
         {
@@ -320,7 +320,7 @@ MUTANTS = (
     mutant(
         "loops-by-chance",
         THREADS,
-        "Chance chooses the loop: some get more and some fewer.",
+        "The loop is chosen at random: some get more connections and some fewer.",
         "test_09_every_loop_gets_its_share",
         "loop-share",
         {
@@ -333,7 +333,7 @@ MUTANTS = (
     mutant(
         "who-is-always-0",
         THREADS,
-        "WHO says 0 for every loop: nobody has told the loops their index.",
+        "WHO returns 0 for every loop: the index of a loop is never set.",
         "test_09_every_loop_gets_its_share",
         "loop-share",
         {
@@ -346,7 +346,7 @@ MUTANTS = (
     mutant(
         "one-thread-unless-told",
         START,
-        "Without --threads there is one loop, whatever the machine has.",
+        "Without --threads there is one loop, however many CPUs the machine has.",
         "test_09_every_loop_gets_its_share",
         "loop-share",
         {
@@ -359,7 +359,7 @@ MUTANTS = (
     mutant(
         "threads-for-show",
         THREADS,
-        "The first loop serves everybody, and WHO makes up a number.",
+        "The first loop serves all clients, and WHO makes up a number.",
         "test_09_each_loop_has_its_thread",
         "loop-share",
         {
@@ -377,7 +377,7 @@ MUTANTS = (
     mutant(
         "threads-by-atoi",
         START,
-        "The number of threads is whatever atoi() makes of the text.",
+        "The number of threads is whatever atoi() returns.",
         "test_09_refuses_wrong_threads",
         "bad-start",
         {
@@ -395,7 +395,7 @@ MUTANTS = (
     mutant(
         "no-thread-is-enough",
         START,
-        "--threads 0 is taken.",
+        "--threads 0 is accepted.",
         "test_09_refuses_wrong_threads",
         "bad-start",
         {
@@ -411,7 +411,7 @@ MUTANTS = (
     mutant(
         "who-with-anything",
         MESSAGES,
-        "What stands behind a WHO is passed over.",
+        "Bytes after a WHO are ignored.",
         "test_09_refuses_wrong_threads",
         "wrong-status",
         {
@@ -426,7 +426,7 @@ MUTANTS = (
     mutant(
         "acceptor-not-woken",
         THREADS,
-        "A connection of another loop has ended, and the loop that accepts sleeps on.",
+        "A connection of another loop has ended, but the accepting loop is not woken.",
         "test_08_max_conns_wait_in_the_backlog",
         "max-conns",
         {
@@ -441,7 +441,7 @@ MUTANTS = (
     mutant(
         "counts-of-one-loop",
         THREADS,
-        "STATS tells what the loop of this client has counted.",
+        "STATS returns the counts of this client's loop only.",
         "test_09_stats_of_all_loops",
         "stats-of-all",
         {
@@ -469,7 +469,7 @@ MUTANTS = (
     mutant(
         "never-counted-down",
         THREADS,
-        "Connections that are over count on.",
+        "Closed connections still count as open.",
         "test_09_stats_of_all_loops",
         "stats-of-all",
         {
@@ -510,7 +510,7 @@ MUTANTS = (
     mutant(
         "not-to-the-sender",
         THREADS,
-        "Everybody gets the message but the sender.",
+        "All clients get the message except the sender.",
         "test_09_broadcast_reaches_all",
         "broadcast-reach",
         {
@@ -525,7 +525,7 @@ MUTANTS = (
     mutant(
         "counts-the-last-loop",
         THREADS,
-        "The reply tells how many connections the last loop has.",
+        "The reply has the number of connections of the last loop only.",
         "test_09_broadcast_reaches_all",
         "broadcast-reach",
         {
@@ -538,7 +538,7 @@ MUTANTS = (
     mutant(
         "broadcast-unanswered",
         THREADS,
-        "All get the message, and the sender no reply.",
+        "All clients get the message, but the sender gets no reply.",
         "test_09_broadcast_reaches_all",
         "broadcast-reach",
         {
@@ -552,7 +552,7 @@ MUTANTS = (
     mutant(
         "pushed-as-a-reply",
         MESSAGES,
-        "What is pushed has seq 0, like the reply to a request.",
+        "A push has seq 0, like the reply to a request.",
         "test_09_broadcast_reaches_all",
         "broadcast-reach",
         {
@@ -565,7 +565,7 @@ MUTANTS = (
     mutant(
         "broadcast-of-anything",
         MESSAGES,
-        "What stands behind the string of a BROADCAST is passed over.",
+        "Bytes after the string of a BROADCAST are ignored.",
         "test_09_broadcast_malformed",
         "beyond-the-message",
         {
@@ -581,7 +581,7 @@ MUTANTS = (
     mutant(
         "push-too-long",
         MESSAGES,
-        "A text is broadcast that does not fit in a frame with what stands in front of it.",
+        "A text is broadcast that does not fit into a frame with the fields before it.",
         "test_09_broadcast_malformed",
         "beyond-the-message",
         {
@@ -595,7 +595,7 @@ MUTANTS = (
     mutant(
         "next-request-at-once",
         THREADS,
-        "While a BROADCAST is on its way the sender's next request is answered.",
+        "While a BROADCAST is in progress the sender's next request is answered.",
         "test_09_broadcasts_in_order",
         "broadcast-order",
         {
@@ -626,7 +626,7 @@ MUTANTS = (
     mutant(
         "read-on-its-way",
         THREADS,
-        "While a BROADCAST is on its way the sender is read; its end drops what is not answered.",
+        "While a BROADCAST is in progress the sender is read; its EOF drops unanswered requests.",
         "test_09_senders_that_are_gone",
         "sender-is-gone",
         {
@@ -639,7 +639,7 @@ MUTANTS = (
     mutant(
         "sender-not-forgotten",
         THREADS,
-        "A broadcast keeps the pointer to its sender, which is gone.",
+        "A broadcast keeps the pointer to a sender that is freed.",
         "test_09_memory",
         "memory-fault",
         {
@@ -653,7 +653,7 @@ MUTANTS = (
     mutant(
         "freed-when-queued",
         THREADS,
-        "A broadcast is freed by the loop that has sent it on.",
+        "A broadcast is freed by the loop that has passed it on.",
         "test_09_memory",
         "memory-fault",
         {
@@ -670,7 +670,7 @@ MUTANTS = (
     mutant(
         "used-when-queued",
         THREADS,
-        "A broadcast is queued, and then told where it is.",
+        "A broadcast is queued, and then changed.",
         "test_09_no_data_races",
         "data-race",
         {
@@ -706,7 +706,7 @@ MUTANTS = (
     mutant(
         "push-limit-is-a-frame",
         RESOURCES,
-        "The limit of what is pushed leaves the high-water mark out.",
+        "The limit of pushed bytes leaves the high-water mark out.",
         "test_09_broadcast_to_one_who_never_reads",
         "push-too-early",
         {
@@ -719,7 +719,7 @@ MUTANTS = (
     mutant(
         "push-limit-below-a-frame",
         RESOURCES,
-        "The limit of what is pushed takes the high-water mark off, and does not add it.",
+        "The limit of pushed bytes subtracts the high-water mark instead of adding it.",
         "test_09_broadcast_to_one_who_never_reads",
         "push-too-early",
         {
@@ -732,7 +732,7 @@ MUTANTS = (
     mutant(
         "push-left-out",
         RESOURCES,
-        "A client that never reads is passed over, and keeps all that it has been sent.",
+        "A client that never reads gets no more pushes, but keeps the earlier ones in memory.",
         "test_09_broadcast_to_one_who_never_reads",
         "push-bound",
         {
@@ -788,7 +788,7 @@ MUTANTS = (
     mutant(
         "summed-without-a-lock",
         THREADS,
-        "The counts of all loops are read without their locks: nothing is changed.",
+        "The counts of all loops are read without their locks, because nothing is changed.",
         "test_09_no_data_races",
         "data-race",
         {
@@ -834,7 +834,7 @@ MUTANTS = (
     mutant(
         "workers-not-told",
         THREADS,
-        "The threads are waited for, and nobody has told them to stop.",
+        "The threads are waited for, but were not told to stop.",
         "test_09_stops_under_load",
         "thread-left",
         {
@@ -847,7 +847,7 @@ MUTANTS = (
     mutant(
         "told-and-not-woken",
         THREADS,
-        "The threads are told to stop when they look, and not woken for it.",
+        "The threads are told to stop, but not woken.",
         "test_09_stops_under_load",
         "thread-left",
         {
@@ -864,7 +864,7 @@ MUTANTS = (
     mutant(
         "workers-not-awaited",
         THREADS,
-        "The threads are told to stop, and nobody waits until they have.",
+        "The threads are told to stop, but not waited for.",
         "test_09_no_data_races",
         "data-race",
         {
@@ -877,7 +877,7 @@ MUTANTS = (
     mutant(
         "last-tasks-forgotten",
         RESOURCES,
-        "Tasks that are in a line at the end are neither run nor freed.",
+        "Tasks that are in a queue at the end are neither run nor freed.",
         "test_09_memory",
         "memory-leak",
         {
@@ -890,7 +890,7 @@ MUTANTS = (
     mutant(
         "spare-of-each-kept",
         RESOURCES,
-        "A thread ends, and the spare buffer that is its own is not freed.",
+        "A thread ends, but its own spare buffer is not freed.",
         "test_09_memory",
         "memory-leak",
         {

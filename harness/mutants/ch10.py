@@ -131,7 +131,7 @@ MUTANTS = (
     mutant(
         "stacks-kept",
         RESOURCES,
-        "The stack of a coroutine that has ended stays mapped.",
+        "The stack of a finished coroutine stays mapped.",
         "test_10_ten_thousand_coroutines",
         "stack-kept",
         {
@@ -143,7 +143,7 @@ MUTANTS = (
     mutant(
         "guard-pages-kept",
         RESOURCES,
-        "Of a stack the guard page stays mapped.",
+        "The guard page of a stack stays mapped.",
         "test_10_stacks_are_given_back",
         "stack-kept",
         {
@@ -157,7 +157,7 @@ MUTANTS = (
     mutant(
         "coroutines-kept",
         RESOURCES,
-        "A coroutine that has ended is not freed.",
+        "A finished coroutine is not freed.",
         "test_10_ended_coroutines_are_freed",
         "memory-leak",
         {
@@ -171,7 +171,7 @@ MUTANTS = (
     mutant(
         "freed-too-early",
         RESOURCES,
-        "A coroutine is freed, and its stack is looked up in it afterwards.",
+        "A coroutine is freed, and then its stack is read from it.",
         "test_10_ended_coroutines_are_freed",
         "memory-fault",
         {
@@ -203,7 +203,7 @@ MUTANTS = (
     mutant(
         "guard-at-the-top",
         RESOURCES,
-        "The highest page of a stack is protected, where it begins.",
+        "The highest page of a stack is protected, where the stack begins.",
         "test_10_overflow_names_the_coroutine",
         "stack-guard",
         {
@@ -242,7 +242,7 @@ MUTANTS = (
     mutant(
         "handler-without-stack",
         RESOURCES,
-        "The handler runs on the stack that is used up.",
+        "The handler runs on the stack that has overflowed.",
         "test_10_overflow_names_the_coroutine",
         "stack-guard",
         {
@@ -282,7 +282,7 @@ MUTANTS = (
     mutant(
         "any-stack-will-do",
         START,
-        "Stacks of any size are taken, of 0 bytes too.",
+        "Stacks of any size are accepted, even of 0 bytes.",
         "test_10_stacks_of_any_size",
         "bad-start",
         {
@@ -355,7 +355,7 @@ MUTANTS = (
     mutant(
         "turns-not-counted",
         COROUTINES,
-        "Turns are not counted.",
+        "Calls of co_run() are not counted.",
         "test_10_everybody_ready_runs_once",
         "co-turn",
         {
@@ -525,7 +525,7 @@ MUTANTS = (
     mutant(
         "sleep-ends-in-last-ms",
         TIMERS,
-        "One that is woken in the last millisecond of its sleep does not sleep for the rest of it.",
+        "A coroutine that is woken in the last millisecond of its sleep does not sleep for the remaining time.",
         "test_10_sleeps_on_when_woken",
         "co-sleep",
         {
@@ -772,7 +772,7 @@ MUTANTS = (
     mutant(
         "watch-cancelled",
         LOOP,
-        "A watch that is cancelled only wakes the coroutine.",
+        "A cancelled watch only wakes the coroutine.",
         "test_10_how_a_wait_ends",
         "co-news",
         {
@@ -808,7 +808,7 @@ MUTANTS = (
     mutant(
         "read-nothing-counts",
         STATE,
-        "A read that finds nothing adds as many bytes as the caller's variable happens to say.",
+        "A read that returns nothing adds as many bytes as the caller's variable happens to hold.",
         "test_10_waiting_owns_no_buffer",
         "co-read",
         {
@@ -1143,7 +1143,7 @@ MUTANTS = (
     mutant(
         "the-last-byte-waits",
         PRESSURE,
-        "One byte that is left of the input is not looked at again, though it is a frame.",
+        "One byte that is left of the input is not parsed again, though it is a frame.",
         "test_08_any_marks_will_do",
         "water-marks",
         {
@@ -1298,7 +1298,7 @@ MUTANTS = (
     mutant(
         "freed-by-the-first",
         RESOURCES,
-        "The first of its two coroutines that ends frees the connection.",
+        "The first of its two coroutines to finish frees the connection.",
         "test_10_memory",
         "memory-fault",
         {
@@ -1323,7 +1323,7 @@ MUTANTS = (
     mutant(
         "closed-in-secret",
         RESOURCES,
-        "At the end coroutines are not cancelled: they stay where they are.",
+        "When the server ends, coroutines are not cancelled: they stay where they are.",
         "test_10_memory",
         "memory-fault",
         {
@@ -1336,7 +1336,7 @@ MUTANTS = (
     mutant(
         "accepts-all",
         LOOP,
-        "The coroutine that accepts does not yield as long as clients wait.",
+        "The accepting coroutine does not yield as long as clients wait.",
         "test_08_many_connects_do_not_hold_the_loop",
         "accepts-all",
         {

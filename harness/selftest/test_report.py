@@ -174,7 +174,8 @@ def test_only_inherited_claims_failed(source):
     grade = chapter_two(source)
     grade.outcomes[3].verdict = PASSED
     assert report.next_step(grade) == [
-        "next: what the server of chapter 01 could do: make grade CH=02 T=test_01_header_cut SEED=7",
+        "next: what the server of chapter 01 could do: "
+        "make grade CH=02 T=test_01_header_cut SEED=7",
         "some claims were not judged: no points, and no failure",
         "details: see the log",
     ]
