@@ -23,7 +23,7 @@ MUTANTS = (
     mutant(
         "self-not-said",
         COROUTINES,
-        "`self` is not set before the switch.",
+        "The running coroutine is not set before the switch.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -36,7 +36,7 @@ MUTANTS = (
     mutant(
         "self-stays",
         COROUTINES,
-        "After the switch back, `self` is still the coroutine that ran.",
+        "After a switch back the coroutine still counts as running.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -61,7 +61,7 @@ MUTANTS = (
     mutant(
         "goes-on-by-setcontext",
         COROUTINES,
-        "The coroutine is resumed with setcontext(), which does not save where to return to.",
+        "The coroutine is resumed by setcontext(): the context to return to is not saved.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -74,7 +74,7 @@ MUTANTS = (
     mutant(
         "waits-by-setcontext",
         COROUTINES,
-        "A coroutine that waits does not save its context, so it starts from the beginning again.",
+        "A coroutine that waits does not save its context: it starts from the beginning each time.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -117,7 +117,7 @@ MUTANTS = (
     mutant(
         "stack-freed-under-it",
         RESOURCES,
-        "A coroutine unmaps its own stack when it ends, while it still runs on it.",
+        "A coroutine unmaps its own stack when it ends, while still running on it.",
         "test_10_a_coroutine_runs",
         "co-switch",
         {
@@ -216,7 +216,7 @@ MUTANTS = (
     mutant(
         "half-a-stack",
         RESOURCES,
-        "A context is given only half of its stack.",
+        "A context gets half of its stack only.",
         "test_10_overflow_names_the_coroutine",
         "stack-guard",
         {
@@ -255,7 +255,7 @@ MUTANTS = (
     mutant(
         "overflow-exits",
         START,
-        "After an overflow the process exits, and is not ended by SIGSEGV.",
+        "After an overflow the process exits, as at a normal end.",
         "test_10_overflow_names_the_coroutine",
         "stack-guard",
         {
@@ -295,7 +295,7 @@ MUTANTS = (
     mutant(
         "room-on-the-stack",
         RESOURCES,
-        "Input is first read into 16 KiB on the stack.",
+        "Input is read into 16 KiB on the stack first.",
         "test_10_ten_thousand_clients",
         "co-memory",
         {
@@ -367,7 +367,7 @@ MUTANTS = (
     mutant(
         "says-who-is-left",
         COROUTINES,
-        "co_run() returns whether a coroutine is ready afterwards, not whether one was.",
+        "co_run() returns whether a coroutine is ready afterwards, not whether any was.",
         "test_10_everybody_ready_runs_once",
         "co-turn",
         {
@@ -381,7 +381,7 @@ MUTANTS = (
     mutant(
         "wakes-the-ready",
         COROUTINES,
-        "A coroutine that is ready already is put into the queue a second time.",
+        "A coroutine that is ready already is queued once more.",
         "test_10_who_is_parked_is_woken",
         "co-wake",
         {
@@ -407,7 +407,7 @@ MUTANTS = (
     mutant(
         "runs-who-is-woken",
         COROUTINES,
-        "A coroutine that is woken runs at once.",
+        "A woken coroutine is run at once.",
         "test_10_who_is_parked_is_woken",
         "co-wake",
         {
@@ -449,7 +449,7 @@ MUTANTS = (
     mutant(
         "late-for-ever",
         STATE,
-        "After one wait that was late, every later wait is late as well.",
+        "After one timeout each later wait of the coroutine counts as timed out.",
         "test_10_parked_until_the_time_is_over",
         "co-park",
         {
@@ -474,7 +474,7 @@ MUTANTS = (
     mutant(
         "never-late",
         COROUTINES,
-        "A wait whose time is over counts as woken.",
+        "A wait that timed out counts as woken.",
         "test_10_parked_until_the_time_is_over",
         "co-park",
         {
@@ -487,7 +487,7 @@ MUTANTS = (
     mutant(
         "parked-in-secret",
         COROUTINES,
-        "A coroutine parks without setting its state, so it cannot be woken.",
+        "A parked coroutine is not marked as parked, so it cannot be woken.",
         "test_10_parked_until_the_time_is_over",
         "co-park",
         {
@@ -512,7 +512,7 @@ MUTANTS = (
     mutant(
         "sleeps-anew",
         TIMERS,
-        "After a wake-up the whole time starts again.",
+        "After a wake-up the whole time of a sleep begins again.",
         "test_10_sleeps_on_when_woken",
         "co-sleep",
         {
@@ -551,7 +551,7 @@ MUTANTS = (
     mutant(
         "sleep-rounded-down",
         TIMERS,
-        "The remainder of a sleep is rounded down: it may end a millisecond too early.",
+        "The remaining time of a sleep is rounded down: it may end a millisecond too early.",
         "test_10_sleeps_on_when_woken",
         "co-sleep",
         {
@@ -564,7 +564,7 @@ MUTANTS = (
     mutant(
         "cancelled-once",
         COROUTINES,
-        "A cancelled coroutine is no longer cancelled after its first wait.",
+        "A cancelled coroutine forgets it with the first wait.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -581,7 +581,7 @@ MUTANTS = (
     mutant(
         "cancelled-in-secret",
         COROUTINES,
-        "A coroutine is cancelled and not woken.",
+        "A cancelled coroutine is not woken.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -594,7 +594,7 @@ MUTANTS = (
     mutant(
         "cancel-is-a-wake-up",
         COROUTINES,
-        "Cancelling a coroutine only wakes it.",
+        "A cancellation only wakes the coroutine.",
         "test_10_cancelled_for_good",
         "co-cancel",
         {
@@ -621,7 +621,7 @@ MUTANTS = (
     mutant(
         "asks-each-turn",
         LOOP,
-        "Instead of a wait, the socket is tried in each iteration.",
+        "Instead of waiting, the coroutine tries the socket in each iteration.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -638,7 +638,7 @@ MUTANTS = (
     mutant(
         "nothing-watched",
         LOOP,
-        "A coroutine waits for readiness, and the socket is not watched.",
+        "A coroutine waits for readiness, but the socket is not watched.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -666,7 +666,7 @@ MUTANTS = (
     mutant(
         "still-the-waiting-one",
         STATE,
-        "After its wait a coroutine still counts as waiting, and is woken from other waits.",
+        "A coroutine stays registered after its wait, and is woken from other waits.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -678,7 +678,7 @@ MUTANTS = (
     mutant(
         "news-not-kept",
         STATE,
-        "An event wakes the coroutine, but the direction does not become ready.",
+        "Events wake the coroutine, but are not stored as readiness.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -691,7 +691,7 @@ MUTANTS = (
     mutant(
         "watched-for-nobody",
         LOOP,
-        "The watch stays when no coroutine waits: some backends report it in each iteration.",
+        "The watch stays when no coroutine waits: some backends report the same in each iteration.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -706,7 +706,7 @@ MUTANTS = (
     mutant(
         "wrong-direction",
         STATE,
-        "Readiness to read is taken for readiness to write.",
+        "Readable is taken for writable.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -719,7 +719,7 @@ MUTANTS = (
     mutant(
         "news-never-over",
         LOOP,
-        "Once ready to read, a socket counts as ready for ever.",
+        "A socket that was ready once counts as ready for ever.",
         "test_10_waits_for_readiness",
         "co-news",
         {
@@ -732,7 +732,7 @@ MUTANTS = (
     mutant(
         "late-in-secret",
         TIMERS,
-        "A wait whose time is over is reported as a wake-up.",
+        "A wait that timed out is reported as a wake-up.",
         "test_10_how_a_wait_ends",
         "co-news",
         {
@@ -759,7 +759,7 @@ MUTANTS = (
     mutant(
         "cancel-is-news",
         COROUTINES,
-        "A wait that is cancelled is reported as a wake-up.",
+        "A cancelled wait is reported as a wake-up.",
         "test_10_how_a_wait_ends",
         "co-news",
         {
@@ -821,7 +821,7 @@ MUTANTS = (
     mutant(
         "one-more-read",
         LOOP,
-        "After a read that took everything, the socket is read once more.",
+        "After a read that took everything, it is tried once more.",
         "test_10_waiting_owns_no_buffer",
         "co-read",
         {
@@ -834,7 +834,7 @@ MUTANTS = (
     mutant(
         "news-over-too-early",
         LOOP,
-        "After each read the socket counts as not ready, though there may be more.",
+        "After each read the readiness is reset, though more may be left.",
         "test_10_reads_to_the_end",
         "co-read",
         {
@@ -847,7 +847,7 @@ MUTANTS = (
     mutant(
         "end-told-once",
         LOOP,
-        "EOF was reported with the last bytes, and that is forgotten.",
+        "An EOF that was reported with the last bytes is not remembered.",
         "test_10_reads_to_the_end",
         "co-read",
         {
@@ -872,7 +872,7 @@ MUTANTS = (
     mutant(
         "tries-to-send",
         LOOP,
-        "When the kernel takes nothing, the write is tried again in each iteration.",
+        "When nothing was taken, sending is tried again in each iteration.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
@@ -885,7 +885,7 @@ MUTANTS = (
     mutant(
         "rest-taken-for-sent",
         WRITES,
-        "All that was to be sent is removed from the buffer, sent or not.",
+        "The output is removed from the buffer, sent or not.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
@@ -898,7 +898,7 @@ MUTANTS = (
     mutant(
         "waits-after-each-write",
         LOOP,
-        "After each write there is a wait, though the kernel takes more.",
+        "After each write there is a wait, though the kernel has space.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
@@ -911,7 +911,7 @@ MUTANTS = (
     mutant(
         "forgets-who-writes",
         COROUTINES,
-        "co_forget() cancels only the coroutine that reads.",
+        "When a socket is forgotten only the reading coroutine is cancelled.",
         "test_10_waits_until_the_peer_reads",
         "co-write",
         {
@@ -924,7 +924,7 @@ MUTANTS = (
     mutant(
         "one-client-at-a-time",
         LOOP,
-        "After one client the socket counts as not ready, though others came with it.",
+        "After one client the readiness is reset, though others connected with it.",
         "test_10_waits_for_clients",
         "co-accept",
         {
@@ -950,7 +950,7 @@ MUTANTS = (
     mutant(
         "no-wait-is-no-room",
         LOOP,
-        "A wait that has ended early is reported as a lack of descriptors.",
+        "A wait that ends early is reported as a lack of descriptors.",
         "test_10_waits_for_clients",
         "co-accept",
         {
@@ -963,7 +963,7 @@ MUTANTS = (
     mutant(
         "asks-for-clients",
         LOOP,
-        "co_accept() tries to accept in each iteration.",
+        "accept() is tried in each iteration.",
         "test_10_waits_for_clients",
         "co-accept",
         {
@@ -1156,7 +1156,7 @@ MUTANTS = (
     mutant(
         "alarms-not-owed",
         PRESSURE,
-        "Alarms that rang while the output was full are never answered.",
+        "Alarms that were due while there was no space are not answered later.",
         "test_10_serves_on_when_the_peer_reads",
         "co-send",
         {
@@ -1168,7 +1168,7 @@ MUTANTS = (
     mutant(
         "rest-never-sent",
         WRITES,
-        "Output that the kernel does not take at once is never sent.",
+        "Bytes that the kernel does not take at once are never sent.",
         "test_10_serves_on_when_the_peer_reads",
         "co-send",
         {
@@ -1183,7 +1183,7 @@ MUTANTS = (
     mutant(
         "sent-in-secret",
         PRESSURE,
-        "A coroutine that waits for free space in the output is not woken.",
+        "A coroutine that waits for free space is not woken when there is some.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1208,7 +1208,7 @@ MUTANTS = (
     mutant(
         "broadcast-in-secret",
         PRESSURE,
-        "A coroutine that waits for the reply to its broadcast is not woken.",
+        "A coroutine that waits until its broadcast is answered is not woken.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1239,7 +1239,7 @@ MUTANTS = (
     mutant(
         "looks-each-turn",
         LOOP,
-        "Instead of a wait for free space or an interval, it looks again in each iteration.",
+        "Instead of waiting for space, or an interval, the coroutine checks in each iteration.",
         "test_10_waits_for_the_right_thing",
         "co-serve",
         {
@@ -1270,7 +1270,7 @@ MUTANTS = (
     mutant(
         "late-for-nothing",
         TIMERS,
-        "When the time of a wait for input is over, nothing is done.",
+        "The timeout of a wait for input is ignored.",
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
@@ -1311,7 +1311,7 @@ MUTANTS = (
     mutant(
         "valgrind-not-told",
         START,
-        "valgrind is not told where the stacks are.",
+        "The stacks are not registered with valgrind.",
         "test_10_memory",
         "memory-fault",
         {
@@ -1348,7 +1348,7 @@ MUTANTS = (
     mutant(
         "accepts-for-ever",
         START,
-        "The coroutine that accepts is not cancelled at the end.",
+        "The accepting coroutine is not told to finish.",
         "test_10_stops_in_any_state",
         "co-stop",
         {
@@ -1364,7 +1364,7 @@ MUTANTS = (
     mutant(
         "lingers-for-ever",
         START,
-        "A coroutine that lingers waits again when its wait is cancelled.",
+        "A lingering coroutine tries again when its wait is cancelled.",
         "test_10_stops_in_any_state",
         "co-stop",
         {
@@ -1377,7 +1377,7 @@ MUTANTS = (
     mutant(
         "drains-for-ever",
         START,
-        "A coroutine that drains goes on when the connection is broken, even at the end.",
+        "A connection with owed replies is not given up, even at the end.",
         "test_10_stops_in_any_state",
         "co-stop",
         {

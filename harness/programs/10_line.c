@@ -157,7 +157,7 @@ static void woken_meanwhile(void)
     expect_order("s", WAKE);
     CHECK(!co_is_ready(co_case_scheduler), WAKE,
           "co_is_ready() returned true, and the only coroutine is parked");
-    CHECK(!co_case_run(), WAKE, "co_run() returned true, and the only coroutine was parked");
+    CHECK(!co_case_run(), WAKE, "co_run() returned true, but the only coroutine was parked");
     co_case_start("w", start_and_wake, "w");
     CHECK(co_case_run(), WAKE, "co_run() returned false, and a coroutine was ready");
     expect_order("w", WAKE);
