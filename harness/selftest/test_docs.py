@@ -114,6 +114,16 @@ def test_selections_select_something(document):
         assert found, f"{document}: a grade of {chapter} has no T={wanted}: correct the name"
 
 
+@each_document
+def test_clients_by_hand_find_the_server_of_make_run(document):
+    """On a shared machine, port 1234 or a file in /tmp may be somebody else's."""
+    text = document.read_text()
+    assert '("127.0.0.1", 1234)' not in text, f"{document}: take the port from build/port"
+    if document.parent.parent.name == "chapters":
+        assert "pgrep" not in text, f"{document}: take the pid from build/pid"
+        assert "/tmp/" not in text, f"{document}: let it be a file in build/"
+
+
 @pytest.mark.parametrize("document", ["README.md", PAGE])
 def test_failures_are_shown_as_they_are_printed(document):
     text = re.sub(r" +\(\d\)$", "", (ROOT / document).read_text(), flags=re.M)
