@@ -1,7 +1,7 @@
-"""A TCP client that notes what it does and says exactly how a server's answer went wrong.
+"""A TCP client that records what it does and says exactly how a server's answer is wrong.
 
-A client never reads a byte that no call asked for: what was not expected stays in the kernel's
-buffer, where the next call finds it.
+A client never reads a byte that no call requested: unexpected bytes stay in the kernel's buffer,
+where the next call finds them.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _allow_many_descriptors()
 class Client:
     """One connection to the server. Every method is one step of the conversation.
 
-    What the server does wrong is raised as Failure and its step is marked; what our own side
-    lacks (descriptors, ports, memory) is raised as NotJudged. Waiting is bounded by `patience`,
-    and the wait begins anew with every byte that moves.
+    A fault of the server is raised as Failure, and its step is marked. A shortage on our own side
+    (descriptors, ports, memory) is raised as NotJudged. Waiting is bounded by `patience`, and the
+    wait begins again with every byte that moves.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Client:
         patience: Patience = PATIENCE,
         framing: Framing = LENGTH,
     ) -> None:
-        """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that soon is full.
+        """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that is full soon.
 
-        `segment`: bytes that the server may send in one. With short ones the kernel holds little of
-        what the server has sent, some 100 KB instead of megabytes.
-        `framing`: what makes a frame of a body, wherever a method has bodies.
+        `segment`: the largest segment (bytes) that the server may send. With short ones the kernel
+        holds little of what the server has sent, some 100 KB instead of megabytes. `framing`: makes
+        frames of bodies, for all methods that take bodies.
         """
         __tracebackhide__ = True
         self.name = name
@@ -98,7 +98,8 @@ class Client:
             self._open().send_all(data)
 
     def send_some(self, data: bytes, quiet: float = QUIET) -> int:
-        """Sends until all is sent or the peer took nothing for `quiet` seconds: bytes sent."""
+        """Sends until everything is sent or the peer took nothing for `quiet` seconds. Returns the
+        bytes sent."""
         __tracebackhide__ = True
         with self._step(f"sends up to {counted(len(data), 'byte')}, as many as are taken") as step:
             sent = self._open().send_some(data, quiet)
@@ -106,14 +107,13 @@ class Client:
             return sent
 
     def offer(self, data: bytes | memoryview) -> int:
-        """Sends what is taken at once: how many bytes, or -1 when the peer has closed.
-
-        That is no step of the conversation: tell one before the first of many.
+        """Sends as much as the kernel takes at once. Returns how many bytes, or -1 if the peer has
+        closed. It is no step of the conversation: note one before the first of many calls.
         """
         return self._open().offer(data)
 
     def send_urgent(self, byte: bytes) -> None:
-        """Sends one byte of urgent data (MSG_OOB): beside the stream, and not a part of it."""
+        """Sends one byte of urgent data (MSG_OOB), which is not part of the stream."""
         __tracebackhide__ = True
         with self._step(f"sends a byte of urgent data: {byte.hex()}"):
             self._open().socket.send(byte, socket.MSG_OOB)
@@ -157,7 +157,7 @@ class Client:
             self._open().exchange(rest, replies)
 
     def read_frame(self) -> bytes:
-        """The body of the next frame, whatever it is. For length framing."""
+        """The body of the next frame, with any content. For length framing."""
         __tracebackhide__ = True
         with self._step(f"waits for a {self.framing.noun}") as step:
             stream = self._open()
@@ -182,8 +182,8 @@ class Client:
             return came
 
     def at_hand(self, limit: int, seconds: float) -> bytes:
-        """What comes with gaps below `seconds`, at most `limit` bytes; b"" if nothing does. To find
-        out a cause, and never to judge."""
+        """The bytes that come with gaps below `seconds`, at most `limit` of them; b"" if none do.
+        Only for finding a cause, never for judging."""
         with self._step(f"waits {seconds:g} s to see whether anything comes"):
             return self._open().at_hand(limit, seconds)
 
@@ -209,7 +209,7 @@ class Client:
             self._expect_silence(seconds)
 
     def expect_nothing_yet(self) -> None:
-        """Nothing has come until now, and the connection is open."""
+        """Nothing has come so far, and the connection is open."""
         __tracebackhide__ = True
         with self._step("checks that nothing has come yet"):
             self._expect_silence(0)
@@ -217,7 +217,7 @@ class Client:
     # Ending
 
     def half_close(self) -> None:
-        """Says that nothing more will be sent (FIN), and can still read."""
+        """Half-closes: sends FIN, and can still read."""
         with self._step("half-closes: it will send no more"):
             self._moved("half-close")
             try:
@@ -226,7 +226,7 @@ class Client:
                 pass
 
     def close(self) -> None:
-        """Closes. What has not been read makes the kernel send a RST instead of a FIN."""
+        """Closes. With unread bytes the kernel sends a RST instead of a FIN."""
         if self._stream is not None:
             self.conversation.note(self.name, "closes the connection")
             self._moved("close")
@@ -240,9 +240,9 @@ class Client:
             self.abandon(by_reset=True)
 
     def abandon(self, by_reset: bool = False) -> None:
-        """Closes without a word in the conversation: for cleaning up. May be called twice.
+        """Closes without a step in the conversation: for cleaning up. May be called twice.
 
-        By a reset nothing is left of the connection that would keep the server's port in use.
+        It resets the connection, so that nothing keeps the server's port in use.
         """
         if self._stream is not None:
             self._stream.close(by_reset)
@@ -250,7 +250,7 @@ class Client:
 
     @property
     def closed(self) -> bool:
-        """By us, both ways."""
+        """Whether we have closed both directions."""
         return self._stream is None
 
     def fileno(self) -> int:
@@ -307,7 +307,8 @@ class Client:
             raise self._open().stopped(came, seconds)
 
     def _extra(self, came: bytes) -> Failure:
-        """Bytes came where none were due; waits a moment so that all of them can be shown."""
+        """The failure when bytes came where none were due; waits a moment so that all can be
+        shown."""
         came += self._open().at_hand(REST_BYTES - len(came), REST_SECONDS)
         return Failure(
             f"{describe_bytes(came)} came without a request",

@@ -1,6 +1,6 @@
 """The replies a client waits for, compared as they arrive, and what it means when they stop.
 
-No I/O: bytes are given to it, failures are taken from it.
+No I/O: it gets bytes and returns failures.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class End(Enum):
 
 
 class Replies:
-    """The frames that are due, as one stream of bytes, and how much of it has come."""
+    """The frames that are due, as one stream of bytes, and how much of it has arrived."""
 
     def __init__(self, bodies: Iterable[bytes], framing: Framing = LENGTH) -> None:
         frames = [framing.encode(body) for body in bodies]
@@ -30,11 +30,11 @@ class Replies:
         self._sizes = [len(frame) for frame in frames]
         self._stream = b"".join(frames)
         self._matched = 0
-        self._wrong = b""  # what came instead of the stream from _matched on
+        self._wrong = b""  # the bytes that came instead of the stream from _matched on
 
     @classmethod
     def echo_of(cls, stream: bytes, framing: Framing = LENGTH) -> Replies:
-        """What is due for a stream of whole frames: the same stream. Copies nothing of it."""
+        """The replies due for a stream of whole frames: the same stream. Copies nothing of it."""
         replies = cls((), framing)
         replies._stream = stream
         replies._sizes = list(framing.sizes(stream))
@@ -62,7 +62,7 @@ class Replies:
         return False
 
     def still_wanted(self) -> int:
-        """After a wrong byte: how many more bytes the frame with it should have."""
+        """After a wrong byte: how many more bytes the frame with that byte should have."""
         due, came, _ = self._compared()
         return max(0, self._framing.wanted(due, came) - len(came))
 
@@ -78,7 +78,8 @@ class Replies:
         return self._failure(found.text, found.hint, found.came)
 
     def _compared(self) -> tuple[bytes, bytes, str]:
-        """The frame with the wrong byte, what came in its place (and behind it), and its name."""
+        """The frame with the wrong byte, the bytes that came instead (and after it), and its
+        name."""
         start, size, which = self._frame()
         came = self._stream[start : self._matched] + self._wrong
         return self._stream[start : start + size], came, which
@@ -86,7 +87,7 @@ class Replies:
     def ended(self, end: End, seconds: float, unsent: str = "") -> Failure:
         """The failure to raise when the replies stop early; `seconds` is how long was waited.
 
-        `unsent`: a remark for a server that has not taken all that we would send.
+        `unsent`: a remark for a server that has not taken all of our data.
         """
         start, size, which = self._frame()
         at = self._matched - start
@@ -105,7 +106,7 @@ class Replies:
         )
 
     def _frame(self) -> tuple[int, int, str]:
-        """Start in the stream, size and name of the frame in which the next byte is due."""
+        """The start (in the stream), size and name of the frame in which the next byte is due."""
         start = 0
         for index, size in enumerate(self._sizes):
             if self._matched < start + size:

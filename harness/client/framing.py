@@ -1,9 +1,9 @@
 """How a stream is cut into frames: by a length in front of each, by line ends, or by a fixed size.
 
-A claim says what it sends, and what is to come back, as a list of bodies; a framing makes bytes on
-the wire of them, and says of a byte on the wire where in its frame it stands. Only length framing
-puts something in front of a body. With the others the body is the whole frame: a line has its
-terminator, and it may be either of the two. No I/O.
+A claim lists bodies to send and bodies to expect. A framing turns them into bytes on the wire, and
+tells the position of a byte in its frame. Only length framing puts something before a body. With
+the others the body is the whole frame: a line includes its terminator, which may be either of the
+two. No I/O.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import NamedTuple
 from harness.client import length_framing
 from harness.evidence.conversation import counted, describe_bytes
 
-MAX_LINE = 65_536  # bytes in front of the terminator; this and the next, too, from docs/protocol.md
+MAX_LINE = 65_536  # bytes before the terminator; this and the next are from docs/protocol.md
 MAX_FIXED = 1_048_576
 
 
 class Difference(NamedTuple):
-    """What is wrong with a frame that came. `text` and `hint` as in Failure; `came`: its bytes, as
-    far as they belong to it."""
+    """A frame that came, and what is wrong with it. `text` and `hint` as in Failure; `came`: the
+    bytes that belong to it."""
 
     text: str
     hint: str
@@ -29,10 +29,10 @@ class Difference(NamedTuple):
 
 
 class Framing:
-    """Length framing, and what the others have in common with it.
+    """Length framing, and the base class of the others.
 
-    `options` are those of the server's command line. `noun` is what a frame is called, `header` how
-    many bytes stand in front of its body.
+    `options` are those of the server's command line. `noun` is the word for a frame, `header` the
+    number of bytes before its body.
     """
 
     options: tuple[str, ...] = ()
@@ -40,11 +40,11 @@ class Framing:
     header = length_framing.HEADER
 
     def encode(self, body: bytes) -> bytes:
-        """The frame that carries `body`. Raises ValueError where no frame can."""
+        """The frame that carries `body`. Raises ValueError if no frame can carry it."""
         return length_framing.encode(body)
 
     def sizes(self, stream: bytes) -> Iterator[int]:
-        """Of each of the frames that are the stream, one behind the other, how long it is."""
+        """The length of each frame of the stream, in order."""
         at = 0
         while at < len(stream):
             size = self._size(stream, at)
@@ -57,25 +57,25 @@ class Framing:
         )
 
     def sample(self, rng: random.Random, size: int) -> bytes:
-        """A body by chance, of about `size` bytes."""
+        """A random body, of about `size` bytes."""
         return rng.randbytes(size)
 
     def byte(self, frame: bytes, number: int) -> str:
-        """What the byte of this number is in its frame, from 1 on: "byte 3 of the length"."""
+        """The name of a byte in its frame, counted from 1: "byte 3 of the length"."""
         if number <= length_framing.HEADER:
             return f"byte {number} of the length"
         return f"byte {number - length_framing.HEADER} of the body"
 
     def told_sent(self, body: bytes) -> str:
-        """The frame, where it is sent, as the object of a sentence."""
+        """A sent frame, as the object of a sentence."""
         return f"a {self.noun} of {describe_bytes(body)}"
 
     def told_due(self, body: bytes) -> str:
-        """The same where it is waited for."""
+        """The same for a frame that is expected."""
         return self.told_sent(body)
 
     def told_came(self, body: bytes) -> str:
-        """What a frame has brought where any would have done."""
+        """A received frame, in words, where any frame was right."""
         return describe_bytes(body)
 
     def told_together(self, bodies: Sequence[bytes], size: int) -> str:
@@ -85,15 +85,16 @@ class Framing:
         return f"{self.counted(len(bodies))} at once, {counted(size, 'byte')}"
 
     def counted(self, count: int) -> str:
-        """So many frames: "1 frame", "2 frames"."""
+        """A number of frames in words: "1 frame", "2 frames"."""
         return counted(count, self.noun)
 
     def wanted(self, due: bytes, came: bytes) -> int:
-        """Of a frame that began with `came`, in place of `due`: how many bytes are to be shown."""
+        """How many bytes to show of a frame that began with `came`, instead of `due`."""
         return len(due)
 
     def difference(self, due: bytes, came: bytes, at: int, which: str) -> Difference:
-        """`came` instead of `due`, which agree up to the byte at `at`; `which` names the frame."""
+        """The failure for `came` instead of `due`, which agree up to the byte at `at`; `which`
+        names the frame."""
         if at >= self.header:
             return self._in_body(due, came, at, which)
         if len(came) < self.header:
@@ -125,7 +126,7 @@ class Lines(Framing):
         return stream.index(b"\n", at) + 1 - at
 
     def sample(self, rng: random.Random, size: int) -> bytes:
-        """All values but 10, and each of the terminators."""
+        """Random bytes of all values but 10, with one of the two terminators."""
         line = rng.randbytes(min(size, MAX_LINE)).replace(b"\n", b"\r")
         return line + rng.choice((b"\n", b"\r\n"))
 
@@ -154,7 +155,7 @@ class Fixed(Framing):
         return self.size
 
     def sample(self, rng: random.Random, size: int) -> bytes:
-        """Of the one size there is."""
+        """A random body of the one size."""
         return rng.randbytes(self.size)
 
     def byte(self, frame: bytes, number: int) -> str:

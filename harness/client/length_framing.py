@@ -18,7 +18,7 @@ class Malformed(ValueError):
 
 
 def header(length: int) -> bytes:
-    """The 4 bytes that declare `length`; any 32-bit value, so lies can be told too."""
+    """The 4 bytes that declare `length`: any 32-bit value, so a header can also lie."""
     return _LENGTH.pack(length)
 
 
@@ -35,7 +35,7 @@ def encode(body: bytes) -> bytes:
 
 
 def ends(frames: bytes) -> list[int]:
-    """Where each of these frames ends. They are complete, and right."""
+    """The position where each of these frames ends. They have to be complete and valid."""
     found, at = [], 0
     while at < len(frames):
         at += HEADER + declared_length(frames[at:])

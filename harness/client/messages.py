@@ -3,8 +3,8 @@
     request    i32 cmd, i32 seq, fields
     reply      i32 cmd, i32 seq, i32 status, fields
 
-The functions that make fields can tell lies too: a string that is shorter than it says, a number in
-more bytes than it needs.
+The functions that make fields can also make wrong ones: a string that is shorter than it says, a
+number in more bytes than it needs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AFTER, EVERY, CANCEL, RESET = 10, 11, 12, 13
 WHO, BROADCAST = 20, 21
 OK, UNKNOWN, MALFORMED, BAD_ARGUMENT, OVERFLOW, CANCELLED, NO_TIMER = range(7)
 NONE = -1  # cmd and seq of the reply to a request that was too short to have them
-PUSHED = -1  # seq of what somebody has broadcast
+PUSHED = -1  # seq of a push
 
 COMMANDS = {
     **{ECHO: "ECHO", SUM: "SUM", STATS: "STATS"},
@@ -35,8 +35,8 @@ STATUSES = (
 )
 
 HEAD = 12  # bytes of a reply: cmd, seq, status
-BEGINNING = 6  # bytes of many, where they are told
-LISTED = 3  # messages that are named one by one where they are sent together
+BEGINNING = 6  # bytes shown of a long field
+LISTED = 3  # messages that are named one by one when they are sent together
 
 # Of the string of an ECHO whose reply is just short enough: in front of it are cmd, seq, status and
 # its own length, of 4 bytes each.
@@ -56,7 +56,7 @@ def i64(value: int) -> bytes:
 
 
 def leb128(value: int, size: int = 0) -> bytes:
-    """A number from 0 on, in groups of 7 bits, the lowest first; in `size` bytes at least."""
+    """A number >= 0 as LEB128, in at least `size` bytes."""
     groups = []
     while value or len(groups) < max(1, size):
         groups.append(value & 0x7F)
@@ -65,7 +65,7 @@ def leb128(value: int, size: int = 0) -> bytes:
 
 
 def string(data: bytes, says: int | None = None, size: int = 0) -> bytes:
-    """The string, whose length `says` so much, in `size` bytes at least."""
+    """The string; its length field says `says` and has at least `size` bytes."""
     return leb128(len(data) if says is None else says, size) + data
 
 
@@ -78,7 +78,7 @@ def reply(cmd: int, seq: int, status: int, *fields: bytes) -> bytes:
 
 
 def sum_of(seq: int, *numbers: int, count: int | None = None) -> bytes:
-    """The request for a sum, that says it has `count` numbers."""
+    """A SUM request that says it has `count` numbers."""
     count = len(numbers) if count is None else count
     return request(SUM, seq, i32(count), *map(i64, numbers))
 
@@ -92,7 +92,7 @@ def every(seq: int, ms: int, count: int, text: bytes) -> bytes:
 
 
 def cancel(seq: int, which: int) -> bytes:
-    """`which`: the seq of what is cancelled."""
+    """`which`: the seq of the alarm to cancel."""
     return request(CANCEL, seq, i32(which))
 
 
@@ -115,17 +115,17 @@ def broadcast(seq: int, text: bytes) -> bytes:
 
 
 def reached(seq: int, count: int) -> bytes:
-    """The reply to a BROADCAST that went to so many connections."""
+    """The reply to a BROADCAST that went to this many connections."""
     return reply(BROADCAST, seq, OK, i32(count))
 
 
 def pushed(text: bytes) -> bytes:
-    """What each of them gets."""
+    """The push that each connection gets."""
     return reply(BROADCAST, PUSHED, OK, string(text))
 
 
 class Reply(NamedTuple):
-    """A reply that came. `fields` are the bytes behind the status."""
+    """A reply that came. `fields` are the bytes after the status."""
 
     cmd: int
     seq: int
@@ -134,7 +134,7 @@ class Reply(NamedTuple):
 
     @classmethod
     def of(cls, body: bytes) -> Reply | None:
-        """None: it is too short for one."""
+        """None if it is too short for a reply."""
         return cls(*struct.unpack_from("<iii", body), body[HEAD:]) if len(body) >= HEAD else None
 
     def __str__(self) -> str:
@@ -144,7 +144,7 @@ class Reply(NamedTuple):
 
 
 def numbers(fields: bytes) -> tuple[int, ...] | None:
-    """The i64 of which the fields consist; None: they do not."""
+    """The i64 that the fields consist of; None if they are something else."""
     count, rest = divmod(len(fields), 8)
     return None if rest else struct.unpack(f"<{count}q", fields)
 
@@ -154,7 +154,7 @@ def _command(cmd: int) -> str:
 
 
 def _named(body: bytes) -> str:
-    """A request in few words: AFTER (seq 7)."""
+    """A request in a few words: AFTER (seq 7)."""
     if len(body) < 8:
         return counted(len(body), "byte")
     cmd, seq = struct.unpack_from("<ii", body)
@@ -167,7 +167,7 @@ def _status(status: int) -> str:
 
 
 def _told(reply: Reply) -> str:
-    """The fields: numbers where they should be some, else bytes."""
+    """The fields: as numbers where they should be numbers, otherwise as bytes."""
     if (reply.cmd, reply.status, len(reply.fields)) == (WHO, OK, 4):
         return f"loop {struct.unpack('<i', reply.fields)[0]}"
     found = numbers(reply.fields) if reply.cmd in (SUM, STATS) and reply.status == OK else None
@@ -177,7 +177,7 @@ def _told(reply: Reply) -> str:
 
 
 def _beginning(data: bytes) -> str:
-    """Bytes that may be many: the first tell what they say of themselves."""
+    """A possibly long byte string: its first bytes and its size."""
     if len(data) <= SHOWN_BYTES:
         return describe_bytes(data)
     return f"{len(data):,} bytes: {data[:BEGINNING].hex(' ')} .."
@@ -209,12 +209,13 @@ class Messages(Framing):
         return f"{text}: {', '.join(map(_named, bodies))}"
 
     def wanted(self, due: bytes, came: bytes) -> int:
-        """What it says, too: else a status that is not due would hide the fields behind it."""
+        """Includes the fields: otherwise a wrong status would hide the fields after it."""
         says = length_framing.declared_length(came) if len(came) >= self.header else 0
         return max(len(due), self.header + says)
 
     def difference(self, due: bytes, came: bytes, at: int, which: str) -> Difference:
-        """Told by fields, where it has a length that can be, and cmd, seq and status behind it."""
+        """Names the fields, if the frame has a possible length, and cmd, seq and status after
+        it."""
         says = length_framing.declared_length(came) if len(came) >= self.header else 0
         if says > length_framing.MAX_FRAME:
             return super().difference(due, came, at, which)

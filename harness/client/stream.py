@@ -1,7 +1,7 @@
 """A TCP connection that never blocks for longer than its patience. Knows nothing of conversations.
 
-What the peer does wrong is raised as Failure. Every wait ends after `patience.seconds` in which
-not one byte moved: neither between us and the kernel, nor from there into the peer.
+What the peer does wrong is raised as Failure. Every wait ends after `patience.seconds` in which no
+byte moved, neither between us and the kernel nor from the kernel into the peer.
 """
 
 from __future__ import annotations
@@ -21,24 +21,25 @@ from harness.lab.units import KIB
 from harness.linux import sockdiag
 from harness.server.patience import Deadline, Patience
 
-CHUNK = 256 * KIB  # bytes asked of one recv or offered to one send
-LOOK_SECONDS = 0.5  # between two looks whether the patience has shrunk
-REST_SECONDS = 0.05  # how long a failure waits for the rest of a wrong frame, only to show it
-REST_BYTES = 4096  # and how much of it is enough
+CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
+LOOK_SECONDS = 0.5  # between two checks whether the patience has shrunk
+REST_SECONDS = 0.05  # how long a failure waits for the remainder of a wrong frame, only to show it
+REST_BYTES = 4096  # and how many bytes of it are enough
 
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
 
-# Is told what the socket did, the bytes that moved, which it must copy to keep, and when: sending
-# before it began, receiving when it was over. So nothing seems to arrive before it was sent.
+# Called with what the socket did, the bytes that moved (copy them to keep them) and the time: for
+# sending the time before it, for receiving the time after it. So nothing seems to arrive before it
+# was sent.
 Tap = Callable[[str, bytes | memoryview, int], None]
 
 
 def _nobody(_what: str, _data: bytes | memoryview, _at_ns: int) -> None:
-    """Nobody wants to know."""
+    """Does nothing: no trace is wanted."""
 
 
 class Stream:
-    """A connected socket. `tap` is told "send" and "recv", and why nothing was received."""
+    """A connected socket. `tap` gets "send" and "recv", and why nothing was received."""
 
     def __init__(
         self,
@@ -85,7 +86,8 @@ class Stream:
             raise Failure(text, hint="connect-refused")
 
     def close(self, by_reset: bool) -> None:
-        """Closes. By RST nothing that is on its way arrives, and neither end remembers it."""
+        """Closes. After a RST nothing that is on its way arrives, and neither end remembers the
+        connection."""
         if by_reset:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
@@ -101,14 +103,16 @@ class Stream:
             raise self._not_taken(out, deadline)
 
     def send_some(self, data: bytes, quiet: float) -> int:
-        """Sends until the peer took nothing for `quiet` seconds; how many bytes were sent."""
+        """Sends until the peer took nothing for `quiet` seconds. Returns how many bytes were
+        sent."""
         __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         self._send_while_taken(out, Deadline(quiet))
         return out.sent
 
     def offer(self, data: bytes | memoryview) -> int:
-        """Sends what is taken at once: how many bytes, or -1 when the peer has closed."""
+        """Sends as much as the kernel takes at once. Returns how many bytes, or -1 if the peer has
+        closed."""
         out = _Outgoing(self.socket, data, self._tap)
         out.push()
         return -1 if out.refused else out.sent
@@ -145,7 +149,7 @@ class Stream:
                 return End.RESET
 
     def expect(self, replies: Replies) -> None:
-        """Reads until all the replies are there; the first thing that is wrong is raised."""
+        """Reads until all the replies are there; raises the first fault."""
         __tracebackhide__ = True
         while replies.missing:
             self.expect_part(replies, replies.missing)
@@ -201,7 +205,7 @@ class Stream:
     def _accept(
         self, replies: Replies, came: bytes | End, seconds: float, remark: str = ""
     ) -> None:
-        """Takes note of what came, or raises what is wrong with it."""
+        """Accepts the bytes that came, or raises what is wrong with them."""
         __tracebackhide__ = True
         if isinstance(came, End):
             if came is End.SILENCE:
@@ -212,7 +216,7 @@ class Stream:
             raise replies.wrong()
 
     def at_hand(self, limit: int, seconds: float = 0) -> bytes:
-        """What is there already, or comes with gaps below `seconds`; only ever to be shown."""
+        """Bytes that are there already, or come with gaps below `seconds`; only to be shown."""
         data = b""
         limit = min(limit, REST_BYTES)
         while len(data) < limit:
@@ -227,8 +231,8 @@ class Stream:
     def _wait(self, events: int, deadline: Deadline) -> int:
         """The events that are ready (errors and hang-ups too), 0 when the deadline has passed.
 
-        A slow peer may still be reading what the kernel has for it: as long as that gets less, a
-        wait with patience begins again.
+        A slow peer may still be reading what the kernel has for it: as long as that amount shrinks,
+        a wait with patience begins again.
         """
         poller = select.poll()
         poller.register(self.socket, events)
@@ -244,7 +248,7 @@ class Stream:
             deadline.restart()
 
     def _unread_by_peer(self) -> int:
-        """Bytes that the kernel has for the peer, at both ends; 0 where it does not tell."""
+        """Bytes that the kernel has for the peer, at both ends; 0 where it does not say."""
         try:
             ends = self.socket.getsockname(), self.socket.getpeername()
             ours, theirs = sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))
@@ -258,7 +262,7 @@ class Stream:
         return Failure(text, hint="not-taken")
 
     def _gone(self, out: _Outgoing) -> Failure:
-        """The server is gone while we send: says so, and what it had answered."""
+        """The failure when the server is gone while we send, with what it had answered."""
         reset = isinstance(out.refused, ConnectionResetError)
         what = "reset" if reset else "closed by the server"
         text = f"the connection was {what} when {out.progress()} had been sent"
@@ -283,7 +287,7 @@ class _Outgoing:
         return len(self._view) - self.sent
 
     def push(self) -> bool:
-        """Offers the next bytes to the kernel; whether it took any."""
+        """Offers the next bytes to the kernel. Returns whether it took any."""
         if not self.left or self.refused:
             return False
         began = time.monotonic_ns()
@@ -303,7 +307,7 @@ class _Outgoing:
         return f"{self.sent:,} of {len(self._view):,} bytes"
 
     def remark(self) -> str:
-        """For a failure that happens before everything is sent."""
+        """A remark for a failure that happens before everything is sent."""
         return f" ({self.progress()} had been sent)" if self.left else ""
 
 

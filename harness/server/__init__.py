@@ -1,4 +1,4 @@
-"""One server as a process: built, started, limited, drained, and certainly gone in the end.
+"""One server as a process: built, started, limited, drained, and certainly ended.
 
 Imports: evidence, lab, linux, shim.
 """

@@ -1,4 +1,4 @@
-"""A server under test: started, watched, measured, and certainly gone in the end."""
+"""A server under test: started, watched, measured, and certainly ended."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, 
 class ServerProcess:
     """One server, with all the processes that it starts. start() once, destroy() in the end.
 
-    What it prints is in `stdout` and `stderr`, also after the end. `ended_by_test` says that it was
-    told to end, so that its end is no surprise. The address is known after start().
+    Its output is in `stdout` and `stderr`, also after the end. `ended_by_test` says that a test has
+    ended it, so that its end is expected. The address is known after start().
     """
 
     def __init__(self) -> None:
         self.news = threading.Event()  # set when something was printed or the server ended
-        self.tell: Callable[[str], object] = str  # is given what signal() and the like do, in words
+        self.tell: Callable[[str], object] = str  # gets a text for each signal() and the like
         self._home: Path | None = None
         self._environment: dict[str, str] = {}
         self._reset()
 
     def _reset(self) -> None:
-        """As before start()."""
+        """Sets all fields as before start()."""
         self.address = ("", 0)
         self.pid = 0
         self.status: ExitStatus | None = None
         self.ended_by_test = False
         self.stdout, self.stderr = Output(), Output()
         self._ended = threading.Event()
-        self._watching = threading.Lock()  # the drain, and whoever looks at the limits
+        self._watching = threading.Lock()  # held by the drain, and by a check of the limits
         self._tree: ProcessTree | None = None
         self._destroyed = False
         self._shim: Shim | None = None
@@ -85,13 +85,12 @@ class ServerProcess:
 
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
         with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
-        string, cut as a shell cuts it (but no shell runs). `nofile`: so many descriptors each
-        process may open. `preload`: the shim and what goes with it. `wrapper` comes before argv:
+        string, cut as a shell cuts it (but no shell runs). `nofile`: each process may open this
+        many descriptors. `preload`: the shim and what goes with it. `wrapper` comes before argv:
         valgrind and its options. `writable`: directories that it may write to, beside its own.
         `environment`: variables that it gets, beside ours. `traced`: the shim records what each
-        wait is for.
-        Raises Failure when the server does not come up, NotJudged when that could not be tried.
-        The calling thread has to outlive the server, which is killed when it ends.
+        wait is for. Raises Failure when the server does not come up, NotJudged when that could not
+        be tried. The calling thread has to outlive the server, which is killed when it ends.
         """
         __tracebackhide__ = True
         command = spawn.Command(
@@ -112,9 +111,9 @@ class ServerProcess:
         return self._start(command, spawn.free_port(), patience)
 
     def run(self, argv: Sequence[str], patience: Patience) -> ExitStatus | None:
-        """Starts a program that is to end by itself and waits for that; None when it still runs.
+        """Starts a program that should end by itself and waits for that; None if it still runs.
 
-        Confined, limited and destroyed like a server. What it printed is in `stdout`, `stderr`.
+        It is confined, limited and destroyed like a server. Its output is in `stdout`, `stderr`.
         """
         __tracebackhide__ = True
         try:
@@ -128,7 +127,8 @@ class ServerProcess:
     def begin(self, command: spawn.Command, environment: dict[str, str] | None = None) -> None:
         """Starts a program that is no server, with these variables beside ours.
 
-        Confined and limited like one; to be destroyed like one. Raises as start() does.
+        It is confined and limited like a server, and destroy() has to be called. Raises as start()
+        does.
         """
         __tracebackhide__ = True
         self._reset()
@@ -182,12 +182,12 @@ class ServerProcess:
     # Ending
 
     def alive(self) -> bool:
-        """It was started and has not ended. Processes that it left behind do not count."""
+        """Whether it was started and has not ended. Processes that it left behind do not count."""
         self.settle()
         return self._tree is not None and self.status is None
 
     def wait(self, seconds: float) -> ExitStatus | None:
-        """Waits for its end; None when it still runs after `seconds`."""
+        """Waits for its end; None if it still runs after `seconds`."""
         self._ended.wait(seconds)
         return self.status
 
@@ -206,14 +206,14 @@ class ServerProcess:
         return self.wait(seconds)
 
     def settle(self) -> None:
-        """Gives a server that is ending, as a client may have seen, the moment that it needs."""
+        """Waits a moment for a server that is ending, as a client may have seen."""
         if self._tree is None or self._destroyed:
             return
         if procfs.ending(self.pid) and self._ended.wait(DYING_SECONDS):
             self._drain.dry.wait(LAST_OUTPUT_SECONDS)
 
     def look_at_limits(self) -> None:
-        """Kills a server that has taken too much: the last look may be some time ago."""
+        """Kills a server that uses too much: the last check may be some time ago."""
         if self._tree is not None and not self._destroyed:
             self._watch(self._limits.excess_now)
             if self._killed_for:
@@ -222,8 +222,7 @@ class ServerProcess:
     def destroy(self) -> None:
         """Kills everything the server started and removes what it wrote. May be called again.
 
-        What it printed, status, describe(), crash(), cpu_seconds() and calls() can still be
-        asked for.
+        Its output, status, describe(), crash(), cpu_seconds() and calls() are still available.
         """
         self.ended_by_test = True
         if self._tree is not None and not self._destroyed:
@@ -247,7 +246,7 @@ class ServerProcess:
     # Measuring
 
     def describe(self) -> str:
-        """What became of it: "still running, 0.3 MB resident", "killed by SIGPIPE" ..."""
+        """Its state or its end: "still running, 0.3 MB resident", "killed by SIGPIPE" ..."""
         self.settle()
         if self._last_words:
             return self._last_words
@@ -260,7 +259,8 @@ class ServerProcess:
         return f"killed by the grader: {self._killed_for}" if self._killed_for else str(self.status)
 
     def crash(self) -> Crash | None:
-        """Where it has crashed, if that has ended it; or, while it runs, where a child has."""
+        """Where it has crashed, if a crash has ended it; or, while it runs, where a child has
+        crashed."""
         self.settle()
         found = self._shim.crash() if self._shim else None
         if found is None:
@@ -269,7 +269,7 @@ class ServerProcess:
         return found if by_it or self.status is None else None
 
     def pids(self) -> list[int]:
-        """The server and every process that it has started, as far as they are there."""
+        """The server and every process that it has started, as far as they exist."""
         return [member.pid for member in self._tree.members()] if self._tree else []
 
     def cpu_seconds(self) -> float:
@@ -277,11 +277,11 @@ class ServerProcess:
         return self._tree.cpu_seconds() if self._tree else 0.0
 
     def resident_bytes(self) -> int:
-        """Resident memory of all its processes; what they share counts once."""
+        """Resident memory of all its processes; shared pages count once."""
         return sum(map(procfs.resident_bytes, self.pids()))
 
     def reserved_bytes(self) -> int:
-        """Memory that its processes have asked for, whether they use it or not."""
+        """Memory that its processes have requested, whether they use it or not."""
         return sum(map(procfs.reserved_bytes, self.pids()))
 
     def descriptors(self) -> procfs.Descriptors:
@@ -332,7 +332,7 @@ class ServerProcess:
         self.news.set()
 
     def _watch(self, excess: Callable[[], str] | None = None) -> None:
-        """Kills a server that takes too much: what it is comes from `excess`."""
+        """Kills a server that uses too much: `excess` says of what."""
         with self._watching:
             if self._tree is None or self._killed_for:
                 return
@@ -342,7 +342,7 @@ class ServerProcess:
                 self._tree.kill()
 
     def _look_for_shim(self, libraries: Sequence[Path]) -> None:
-        """Whether it was loaded: a statically linked program does not load any library."""
+        """Notes whether it was loaded: a statically linked program does not load any library."""
         path = os.path.realpath(libraries[0]) if libraries else ""
         self._shim_is_loaded = bool(path) and any(
             procfs.maps_file(pid, path) for pid in self.pids()

@@ -1,4 +1,4 @@
-"""All the processes of one server, wherever they hid: found, measured, paused, ended.
+"""All the processes of one server, wherever they hide: found, measured, paused, ended.
 
 The server is started in a session of its own and with a mark in its environment. This process is
 a subreaper: when a process below it loses its parent, it becomes our child, so nothing that a
@@ -22,7 +22,7 @@ KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel 
 
 
 prctl.adopt_orphans()
-# Our other children carry a mark as well: one without any has wiped its environment.
+# Our other children have a mark as well: a child without one has wiped its environment.
 os.environ.setdefault(MARK, "harness")
 _trees: dict[int, ProcessTree] = {}  # those that are not destroyed, by the pid of their leader
 
@@ -77,7 +77,7 @@ class ProcessTree:
         _trees[leader] = self
 
     def members(self, thorough: bool = False) -> list[procfs.Process]:
-        """Every process of the server, also ended ones that nobody has waited for.
+        """Every process of the server, including ended ones that nobody has waited for.
 
         None after destroy(). `thorough`: see procfs.family().
         """
@@ -88,8 +88,9 @@ class ProcessTree:
     def cpu_seconds(self) -> float:
         """CPU time of the server since its start, user and system, all processes and threads.
 
-        To the nanosecond for processes that are there; those the server has waited for count by
-        the kernel's clock ticks. Lost: children of a process that ignores SIGCHLD.
+        Exact to the nanosecond for existing processes; processes that the server has waited for
+        count in the kernel's clock ticks. Children of a process that ignores SIGCHLD are not
+        counted.
         """
         members = self.members()
         return self._reaped_cpu + sum(
@@ -97,17 +98,17 @@ class ProcessTree:
         )
 
     def kill(self) -> None:
-        """SIGKILL until none of it runs any more; destroy() is still to be called."""
-        kill.send(-self.leader, signal.SIGKILL)  # most are there, and it takes no look
+        """SIGKILL until none of its processes runs any more; destroy() still has to be called."""
+        kill.send(-self.leader, signal.SIGKILL)  # most processes are in it, and no search is needed
         kill.until_gone(self._running, KILL_SECONDS, reap=_leave, may_race=lambda: False)
 
     def hold(self) -> None:
-        """Stops what is in the leader's group, so that it does not grow while one looks."""
+        """Stops the processes in the leader's group, so that it does not grow during a search."""
         if not self._paused:
             kill.send(-self.leader, signal.SIGSTOP)
 
     def let_go(self) -> None:
-        """After hold()."""
+        """Ends hold()."""
         if not self._paused:
             kill.send(-self.leader, signal.SIGCONT)
 
@@ -128,7 +129,7 @@ class ProcessTree:
             raise NotJudged("the server could not be paused")
 
     def resume(self) -> None:
-        """Lets every process run on."""
+        """Continues every process."""
         self._paused = False
         for member in self.members():
             kill.send(member.pid, signal.SIGCONT)
@@ -145,7 +146,8 @@ class ProcessTree:
         return [member for member in self.members(thorough) if member.state not in "ZX"]
 
     def _left(self, thorough: bool) -> list[procfs.Process]:
-        """What destroy() still has to end: also what has wiped its environment, if it is alone."""
+        """The processes that destroy() still has to end: also those that have wiped their
+        environment, if there is no other server."""
         return self._members(thorough, wiped_too=_alone())
 
     def _members(self, thorough: bool, wiped_too: bool) -> list[procfs.Process]:
@@ -185,11 +187,11 @@ class ProcessTree:
 
 
 def _leave(_pid: int) -> None:
-    """Reaps nothing: what has ended stays a zombie."""
+    """Reaps nothing: an ended process stays a zombie."""
 
 
 def _alone() -> bool:
-    """There is one server: an orphan that we get can only come from it."""
+    """Whether there is one server only: then an orphan that we get can only come from it."""
     return len(_trees) == 1
 
 

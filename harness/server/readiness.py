@@ -1,4 +1,4 @@
-"""When is a server ready, and what to say of one that never is."""
+"""When a server is ready, and what to report about one that never is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.server.process import ServerProcess
 
 LINE = "listening on ADDR:PORT"
-LOOK = 0.005  # seconds between two looks at the listening sockets
+LOOK = 0.005  # seconds between two checks of the listening sockets
 BLIND_SECONDS = 0.25  # between two attempts to connect, where no listening socket is seen
 STOLEN_SECONDS = 0.5  # for a server to find that its port is taken, and to end
 GOODBYE_SECONDS = 0.2  # for a server to close the connection with which we tried it
@@ -40,7 +40,7 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         if ended:
             raise _died(server)
         if server.stdout.closed or len(server.stdout.head) == KEPT:
-            server.settle()  # it may be about to end, which says more
+            server.settle()  # it may be about to end, and its end says more
             raise _died(server) if server.status else _not_announced(server, None)
         news = server.news.wait(deadline.left()) or announced_in(server.stdout.head)
         if not news and not deadline.left():
@@ -49,7 +49,7 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
 
 
 def announced_in(printed: bytes) -> tuple[str, int] | None:
-    """Where to connect to, according to the first such line."""
+    """The address to connect to, from the first of these lines."""
     found = _PATTERN.search(printed)
     if not found or not 0 < int(found[2]) < 65536:
         return None
@@ -60,7 +60,7 @@ def announced_in(printed: bytes) -> tuple[str, int] | None:
 def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str, int]:
     """Returns when the server listens on the port.
 
-    It is not connected to, unless its listening socket cannot be seen: a client that says nothing
+    No connection is made unless its listening socket cannot be seen: a client that sends nothing
     and leaves is a test of its own.
     """
     __tracebackhide__ = True
@@ -116,7 +116,7 @@ def _died(server: ServerProcess) -> Failure:
 
 
 def _not_listening(server: ServerProcess, port: int, seconds: float) -> Failure:
-    """For a server that lives and does not listen on the port that it was given."""
+    """The failure of a server that runs and does not listen on the port that it was given."""
     others = procfs.listening_ports(server.pids())
     if others:
         text = f"the server listens on port {others[0]}, not on port {port}"
@@ -126,7 +126,8 @@ def _not_listening(server: ServerProcess, port: int, seconds: float) -> Failure:
 
 
 def _not_announced(server: ServerProcess, seconds: float | None) -> Failure:
-    """For a server that lives and did not say where it listens. None: it cannot say so any more."""
+    """The failure of a server that runs and did not print where it listens. None: it cannot print
+    any more."""
     within = "" if seconds is None else f" within {seconds:g} s"
     ports = procfs.listening_ports(server.pids())
     if server.stdout.head:

@@ -1,4 +1,4 @@
-"""Directories that servers write to: made, and removed whatever is in them."""
+"""Directories that servers write to: made, and removed with all their contents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def directory(prefix: str) -> Iterator[Path]:
-    """A new directory, removed in the end."""
+    """A new directory, removed when the block ends."""
     made = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield made
@@ -21,10 +21,10 @@ def directory(prefix: str) -> Iterator[Path]:
 
 
 def remove(top: Path) -> None:
-    """Removes the directory, however deep it is and whatever rights a server took away from itself.
+    """Removes the directory, however deep it is and whatever rights a server has removed.
 
-    A directory within is moved up to `top` before it is emptied, so that no path gets long. What
-    cannot be removed is left.
+    A directory within is moved up to `top` before it is emptied, so that no path gets long.
+    Anything that cannot be removed is left.
     """
     _open(top)
     waiting, prefix, number = [top], f".{secrets.token_hex(8)}-", 0
@@ -52,7 +52,7 @@ def remove(top: Path) -> None:
 
 
 def _open(path: Path) -> None:
-    """Takes the rights that are needed to empty a directory."""
+    """Gives us the rights that are needed to empty a directory."""
     _try(os.chmod, path, 0o700)
 
 

@@ -1,4 +1,4 @@
-"""A command line becomes a child process: a session and a directory of its own, and limits."""
+"""Starts a command line as a child process, with its own session, directory and limits."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 @dataclass(frozen=True)
 class Command:
-    """What to start. The parameters are those of ServerProcess.start; and `inherited`, descriptors
-    that the program is given as they are; `counted`, whether the shim counts and disturbs calls.
+    """What to start. The parameters are those of ServerProcess.start, and two more. `inherited`:
+    descriptors that the program gets unchanged. `counted`: whether the shim counts and disturbs
+    calls.
     """
 
     argv: str | Sequence[str]
@@ -45,7 +46,8 @@ class Command:
     traced: bool = False
 
     def words(self, port: int | None) -> list[str]:
-        """The arguments, programs and files named so that they are found from any directory."""
+        """The arguments, with programs and files named so that they are found from any
+        directory."""
         words = shlex.split(self.argv) if isinstance(self.argv, str) else list(self.argv)
         if port is not None:
             words = [word.replace("{port}", str(port)) for word in words]
@@ -62,10 +64,10 @@ def start(
     environment: dict[str, str],
     writable: Sequence[Path],
 ) -> subprocess.Popen[bytes]:
-    """Starts it, with pipes for both outputs. The child is not to be waited for by Popen.
+    """Starts it, with pipes for both outputs. Popen must not wait for the child.
 
-    Where servers can be confined it may write below the directories `writable` only.
-    Raises Failure if the program cannot be executed, NotJudged if we cannot start any.
+    Where servers can be confined, it may write only below the directories `writable`. Raises
+    Failure if the program cannot be executed, NotJudged if no program can be started.
     """
     __tracebackhide__ = True
     words = command.words(port)
@@ -95,7 +97,7 @@ def start(
 
 
 def free_port() -> int:
-    """A port that nobody uses at the moment, on any address of this machine."""
+    """A port that no program uses at the moment, on any address of this machine."""
     for port in random.SystemRandom().sample(CHOSEN_PORTS, 100):
         with socket.socket() as probe:
             try:
@@ -107,7 +109,7 @@ def free_port() -> int:
 
 
 def _program(name: str) -> str:
-    """The file to execute, searched in PATH as a shell would do it."""
+    """The file to execute, searched in PATH as a shell does."""
     __tracebackhide__ = True
     found = shutil.which(name)
     if found:
@@ -116,7 +118,7 @@ def _program(name: str) -> str:
 
 
 def _from_anywhere(word: str) -> str:
-    """The server runs in another directory: a path that exists here is made absolute."""
+    """A path that exists here, made absolute: the server runs in another directory."""
     is_path = not word.isdigit() and os.path.exists(word)
     return os.path.abspath(word) if is_path else word
 
@@ -126,13 +128,14 @@ def _cannot_start(program: str, number: int) -> Failure:
 
 
 def _descriptors() -> int:
-    """How many a server may open where that does not matter: fewer where no more are allowed."""
+    """How many descriptors a server may open by default: fewer where this process may not open as
+    many."""
     return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
 
 
 def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
-    """What the child does before it executes the program: only system calls, since other threads
-    of ours may hold locks at the moment of the fork."""
+    """What the child does before it executes the program. Only system calls, since other threads of
+    ours may hold locks at the moment of the fork."""
     wanted = [
         (resource.RLIMIT_NOFILE, nofile, nofile),
         (resource.RLIMIT_CORE, 0, 0),
@@ -145,7 +148,7 @@ def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
     limits = [(which, _within(which, soft), _within(which, hard)) for which, soft, hard in wanted]
 
     def apply() -> None:
-        prctl.die_with_parent()  # should the grader be killed
+        prctl.die_with_parent()  # if the grader is killed
         for number in _ENDING:  # a shell's background jobs ignore them, and so do their children
             signal.signal(number, signal.SIG_DFL)
         for which, soft, hard in limits:
