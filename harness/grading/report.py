@@ -1,4 +1,4 @@
-"""What a grade looks like in the terminal: failures, a chapter's table, the board of all chapters.
+"""How a grade looks in the terminal: failures, a chapter's table, the board of all chapters.
 
 Only text is made here; nothing is run and nothing is printed.
 """
@@ -45,7 +45,7 @@ PLAIN = Look()
 
 
 def chapter(grade: Grade, look: Look = PLAIN) -> str:
-    """All there is to say about one graded chapter."""
+    """The full report of one graded chapter."""
     blocks = [[*_title(grade), *_warnings(grade)]]
     if not grade.built:
         blocks += [["the server does not compile"], marked(grade.problem)]
@@ -57,7 +57,7 @@ def chapter(grade: Grade, look: Look = PLAIN) -> str:
 
 
 def _title(grade: Grade) -> list[str]:
-    """The chapter and its idea, and below it what was graded when it is not chapters/."""
+    """The chapter and its idea, and below it what was graded if it is not chapters/."""
     kind = "   under valgrind" if grade.memcheck else ""
     lines = [f"{grade.chapter.slug}   {grade.chapter.title}{kind}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":
@@ -75,7 +75,7 @@ def _warnings(grade: Grade) -> list[str]:
 
 
 def marked(text: str) -> list[str]:
-    """What is not ours to say: nobody should take a line of it for one of the report."""
+    """Text that is not ours, marked, so that no line of it looks like one of the report."""
     return [f"| {line}" for line in text.splitlines()]
 
 
@@ -83,8 +83,8 @@ def marked(text: str) -> list[str]:
 
 
 def failures(grade: Grade, look: Look) -> list[list[str]]:
-    """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all. The
-    one that explains them is alone where most have failed."""
+    """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all. If most
+    have failed, only the one that explains them."""
     failed = own_first(grade, FAILED)
     explained = bool(failed) and failed[0].claim.explains and 2 * len(failed) > len(grade.outcomes)
     most = 1 if explained else SHOWN_IN_FULL
@@ -98,7 +98,7 @@ def failures(grade: Grade, look: Look) -> list[list[str]]:
 
 
 def _different(failed: list[Outcome]) -> list[Outcome]:
-    """Without those that failed just like an earlier one before the first step was made."""
+    """Leaves out those that failed just like an earlier one before their first step."""
     kept: dict[str | None, Outcome] = {}
     for outcome in failed:
         steps = outcome.detail.get("steps")
@@ -108,8 +108,8 @@ def _different(failed: list[Outcome]) -> list[Outcome]:
 
 
 def own_first(grade: Grade, verdict: str) -> list[Outcome]:
-    """The outcomes with this verdict: what explains the others, those of the chapter itself, the
-    inherited ones."""
+    """The outcomes with this verdict: first the one that explains the others, then those of the
+    chapter itself, then the inherited ones."""
     found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
     own = grade.chapter.number
     return sorted(found, key=lambda o: (not o.claim.explains, o.claim.chapter != own))
@@ -118,7 +118,7 @@ def own_first(grade: Grade, verdict: str) -> list[Outcome]:
 def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
     """One failure in its six parts: claim, conversation, bytes, server, hint, commands.
 
-    Where a program of the grader has called a module, it stands in the place of the server.
+    If a program of the grader has called a module, it takes the place of the server.
     """
     module = outcome.claim.module
     lines = [*_headline(grade, outcome, look), "", *account(outcome.detail, module, look)]
@@ -126,7 +126,7 @@ def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
 
 
 def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
-    """The parts between: what happened, the bytes, what became of the server, whether the test has
+    """The parts between: what happened, the bytes, the state of the server, whether the test has
     passed before, the hint."""
     lines = ["  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
     if detail.get("steps"):
@@ -146,14 +146,15 @@ def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
 
 
 def labelled(commands: Iterable[tuple[str, str]]) -> list[str]:
-    """The last lines of a failure: what can be done with it."""
+    """The last lines of a failure: commands for it."""
     return [f"  {label:{LABEL}}{command}" for label, command in commands]
 
 
 def commands(grade: Grade, test: str, module: bool = False) -> list[tuple[str, str]]:
-    """What runs exactly this test again, and what shows it call by call; each with its label.
+    """The command that runs exactly this test again, and the one that shows it call by call; each
+    with its label.
 
-    `module`: it has no server, whose calls could be shown; a debugger shows the module's.
+    `module`: there is no server whose calls could be shown; a debugger shows the module's.
     """
     if grade.memcheck:
         return [("again", again(grade, test))]
@@ -208,11 +209,12 @@ def again(grade: Grade, selection: str) -> str:
     return f"{grade.again} T={shlex.quote(selection)} SEED={grade.seed}"
 
 
-# The table and what is below it
+# The table and the lines below it
 
 
 def table(grade: Grade, look: Look = PLAIN) -> list[str]:
-    """One line a claim; of each earlier chapter one line, and some of the claims that it lost."""
+    """One line for each claim; for each earlier chapter one line, and some of its claims that did
+    not pass."""
     rows: list[tuple[str, list[Outcome], str]] = []
     groups: dict[str, list[Outcome]] = {}
     told = [outcome for outcome in grade.outcomes if not outcome.claim.explains]
@@ -239,7 +241,7 @@ def _inherited(number: str, group: list[Outcome]) -> str:
 
 
 def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str]:
-    """Verdict, points, text, in columns as wide as they have to be; long texts are cut."""
+    """Verdict, points, text, in columns as narrow as possible; long texts are cut."""
     words = {verdict: FAILED.upper() if verdict == FAILED else verdict for verdict, _, _ in rows}
     points = [_points(group) for _, group, _ in rows]
     word_width = max(map(len, words.values()))
@@ -262,7 +264,7 @@ def _points(group: list[Outcome]) -> str:
 
 
 def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
-    """Why claims were not judged: each reason once, with how many there are."""
+    """Why claims were not judged: each reason once, with the number of claims."""
     reasons: dict[str, int] = {}
     for outcome in grade.outcomes:
         if outcome.verdict == NOT_JUDGED:
@@ -273,7 +275,7 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
 
 
 def slowest(grade: Grade) -> list[str]:
-    """The tests that took longest. Two run at a time: the sum is more than the grade took."""
+    """The slowest tests. Two run at a time: their sum is more than the grade took."""
     longest = sorted(grade.outcomes, key=lambda outcome: -outcome.seconds)[:SLOWEST]
     return ["slowest", *(f"  {o.seconds:5.1f} s  {o.claim.name}" for o in longest)]
 
@@ -289,7 +291,7 @@ def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
 
 
 def next_step(grade: Grade) -> list[str]:
-    """What to do now, in one or two lines."""
+    """The next step, in one or two lines."""
     if not grade.built:
         return [f"next: fix the first error, then {grade.again}"]
     failed = own_first(grade, FAILED)
@@ -330,12 +332,12 @@ def _log(grade: Grade) -> str:
 
 
 def board_head() -> str:
-    """What the columns of the board are."""
+    """The heads of the board's columns."""
     return f"  {'chapter':<15} {'':{BAR + 2}} {'points':>6} {'tests':>7} {'time':>6}"
 
 
 def board_line(grade: Grade, look: Look = PLAIN) -> str:
-    """One chapter of the board: its name, a bar, points, tests that passed, time, what is next.
+    """One chapter of the board: its name, a bar, points, tests that passed, time, the next step.
 
     The points are those of the chapter itself, and those of what it inherits: "41+28".
     """
@@ -354,7 +356,7 @@ def board_line(grade: Grade, look: Look = PLAIN) -> str:
 
 
 def board_end(grades: list[Grade]) -> list[str]:
-    """All points, and the command to go on with: that of the first chapter that is not full."""
+    """All points, and the next command: that of the first chapter without full points."""
     score, out_of = sum(grade.score for grade in grades), 100 * len(grades)
     lines = [
         f"  {number_text(Fraction(score))} of {out_of} points",
@@ -374,7 +376,7 @@ def earned(grade: Grade) -> tuple[Fraction, Fraction]:
 
 
 def progress_bar(part: Fraction, look: Look, further: Fraction = Fraction(0)) -> str:
-    """A bar of which `part`, from 0 to 1, is filled, and `further` of it in another way."""
+    """A bar of which `part`, from 0 to 1, is filled, and `further` of it with another character."""
     filled = int(BAR * part)
     more = int(BAR * (part + further)) - filled
     return f"[{look.paint('#' * filled, PASSED)}{'+' * more}{'.' * (BAR - filled - more)}]"
@@ -391,7 +393,7 @@ def _labelled(label: str, text: str, look: Look) -> list[str]:
 
 
 def _wrapped(text: str, indent: int, width: int) -> list[str]:
-    """Each line of the text wrapped by itself; what begins a line with spaces keeps them."""
+    """Each line of the text wrapped by itself; leading spaces are kept."""
     rows = []
     for line in text.splitlines() or [""]:
         rows += textwrap.wrap(line, width - indent, break_long_words=False) or [""]
@@ -403,7 +405,8 @@ def _indented(lines: Iterable[str], indent: int) -> list[str]:
 
 
 def _cut(line: str, before: int = 0) -> str:
-    """At most WIDEST columns when `before` more stand in front of it; no control characters."""
+    """At most WIDEST columns together with the `before` columns on its left; no control
+    characters."""
     clean = "".join(char if char.isprintable() else "." for char in line)
     room = WIDEST - before
     return clean if len(clean) <= room else clean[: room - 3] + "..."

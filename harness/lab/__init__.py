@@ -1,4 +1,4 @@
-"""Which chapters there are, what is to be graded, what decides its chance; how commands end; units.
+"""Which chapters there are, what is to be graded, its seed; how commands end; units.
 
 Imports: nothing.
 """

@@ -1,7 +1,7 @@
 """The chapters: their names, where they live, and what each may change of the one before.
 
-Everything that needs to know "which chapters are there" asks here. A new chapter is one more entry
-in CHAPTERS; docs/working-on-the-lab.md names the files that go with it.
+Everything that needs the list of chapters reads it here. A new chapter is one more entry in
+CHAPTERS; docs/working-on-the-lab.md names the files that go with it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How every command ends that cannot do what it was told to, or is stopped."""
+"""How a command ends if it cannot do what it should, or is stopped."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TextIO
 from harness.lab.chapters import ROOT, UnknownChapter
 from harness.lab.target import WrongUsage
 
-BUILD = ROOT / "build"  # all that the commands write
+BUILD = ROOT / "build"  # everything that the commands write
 
 
 def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: int = 2) -> int:
     """Calls `body` and returns its exit status; or 2, with a line on stderr that says why.
 
-    That line is the message of WrongUsage, UnknownChapter and what else is `wrong`; or it says that
-    build/ cannot be written to. `stopped`: the
-    status after Ctrl-C, and when the program that reads the output has had enough (`| head`). Where
-    that is 0, Ctrl-C is how the command is meant to end, and stdout is told.
+    That line is the message of WrongUsage, UnknownChapter and the exceptions `wrong`; or it says
+    that build/ cannot be written to. `stopped`: the status after Ctrl-C, and when the program that
+    reads the output has ended (`| head`). If it is 0, Ctrl-C is the normal end of the command, and
+    the message goes to stdout.
     """
     try:
         return body()
@@ -53,5 +53,5 @@ def _cannot_write(error: OSError) -> str:
 
 
 def knows_escapes(stream: TextIO) -> bool:
-    """It is a terminal that can move its cursor and has colours."""
+    """Whether it is a terminal that can move its cursor and has colours."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -1,7 +1,7 @@
-"""The number that decides what is random in a grade: short enough to be typed.
+"""The number that decides everything random in a grade: short enough to be typed.
 
-It follows from the submission, so that the same one is always asked the same, and no other one is:
-answers that are written into a submission change the questions.
+It follows from the submission: the same submission always gets the same bytes, and others get
+different ones. Answers that are written into a submission change the questions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.lab.units import MIB
 
 SEEDS = range(100_000, 1_000_000)
-FILES = 1000  # that are looked at; a directory may be somebody's home
+FILES = 1000  # at most; the directory may be somebody's home
 BYTES = 32 * MIB
 
 
@@ -50,7 +50,7 @@ def _files(directory: Path) -> Iterator[Path]:
 
 
 def _beginning(path: Path, size: int) -> bytes:
-    """Nothing of a file that cannot be read: the compiler will say so."""
+    """Empty for a file that cannot be read: the compiler will report it."""
     try:
         with path.open("rb") as file:
             return file.read(size)

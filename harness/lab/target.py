@@ -1,7 +1,7 @@
 """What is to be graded, run or shown: the make variables CH, FROM, DIR, SERVER and PORT.
 
-The Makefile hands its variables over as LAB_CH, LAB_FROM, ...: as environment variables, because
-these need no quoting, and under these names, so that a user's own variable DIR means nothing.
+The Makefile passes its variables as LAB_CH, LAB_FROM, ...: as environment variables, because these
+need no quoting, and under these names, so that a user's own variable DIR has no effect.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ FIXED_PORT = "SERVER=./server PORT=1234"
 
 
 class WrongUsage(Exception):
-    """What was asked for makes no sense. The message is one line: what is wrong, what to do."""
+    """The command makes no sense. The message is one line: what is wrong, what to do."""
 
 
 @dataclass(frozen=True)
 class Target:
     """One server. Either `source`, a directory of C, or `command` with the `port` it has, if fixed.
 
-    `words` are the make variables that name it, `subject` is for the reader.
+    `words` are the make variables that name it, `subject` is its name for the reader.
     """
 
     chapter: chapters.Chapter
@@ -39,7 +39,7 @@ class Target:
 
 
 def quoted(text: str) -> str:
-    """As one word of a shell command, with as few quotes as it can be."""
+    """The text as one word of a shell command, with as few quotes as possible."""
     if "'" in text and not set(text) & set('"$`\\!'):
         return f'"{text}"'
     return shlex.quote(text)
@@ -51,9 +51,8 @@ def setting(name: str) -> str | None:
 
 
 def add_options(parser: argparse.ArgumentParser, chapter: str, tree: str = "or solutions") -> None:
-    """What names a target on a command line; not given, the Makefile's variables do.
-
-    `chapter`, `tree`: what the help says of those two.
+    """Adds the options that name a target; their defaults are the Makefile's variables. `chapter`,
+    `tree`: the help texts of those two.
     """
     add = parser.add_argument
     add("--chapter", metavar="NN", default=setting("CH"), help=chapter)

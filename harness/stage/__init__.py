@@ -1,4 +1,4 @@
-"""What one test is given, its servers or programs of the grader, and what became of them.
+"""What one test works with: its servers, or programs of the grader, and how they ended.
 
 Imports: client, evidence, instruments, lab, linux, server, shim.
 """

@@ -15,8 +15,8 @@ PROGRAMS = ROOT / "harness" / "programs"
 MESSAGE_LINES = 12  # of the compiler
 HEADERS = ("-iquote", ".")  # the module's, and not -I: it may have a limits.h
 
-# For a module that needs more than the files a program names. What the program brings itself comes
-# first, and what nobody calls may lack what it calls.
+# For a module that needs more than the files a program names. The program's own functions come
+# first, and a function that is never called may lack the ones it calls.
 ALL_FILES = ("-ffunction-sections", "-Wl,--gc-sections", "-Wl,--allow-multiple-definition")
 
 _INCLUDES = re.compile(r'^#include "(\w+)\.h"', re.M)
@@ -25,8 +25,8 @@ _MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 
 
 def links(name: str, directory: Path | None = None) -> list[str]:
-    """The files of a module that the program NAME is linked with, as it says itself. Those with a
-    "?" only if they are there, in `directory`."""
+    """The files of a module that the program NAME is linked with, as the program says. Those with a
+    "?" only if they exist in `directory`."""
     said = " ".join(_LINKS.findall((PROGRAMS / f"{name}.c").read_text())).split()
     return [
         file.rstrip("?")
@@ -36,10 +36,10 @@ def links(name: str, directory: Path | None = None) -> list[str]:
 
 
 def own_files(name: str) -> list[str]:
-    """The grader's files that the program NAME is made of: with each X.h of harness/programs that
-    it includes, or one of these files does, comes X.c."""
+    """The grader's files that the program NAME is made of: for each X.h of harness/programs that it
+    or one of these files includes, X.c is one of them."""
     found = [name]
-    for one in found:  # and those that are found meanwhile
+    for one in found:  # including those that are found meanwhile
         texts = [path.read_text() for path in _files(one)]
         headers = dict.fromkeys(_INCLUDES.findall("".join(texts)))
         found += [header for header in headers if _files(header) and header not in found]
@@ -69,8 +69,8 @@ def built(directory: Path, name: str, sanitize: str) -> Path | None:
 def link(
     directory: Path, name: str, flags: tuple[str, ...], compiler: list[str] | None = None
 ) -> Path:
-    """Compiles the program with the module's files in `directory`; or with all but main.c, should
-    they not be enough. Raises as build.cached_program does."""
+    """Compiles the program with the module's files in `directory`; or with all but main.c, if these
+    are not enough. Raises as build.cached_program does."""
     module = links(name, directory)
     missing = [file for file in module if not (directory / file).is_file()]
     if missing:
@@ -91,7 +91,7 @@ def link(
 
 
 def _complaint(message: str, files: list[str]) -> str:
-    """What the compiler says, as a student can read it."""
+    """The compiler's messages, in a form that a student can read."""
     missing = dict.fromkeys(_MISSING.findall(message))
     what = " and ".join(files)
     if missing:

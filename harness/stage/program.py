@@ -1,6 +1,6 @@
-"""The grader's own programs in C: linked with modules of a submission, and asked to check them.
+"""The grader's own programs in C: linked with modules of a submission, which they check.
 
-A claim about what TCP cannot show is
+A claim about something that TCP cannot show is
 
     @claim("05.5", points=3, module=True)
     def test_05_integers_of_all_widths(program):
@@ -8,8 +8,8 @@ A claim about what TCP cannot show is
         program("05_reader", "integers")
 
 harness/programs/check.h says what such a program is. It runs like a server: confined, limited, and
-certainly gone in the end. What a check has to say comes through shared memory: so a crash does not
-take it away, and nothing that the module prints is taken for it.
+certainly ended. The results of a check come through shared memory: so a crash does not lose them,
+and output of the module is never taken for them.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from harness.stage.linking import built
 from harness.stage.report_channel import Channel, Ended
 from harness.stage.stage import Stage
 
-LOOK_SECONDS = 0.02  # between two looks whether a check gets on
-LAST_LINES = 10  # of what it has printed, in a failure
+LOOK_SECONDS = 0.02  # between two checks for progress
+LAST_LINES = 10  # of its output, in a failure
 WHO = "the program"  # makes the steps
 
 
@@ -57,7 +57,7 @@ class Ran:
 
 
 class Programs:
-    """Runs programs for one test, one after the other. `seed`: of their chance."""
+    """Runs programs for one test, one after the other. `seed`: of their random numbers."""
 
     def __init__(self, stage: Stage, seed: int) -> None:
         self._stage = stage
@@ -76,7 +76,7 @@ class Programs:
         """Runs one check of a program. Returns the values that it has told, by name.
 
         `sanitize`: "address,undefined" or "thread", where this machine has it; not under valgrind.
-        `nofile`: it needs so many descriptors. `options`: for the check, see check_option().
+        `nofile`: it needs this many descriptors. `options`: for the check, see check_option().
         Raises Failure, when the module does not build or is wrong, and NotJudged.
         """
         __tracebackhide__ = True
@@ -121,7 +121,8 @@ class Programs:
             channel.close()
 
     def _command(self, ran: Ran, words: list[str], sanitize: str) -> Command:
-        """With the shim, which notes a crash and leaves calls alone; or with what else watches."""
+        """With the shim, which notes a crash and does not disturb calls; or with valgrind or a
+        sanitizer."""
         if ran.logs:
             return Command(words, wrapper=tuple(valgrind.wrapper(ran.logs)), writable=(ran.logs,))
         if sanitize:
@@ -133,7 +134,7 @@ class Programs:
         return bool(self._stage.run.debugger) and len(self._stage.servers) == 1
 
     def _attend(self, process: ServerProcess, channel: Channel) -> str:
-        """Waits for the end of the program. Returns "", or in which way it does not get on."""
+        """Waits for the end of the program. Returns "", or how it is stuck."""
         patience = self._stage.patience
         deadline, told = Deadline(patience), channel.progress
         while process.wait(LOOK_SECONDS) is None:

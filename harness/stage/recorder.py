@@ -1,4 +1,4 @@
-"""What was seen of one test, saved for a process that draws it."""
+"""The record of one test, saved for a process that draws it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from harness.evidence.conversation import Conversation
 from harness.server.process import ServerProcess
 from harness.shim import Entry
 
-LOOK_SECONDS = 0.02  # between two looks: a record is full after some thousands of calls
-LATE = 256  # entries: one that a thread was writing at a look comes out of order
+LOOK_SECONDS = 0.02  # between two reads: a record is full after some thousands of calls
+LATE = 256  # entries: one that a thread was writing during a read comes out of order
 MOST_CALLS = 100_000  # kept of the beginning, and as many of the end
-MOST_MOVING = 300_000  # the same, of calls that tell where the bytes are: hardly ever reached
+MOST_MOVING = 300_000  # the same, of calls that move bytes: hardly ever reached
 
 
 class Kept:
@@ -46,7 +46,7 @@ class Recorder:
         self._last = 0
         self._late: set[int] = set()  # numbers below it that may still come
         self._moving, self._others = Kept(MOST_MOVING), Kept(MOST_CALLS)
-        self._repeated: dict[int, Entry] = {}  # by number, as they were when one looked last
+        self._repeated: dict[int, Entry] = {}  # by number, as they were at the last read
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         if process.shim is not None:
@@ -69,7 +69,7 @@ class Recorder:
         self._late = {number for number in missing if number not in found_now}
 
     def seen(self) -> dict:
-        """All of it, as JSON has it. Ends the thread."""
+        """The whole record, ready for JSON. Ends the thread."""
         seen = {"calls": [], "under_way": None, "fate": self.process.describe()}
         seen["at_ns"] = time.monotonic_ns()
         if self.process.shim is None:
@@ -85,12 +85,12 @@ class Recorder:
 
 
 def begin(conversation: Conversation) -> None:
-    """From now on what the clients' sockets do is kept."""
+    """Starts recording what the clients' sockets do."""
     conversation.moves = []
 
 
 def save(path: Path, conversation: Conversation, recorders: Sequence[Recorder]) -> None:
-    """Writes all that was seen; to be called before the servers are ended."""
+    """Writes the record; to be called before the servers are ended."""
     seen = {
         "steps": [dataclasses.asdict(step) for step in conversation.steps],
         "moves": [

@@ -1,4 +1,4 @@
-"""What a program of the grader tells, through memory that it shares with us; and how it ended."""
+"""What a program of the grader reports, through memory that it shares with us; and how it ended."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 
 # The layout of the shared memory, as in programs/check.c: token, held, progress, and three texts,
-# each behind its size.
+# each after its size.
 TOKEN_BYTES, TEXT_BYTES = 16, 64 * KIB
 HELD, PROGRESS, FACTS = 16, 24, 32
 STEPS = FACTS + 8 + TEXT_BYTES
@@ -39,22 +39,22 @@ class Channel:
         os.close(self.descriptor)
 
     def hold(self, held: bool) -> None:
-        """Whether the program is to wait before the check."""
+        """Whether the program has to wait before the check."""
         struct.pack_into("=Q", self._memory, HELD, held)
 
     @property
     def begun(self) -> bool:
-        """The program has come as far as its check: it has taken the token."""
+        """Whether the program has reached its check: it has taken the token."""
         return self._memory[:TOKEN_BYTES] != self._token
 
     @property
     def passed(self) -> bool:
-        """The check has returned: the token is back, every bit of it turned."""
+        """Whether the check has returned: the token is back, with every bit inverted."""
         return self._memory[:TOKEN_BYTES] == bytes(byte ^ 0xFF for byte in self._token)
 
     @property
     def progress(self) -> int:
-        """Differs from before when the check has told anything."""
+        """A number that changes when the check has reported anything."""
         return struct.unpack_from("=Q", self._memory, PROGRESS)[0]
 
     def steps(self) -> list[str]:
@@ -77,11 +77,11 @@ class Channel:
 
 @dataclass
 class Ended:
-    """What became of a program, when nothing of it is left.
+    """The result of a program that has been destroyed.
 
-    The first five are as in Channel. `stuck`: in which way the check did not get on, or "". `fate`,
-    `clean`: how the program ended, and whether with status 0. `fault`: what a sanitizer has against
-    it. `printed`: all else on its stderr.
+    The first five are as in Channel. `stuck`: how the check was stuck, or "". `fate`, `clean`: how
+    the program ended, and whether with status 0. `fault`: what a sanitizer reports. `printed`:
+    everything else on its stderr.
     """
 
     begun: bool
@@ -97,7 +97,7 @@ class Ended:
 
     @classmethod
     def of(cls, process: ServerProcess, channel: Channel, stuck: str, sources: list[str]) -> Ended:
-        """Of a program that was destroyed; `sources` are the student's files."""
+        """The result of a program that was destroyed; `sources` are the student's files."""
         printed = process.stderr.text()
         return cls(
             begun=channel.begun,
@@ -114,15 +114,16 @@ class Ended:
 
     @property
     def failed(self) -> bool:
-        """The check has said so."""
+        """Whether the check has reported that."""
         return "failed" in dict(self.facts)
 
     def values(self) -> dict[str, float]:
-        """What the check has told, by name. Raises Failure if it has not passed, and NotJudged."""
+        """The values that the check has reported, by name. Raises Failure if it has not passed, and
+        NotJudged."""
         __tracebackhide__ = True
         try:
             return self._values()
-        except ValueError:  # a number that is none: the module has written there
+        except ValueError:  # not a number: the module has overwritten it
             text = "the module has overwritten memory that it does not own"
             raise Failure(text, hint="in-the-module") from None
 
@@ -141,7 +142,7 @@ class Ended:
         return {name: float(number) for name, _, number in told}
 
     def _broken_off(self) -> Failure:
-        """The module has ended the program, or never came back."""
+        """The failure when the module has ended the program, or never returned."""
         where = "in the marked step" if self.steps else "before its first step"
         if self.passed:
             where = "after the check"
@@ -155,7 +156,7 @@ class Ended:
 
 
 def _failed(facts: dict[str, str]) -> Failure:
-    """What the check itself has found."""
+    """The failure that the check itself has found."""
     shown = {name: bytes.fromhex(facts[name]) for name in ("expected", "received") if name in facts}
     hint, _, message = facts["failed"].partition(" ")
     return Failure(message, hint=hint, **shown)

@@ -1,4 +1,4 @@
-"""What a claim is given: servers to talk to, and a source of chance that can be repeated."""
+"""What a claim works with: servers to talk to, and random numbers that can be repeated."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from harness.shim import Shim, alloc_library
 from harness.stage import recorder
 
 SLOWED = 3.0  # times the patience, under valgrind
-SLOWED_SECONDS = 5.0  # at least: it takes a second to start
+SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
 TIME_WAIT_SECONDS = 75.0  # a minute, see TCP_TIMEWAIT_LEN in net/tcp.h; and some more
-TIME_WAIT_LOOK_SECONDS = 0.5  # between two looks at all connections of this machine
-BUSY_LOOKS = 5  # at a server whose test has failed
+TIME_WAIT_LOOK_SECONDS = 0.5  # between two checks of all connections of this machine
+BUSY_LOOKS = 5  # checks of a server whose test has failed
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files,
-    in `directory`. `trace`: the file that is to say all that was seen of the test. `debugger`: the
-    file that is to say which server a debugger shall attach to, before the test begins.
+    in `directory`. `trace`: the file for the record of the test. `debugger`: the file that tells a
+    debugger which server to attach to, before the test begins.
     """
 
     argv: list[str]
@@ -67,11 +67,11 @@ class Run:
 class Options:
     """How one server is started for a claim.
 
-    `argv_extra`: options behind those of the run. `port`: where it is to listen, if it can be told.
-    `restarted`: another one has just listened there. `nofile`: it needs so many descriptors.
+    `argv_extra`: options after those of the run. `port`: where it has to listen, if that can be
+    set. `restarted`: another one has just listened there. `nofile`: it needs this many descriptors.
     `shim`: its calls can be counted and disturbed. `allocations`: they can be made to fail.
-    `environment`: variables that it gets. `framing`: what it is told to use, and its clients.
-    `sanitize`: "thread", or what else the compiler can watch it for; then without the shim.
+    `environment`: variables that it gets. `framing`: of the server and its clients. `sanitize`:
+    "thread", or other sanitizers of the compiler; then without the shim.
     """
 
     argv_extra: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class Server:
 
     @property
     def shim(self) -> Shim | None:
-        """To disturb its calls; None if the library is not in the server."""
+        """The library that disturbs its calls; None if it is not in the server."""
         return self.process.shim
 
     @property
@@ -116,7 +116,7 @@ class Server:
 
     @property
     def own(self) -> bool:
-        """Built here, and nothing slows it down."""
+        """Whether it was built here, and nothing slows it down."""
         return bool(self._stage.run.sources) and not self._stage.valgrind
 
     def connect(
@@ -147,14 +147,14 @@ class Server:
         return self.process.describe()
 
     def last_lines(self) -> str:
-        """Of what it has printed on stderr."""
+        """The end of what it has printed on stderr."""
         return self.process.stderr.end()
 
 
 class Stage:
-    """What belongs to one test: its conversation, its servers, and what became of them.
+    """What belongs to one test: its conversation, its servers, and how they ended.
 
-    `valgrind`: the servers run under it, also where the run says nothing of it.
+    `valgrind`: the servers run under it, also if the run does not set it.
     """
 
     def __init__(self, run: Run, valgrind: bool = False) -> None:
@@ -212,7 +212,7 @@ class Stage:
         return [program, *more, *wanted.framing.options, *port, *wanted.argv_extra]
 
     def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
-        """Starts it; twice, when only connections of another claim were in its way."""
+        """Starts it; twice, if only connections of another claim were in its way."""
         __tracebackhide__ = True
         try:
             self._start_once(server, argv, wanted)
@@ -225,9 +225,8 @@ class Stage:
             self._start_once(server, argv, wanted)
 
     def _make_port_free(self) -> bool:
-        """Whether connections of servers before were in the way of a fixed port; no more now.
-
-        That a server cannot bear it is a claim of its own.
+        """Frees a fixed port on which connections of earlier servers are left. Returns whether it
+        did. Another claim tests that a server can bind such a port.
         """
         port = self.run.port
         if port is None or port not in procfs.connected_ports():
@@ -265,13 +264,14 @@ class Stage:
         )
 
     def _wrapper(self, server: Server, wanted: Options) -> list[str]:
-        """What is started, and starts the server."""
+        """The command in front of the server's: valgrind's, or one that a sanitizer needs."""
         if server.logs:
             return valgrind.wrapper(server.logs)
         return sanitizers.wrapper(wanted.sanitize)
 
     def _unusable(self, server: Server, wanted: Options) -> str:
-        """Why this machine is the reason that the server has not come up; "" if it is not."""
+        """Why the machine, and not the server, is the reason that it has not started; "" if it is
+        not."""
         if wanted.sanitize:
             return sanitizers.unusable(server.process.stderr.text())
         return valgrind.unusable(self.run.argv[0]) if self.valgrind else ""
@@ -285,13 +285,13 @@ class Stage:
             raise NotJudged(f"no compiler here builds with -fsanitize={names}") from None
 
     def new_logs(self) -> Path:
-        """An empty directory for what valgrind says of one server."""
+        """An empty directory for valgrind's logs of one server."""
         if valgrind.missing():
             raise NotJudged(valgrind.MISSING)
         return Path(tempfile.mkdtemp(prefix="event-loop-lab-valgrind-"))
 
     def _libraries(self, wanted: Options) -> list[Path]:
-        """What is loaded into the server: the shim, unless a sanitizer is in its place."""
+        """The libraries loaded into the server: the shim, unless a sanitizer takes its place."""
         if not self.run.preload or not wanted.shim or wanted.sanitize:
             return []
         failing = wanted.allocations and not valgrind.sanitized(self.run.argv[0])
@@ -304,34 +304,34 @@ class Stage:
         return [client for server in self.servers for client in server.clients]
 
     def _in_line(self) -> float:
-        """Seconds for which the servers could have run, and others had the processors.
-
-        Of all their threads together, as valgrind lets no two of them run at the same time.
+        """Seconds for which the servers could have run, but other programs had the processors. The
+        sum over all their threads, as valgrind lets no two of them run at the same time.
         """
         waits = [procfs.seconds_in_line(server.process.pid) for server in self.servers]
         return sum(sum(seconds.values()) for seconds in waits)
 
     def _free_the_port(self) -> None:
-        """Where the port is fixed there is one server at a time: the one before is over."""
+        """With a fixed port there is one server at a time: the one before has ended."""
         __tracebackhide__ = True
         self.check_servers()
         for server in self.servers:
             _leave(server)
 
     def ending(self) -> tuple[str, str]:
-        """What became of the last server, and the end of its stderr: before it was destroyed."""
+        """The state of the last server, and the end of its stderr: from before it was destroyed."""
         if self._ending is None and self.servers:
             server = self.servers[-1]
             return server.describe(), server.last_lines()
         return self._ending or ("", "")
 
     def crashed(self) -> str:
-        """Where in its source the last server has crashed; "" if it has not, or nobody knows."""
+        """Where in its source the last server has crashed; "" if it has not, or if that is
+        unknown."""
         found = self.servers[-1].process.crash() if self.servers else None
         return crash.place(found, self.run.sources) if found else ""
 
     def busy(self) -> str:
-        """ ", and ..." when the last server spins: a wait that it should be in it is not in."""
+        """ ", and ..." if the last server spins: it should be in a wait, and is not."""
         if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
             return ""
         pid = self.servers[-1].process.pid
@@ -346,14 +346,16 @@ class Stage:
         return waits_for_readiness(self.servers[-1].process.pid)
 
     def surprised(self) -> bool:
-        """The last server has ended, and no test had told it to: before it was destroyed."""
+        """Whether the last server has ended although no test has ended it: from before it was
+        destroyed."""
         if self._ending is not None or not self.servers:
             return self._surprised
         process = self.servers[-1].process
         return not process.alive() and not process.ended_by_test
 
     def check_servers(self) -> None:
-        """After a body that passed: the servers that it did not end are still there, and clean."""
+        """After a body that passed: checks that the servers that it did not end still run, and are
+        clean."""
         __tracebackhide__ = True
         if self.servers:
             self.conversation.note("the grader", "checks whether the server still runs")
@@ -368,8 +370,8 @@ class Stage:
                 valgrind.check(server.process, server.logs, self.run.sources, self.patience)
 
     def explained(self, error: Failure) -> Failure:
-        """What valgrind, or a sanitizer, saw the last server do to its memory before `error`; or
-        else the error."""
+        """What valgrind or a sanitizer reports about the last server's memory before `error`;
+        otherwise the error."""
         if self.sanitized:
             self.servers[-1].process.settle()
             printed = self.servers[-1].process.stderr.text()
@@ -385,7 +387,7 @@ class Stage:
             self._ending = self.ending()
             if self.run.trace:
                 recorder.save(Path(self.run.trace), self.conversation, self._recorders)
-        finally:  # also when no descriptor is free to look at a process: these have them
+        finally:  # even if no descriptor is free to look at a process: these hold them
             for server in self.servers:
                 _leave(server)
                 if server.logs:
@@ -426,11 +428,11 @@ def server(launch):
 
 @pytest.fixture
 def rng(request):
-    """Chance that is the same for every run with the same SEED."""
+    """Random numbers that are the same for every run with the same SEED."""
     return random.Random(f"{request.config.lab_run.seed} {request.node.name}")
 
 
 @pytest.fixture
 def run(request):
-    """How the server is started, for a claim that has to start it by itself."""
+    """How the server is started, for a claim that has to start it itself."""
     return request.config.lab_run
