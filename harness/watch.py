@@ -134,7 +134,7 @@ def _changes(found: Grade, before: Grade | None) -> tuple[list[Outcome], list[Ou
 
 
 def _short(outcome: Outcome, look: report.Look) -> str:
-    """The claim in one line behind the word that says what became of it."""
+    """The claim, short enough for one row after its verdict."""
     return textwrap.shorten(f"{outcome.claim.number} {outcome.claim.text}", look.width - 12)
 
 

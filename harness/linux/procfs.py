@@ -300,7 +300,7 @@ def connected_ports() -> set[int]:
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    """The lines of a file one by one, so that a long file need not be read to its end."""
+    """The lines of a file one by one, so that a long file need not be read completely."""
     try:
         with open(path, "rb") as file:
             yield from file

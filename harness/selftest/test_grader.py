@@ -45,7 +45,7 @@ def test_one_grade_after_the_other(grader, submitted):
 def test_wrong_usage_saves_nothing(grader):
     found = grader.grade([*WORDS, "/no/where"])
     assert (found.status, found.results) == (2, None)
-    assert "there is no such directory" in found.stderr
+    assert "this directory does not exist" in found.stderr
 
 
 def test_a_grade_that_takes_too_long_is_stopped(grader, submitted, tmp_path):

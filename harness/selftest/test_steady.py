@@ -110,7 +110,7 @@ def busy(pid: int) -> float:
         (["--times", "0"], "N=0: a number from 1 to 1000"),
         (["--times", "x"], "N=x: a number from 1 to 1000"),
         (["--chapter", "99"], "there is no chapter '99'"),
-        (["--dir", "/no/where"], "DIR=/no/where: there is no such directory"),
+        (["--dir", "/no/where"], "DIR=/no/where: this directory does not exist"),
         (["--only", "nothing"], "has no TODO and no test of that name"),
     ],
 )

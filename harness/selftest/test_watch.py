@@ -164,7 +164,7 @@ def test_a_save_while_it_grades(tmp_path, monkeypatch):
     [
         ([], "which chapter?"),
         (["--chapter", "02", "--server", "cat {port}"], "SERVER= has no source files"),
-        (["--chapter", "02", "--dir", "/nonsense"], "there is no such directory"),
+        (["--chapter", "02", "--dir", "/nonsense"], "this directory does not exist"),
     ],
 )
 def test_wrong_usage(words, says, capsys):

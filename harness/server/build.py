@@ -59,7 +59,7 @@ def find_compiler() -> list[str]:
     if wanted and shutil.which(wanted[0]):
         return wanted
     if wanted:
-        raise NoCompiler(f"no C compiler found: CC is {wanted[0]!r}, and there is no such command")
+        raise NoCompiler(f"no C compiler found: CC is {wanted[0]!r}, which is not a command")
     for name in COMPILERS:
         if shutil.which(name):
             return [name]
