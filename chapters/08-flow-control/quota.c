@@ -26,21 +26,20 @@ void quota_free(struct quota *q)
     free(q);
 }
 
+/* TODO 3: Count the frames of an interval, which begins with the first of them; the remaining
+ * frames have to wait for its end. Graded by test_08_quota_is_kept. */
 size_t quota_left(const struct quota *q)
 {
-    return q != NULL ? q->left : SIZE_MAX;
+    (void)q;
+    return SIZE_MAX;
 }
 
 void quota_take(struct quota *q, size_t frames)
 {
-    if (q == NULL)
-        return;
-    /* TODO 4: Count frames; the first ones of an interval begin it. Graded by
-     * test_08_quota_is_kept. */
-    (void)frames;
+    (void)q, (void)frames;
 }
 
 void quota_renew(struct quota *q)
 {
-    q->left = q->frames;
+    (void)q;
 }

@@ -5,64 +5,36 @@
 
 #include "service.h"
 
-/* Back in the sender's loop: it has been in all of them. */
+/* Back in the sender's loop, after all others. */
 static void answer(struct task *task)
 {
     struct broadcast *b = (struct broadcast *)task; /* its first member */
-    if (b->from != NULL)
+    if (b->from != NULL) {
+        b->from->broadcast = NULL;
         conn_broadcast_done(b->from, b->seq, b->reached);
+    }
     free(b);
 }
 
-/* Pushes the message to all connections of a loop, in that loop's thread. Returns how many. */
-static int32_t push_to_all(struct service *service, struct bytes text)
-{
-    int32_t reached = 0;
-    struct conn *next;
-    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = next) {
-        next = LIST_NEXT(c, others); /* the push may be the end of this one */
-        reached += conn_push(c, text);
-    }
-    return reached;
-}
-
+/* TODO 5: Send a message to the connections of all loops, with one task that goes from loop to
+ * loop and comes back to the sender's loop with the answer. Graded by
+ * test_09_broadcast_reaches_all.
+ * broadcast.h has the contract and the path of the task: visit() runs in each loop, answer() at
+ * the end. conn_push() sends to one connection. The stub refuses every broadcast. */
 static void visit(struct task *task)
 {
-    struct broadcast *b = (struct broadcast *)task; /* its first member */
-    /* TODO 6: Push the message to the connections of this loop and send the task on: to the next
-     * loop, or, with another function to run, back home. Graded by
-     * test_09_broadcast_reaches_all.
-     * Who may touch the broadcast when it has been queued? */
-    b->reached += push_to_all(&b->all->each[b->at], (struct bytes){b->text, b->size});
-    b->task.run = answer;
-    queue_in_loop(&b->all->each[b->home].loop, &b->task);
+    answer(task);
 }
 
 bool broadcast_start(struct conn *from, int32_t seq, struct bytes text)
 {
-    struct broadcast *b = malloc(sizeof *b + text.size);
-    if (b == NULL)
-        return false;
-    struct loop *loop = &from->service->loop;
-    *b = (struct broadcast){
-        .task = {.run = visit},
-        .all = from->service->all,
-        .home = loop->index,
-        .at = loop->index,
-        .from = from,
-        .seq = seq,
-        .size = text.size,
-    };
-    memcpy(b->text, text.data, text.size);
-    from->broadcast = b;
-    /* Not run at once, though it is our own loop: the sender is in the middle of a call, and a push
-     * could end it. */
-    queue_in_loop(loop, &b->task);
-    return true;
+    (void)from, (void)seq, (void)text, (void)visit;
+    return false;
 }
 
-void broadcast_forget(struct broadcast *broadcast)
+void broadcast_forget(struct conn *from)
 {
-    if (broadcast != NULL)
-        broadcast->from = NULL;
+    if (from->broadcast != NULL)
+        from->broadcast->from = NULL;
+    from->broadcast = NULL;
 }

@@ -8,9 +8,10 @@
 
 #include "answer.h"
 #include "broadcast.h"
-#include "exchange.h"
 #include "flow.h"
+#include "io.h"
 #include "log.h"
+#include "net.h"
 #include "rpc.h"
 #include "spare.h"
 
@@ -32,32 +33,130 @@ void conn_close(struct conn *c, const char *reason)
     c->state = CONN_CLOSED;
 }
 
-static timers_callback on_closing_end;
+static timers_callback on_closing_time;
 
 /* Takes no more input; what is owed is still sent. */
-void conn_drain(struct conn *c, const char *reason)
+static void drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;
     c->reason = reason;
     buffer_free(&c->in);
-    c->closing = closing_new(c->service->loop.timers, c->fd, on_closing_end, c);
+    c->closing = malloc(sizeof *c->closing);
     if (c->closing == NULL)
         conn_close(c, "out of memory");
-}
-
-static void forget_broadcast(struct conn *c)
-{
-    broadcast_forget(c->broadcast);
-    c->broadcast = NULL;
+    else
+        *c->closing = (struct closing){.timer = {.call = on_closing_time, .context = c}};
 }
 
 /* The same for a peer that has broken the rules: replies for later are not owed to it. */
-void conn_give_up(struct conn *c, const char *reason)
+static void give_up(struct conn *c, const char *reason)
 {
     alarms_free(c->alarms);
     c->alarms = NULL;
-    forget_broadcast(c);
-    conn_drain(c, reason);
+    broadcast_forget(c);
+    drain(c, reason);
+}
+
+static void settle(struct conn *c);
+
+/* Sends until everything is sent, the kernel takes no more, or the budget is used up. One write
+ * is always made: replies made in this iteration are sent in it, even if they have used up the
+ * budget. */
+static void flush(struct conn *c)
+{
+    flow_look(c);
+    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
+        size_t size = buffer_len(&c->out) < TURN_BYTES ? buffer_len(&c->out) : TURN_BYTES;
+        size_t moved;
+        enum io_result result = io_write(c->fd, buffer_head(&c->out), size, &moved);
+        if (result == IO_ERROR)
+            conn_close(c, strerror(errno));
+        if (result != IO_OK)
+            return;
+        buffer_consume(&c->out, moved);
+        flow_look(c);
+        timeouts_traffic(c->timeouts);
+        if (c->closing != NULL) /* progress: wait_for_peer() sets it again, with the whole time */
+            timer_cancel(c->service->loop.timers, &c->closing->timer);
+        flow_spend(c, moved);
+        if (c->budget == 0)
+            return;
+    }
+}
+
+/* Answers every complete frame and sends the answers together, without waiting to hear that the
+ * socket is writable: it nearly always is. Stops at the high-water mark, or when the quota or
+ * the budget is used up. If sending makes room again it goes on, since no event will report frames
+ * that have been read already. */
+static void advance(struct conn *c)
+{
+    bool passed = false;
+    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
+        bool echo = c->service->app == APP_ECHO;
+        struct run run = echo ? answer_run(c) : answer_messages(c);
+        if (run.frames == 0 && run.bad)
+            give_up(c, "frame too long");
+        if (run.frames == 0)
+            break;
+        passed = true;
+        flush(c);
+    }
+    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
+    timeouts_frame(c->timeouts, waits, passed);
+}
+
+/* The next interval: the quota is whole. Frames that had to wait lie in `in`, and no event will
+ * report them. */
+static void on_quota_end(struct timer *timer, void *context)
+{
+    struct conn *c = context;
+    (void)timer;
+    flow_begin_turn(c);
+    quota_renew(c->quota);
+    advance(c);
+    settle(c);
+}
+
+/* Sends the replies of alarms that rang when there was no space for them. */
+static void answer_owed(struct conn *c)
+{
+    struct alarm *alarm;
+    while (c->state != CONN_CLOSED && flow_room(c) > 0 &&
+           (alarm = alarms_owed(c->alarms)) != NULL) {
+        answer_alarm(c, alarm);
+        flush(c);
+    }
+}
+
+/* Reads once. True: there may be more to read, and no event will report it. */
+static bool read_once(struct conn *c)
+{
+    if (!buffer_reserve(&c->in, TURN_BYTES)) {
+        conn_close(c, "out of memory");
+        return false;
+    }
+    size_t moved = 0;
+    switch (io_read(c->fd, buffer_tail(&c->in), TURN_BYTES, &moved)) {
+    case IO_OK:
+        if (c->state == CONN_OPEN) { /* else it lingers: the bytes are thrown away */
+            buffer_fill(&c->in, moved);
+            timeouts_traffic(c->timeouts);
+        }
+        break;
+    case IO_AGAIN:
+        break;
+    case IO_EOF:
+        c->ended = true;
+        if (c->state == CONN_OPEN)
+            drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
+        break;
+    case IO_ERROR:
+        conn_close(c, strerror(errno));
+        break;
+    }
+    /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
+     * reported again if it was reported with the last bytes. */
+    return moved == TURN_BYTES || (c->ending && moved > 0);
 }
 
 /* Closes the socket and frees everything. */
@@ -67,11 +166,13 @@ static void free_conn(struct conn *c)
     if (LIST_EMPTY(&c->service->conns))
         spare_free();
     service_left(c->service);
-    forget_broadcast(c);
+    broadcast_forget(c);
     alarms_free(c->alarms);
     timeouts_free(c->timeouts);
     quota_free(c->quota);
-    closing_free(c->closing);
+    if (c->closing != NULL)
+        timer_cancel(c->service->loop.timers, &c->closing->timer);
+    free(c->closing);
     close(c->fd);
     buffer_free(&c->in);
     buffer_free(&c->out);
@@ -94,9 +195,38 @@ static void set_interest(struct conn *c)
     }
 }
 
-/* All that was owed is sent. Where the peer may still be sending, close() would be a reset, and
- * that destroys replies which are on their way: so it is told that nothing more will come, and what
- * it sends until it has heard that is thrown away. */
+/* Gives the peer LINGER_MS whenever it is the one that has to act. A timer that is set goes on. */
+static void wait_for_peer(struct conn *c)
+{
+    struct closing *closing = c->closing;
+    if (closing == NULL)
+        return;
+    if (c->state != CONN_LINGERING && buffer_len(&c->out) == 0) {
+        timer_cancel(c->service->loop.timers, &closing->timer);
+    } else if (!timer_is_set(&closing->timer)) {
+        closing->unsent = net_unsent(c->fd);
+        if (!timer_set(c->service->loop.timers, &closing->timer, LINGER_MS, false))
+            conn_close(c, "out of memory");
+    }
+}
+
+/* The kernel reports a full socket as writable only when a good part of its buffer is free. A slow
+ * peer may have taken less than that, and this is progress, too. */
+static void on_closing_time(struct timer *timer, void *context)
+{
+    struct conn *c = context;
+    int before = c->closing->unsent;
+    c->closing->unsent = net_unsent(c->fd);
+    bool progress = c->closing->unsent > 0 && c->closing->unsent < before;
+    if (progress && timer_set(c->service->loop.timers, timer, LINGER_MS, false))
+        return;
+    conn_close(c, c->state == CONN_LINGERING ? c->reason : "takes nothing of what it is owed");
+    settle(c);
+}
+
+/* Everything owed has been sent. If input is unread, close() resets the connection, and a reset
+ * destroys replies on their way. So unless the peer has closed, tell it that nothing more will
+ * come, and throw away what it sends until it closes. */
 static void finish(struct conn *c)
 {
     if (c->ended || shutdown(c->fd, SHUT_WR) < 0)
@@ -113,15 +243,13 @@ static void settle(struct conn *c)
     bool finishes = c->state == CONN_DRAINING && sent;
     if (finishes || (c->state == CONN_LINGERING && c->ended))
         finish(c);
-    bool waits_for_peer = c->state == CONN_LINGERING || buffer_len(&c->out) > 0;
-    if (!closing_wait(c->closing, waits_for_peer))
-        conn_close(c, "out of memory");
+    wait_for_peer(c);
     buffer_trim(&c->in);
     buffer_trim(&c->out);
     set_interest(c);
-    /* Who has used up his turn has left something undone, and may hear no more of it. */
-    if (c->budget == 0 || finishes)
-        events_again(c->service->loop.events, c->fd, EVENT_READ | EVENT_WRITE);
+    flow_end_turn(c);
+    if (finishes) /* its input may have come long ago */
+        events_again(c->service->loop.events, c->fd, EVENT_READ);
     if (c->state == CONN_CLOSED) {
         set_interest(c);
         free_conn(c);
@@ -139,14 +267,14 @@ static void on_ready(struct events *events, int fd, unsigned what, void *context
     if (what & EVENT_CANCELLED) {
         conn_close(c, "not watched any more");
     } else if (what & EVENT_WRITE) {
-        exchange_send(c);
-        exchange_owed(c);
-        exchange_answer(c);
+        flush(c);
+        answer_owed(c);
+        advance(c);
     } else {
-        exchange_answer(c); /* what the last turn has left */
-        if (flow_wants_input(c) && c->budget > 0 && exchange_read(c))
+        advance(c); /* what the last iteration has left */
+        if (flow_wants_input(c) && c->budget > 0 && read_once(c))
             events_again(events, fd, EVENT_READ);
-        exchange_answer(c);
+        advance(c);
     }
     settle(c);
 }
@@ -161,8 +289,8 @@ static void on_alarm(struct alarm *alarm, void *context)
         return;
     }
     answer_alarm(c, alarm);
-    exchange_send(c);
-    exchange_answer(c); /* if the output is full now, the peer is not waited for any more */
+    flush(c);
+    advance(c); /* if the output is full now, the peer is not waited for any more */
     settle(c);
 }
 
@@ -184,46 +312,28 @@ static void on_frame_timeout(struct timer *timer, void *context)
 {
     struct conn *c = context;
     (void)timer;
-    conn_give_up(c, "frame not complete in time");
+    give_up(c, "frame not complete in time");
     settle(c);
 }
 
-static void on_quota_end(struct timer *timer, void *context)
-{
-    struct conn *c = context;
-    (void)timer;
-    flow_begin_turn(c);
-    quota_renew(c->quota);
-    exchange_answer(c); /* what has been read and had to wait: no news will come of that */
-    settle(c);
-}
-
-static void on_closing_end(struct timer *timer, void *context)
-{
-    struct conn *c = context;
-    (void)timer;
-    conn_close(c, c->state == CONN_LINGERING ? c->reason : "takes nothing of what it is owed");
-    settle(c);
-}
-
-/* Sends what has been added to the output by somebody else than the client. */
+/* Goes on after output has been added without a request. False: there was no memory for it. */
 static void send_added(struct conn *c, bool added)
 {
     if (!added)
         conn_close(c, "out of memory");
-    exchange_send(c);
-    exchange_answer(c);
+    flush(c);
+    advance(c);
     settle(c);
 }
 
 bool conn_push(struct conn *c, struct bytes text)
 {
+    /* TODO 6: Push a message to one connection, but close the connection if more would wait for
+     * it than the largest reply and the high-water mark. Graded by
+     * test_09_broadcast_to_one_who_never_reads. */
     if (c->state != CONN_OPEN)
         return false;
     flow_begin_turn(c);
-    /* TODO 7: Close a connection that does not take what it is sent, before it costs more memory
-     * than any other may. Graded by test_09_broadcast_to_one_who_never_reads. */
-    (void)text.size;
     send_added(c, rpc_push(&c->service->stats, text, &c->out));
     return true;
 }
@@ -231,11 +341,10 @@ bool conn_push(struct conn *c, struct bytes text)
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
 {
     flow_begin_turn(c);
-    c->broadcast = NULL;
     send_added(c, rpc_broadcast_done(&c->service->stats, seq, reached, &c->out));
 }
 
-/* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
+/* Gives the connection its alarms, time-outs and quota, if there are any. False: no memory. */
 static bool equip(struct conn *c)
 {
     struct timers *timers = c->service->loop.timers;

@@ -20,7 +20,13 @@ void flow_spend(struct conn *c, size_t cost)
     c->budget -= cost < c->budget ? cost : c->budget;
 }
 
-/* Whether the next thing that is to come is input, and not time or room. */
+void flow_end_turn(struct conn *c)
+{
+    /* It has stopped by itself: no event will report what it has left. */
+    if (c->budget == 0)
+        events_again(c->service->loop.events, c->fd, EVENT_READ | EVENT_WRITE);
+}
+
 bool flow_wants_input(const struct conn *c)
 {
     if (c->state == CONN_LINGERING)
@@ -29,8 +35,6 @@ bool flow_wants_input(const struct conn *c)
     return c->state == CONN_OPEN && may_reply && quota_left(c->quota) > 0;
 }
 
-/* Takes note of how much output waits. Between the two marks nothing changes: else a client that
- * takes a little now and then would be read and not read in turns. */
 void flow_look(struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);

@@ -35,7 +35,8 @@ void quota_take(struct quota *q, size_t frames)
 {
     if (q == NULL)
         return;
-    /* Without the timer the quota would never be whole again: so what cannot be timed is free. */
+    /* Without the timer nothing would ever refill the quota. So if there is no memory for it, these
+     * frames are free. */
     if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
         q->left -= frames;
 }

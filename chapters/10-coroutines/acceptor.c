@@ -10,27 +10,20 @@
 #include "log.h"
 #include "net.h"
 
-/* Whether another connection is allowed. */
-static bool has_room(const struct acceptor *a)
-{
-    int64_t max = a->all->each[0].limits.max_conns;
-    return max == 0 || services_sum(a->all).connections < max;
-}
-
+/* Opens the reserve, unless it is open. */
 static void reserve(struct acceptor *a)
 {
     if (a->reserve_fd < 0)
         a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes those who wait: else they would believe that they are being served. For that a descriptor
- * is needed, and the reserve gives one up. Another thread could take it first; then nobody is
- * turned away this time. */
+/* Closes the connections of all clients that wait, so that they do not think they are being served.
+ * accept() needs a descriptor for that: the reserve gives up its own. If another thread takes it
+ * first, no client is turned away this time. */
 static void turn_away(struct acceptor *a)
 {
-    int count = 0;
+    int fd, count = 0;
     close(a->reserve_fd);
-    int fd;
     while ((fd = net_accept(a->socket.fd)) >= 0) {
         log_line("fd %d: closed: no descriptor to spare", fd);
         close(fd);
@@ -41,7 +34,7 @@ static void turn_away(struct acceptor *a)
     log_line("accept: no descriptor for %d ms; %d clients turned away", REFUSE_MS, count);
 }
 
-/* There is no descriptor, or no memory: nobody will say when there is one. */
+/* There is no descriptor, or no memory: tries again later. */
 static void pause_accepting(struct acceptor *a)
 {
     if (a->failures == 0)
@@ -61,6 +54,7 @@ struct arrival {
     struct service *service;
 };
 
+/* Runs in the thread of the loop that gets the connection. */
 static void arrive(struct task *task)
 {
     struct arrival *arrival = (struct arrival *)task; /* its first member */
@@ -72,8 +66,8 @@ static void arrive(struct task *task)
     free(arrival);
 }
 
-/* Gives a connection to the loop whose turn it is. It counts from now on: else more would be let in
- * while it is on its way. */
+/* Gives a connection to the next loop in rotation. It is counted here: otherwise more than
+ * `max_conns` would be accepted while connections are on their way. */
 static void hand_over(struct acceptor *a, int fd)
 {
     struct arrival *arrival = malloc(sizeof *arrival);
@@ -89,7 +83,14 @@ static void hand_over(struct acceptor *a, int fd)
     run_in_loop(&service->loop, &arrival->task);
 }
 
-/* The coroutine that lets clients in. */
+/* Whether one more connection is allowed. */
+static bool has_room(const struct acceptor *a)
+{
+    int64_t max = a->all->each[0].limits.max_conns;
+    return max == 0 || services_sum(a->all).connections < max;
+}
+
+/* The coroutine that accepts clients. */
 static void accept_clients(void *argument)
 {
     struct acceptor *a = argument;
@@ -111,7 +112,7 @@ static void accept_clients(void *argument)
             hand_over(a, fd);
         if (--left == 0) {
             left = ACCEPT_BUDGET;
-            co_yield_now(); /* there may be more of them, but others wait, too */
+            co_yield_now(); /* more clients may wait, and so do connections */
         }
     }
     a->accepting = NULL;

@@ -5,12 +5,14 @@
 
 #include "service.h"
 
-/* Back in the sender's loop: it has been in all of them. */
+/* Back in the sender's loop, after all others. */
 static void answer(struct task *task)
 {
     struct broadcast *b = (struct broadcast *)task; /* its first member */
-    if (b->from != NULL)
+    if (b->from != NULL) {
+        b->from->broadcast = NULL;
         conn_broadcast_done(b->from, b->seq, b->reached);
+    }
     free(b);
 }
 
@@ -20,7 +22,7 @@ static int32_t push_to_all(struct service *service, struct bytes text)
     int32_t reached = 0;
     struct conn *next;
     for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = next) {
-        next = LIST_NEXT(c, others); /* the push may be the end of this one */
+        next = LIST_NEXT(c, others); /* the push may free c */
         reached += conn_push(c, text);
     }
     return reached;
@@ -33,7 +35,7 @@ static void visit(struct task *task)
     b->at = (b->at + 1) % b->all->count;
     if (b->at == b->home)
         b->task.run = answer;
-    /* From here on it is the next loop's: that may have freed it before this call returns. */
+    /* Now it belongs to the next loop, which may have freed it before this call returns. */
     queue_in_loop(&b->all->each[b->at].loop, &b->task);
 }
 
@@ -47,21 +49,22 @@ bool broadcast_start(struct conn *from, int32_t seq, struct bytes text)
         .task = {.run = visit},
         .all = from->service->all,
         .home = loop->index,
-        .at = loop->index,
-        .from = from,
         .seq = seq,
         .size = text.size,
+        .at = loop->index,
+        .from = from,
     };
     memcpy(b->text, text.data, text.size);
     from->broadcast = b;
-    /* Not run at once, though it is our own loop: the sender is in the middle of a call, and a push
-     * could end it. */
+    /* Queued, though this is its own loop: the sender is in the middle of a call, and a push could
+     * free it. */
     queue_in_loop(loop, &b->task);
     return true;
 }
 
-void broadcast_forget(struct broadcast *broadcast)
+void broadcast_forget(struct conn *from)
 {
-    if (broadcast != NULL)
-        broadcast->from = NULL;
+    if (from->broadcast != NULL)
+        from->broadcast->from = NULL;
+    from->broadcast = NULL;
 }

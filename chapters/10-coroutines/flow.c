@@ -15,8 +15,6 @@ bool flow_wants_input(const struct conn *c)
     return !c->suspended && c->broadcast == NULL && quota_left(c->quota) > 0;
 }
 
-/* Takes note of how much output waits. Between the two marks nothing changes: else a client that
- * takes a little now and then would be read and not read in turns. */
 void flow_look(struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);

@@ -9,14 +9,14 @@
 #include "overflow.h"
 #include "spare.h"
 
-/* A thread, and how it is told to end. */
+/* A thread, and the task that ends it. */
 struct worker {
     struct task stop;
     pthread_t thread;
     struct service *service;
 };
 
-/* What a worker does: the turns of its loop. */
+/* A worker runs the iterations of its loop. */
 static void *work(void *argument)
 {
     struct worker *worker = argument;
@@ -30,25 +30,26 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* The last task that a worker gets. */
+/* The last task that a worker runs. */
 static void stop(struct task *task)
 {
     struct worker *worker = (struct worker *)task; /* its first member */
     events_stop(worker->service->loop.events);
 }
 
-/* Ends workers 1 to `count` - 1. What is left to do in their loops is for whoever comes then. */
+/* Ends workers 1 to `count` - 1, and waits until they have ended. Tasks that they leave in their
+ * queues stay there. */
 static void join(struct worker *workers, int count)
 {
-    /* First all are told, then all are waited for: they come to their ends at the same time. */
+    /* Tells all workers first, and waits then: so they end at the same time. */
     for (int i = 1; i < count; i++)
         queue_in_loop(&workers[i].service->loop, &workers[i].stop);
     for (int i = 1; i < count; i++)
         pthread_join(workers[i].thread, NULL);
 }
 
-/* Starts a worker for each loop but the first. Returns how many loops have a thread now: all, or
- * errno has the reason. */
+/* Starts a worker for each loop but the first. Returns how many loops have a thread now. If
+ * these are not all, errno has the reason. */
 static int start(struct services *all, struct worker *workers)
 {
     for (int i = 1; i < all->count; i++) {
@@ -63,7 +64,7 @@ static int start(struct services *all, struct worker *workers)
     return all->count;
 }
 
-/* The first loop, in this thread. False: errno has the reason. */
+/* Runs the first loop, in this thread. False: errno has the reason. */
 static bool accept_and_serve(int listen_fd, struct services *all)
 {
     struct loop *loop = &all->each[0].loop;

@@ -19,7 +19,7 @@ static void destroy(struct services *all)
 bool services_open(struct services *all, int count, const struct backend *backend,
                    size_t stack_bytes, const struct service *like)
 {
-    /* calloc knows nothing of cache lines. */
+    /* calloc() does not align to cache lines. */
     *all = (struct services){.each = aligned_alloc(CACHE_LINE_BYTES, (size_t)count * sizeof *like)};
     if (all->each == NULL)
         return false;
@@ -44,8 +44,8 @@ bool services_open(struct services *all, int count, const struct backend *backen
 
 void services_close(struct services *all)
 {
-    /* A task may put another one into the line of a loop that had none left: so until a round finds
-     * nothing in any of them. */
+    /* A task may queue another one in a loop whose queue was empty. So go on until a round finds
+     * all queues empty. */
     bool any;
     do {
         any = false;

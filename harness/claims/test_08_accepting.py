@@ -31,10 +31,10 @@ AWAY = dict.fromkeys(LOST, "turned-away")
 BACK = dict.fromkeys(LOST, "reserve")
 
 
-# 08.7 max_conns
+# 08.5 accept_clients
 
 
-@claim("08.7", points=6, cli=True, hints=ROOM)
+@claim("08.5", points=6, cli=True, hints=ROOM)
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:
@@ -65,7 +65,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
         client.expect_nothing_yet()
 
 
-@claim("08.7", points=2, cli=True, native=True, waits=1)
+@claim("08.5", points=2, cli=True, native=True, waits=1)
 def test_08_full_house_costs_no_cpu(launch, rng):
     """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):
@@ -85,10 +85,10 @@ def test_08_full_house_costs_no_cpu(launch, rng):
             raise Failure(text, hint="max-conns")
 
 
-# 08.8 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
+# 08.6 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("08.8", points=5, cli=True, native=True, waits=6, hints=AWAY)
+@claim("08.6", points=5, cli=True, native=True, waits=6, hints=AWAY)
 def test_08_turned_away_in_the_end(launch, rng):
     """With no descriptor left clients are turned away after 3 s, each time; the others stay."""
     server = launch(nofile=DESCRIPTORS)
@@ -101,7 +101,7 @@ def test_08_turned_away_in_the_end(launch, rng):
         ping(client, rng)
 
 
-@claim("08.8", points=3, cli=True, native=True, waits=6, hints=BACK)
+@claim("08.6", points=3, cli=True, native=True, waits=6, hints=BACK)
 def test_08_descriptors_come_back(launch, rng):
     """After clients were turned away and others have left, new ones are served, each time."""
     server = launch(nofile=DESCRIPTORS)

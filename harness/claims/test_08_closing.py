@@ -37,10 +37,10 @@ LINGER = dict.fromkeys((*GONE, *LOST), "linger")
 ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 
 
-# 08.9 finish
+# 08.7 settle
 
 
-@claim("08.9", points=6, cli=True, hints=ARRIVE, refusals=True)
+@claim("08.7", points=6, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Owed replies arrive, though a frame that is too long follows, and much more after it."""
     too_long = {LENGTH: length_framing.header(length_framing.MAX_FRAME + 1), LINE: b""}
@@ -88,10 +88,10 @@ def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -
         raise Failure(f"after {seconds:g} s {otherwise}", hint="linger")
 
 
-# 08.10 wait
+# 08.8 closing
 
 
-@claim("08.10", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True)
+@claim("08.8", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True)
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """A client that half-closes and never reads, or never closes, is closed after 5 s."""
     server = launch()
@@ -111,7 +111,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     raise Failure(text, hint="linger")
 
 
-@claim("08.10", points=2, cli=True, waits=5, hints=ENDLESS, refusals=True)
+@claim("08.8", points=2, cli=True, waits=5, hints=ENDLESS, refusals=True)
 def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     """A client that keeps sending after a frame that is too long is closed in the end."""
     server = launch()
@@ -136,7 +136,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     _expect_descriptors(server, base + 1, "the client is still connected")
 
 
-@claim("08.10", points=2, cli=True, native=True, waits=6, hints=LINGER)
+@claim("08.8", points=2, cli=True, native=True, waits=6, hints=LINGER)
 def test_08_slow_reader_gets_everything(launch, rng):
     """A half-closed client gets everything, however slow it reads or late its alarms are."""
     other = launch(framing=MESSAGES).connect("other")
@@ -172,7 +172,7 @@ def _read_slowly(client: Client, replies: Replies) -> float:
     return longest
 
 
-@claim("08.10", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)
+@claim("08.8", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)
 def test_08_memory(launch, rng):
     """Under valgrind: clients over quota, suspended, waiting and closing; then the server stops."""
     options = ("--quota", "20/300", "--high-water", "65536", "--max-conns", "7")

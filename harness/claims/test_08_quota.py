@@ -52,10 +52,10 @@ def at_most(frames: int, ms: int) -> tuple[str, str]:
     return "--quota", f"{frames}/{ms}"
 
 
-# 08.4 take
+# 08.3 quota
 
 
-@claim("08.4", points=7, cli=True, hints=KEPT)
+@claim("08.3", points=7, cli=True, hints=KEPT)
 def test_08_quota_is_kept(launch, rng):
     """N frames of a greedy client are answered per interval: never more, over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
@@ -93,7 +93,7 @@ def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
     return passed - first
 
 
-@claim("08.4", points=2, cli=True, hints=KEPT)
+@claim("08.3", points=2, cli=True, hints=KEPT)
 def test_08_quota_is_of_a_connection(launch, rng):
     """Each connection has a quota of its own, and a new one starts with all of it."""
     server = launch(at_most(3, FAR))
@@ -109,7 +109,7 @@ def test_08_quota_is_of_a_connection(launch, rng):
     client.expect_nothing_yet()
 
 
-@claim("08.4", points=2, cli=True, hints=KEPT)
+@claim("08.3", points=2, cli=True, hints=KEPT)
 def test_08_quota_in_pieces(launch, rng):
     """Each frame counts, whenever it arrives, in every framing and for messages too."""
     for framing, body in _framings(rng):
@@ -138,7 +138,7 @@ def _answer(framing, body: bytes) -> bytes:
     return reply(ECHO, 7, OK, string(b"text")) if framing is MESSAGES else body
 
 
-@claim("08.4", points=2, cli=True, waits=1, hints=KEPT)
+@claim("08.3", points=2, cli=True, waits=1, hints=KEPT)
 def test_08_unused_quota_is_gone(launch, rng):
     """Unused quota is not added to the next interval."""
     bodies = [words(rng, 8) for _ in range(9)]
@@ -159,10 +159,10 @@ def test_08_unused_quota_is_gone(launch, rng):
     raise Failure(text, hint="quota-kept")
 
 
-# 08.5 renew
+# 08.4 advance
 
 
-@claim("08.5", points=7, cli=True, waits=1, hints=WAITING)
+@claim("08.4", points=7, cli=True, waits=1, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     for framing, body in _framings(rng):
@@ -177,7 +177,7 @@ def _in_the_kernel(client: Client, rng) -> None:
     client.echo_all(b"".join(length_framing.encode(rng.randbytes(5000)) for _ in range(1000)))
 
 
-@claim("08.5", points=2, cli=True, hints=WAITING)
+@claim("08.4", points=2, cli=True, hints=WAITING)
 def test_08_interval_begins_with_a_frame(launch, rng):
     """An interval begins with its first frame, and the frames that follow do not prolong it."""
     for interval in PROLONGED:
@@ -198,10 +198,10 @@ def test_08_interval_begins_with_a_frame(launch, rng):
     raise Failure(text, hint="quota-renewed")
 
 
-# 08.6 wants_input
+# 08.3 and 08.4: what waits is not read
 
 
-@claim("08.6", points=6, cli=True, native=True, waits=0.7, hints=UNREAD)
+@claim("08.3", points=6, cli=True, native=True, waits=0.7, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
     server = launch(at_most(10, FAR))
@@ -231,7 +231,7 @@ def _rests(server) -> None:
         raise Failure(f"{text} in {WATCHED:g} s", hint="quota-unread")
 
 
-@claim("08.6", points=3, cli=True, waits=1, hints=WAITING)
+@claim("08.4", points=3, cli=True, waits=1, hints=WAITING)
 def test_08_half_close_over_quota(launch, rng):
     """A client that half-closes with frames over its quota gets every reply, then it is closed."""
     for backend in ("poll", "epoll"):
@@ -246,7 +246,7 @@ def test_08_half_close_over_quota(launch, rng):
             client.expect_closed_after(bodies)
 
 
-@claim("08.6", points=2, cli=True, native=True, waits=0.5, hints=UNREAD)
+@claim("08.3", points=2, cli=True, native=True, waits=0.5, hints=UNREAD)
 def test_08_unused_quota_sets_no_timer(launch, rng):
     """No interval runs while no client sends: then the server sleeps, quota or not."""
     server = launch(at_most(10, 1))
@@ -257,7 +257,7 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
     ping(client, rng)
 
 
-@claim("08.6", points=2, cli=True, hints=OWN_PAUSE)
+@claim("08.4", points=2, cli=True, hints=OWN_PAUSE)
 def test_08_held_is_not_idle(launch, rng):
     """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")

@@ -71,10 +71,10 @@ def check(client: Client) -> None:
     ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 
-# 09.6 visit
+# 09.5 broadcast
 
 
-@claim("09.6", points=10, cli=True, hints=REACH)
+@claim("09.5", points=10, cli=True, hints=REACH)
 def test_09_broadcast_reaches_all(launch, rng):
     """A BROADCAST goes to all clients of all loops, its sender too, and they are counted."""
     for loops in (LOOPS, 1, 2):
@@ -89,7 +89,7 @@ def test_09_broadcast_reaches_all(launch, rng):
             check(client)
 
 
-@claim("09.6", points=1, cli=True, hints=FIELDS)
+@claim("09.5", points=1, cli=True, hints=FIELDS)
 def test_09_broadcast_malformed(launch):
     """A BROADCAST cut short is malformed, one too long for a push is a bad argument."""
     server = launch(THREADS, framing=MESSAGES)
@@ -105,7 +105,7 @@ def test_09_broadcast_malformed(launch):
     check(other)
 
 
-@claim("09.6", points=6, cli=True, hints=ORDER)
+@claim("09.5", points=6, cli=True, hints=ORDER)
 def test_09_broadcasts_in_order(launch):
     """Every client gets all messages of a sender in order; a sender gets its replies in order."""
     server = launch(THREADS, framing=MESSAGES)
@@ -143,7 +143,7 @@ def _expect_in_order(client: Client, senders, replies: int) -> None:
             raise Failure(text, hint="broadcast-order", received=came)
 
 
-@claim("09.6", points=6, cli=True, hints=GONE)
+@claim("09.5", points=6, cli=True, hints=GONE)
 def test_09_senders_that_are_gone(launch):
     """A BROADCAST arrives though its sender leaves at once; a client that left is not counted."""
     server = launch(THREADS, framing=MESSAGES)
@@ -197,10 +197,10 @@ def _until_open(server, client: Client, count: int) -> None:
         raise Failure(text, hint="stats-of-all")
 
 
-# 09.7 push
+# 09.6 push
 
 
-@claim("09.7", points=7, cli=True, native=True, hints=BOUND)
+@claim("09.6", points=7, cli=True, native=True, hints=BOUND)
 def test_09_broadcast_to_one_who_never_reads(launch, rng):
     """A client that never reads is closed when too much is pushed, not earlier; others get all."""
     options = (*THREADS, "--high-water", str(HIGH_WATER))

@@ -51,10 +51,10 @@ def test_09_tasks_of_many_threads(program):
     program("09_loop", "of_many_threads", sanitize=THREADS)
 
 
-# 09.3 run_in_loop
+# 09.1 queue: run_in_loop()
 
 
-@claim("09.3", points=6, module=True, hints=OWN)
+@claim("09.1", points=6, module=True, hints=OWN)
 def test_09_own_thread_runs_at_once(program):
     """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")

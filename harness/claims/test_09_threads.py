@@ -45,10 +45,10 @@ SUMS = dict.fromkeys((*MUTE, "wrong-fields", "wrong-counts"), "stats-of-all")
 STOPS = {"not-ended": "thread-left", "wrong-exit": "thread-left"}
 
 
-# 09.4 hand_over
+# 09.3 hand_over
 
 
-@claim("09.4", points=9, cli=True, hints=SHARES)
+@claim("09.3", points=9, cli=True, hints=SHARES)
 def test_09_every_loop_gets_its_share(launch):
     """Each of 4 loops serves 10 of 40 clients; without --threads there is a loop for each CPU."""
     for loops in (LOOPS, 3, 1):
@@ -74,7 +74,7 @@ def _is_served_by(client: Client, index: int) -> None:
     ask(client, request(ECHO, 1, string(b"served")), reply(ECHO, 1, OK, string(b"served")))
 
 
-@claim("09.4", points=4, cli=True, native=True, hints=SHARES)
+@claim("09.3", points=4, cli=True, native=True, hints=SHARES)
 def test_09_each_loop_has_its_thread(launch, rng):
     """Four threads serve the clients of four loops, each a part of them."""
     server = launch(THREADS)
@@ -105,7 +105,7 @@ def _cpu_of_threads(server) -> dict[str, int]:
     return times
 
 
-@claim("09.4", points=1, cli=True)
+@claim("09.3", points=1, cli=True)
 def test_09_refuses_wrong_threads(launch, run):
     """--threads takes a number from 1 to 256; WHO has no fields."""
     for given in ("=0", "=-1", "=x", "=", "=2.5", "=4x", "=257", "=4294967297", ""):
@@ -115,10 +115,10 @@ def test_09_refuses_wrong_threads(launch, run):
     who(client)
 
 
-# 09.5 sum_up
+# 09.4 sum_up
 
 
-@claim("09.5", points=7, cli=True, hints=SUMS)
+@claim("09.4", points=7, cli=True, hints=SUMS)
 def test_09_stats_of_all_loops(launch):
     """STATS counts connections and frames of all loops, whichever loop is asked."""
     server = launch(THREADS, framing=MESSAGES)
@@ -153,10 +153,10 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
     return frames
 
 
-# 09.8 join
+# 09.7 join
 
 
-@claim("09.8", points=6, cli=True, valgrind=True)
+@claim("09.7", points=6, cli=True, valgrind=True)
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)
@@ -177,7 +177,7 @@ def _many_broadcasts(count: int) -> list[bytes]:
     return [broadcast(seq, b"in flight") for seq in range(2, 2 + count)]
 
 
-@claim("09.8", points=4, cli=True, native=True, hints=STOPS)
+@claim("09.7", points=4, cli=True, native=True, hints=STOPS)
 def test_09_stops_under_load(launch, rng):
     """SIGTERM ends the server within a second: while it sleeps, and with 100 clients, 20 greedy."""
     idle = launch(THREADS)
@@ -193,7 +193,7 @@ def test_09_stops_under_load(launch, rng):
             expect_stop(server, signal.SIGTERM)
 
 
-@claim("09.8", points=7, cli=True, native=True)
+@claim("09.7", points=7, cli=True, native=True)
 def test_09_no_data_races(launch, rng):
     """The thread sanitizer sees no race while clients of all loops come, go, ask and broadcast."""
     server = launch((*THREADS, "--max-conns", "1000"), framing=MESSAGES, sanitize="thread")

@@ -110,7 +110,7 @@ CHAPTERS = (
         "flow-control",
         "one greedy client must not starve the rest",
         changes="answer.[ch] conn.[ch] frame.[ch] main.c net.[ch] options.[ch] server.c service.h",
-        adds="acceptor.[ch] closing.[ch] exchange.[ch] flow.[ch] quota.[ch]",
+        adds="acceptor.[ch] flow.[ch] quota.[ch]",
     ),
     Chapter(
         "threads",
@@ -129,7 +129,6 @@ CHAPTERS = (
             "server.c service.[ch] timeouts.[ch]"
         ),
         adds="clock.h co.[ch] co_io.[ch] overflow.[ch] serve.[ch] stack.[ch] tools.h",
-        removes="closing.[ch] exchange.[ch]",
     ),
 )
 

@@ -68,7 +68,7 @@ MUTANTS = (
         "accepts-all",
         {
             "acceptor.c": """
--    if (left == 0) /* there may be more of them, and nobody will say so again */
+-    if (left == 0) /* more clients may wait, and no event will report them again */
 -        events_again(a->service->events, a->listen_fd, EVENT_READ);
 """
         },
@@ -80,9 +80,10 @@ MUTANTS = (
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
-            "conn.c": """
--    if (c->budget == 0 || finishes)
-+    if (finishes)
+            "flow.c": """
+-    if (c->budget == 0)
+-        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
++    (void)c;
 """
         },
     ),
@@ -93,7 +94,7 @@ MUTANTS = (
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
-            "conn.c": """
+            "flow.c": """
 -        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
 +        events_again(c->service->events, c->fd, EVENT_READ);
 """
@@ -106,7 +107,7 @@ MUTANTS = (
         "test_08_nothing_stalls_when_the_turn_is_over",
         "turn-over",
         {
-            "conn.c": """
+            "flow.c": """
 -        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
 +        events_again(c->service->events, c->fd, EVENT_WRITE);
 """
@@ -213,9 +214,9 @@ MUTANTS = (
         "test_08_hundred_that_never_read",
         "water-marks",
         {
-            "exchange.c": """
-     bool goes_on = true;
+            "conn.c": """
 -    flow_look(c);
+     while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
 """
         },
     ),
@@ -357,7 +358,7 @@ MUTANTS = (
         "test_08_quota_is_kept",
         "quota-kept",
         {
-            "exchange.c": """
+            "conn.c": """
      bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
 +    if (quota_left(c->quota) == 0)
 +        buffer_consume(&c->in, buffer_len(&c->in));
@@ -421,7 +422,7 @@ MUTANTS = (
         "test_08_quota_in_pieces",
         "quota-kept",
         {
-            "exchange.c": """
+            "conn.c": """
      bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
 +    if (quota_left(c->quota) == 0 && buffer_len(&c->in) > 0)
 +        conn_close(c, "over quota");
@@ -448,7 +449,8 @@ MUTANTS = (
         "quota-renewed",
         {
             "conn.c": """
--    exchange_answer(c); /* what has been read and had to wait: no news will come of that */
+     quota_renew(c->quota);
+-    advance(c);
 """
         },
     ),
@@ -476,8 +478,8 @@ MUTANTS = (
 +    return c->state == CONN_OPEN && !c->suspended;
 """,
             "conn.c": """
--        if (flow_wants_input(c) && c->budget > 0 && exchange_read(c))
-+        if (flow_wants_input(c) && quota_left(c->quota) > 0 && c->budget > 0 && exchange_read(c))
+-        if (flow_wants_input(c) && c->budget > 0 && read_once(c))
++        if (flow_wants_input(c) && quota_left(c->quota) > 0 && c->budget > 0 && read_once(c))
 """,
         },
     ),
@@ -568,7 +570,7 @@ MUTANTS = (
         "test_08_held_is_not_idle",
         "quota-timeouts",
         {
-            "exchange.c": """
+            "conn.c": """
 -    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
 +    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && !c->suspended;
 """
@@ -823,7 +825,7 @@ MUTANTS = (
         "test_08_replies_arrive_whatever_follows",
         "lost-at-close",
         {
-            "exchange.c": """
+            "conn.c": """
              timeouts_traffic(c->timeouts);
 -        }
 +        } else {
@@ -852,11 +854,11 @@ MUTANTS = (
         "test_08_endless_sender_is_closed_in_the_end",
         "linger",
         {
-            "exchange.c": """
+            "conn.c": """
              timeouts_traffic(c->timeouts);
 -        }
 +        } else {
-+            closing_progress(c->closing);
++            timer_cancel(c->service->timers, &c->closing->timer);
 +        }
 """
         },
@@ -881,9 +883,9 @@ MUTANTS = (
         "test_08_never_reading_client_is_closed_in_the_end",
         "linger",
         {
-            "closing.c": """
--    return timer_is_set(&closing->timer) ||
-+    return !timer_is_set(&closing->timer) ||
+            "conn.c": """
+-        if (!timer_set(c->service->timers, &closing->timer, LINGER_MS, false))
+-            conn_close(c, "out of memory");
 """
         },
     ),
@@ -895,8 +897,8 @@ MUTANTS = (
         "linger",
         {
             "conn.c": """
--    bool waits_for_peer = c->state == CONN_LINGERING || buffer_len(&c->out) > 0;
-+    bool waits_for_peer = buffer_len(&c->out) > 0;
+-    if (c->state != CONN_LINGERING && buffer_len(&c->out) == 0) {
++    if (buffer_len(&c->out) == 0) {
 """
         },
     ),
@@ -907,7 +909,7 @@ MUTANTS = (
         "test_08_slow_reader_gets_everything",
         "linger",
         {
-            "closing.h": """
+            "conn.h": """
 -enum { LINGER_MS = 5000 };
 +enum { LINGER_MS = 500 };
 """
@@ -920,12 +922,12 @@ MUTANTS = (
         "test_08_slow_reader_gets_everything",
         "linger",
         {
-            "closing.c": """
--    bool progress = closing->unsent > 0 && closing->unsent < before;
-+    bool progress = closing->unsent < 0 && closing->unsent < before;
-""",
-            "exchange.c": """
--        closing_progress(c->closing);
+            "conn.c": """
+-        if (c->closing != NULL) /* progress: wait_for_peer() sets it again, with the whole time */
+-            timer_cancel(c->service->timers, &c->closing->timer);
+@@
+-    bool progress = c->closing->unsent > 0 && c->closing->unsent < before;
++    bool progress = c->closing->unsent < 0 && c->closing->unsent < before;
 """
         },
     ),
@@ -936,12 +938,11 @@ MUTANTS = (
         "test_08_slow_reader_gets_everything",
         "linger",
         {
-            "closing.c": """
--    if (!waits) {
--        timer_cancel(closing->timers, &closing->timer);
--        return true;
--    }
-+    (void)waits;
+            "conn.c": """
+-    if (c->state != CONN_LINGERING && buffer_len(&c->out) == 0) {
+-        timer_cancel(c->service->timers, &closing->timer);
+-    } else if (!timer_is_set(&closing->timer)) {
++    if (!timer_is_set(&closing->timer)) {
 """
         },
     ),
@@ -952,9 +953,9 @@ MUTANTS = (
         "test_08_slow_reader_gets_everything",
         "linger",
         {
-            "closing.c": """
--    bool progress = closing->unsent > 0 && closing->unsent < before;
-+    bool progress = closing->unsent < 0 && closing->unsent < before;
+            "conn.c": """
+-    bool progress = c->closing->unsent > 0 && c->closing->unsent < before;
++    bool progress = c->closing->unsent < 0 && c->closing->unsent < before;
 """
         },
     ),
@@ -980,8 +981,9 @@ MUTANTS = (
         {
             "conn.c": """
      quota_free(c->quota);
--    closing_free(c->closing);
-+    closing_progress(c->closing);
+     if (c->closing != NULL)
+         timer_cancel(c->service->timers, &c->closing->timer);
+-    free(c->closing);
 """
         },
     ),

@@ -174,7 +174,7 @@ MUTANTS = (
         "task-lock",
         {
             "loop.c": """
--        STAILQ_REMOVE_HEAD(&mine, others); /* before it is run, which may be its end */
+-        STAILQ_REMOVE_HEAD(&mine, others); /* before it runs: it may free itself */
          task->run(task);
 +        STAILQ_REMOVE_HEAD(&mine, others);
 """
@@ -543,9 +543,8 @@ MUTANTS = (
         "broadcast-reach",
         {
             "broadcast.c": """
-     if (b->from != NULL)
+         b->from->broadcast = NULL;
 -        conn_broadcast_done(b->from, b->seq, b->reached);
-+        b->from->broadcast = NULL;
 """
         },
     ),
@@ -644,9 +643,9 @@ MUTANTS = (
         "memory-fault",
         {
             "broadcast.c": """
--    if (broadcast != NULL)
--        broadcast->from = NULL;
-+    (void)broadcast;
+-    if (from->broadcast != NULL)
+-        from->broadcast->from = NULL;
+     from->broadcast = NULL;
 """
         },
     ),
@@ -663,6 +662,7 @@ MUTANTS = (
  }
 @@
          conn_broadcast_done(b->from, b->seq, b->reached);
+     }
 -    free(b);
 """
         },

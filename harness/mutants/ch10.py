@@ -1341,7 +1341,7 @@ MUTANTS = (
         "accepts-all",
         {
             "acceptor.c": """
--            co_yield_now(); /* there may be more of them, but others wait, too */
+-            co_yield_now(); /* more clients may wait, and so do connections */
 """
         },
     ),

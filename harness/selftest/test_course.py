@@ -261,10 +261,14 @@ def test_sources_carry_no_chapter_numbers_dates_or_licences():
 
 
 def test_functions_and_files_are_short():
-    """STYLE: functions of about 40 lines, files under about 400."""
+    """Functions of about 40 lines, files of at most 400.
+
+    The limit of files was 300, and one connection was five files for it. A reader looks for all of
+    a connection in conn.c: that needs 400. The marks are not counted.
+    """
     for path in (chapters.ROOT / "solutions").glob("*/*.[ch]"):
         where = path.relative_to(chapters.ROOT)
-        lines = path.read_text().splitlines()
+        lines = skeleton.plain(path.read_text()).splitlines()
         assert len(lines) <= 400, f"{where} has {len(lines)} lines: divide it, 400 are the most"
         starts = [i for i, line in enumerate(lines) if line == "{"]
         ends = [i for i, line in enumerate(lines) if line == "}"]

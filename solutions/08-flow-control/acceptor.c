@@ -11,17 +11,8 @@
 
 static events_callback on_listener;
 
-/* Whether another connection is allowed. */
-static bool has_room(const struct acceptor *a)
-{
-    // BEGIN max_conns
-    int64_t max = a->service->limits.max_conns;
-    return max == 0 || a->service->stats.connections < max;
-    // END max_conns
-}
-
-/* Has clients wait, or lets them in again. While they wait the listening socket is readable all the
- * time, and a backend that tells of it would do so for ever: so it is not watched. */
+/* Watches the listening socket, or stops watching it. While clients have to wait, the socket is
+ * readable all the time, and a level-triggered backend would report it in every iteration. */
 static void watch(struct acceptor *a, bool watched)
 {
     struct events *events = a->service->events;
@@ -31,21 +22,21 @@ static void watch(struct acceptor *a, bool watched)
         a->watched = !events_del(events, a->listen_fd, EVENT_READ);
 }
 
+// BEGIN turn_away
+/* Opens the reserve, unless it is open. */
 static void reserve(struct acceptor *a)
 {
     if (a->reserve_fd < 0)
         a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes those who wait: else they would believe that they are being served. For that a descriptor
- * is needed, and the reserve gives one up. Another thread could take it first; then nobody is
- * turned away this time. */
+/* Closes the connections of all clients that wait, so that they do not think they are being served.
+ * accept() needs a descriptor for that: the reserve gives up its own. If another thread takes it
+ * first, no client is turned away this time. */
 static void turn_away(struct acceptor *a)
 {
-    int count = 0;
-    // BEGIN turn_away
+    int fd, count = 0;
     close(a->reserve_fd);
-    int fd;
     while ((fd = net_accept(a->listen_fd)) >= 0) {
         log_line("fd %d: closed: no descriptor to spare", fd);
         close(fd);
@@ -53,11 +44,11 @@ static void turn_away(struct acceptor *a)
     }
     a->reserve_fd = -1;
     reserve(a);
-    // END turn_away
     log_line("accept: no descriptor for %d ms; %d clients turned away", REFUSE_MS, count);
 }
+// END turn_away
 
-/* There is no descriptor, or no memory. */
+/* There is no descriptor, or no memory: tries again later. */
 static void pause_accepting(struct acceptor *a)
 {
     if (a->failures == 0)
@@ -70,6 +61,15 @@ static void pause_accepting(struct acceptor *a)
     watch(a, !timer_set(a->service->timers, &a->retry, ACCEPT_PAUSE_MS, false));
 }
 
+// BEGIN accept_clients
+/* Whether one more connection is allowed. */
+static bool has_room(const struct acceptor *a)
+{
+    int64_t max = a->service->limits.max_conns;
+    return max == 0 || a->service->stats.connections < max;
+}
+
+/* Accepts clients until none waits, there is no room, or the budget is used up. */
 static void accept_clients(struct acceptor *a)
 {
     int fd = NET_NONE, left = ACCEPT_BUDGET;
@@ -89,9 +89,10 @@ static void accept_clients(struct acceptor *a)
         a->failures = 0;
     reserve(a);
     watch(a, has_room(a));
-    if (left == 0) /* there may be more of them, and nobody will say so again */
+    if (left == 0) /* more clients may wait, and no event will report them again */
         events_again(a->service->events, a->listen_fd, EVENT_READ);
 }
+// END accept_clients
 
 static void on_listener(struct events *events, int fd, unsigned what, void *context)
 {

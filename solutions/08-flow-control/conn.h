@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 #include "buffer.h"
-#include "closing.h"
 #include "quota.h"
 #include "service.h"
 #include "timeouts.h"
@@ -25,23 +24,42 @@
  */
 enum conn_state { CONN_OPEN, CONN_DRAINING, CONN_LINGERING, CONN_CLOSED };
 
+/* How long a peer may take nothing of what it is owed; and how long, once it has got everything, it
+ * may take to close. */
+enum { LINGER_MS = 5000 };
+
+/* What a connection needs while it ends, allocated then: an idle connection does without. */
+struct closing {
+    struct timer timer; /* set while it is the peer that has to act */
+    int unsent;         /* what the kernel had for the peer when the timer was set */
+};
+
 struct conn {
-    int fd; /* nonblocking; owned */
+    /* Set by conn_open(), and never changed. */
+    struct service *service; /* borrowed; shared by all connections */
+    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
+    int fd;                  /* nonblocking; owned */
+
+    /* How far the connection is: only conn.c writes this. */
     enum conn_state state;
-    bool ending;               /* the peer has sent its last byte; read until EOF */
-    bool ended;                /* and that has been read */
-    bool suspended;            /* the output has been above high water, and not down to low since */
-    size_t budget;             /* what may still be done in this turn, in bytes to be sent */
-    struct service *service;   /* borrowed; shared by all connections */
-    struct buffer in;          /* what is left over: a partial frame, or frames that have to wait */
-    size_t seen;               /* of it, what the parser has looked through; see frame_parse */
-    struct buffer out;         /* replies that the kernel has not taken yet */
-    const char *reason;        /* why it is draining */
-    LIST_ENTRY(conn) others;   /* its entry in the service's list of connections */
+    const char *reason;      /* why it is draining */
+    struct closing *closing; /* owned; NULL until it is draining */
+    bool ending;             /* the peer has sent its last byte; read until EOF */
+    bool ended;              /* EOF has been read */
+
+    /* What it may do now: only flow.c writes this. */
+    bool suspended; /* the output has reached high water, and not come down to low water since */
+    size_t budget;  /* what it may still do in this iteration, in bytes to be sent */
+
+    /* Its bytes: conn.c reads and sends them, answer.c makes output of input. */
+    struct buffer in;  /* a partial frame, or frames that have to wait */
+    size_t seen;       /* how much of `in` the parser has looked through; see frame_parse() */
+    struct buffer out; /* replies that the kernel has not taken yet */
+
+    /* Each is written by its own module; conn.c makes and frees it. */
     struct alarms *alarms;     /* owned; NULL unless --app rpc */
     struct timeouts *timeouts; /* owned; NULL without time-outs */
-    struct quota *quota;       /* owned; NULL where frames are not counted */
-    struct closing *closing;   /* owned; NULL until it is draining */
+    struct quota *quota;       /* owned; NULL without a quota */
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
@@ -51,13 +69,6 @@ bool conn_open(int fd, struct service *service);
 
 /* Closes all connections of the service. */
 void conn_close_all(struct service *service);
-
-/* Takes no more input; what is owed is still sent. Then the connection is closed, for this
- * reason. */
-void conn_drain(struct conn *c, const char *reason);
-
-/* The same where the client has broken a rule: replies for later are not owed to it. */
-void conn_give_up(struct conn *c, const char *reason);
 
 /* Marks the connection as closed and logs why. It is freed at the end of the callback. */
 void conn_close(struct conn *c, const char *reason);

@@ -26,6 +26,7 @@ void quota_free(struct quota *q)
     free(q);
 }
 
+// BEGIN quota
 size_t quota_left(const struct quota *q)
 {
     return q != NULL ? q->left : SIZE_MAX;
@@ -35,14 +36,14 @@ void quota_take(struct quota *q, size_t frames)
 {
     if (q == NULL)
         return;
-    // BEGIN take
-    /* Without the timer the quota would never be whole again: so what cannot be timed is free. */
+    /* Without the timer nothing would ever refill the quota. So if there is no memory for it, these
+     * frames are free. */
     if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
         q->left -= frames;
-    // END take
 }
 
 void quota_renew(struct quota *q)
 {
     q->left = q->frames;
 }
+// END quota

@@ -1,5 +1,6 @@
 #include "flow.h"
 
+// BEGIN budget
 void flow_begin_turn(struct conn *c)
 {
     c->budget = TURN_BYTES;
@@ -12,9 +13,7 @@ size_t flow_room(const struct conn *c)
     if (c->suspended || waiting >= high_water)
         return 0;
     size_t room = high_water - waiting;
-    // BEGIN budget
     return room < c->budget ? room : c->budget;
-    // END budget
 }
 
 void flow_spend(struct conn *c, size_t cost)
@@ -22,26 +21,29 @@ void flow_spend(struct conn *c, size_t cost)
     c->budget -= cost < c->budget ? cost : c->budget;
 }
 
-/* Whether the next thing that is to come is input, and not time or room. */
+void flow_end_turn(struct conn *c)
+{
+    /* It has stopped by itself: no event will report what it has left. */
+    if (c->budget == 0)
+        events_again(c->service->loop.events, c->fd, EVENT_READ | EVENT_WRITE);
+}
+// END budget
+
+// BEGIN water
 bool flow_wants_input(const struct conn *c)
 {
     if (c->state == CONN_LINGERING)
         return true;
-    // BEGIN wants_input
     bool may_reply = !c->suspended && c->broadcast == NULL;
     return c->state == CONN_OPEN && may_reply && quota_left(c->quota) > 0;
-    // END wants_input
 }
 
-/* Takes note of how much output waits. Between the two marks nothing changes: else a client that
- * takes a little now and then would be read and not read in turns. */
 void flow_look(struct conn *c)
 {
-    // BEGIN water
     size_t waiting = buffer_len(&c->out);
     if (waiting >= c->service->limits.high_water)
         c->suspended = true;
     else if (waiting <= c->service->limits.low_water)
         c->suspended = false;
-    // END water
 }
+// END water

@@ -1,8 +1,7 @@
-/* An event loop that belongs to one thread: readiness, timers, and work that other threads have for
- * it.
+/* An event loop that belongs to one thread: readiness, timers, and tasks that other threads queue.
  *
- * What a loop serves, only its thread touches: so nothing of that needs a lock. Who wants something
- * done to it from outside hands in a task, and the loop's thread does it. */
+ * Only its own thread touches what a loop serves, so none of that needs a lock. Another thread that
+ * wants something done there queues a task, and the loop's thread runs it. */
 #ifndef LOOP_H
 #define LOOP_H
 
@@ -16,37 +15,43 @@
 /* A piece of work. It is part of something larger, which holds what the work needs. */
 struct task {
     void (*run)(struct task *task); /* may free the task */
-    STAILQ_ENTRY(task) others;      /* its place in the line, for loop.c */
+    STAILQ_ENTRY(task) others;      /* its place in the queue, for loop.c */
 };
 
 STAILQ_HEAD(task_queue, task);
 
 struct loop {
+    /* Set by loop_init(). The event manager and the timers are for the loop's thread alone, except
+     * events_wake(). */
     struct events *events; /* owned */
     struct timers *timers; /* owned */
-    int index;             /* of the loop among all */
-    pthread_mutex_t lock;  /* of `tasks`, and of nothing else */
-    struct task_queue tasks;
+    int index;             /* its place among all loops */
+
+    /* For all threads. */
+    pthread_mutex_t lock;    /* protects `tasks`, and nothing else */
+    struct task_queue tasks; /* queued, and not yet taken by the loop's thread */
 };
 
 /* False: errno has the reason, and there is nothing to free. */
 bool loop_init(struct loop *loop, int index, const struct backend *backend);
 
-/* No thread may be in it any more, and no task in its line. */
+/* Its thread must have ended, and its queue must be empty. */
 void loop_destroy(struct loop *loop);
 
-/* One turn: sleeps until there is something to do, and does it. The thread that makes the first
- * turn is the loop's own from then on. */
+/* One iteration: sleeps until there is something to do, and does it. From the first iteration on
+ * the loop belongs to the thread that calls this. */
 void loop_turn(struct loop *loop);
 
-/* Has a task run by the loop's thread, some time after this call. Tasks of one thread are run in
- * the order in which they came. The task must stay where it is until it is run. From any thread. */
+/* Queues a task, which the loop's thread runs later, and wakes the loop if it has to. Tasks
+ * queued by one thread run in the order of these calls. From this call on, the task belongs to
+ * the loop's thread: do not touch it any more. From any thread. */
 void queue_in_loop(struct loop *loop, struct task *task);
 
-/* The same; but where the caller is the loop's own thread, the task is run before this returns. */
+/* The same, but if the caller is the loop's own thread, the task runs before this returns. */
 void run_in_loop(struct loop *loop, struct task *task);
 
-/* Runs what is in the line. False: there was nothing. By the loop's thread, or after that has
+/* Runs all tasks that are in the queue now, without holding the lock. Tasks that these queue
+ * wait for the next call. False: the queue was empty. By the loop's thread, or after it has
  * ended. */
 bool loop_run_tasks(struct loop *loop);
 

@@ -19,7 +19,7 @@ static void destroy(struct services *all)
 bool services_open(struct services *all, int count, const struct backend *backend,
                    const struct service *like)
 {
-    /* calloc knows nothing of cache lines. */
+    /* calloc() does not align to cache lines. */
     *all = (struct services){.each = aligned_alloc(CACHE_LINE_BYTES, (size_t)count * sizeof *like)};
     if (all->each == NULL)
         return false;
@@ -44,29 +44,26 @@ bool services_open(struct services *all, int count, const struct backend *backen
 
 void services_close(struct services *all)
 {
-    // BEGIN last_tasks
-    /* A task may put another one into the line of a loop that had none left: so until a round finds
-     * nothing in any of them. */
+    /* A task may queue another one in a loop whose queue was empty. So go on until a round finds
+     * all queues empty. */
     bool any;
     do {
         any = false;
         for (int i = 0; i < all->count; i++)
             any = loop_run_tasks(&all->each[i].loop) || any;
     } while (any);
-    // END last_tasks
     for (int i = 0; i < all->count; i++)
         conn_close_all(&all->each[i]);
     destroy(all);
     spare_free();
 }
 
+// BEGIN sum_up
 struct counts services_sum(const struct services *all)
 {
     struct counts sum = {0};
-    // BEGIN sum_up
     for (int i = 0; i < all->count; i++)
         stats_sum(&all->each[i].stats, &sum);
-    // END sum_up
     return sum;
 }
 
@@ -76,3 +73,4 @@ void service_left(struct service *service)
     if (service->limits.max_conns > 0)
         events_wake(service->all->each[0].loop.events);
 }
+// END sum_up

@@ -25,8 +25,8 @@ struct limits {
 
 struct conn;
 
-/* Processors hand memory to each other in lines of 64 bytes. Two loops that count in the same line
- * take it from each other with each frame, though no count is shared. */
+/* Processors move memory between each other in lines of 64 bytes. If two loops counted in the same
+ * line, they would take it from each other with each frame, though they share no count. */
 #define CACHE_LINE_BYTES 64
 
 struct service {
@@ -35,7 +35,7 @@ struct service {
     struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
     enum app app;
     struct limits limits;
-    LIST_HEAD(conn_list, conn) conns; /* all that are open; for the thread of the loop alone */
+    LIST_HEAD(conn_list, conn) conns; /* open now; for the thread of the loop alone */
     struct services *all;             /* this one and the others */
 };
 
@@ -50,13 +50,15 @@ struct services {
 bool services_open(struct services *all, int count, const struct backend *backend,
                    const struct service *like);
 
-/* Closes all connections, and frees everything. No other thread may be in any loop any more. */
+/* Runs the tasks that are left, closes all connections, and frees everything. The threads of all
+ * other loops must have ended. */
 void services_close(struct services *all);
 
 /* The counts of all loops together. From any thread. */
 struct counts services_sum(const struct services *all);
 
-/* A connection of this service is gone. The first loop, which accepts, may have waited for that. */
+/* To be called when a connection of this service has ended: counts it, and wakes the first loop, in
+ * which the acceptor may wait for that (`max_conns`). From the thread of its loop. */
 void service_left(struct service *service);
 
 #endif

@@ -3,8 +3,7 @@
 void stats_init(struct stats *stats)
 {
     *stats = (struct stats){0};
-    pthread_mutex_init(&stats->lock,
-                       NULL); /* a plain one needs nothing: on Linux this cannot fail */
+    pthread_mutex_init(&stats->lock, NULL); /* on Linux this cannot fail for a plain mutex */
 }
 
 void stats_destroy(struct stats *stats)

@@ -31,8 +31,7 @@ void conn_forget_later(struct conn *c)
 {
     alarms_free(c->alarms);
     c->alarms = NULL;
-    broadcast_forget(c->broadcast);
-    c->broadcast = NULL;
+    broadcast_forget(c);
 }
 
 /* Closes the socket and frees everything. */
@@ -130,8 +129,8 @@ bool conn_push(struct conn *c, struct bytes text)
 {
     if (c->end != CONN_GOES_ON)
         return false;
-    /* It cannot be put off, as replies can: others have made it. So who does not take what he is
-     * sent is closed, where as much waits for him as may wait for a reply. */
+    /* A reply can be delayed, a push cannot: another client has made it. So a client that does not
+     * take its pushes is closed once as much is queued as may be queued for a reply. */
     if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES + c->service->limits.high_water) {
         conn_close(c, "does not take what is broadcast");
         return false;
@@ -146,7 +145,6 @@ bool conn_push(struct conn *c, struct bytes text)
 
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
 {
-    c->broadcast = NULL;
     if (!rpc_broadcast_done(&c->service->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
     conn_send(c);

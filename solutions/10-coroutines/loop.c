@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* The loop whose thread this is. */
+/* The loop that this thread runs. NULL: none yet. */
 static _Thread_local struct loop *own_loop;
 
 static void free_parts(struct loop *loop)
@@ -28,8 +28,7 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend, size
         errno = saved_errno;
         return false;
     }
-    pthread_mutex_init(&loop->lock,
-                       NULL); /* a plain one needs nothing: on Linux this cannot fail */
+    pthread_mutex_init(&loop->lock, NULL); /* on Linux this cannot fail for a plain mutex */
     return true;
 }
 
@@ -39,34 +38,32 @@ void loop_destroy(struct loop *loop)
     pthread_mutex_destroy(&loop->lock);
 }
 
+// BEGIN queue
 void queue_in_loop(struct loop *loop, struct task *task)
 {
-    // BEGIN queue
     pthread_mutex_lock(&loop->lock);
     bool first = STAILQ_EMPTY(&loop->tasks);
     STAILQ_INSERT_TAIL(&loop->tasks, task, others);
     pthread_mutex_unlock(&loop->lock);
-    /* Who has put the first one there wakes the loop; it will find the others, too. */
+    /* One wake-up is enough for all tasks in the queue: the first one causes it. */
     if (first)
         events_wake(loop->events);
-    // END queue
 }
 
 void run_in_loop(struct loop *loop, struct task *task)
 {
-    // BEGIN run_in_loop
     if (own_loop == loop)
         task->run(task);
     else
         queue_in_loop(loop, task);
-    // END run_in_loop
 }
+// END queue
 
+// BEGIN run_tasks
 bool loop_run_tasks(struct loop *loop)
 {
-    // BEGIN run_tasks
-    /* All at once, and none of them while the lock is held: a task may take any time it likes, and
-     * may put another into this very line. That one waits for the next turn. */
+    /* Takes all tasks at once, and runs them without the lock: a task may take long, and may append
+     * another one to this queue. That one waits for the next iteration. */
     struct task_queue mine = STAILQ_HEAD_INITIALIZER(mine);
     pthread_mutex_lock(&loop->lock);
     STAILQ_CONCAT(&mine, &loop->tasks);
@@ -75,12 +72,12 @@ bool loop_run_tasks(struct loop *loop)
     bool any = !STAILQ_EMPTY(&mine);
     struct task *task;
     while ((task = STAILQ_FIRST(&mine)) != NULL) {
-        STAILQ_REMOVE_HEAD(&mine, others); /* before it is run, which may be its end */
+        STAILQ_REMOVE_HEAD(&mine, others); /* before it runs: it may free itself */
         task->run(task);
     }
     return any;
-    // END run_tasks
 }
+// END run_tasks
 
 void loop_turn(struct loop *loop)
 {
