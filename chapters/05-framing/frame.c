@@ -28,29 +28,21 @@ static enum frame_result parse_length(const uint8_t *bytes, size_t size, struct 
     return FRAME_OK;
 }
 
-/* How long a body is that ends before `end`: a CR there belongs to the terminator, not to it. */
-static size_t line_body(const uint8_t *bytes, size_t end)
-{
-    return end > 0 && bytes[end - 1] == '\r' ? end - 1 : end;
-}
-
+/* TODO 1: Write the parsers of lines and of frames of a fixed size. Each finds a frame at the
+ * beginning of the bytes, or says that it is partial or bad; frame.h has the contract. Graded by
+ * test_05_lines_cut_anywhere.
+ * A line ends with LF. The LF and a CR before it are part of the frame and not of its body,
+ * which holds at most LINE_MAX_BYTES. parse_length() above shows the form. */
 static enum frame_result parse_line(const uint8_t *bytes, size_t size, size_t *seen,
                                     struct frame *frame)
 {
-    /* TODO 2: Take a line: up to LF, and with it. LF, or CR LF, is no part of its body, which
-     * holds at most LINE_MAX_BYTES. Graded by test_05_lines_cut_anywhere.
-     * line_body() leaves a CR out. Go on where the last call stopped looking: *seen is yours,
-     * and 0 again when a frame is complete. */
     (void)bytes, (void)seen, (void)frame;
-    return line_body(bytes, size) > LINE_MAX_BYTES ? FRAME_BAD : FRAME_PARTIAL;
+    return size > 2 * LINE_MAX_BYTES ? FRAME_BAD : FRAME_PARTIAL;
 }
 
 static enum frame_result parse_fixed(size_t fixed_bytes, const uint8_t *bytes, size_t size,
                                      struct frame *frame)
 {
-    /* TODO 1: Take a frame of `fixed_bytes` bytes, as soon as so many are there. Graded by
-     * test_05_fixed_frames_cut_anywhere.
-     * Without a header all of it is body. */
     (void)fixed_bytes, (void)bytes, (void)size, (void)frame;
     return FRAME_PARTIAL;
 }
@@ -69,9 +61,9 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
     return parse_length(bytes, size, frame);
 }
 
-/* Frames of one length often stand in a row. As long as the headers are equal the processor goes on
- * with the next frame; where a length has to be worked out first, it waits. Returns where the row
- * ends that begins with the frame in front of `end`, of `whole` bytes. */
+/* Often several frames of one length follow each other. While the headers are equal, the processor
+ * goes on to the next frame; to work out a length it has to wait. The last frame has `whole` bytes
+ * and ends at `end`. Returns where the frames after it end that have the same header. */
 static size_t pass_equal(const uint8_t *bytes, size_t size, size_t enough, size_t end, size_t whole)
 {
     const uint8_t *header = bytes + end - whole;

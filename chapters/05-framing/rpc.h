@@ -1,4 +1,4 @@
-/* Typed messages: what is asked, and the answers. docs/protocol.md has every field.
+/* Typed messages: requests and their replies. docs/protocol.md has every field.
  *
  *     request    i32 cmd, i32 seq, fields
  *     reply      i32 cmd, i32 seq, i32 status, fields
@@ -16,21 +16,21 @@ enum rpc_command { RPC_ECHO = 1, RPC_SUM = 2, RPC_STATS = 3 };
 
 enum rpc_status {
     RPC_OK,
-    RPC_UNKNOWN,      /* there is no such command */
+    RPC_UNKNOWN,      /* the command is unknown */
     RPC_MALFORMED,    /* the bytes are not the fields of this command */
-    RPC_BAD_ARGUMENT, /* they are, but their values make no sense */
+    RPC_BAD_ARGUMENT, /* they are, but a value is not allowed */
     RPC_OVERFLOW      /* the result does not fit its field */
 };
 
 /* Counts over all connections since the start. */
 struct stats {
     int64_t connections; /* open now */
-    int64_t received;    /* frames that were complete */
-    int64_t sent;        /* replies that were made */
+    int64_t received;    /* complete frames */
+    int64_t sent;        /* replies that the server has made */
 };
 
-/* Answers the request whose bytes are `body`: the reply goes, as a frame, to the tail of `out`.
- * False: no memory; `out` is as it was. */
+/* Answers the request in `body`: writes the reply, as a frame, to the tail of `out`. False: no
+ * memory; `out` has not changed. */
 bool rpc_answer(const struct stats *stats, const uint8_t *body, size_t size, struct buffer *out);
 
 #endif

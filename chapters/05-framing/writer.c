@@ -2,35 +2,37 @@
 
 #include "frame.h"
 
-/* The lowest `size` bytes of a number, the lowest first. */
-static void put_bits(uint8_t *to, size_t size, uint64_t bits)
-{
-    /* TODO 3: Write the lowest `size` bytes of a number, the lowest first. Graded by
-     * test_05_short_message_is_malformed.
-     * Every number goes through here, and so does the length of the frame, when writer_end()
-     * knows it. */
-    (void)bits;
-    for (size_t i = 0; i < size; i++)
-        to[i] = 0;
-}
-
 void writer_bytes(struct writer *w, const uint8_t *data, size_t size)
 {
     if (!w->failed && !buffer_append(w->out, data, size))
         w->failed = true;
 }
 
+/* TODO 2: Write numbers with the lowest byte first, strings with their length as LEB128, and the
+ * frame around them; writer.h has the contract. Graded by test_05_short_message_is_malformed.
+ * The length of a frame is known in writer_end() only, so writer_begin() leaves 4 bytes for it.
+ * The functions below use write_bits(). */
 static void write_bits(struct writer *w, size_t size, uint64_t bits)
 {
-    uint8_t bytes[sizeof bits];
-    put_bits(bytes, size, bits);
-    writer_bytes(w, bytes, size);
+    static const uint8_t zeros[sizeof bits];
+    (void)bits;
+    writer_bytes(w, zeros, size);
 }
 
 void writer_begin(struct writer *w, struct buffer *out)
 {
-    *w = (struct writer){.out = out, .frame = buffer_len(out)};
-    write_bits(w, FRAME_HEADER_BYTES, 0); /* room for the length */
+    *w = (struct writer){.out = out};
+    write_bits(w, FRAME_HEADER_BYTES, 0);
+}
+
+void writer_string(struct writer *w, const uint8_t *data, uint32_t size)
+{
+    (void)w, (void)data, (void)size;
+}
+
+bool writer_end(struct writer *w)
+{
+    return !w->failed;
 }
 
 void writer_i16(struct writer *w, int16_t value)
@@ -46,28 +48,4 @@ void writer_i32(struct writer *w, int32_t value)
 void writer_i64(struct writer *w, int64_t value)
 {
     write_bits(w, sizeof value, (uint64_t)value);
-}
-
-void writer_string(struct writer *w, const uint8_t *data, uint32_t size)
-{
-    uint32_t rest = size;
-    while (rest > 0x7f) {
-        write_bits(w, 1, rest | 0x80);
-        rest >>= 7;
-    }
-    write_bits(w, 1, rest);
-    writer_bytes(w, data, size);
-}
-
-bool writer_end(struct writer *w)
-{
-    size_t size = buffer_len(w->out) - w->frame;
-    if (w->failed) {
-        buffer_cut(w->out, size);
-        return false;
-    }
-    /* By its place and not by a pointer kept since writer_begin: the buffer has moved since then if
-     * it had to grow. */
-    put_bits(buffer_head(w->out) + w->frame, FRAME_HEADER_BYTES, size - FRAME_HEADER_BYTES);
-    return true;
 }

@@ -1,8 +1,8 @@
-/* Answers to the frames that a client has sent: the frame itself, or what its message asks for.
+/* Answers the frames of a client: with the frame itself, or with the reply to its message.
  *
- * Both functions answer complete frames at the head of the input, one after the other, until the
- * output is full, and return how many bytes these were. *bad: behind them comes a frame that is too
- * long. Without memory they close the connection. */
+ * Both functions answer the complete frames at the head of the input, one after the other, until
+ * the output is full. They return how many bytes these frames had. *bad: the next frame is too
+ * long. If there is no memory, they close the connection. */
 #ifndef ANSWER_H
 #define ANSWER_H
 

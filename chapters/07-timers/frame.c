@@ -28,7 +28,7 @@ static enum frame_result parse_length(const uint8_t *bytes, size_t size, struct 
     return FRAME_OK;
 }
 
-/* How long a body is that ends before `end`: a CR there belongs to the terminator, not to it. */
+/* The size of a body that ends before `end`. A CR there belongs to the terminator. */
 static size_t line_body(const uint8_t *bytes, size_t end)
 {
     return end > 0 && bytes[end - 1] == '\r' ? end - 1 : end;
@@ -43,8 +43,9 @@ static enum frame_result parse_line(const uint8_t *bytes, size_t size, size_t *s
     if (body_size > LINE_MAX_BYTES)
         return FRAME_BAD;
     if (lf == NULL) {
-        *seen = size; /* else a line that comes byte by byte is looked through from its beginning
-                       * every time: quadratic */
+        /* Without this, a line that comes byte by byte is searched from its beginning each time:
+         * quadratic. */
+        *seen = size;
         return FRAME_PARTIAL;
     }
     *frame = (struct frame){.body = bytes, .body_size = body_size, .size = end + 1};
@@ -75,9 +76,9 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
     return parse_length(bytes, size, frame);
 }
 
-/* Frames of one length often stand in a row. As long as the headers are equal the processor goes on
- * with the next frame; where a length has to be worked out first, it waits. Returns where the row
- * ends that begins with the frame in front of `end`, of `whole` bytes. */
+/* Often several frames of one length follow each other. While the headers are equal, the processor
+ * goes on to the next frame; to work out a length it has to wait. The last frame has `whole` bytes
+ * and ends at `end`. Returns where the frames after it end that have the same header. */
 static size_t pass_equal(const uint8_t *bytes, size_t size, size_t enough, size_t end, size_t whole)
 {
     const uint8_t *header = bytes + end - whole;

@@ -1,11 +1,11 @@
 #include "reader.h"
 
-/* 5 groups of 7 bits are enough for 32; of the last one only 4 bits are left to use. */
+/* 32 bits fill 4 groups of 7 bits, and 4 bits of a fifth. */
 enum { LEB128_MAX_BYTES = 5, LEB128_LAST_MAX = 0x0f };
 
 bool reader_bytes(struct reader *r, size_t size, struct bytes *bytes)
 {
-    /* Asked this way round, because next + size may be beyond the end of memory, and wrap. */
+    /* Compare two sizes: next + size may lie beyond the end of memory, and wrap around. */
     if (size > r->left)
         return false;
     *bytes = (struct bytes){.data = r->next, .size = size};
@@ -14,22 +14,22 @@ bool reader_bytes(struct reader *r, size_t size, struct bytes *bytes)
     return true;
 }
 
-/* The next `size` bytes as an unsigned number, the lowest first. */
+/* The next `size` bytes as an unsigned number, the lowest byte first. */
 static bool read_bits(struct reader *r, size_t size, uint64_t *bits)
 {
     struct bytes bytes;
     if (!reader_bytes(r, size, &bytes))
         return false;
     *bits = 0;
-    /* The cast before the shift: a byte becomes an int, of 32 bits, and shifting that by 56 means
-     * nothing at all. */
+    /* Cast before you shift: a byte becomes an int of 32 bits, and shifting an int by 56 is
+     * undefined. */
     for (size_t i = 0; i < size; i++)
         *bits |= (uint64_t)bytes.data[i] << 8 * i;
     return true;
 }
 
-/* The casts below keep the bits and change what the highest of them means. That they do is up to
- * the compiler by the standard; gcc and clang promise it. */
+/* The casts below keep the bits, and make the highest one the sign. The C standard leaves this to
+ * the compiler; gcc and clang promise it. */
 
 bool reader_i16(struct reader *r, int16_t *value)
 {
@@ -58,8 +58,8 @@ bool reader_i64(struct reader *r, int64_t *value)
     return true;
 }
 
-/* A number in groups of 7 bits, the lowest first; the highest bit of a byte says that another one
- * follows (LEB128, as DWARF defines it). False also when it needs more than 32 bits. */
+/* A number in groups of 7 bits, the lowest first. The highest bit of a byte says whether another
+ * byte follows (LEB128, as DWARF defines it). False also if the number needs more than 32 bits. */
 static bool read_leb128(struct reader *r, uint32_t *value)
 {
     *value = 0;

@@ -1,4 +1,4 @@
-/* Typed messages: what is asked, and the answers. docs/protocol.md has every field.
+/* Typed messages: requests and their replies. docs/protocol.md has every field.
  *
  *     request    i32 cmd, i32 seq, fields
  *     reply      i32 cmd, i32 seq, i32 status, fields
@@ -25,27 +25,27 @@ enum rpc_command {
 
 enum rpc_status {
     RPC_OK,
-    RPC_UNKNOWN,      /* there is no such command */
+    RPC_UNKNOWN,      /* the command is unknown */
     RPC_MALFORMED,    /* the bytes are not the fields of this command */
-    RPC_BAD_ARGUMENT, /* they are, but their values make no sense */
+    RPC_BAD_ARGUMENT, /* they are, but a value is not allowed */
     RPC_OVERFLOW,     /* the result does not fit its field */
     RPC_CANCELLED,    /* the last reply of an alarm that was cancelled */
-    RPC_NO_TIMER      /* there is no alarm of that seq */
+    RPC_NO_TIMER      /* no alarm has that seq */
 };
 
 /* Counts over all connections since the start. */
 struct stats {
     int64_t connections; /* open now */
-    int64_t received;    /* frames that were complete */
-    int64_t sent;        /* replies that were made */
+    int64_t received;    /* complete frames */
+    int64_t sent;        /* replies that the server has made */
 };
 
-/* Answers the request whose bytes are `body`: the reply goes, as a frame, to the tail of `out`; or
- * it becomes one of the connection's alarms. False: no memory; `out` is as it was. */
+/* Answers the request in `body`: writes the reply, as a frame, to the tail of `out`, or adds an
+ * alarm to the connection. False: no memory; `out` has not changed. */
 bool rpc_answer(struct stats *stats, struct alarms *alarms, const uint8_t *body, size_t size,
                 struct buffer *out);
 
-/* Writes the reply of an alarm that has rung. False: no memory; `out` is as it was. */
+/* Writes the reply of an alarm that has rung. False: no memory; `out` has not changed. */
 bool rpc_ring(struct stats *stats, const struct alarm *alarm, struct buffer *out);
 
 #endif

@@ -1,14 +1,14 @@
-/* Answers to the frames that a client has sent: the frame itself, or what its message asks for.
+/* Answers the frames of a client: with the frame itself, or with the reply to its message.
  *
- * Without memory they close the connection. */
+ * If there is no memory, these functions close the connection. */
 #ifndef ANSWER_H
 #define ANSWER_H
 
 #include "conn.h"
 #include "frame.h"
 
-/* Both answer complete frames at the head of the input, one after the other, as long as there is
- * room for replies and the quota lasts, and return which these were. */
+/* Both answer the complete frames at the head of the input, one after the other, until the output
+ * is full or the quota is used up. They return the run of frames that they have answered. */
 
 /* The reply to a frame is the frame. */
 struct run answer_run(struct conn *c);

@@ -1,4 +1,4 @@
-/* Typed messages: what is asked, and the answers. docs/protocol.md has every field.
+/* Typed messages: requests and their replies. docs/protocol.md has every field.
  *
  *     request    i32 cmd, i32 seq, fields
  *     reply      i32 cmd, i32 seq, i32 status, fields
@@ -28,26 +28,25 @@ enum rpc_command {
 
 enum rpc_status {
     RPC_OK,
-    RPC_UNKNOWN,      /* there is no such command */
+    RPC_UNKNOWN,      /* the command is unknown */
     RPC_MALFORMED,    /* the bytes are not the fields of this command */
-    RPC_BAD_ARGUMENT, /* they are, but their values make no sense */
+    RPC_BAD_ARGUMENT, /* they are, but a value is not allowed */
     RPC_OVERFLOW,     /* the result does not fit its field */
     RPC_CANCELLED,    /* the last reply of an alarm that was cancelled */
-    RPC_NO_TIMER      /* there is no alarm of that seq */
+    RPC_NO_TIMER      /* no alarm has that seq */
 };
 
 struct conn;
 
-/* Answers the request whose bytes are `body`: the reply goes, as a frame, to the tail of the
- * connection's output; or it becomes one of its alarms, or its broadcast. False: no memory; the
- * output is as it was. */
+/* Answers the request in `body`: writes the reply, as a frame, to the tail of the connection's
+ * output, adds an alarm, or starts its broadcast. False: no memory; the output has not changed. */
 bool rpc_answer(struct conn *c, const uint8_t *body, size_t size);
 
-/* Writes the reply of an alarm that has rung. False: no memory; `out` is as it was. */
+/* Writes the reply of an alarm that has rung. False: no memory; `out` has not changed. */
 bool rpc_ring(struct stats *stats, const struct alarm *alarm, struct buffer *out);
 
-/* Writes the reply to a BROADCAST that has reached so many connections; and a message that is
- * broadcast, to one of them. False: as above. */
+/* Write the reply to a BROADCAST that has reached `reached` connections, and the message itself for
+ * one of these. False: as above. */
 bool rpc_broadcast_done(struct stats *stats, int32_t seq, int32_t reached, struct buffer *out);
 bool rpc_push(struct stats *stats, struct bytes text, struct buffer *out);
 

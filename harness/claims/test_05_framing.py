@@ -48,7 +48,7 @@ def text_of(rng, size: int) -> bytes:
     return rng.randbytes(size - 1).replace(b"\n", b"\r") + b"x"
 
 
-# 05.1 fixed
+# 05.1 frames of a fixed size
 
 
 @claim("05.1", points=4, cli=True, hints=FIXED)
@@ -110,10 +110,10 @@ def test_05_refuses_wrong_options(run, launch):
         expect_failed_start([*run.argv, *options], 2, "usage", patience)
 
 
-# 05.2 line
+# 05.1 lines
 
 
-@claim("05.2", points=4, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", points=4, cli=True, hints=PIECES_OF_LINES)
 def test_05_lines_cut_anywhere(launch, rng):
     """A line is answered at once when its LF arrives, and not before, however it was cut."""
     server = launch(framing=LINE)
@@ -124,7 +124,7 @@ def test_05_lines_cut_anywhere(launch, rng):
     echo_in_pieces(server, server.connect(), bodies, inner(size))
 
 
-@claim("05.2", points=2, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", points=2, cli=True, hints=PIECES_OF_LINES)
 def test_05_lines_of_several_clients(launch, rng):
     """Three clients in turn send one byte of their lines; each gets its own lines back."""
     server = launch(framing=LINE)
@@ -139,7 +139,7 @@ def test_05_lines_of_several_clients(launch, rng):
         client.expect_frame(body)
 
 
-@claim("05.2", points=2, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", points=2, cli=True, hints=PIECES_OF_LINES)
 def test_05_every_cut_of_lines(launch, rng):
     """Lines, some empty and some with a CR, come back in every way to cut them, in and out."""
     streams = (
@@ -151,7 +151,7 @@ def test_05_every_cut_of_lines(launch, rng):
     try_together(partial(launch, framing=LINE), of_several(streams, LINE))
 
 
-@claim("05.2", points=3, cli=True, hints=TERMINATOR)
+@claim("05.1", points=3, cli=True, hints=TERMINATOR)
 def test_05_lines_of_any_bytes(launch, rng):
     """Lines of any bytes come back with their own terminator: 0 and CR are ordinary bytes."""
     client = launch(framing=LINE).connect()
@@ -163,7 +163,7 @@ def test_05_lines_of_any_bytes(launch, rng):
     burst(client, bodies)
 
 
-@claim("05.2", points=2, cli=True, hints=LIMIT)
+@claim("05.1", points=2, cli=True, hints=LIMIT)
 def test_05_longest_line(launch, rng):
     """A body of 65,536 bytes comes back, with LF and with CR LF, and when CR and LF are cut."""
     server = launch(framing=LINE)
@@ -175,7 +175,7 @@ def test_05_longest_line(launch, rng):
     burst(client, [text + b"\n", b"\n", text + b"\r\n", words(rng, 5) + b"\n"])
 
 
-@claim("05.2", points=3, cli=True, hints=TOO_LONG, refusals=True)
+@claim("05.1", points=3, cli=True, hints=TOO_LONG, refusals=True)
 def test_05_line_too_long(launch, rng):
     """When 65,537 bytes of a body have arrived, it sends the replies it owes and closes."""
     server = launch(framing=LINE)
@@ -191,7 +191,7 @@ def test_05_line_too_long(launch, rng):
         client.expect_eof()
 
 
-@claim("05.2", points=1, cli=True, hints=PARTIAL)
+@claim("05.1", points=1, cli=True, hints=PARTIAL)
 def test_05_partial_line_is_dropped(launch, rng):
     """At the end of the input, owed replies are sent and a line without LF is dropped."""
     server = launch(framing=LINE)
@@ -208,7 +208,7 @@ def test_05_partial_line_is_dropped(launch, rng):
         client.expect_closed_after(bodies)
 
 
-@claim("05.2", points=2, cli=True, native=True)
+@claim("05.1", points=2, cli=True, native=True)
 def test_05_burst_of_lines(launch, rng):
     """A line costs no more CPU when 100,000 are in flight than when 64 are."""
     server = launch(framing=LINE)
@@ -216,7 +216,7 @@ def test_05_burst_of_lines(launch, rng):
     burst_is_cheap(server, server.connect(), bodies, "line-search")
 
 
-@claim("05.2", points=1, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", points=1, cli=True, hints=PIECES_OF_LINES)
 def test_05_random_cuts_of_long_streams(launch, rng):
     """Long lines, and frames of 1,000 bytes, come back when they move in pieces of random size."""
     try_at_random(partial(launch, framing=LINE), rng, (1, 20, 1000, 5000))

@@ -84,10 +84,10 @@ def echo_reply(seq: int, text: bytes) -> bytes:
     return reply(ECHO, seq, OK, string(text))
 
 
-# 05.3 put
+# 05.2 the writer
 
 
-@claim("05.3", points=4, cli=True, hints=HEAD)
+@claim("05.2", points=4, cli=True, hints=HEAD)
 def test_05_short_message_is_malformed(launch, rng):
     """A message of 0 to 3 bytes gets cmd -1, seq -1 and status 2, and the connection stays."""
     client = launch(framing=MESSAGES).connect()
@@ -95,7 +95,7 @@ def test_05_short_message_is_malformed(launch, rng):
         ask(client, rng.randbytes(size), TOO_SHORT)
 
 
-@claim("05.3", points=1, cli=True, hints=HEAD)
+@claim("05.2", points=1, cli=True, hints=HEAD)
 def test_05_every_cut_of_messages(launch, rng):
     """Two messages are answered one by one, in every way to cut them on arrival."""
     bodies, answers = (rng.randbytes(2), b""), (TOO_SHORT, TOO_SHORT)
@@ -106,7 +106,7 @@ def test_05_every_cut_of_messages(launch, rng):
     try_together(partial(launch, framing=MESSAGES), cuts)
 
 
-@claim("05.3", points=1, cli=True)
+@claim("05.2", points=1, cli=True)
 def test_05_tells_of_frames_on_stderr_only(launch, rng):
     """With -v it logs each line, fixed frame and message on stderr, and nothing on stdout."""
     for framing, body, answer in (
@@ -119,10 +119,10 @@ def test_05_tells_of_frames_on_stderr_only(launch, rng):
         expect_told_on_stderr(server, client, lambda: ask(client, body, answer or body))
 
 
-# 05.4 bytes
+# 05.3 bytes
 
 
-@claim("05.4", points=4, cli=True, hints=HEAD)
+@claim("05.3", points=4, cli=True, hints=HEAD)
 def test_05_unknown_command(launch, rng):
     """An unknown command gets status 1, whatever its fields are: they are not read."""
     client = launch(framing=MESSAGES).connect()
@@ -130,7 +130,7 @@ def test_05_unknown_command(launch, rng):
         ask(client, bytes(8) + rng.randbytes(size), NO_COMMAND)
 
 
-@claim("05.4", points=3, cli=True, hints=HEAD)
+@claim("05.3", points=3, cli=True, hints=HEAD)
 def test_05_message_without_seq(launch):
     """A message of 4 to 7 bytes gets a reply with the cmd it has, seq -1 and status 2."""
     client = launch(framing=MESSAGES).connect()
@@ -138,7 +138,7 @@ def test_05_message_without_seq(launch):
         ask(client, bytes(size), NO_SEQ)
 
 
-@claim("05.4", points=2, cli=True, hints=HEAD)
+@claim("05.3", points=2, cli=True, hints=HEAD)
 def test_05_messages_in_flight(launch, rng):
     """10,000 messages, good and malformed, that arrive together are answered in their order."""
     answers = {0: TOO_SHORT, 3: TOO_SHORT, 4: NO_SEQ, 7: NO_SEQ, 8: NO_COMMAND, 30: NO_COMMAND}
@@ -148,7 +148,7 @@ def test_05_messages_in_flight(launch, rng):
     client.exchange(data, [answers[size] for size in sizes])
 
 
-@claim("05.4", points=1, cli=True, refusals=True)
+@claim("05.3", points=1, cli=True, refusals=True)
 def test_05_message_too_long(launch):
     """A message of 32 MiB is answered; after a longer one it sends the owed replies and closes."""
     client = launch(framing=MESSAGES).connect()
@@ -159,10 +159,10 @@ def test_05_message_too_long(launch):
     client.expect_closed_after([NO_COMMAND] * 100)
 
 
-# 05.5 bits
+# 05.3 numbers
 
 
-@claim("05.5", points=3, cli=True, hints=WIDTHS)
+@claim("05.3", points=3, cli=True, hints=WIDTHS)
 def test_05_cmd_and_seq_come_back(launch):
     """All bytes of cmd and seq come back, also of negative numbers and in a malformed message."""
     client = launch(framing=MESSAGES).connect()
@@ -173,7 +173,7 @@ def test_05_cmd_and_seq_come_back(launch):
     ask(client, request(NONE, NONE), reply(NONE, NONE, UNKNOWN))
 
 
-@claim("05.5", points=3, cli=True, hints=COUNTS)
+@claim("05.3", points=3, cli=True, hints=COUNTS)
 def test_05_stats(launch):
     """STATS counts open connections, frames including this one, and replies without this one."""
     server = launch(framing=MESSAGES)
@@ -209,7 +209,7 @@ def _open_connections(client) -> int:
     return (answer and numbers(answer.fields) or (0,))[0]
 
 
-@claim("05.5", points=3, cli=True, native=True)
+@claim("05.3", points=3, cli=True, native=True)
 def test_05_messages_that_nobody_reads_the_replies_of(launch):
     """A client that sends a million requests and never reads costs below 8 MiB of memory."""
     server = launch(framing=MESSAGES)
@@ -220,10 +220,10 @@ def test_05_messages_that_nobody_reads_the_replies_of(launch):
     ask(server.connect(), b"", TOO_SHORT)  # others are served
 
 
-# 05.6 leb128
+# 05.4 strings
 
 
-@claim("05.6", points=4, cli=True, hints=STRINGS)
+@claim("05.4", points=4, cli=True, hints=STRINGS)
 def test_05_strings_of_all_lengths(launch, rng):
     """ECHO sends strings of 0 to 2,097,152 bytes back: lengths that take one to four bytes."""
     client = launch(framing=MESSAGES).connect()
@@ -236,7 +236,7 @@ def test_05_strings_of_all_lengths(launch, rng):
             client.exchange(length_framing.encode(body), [answer])
 
 
-@claim("05.6", points=2, cli=True, hints=STRINGS)
+@claim("05.4", points=2, cli=True, hints=STRINGS)
 def test_05_lengths_in_more_bytes_than_needed(launch, rng):
     """A length may have up to five bytes, even if fewer are enough: 83 80 00 is 3."""
     client = launch(framing=MESSAGES).connect()
@@ -245,7 +245,7 @@ def test_05_lengths_in_more_bytes_than_needed(launch, rng):
             ask(client, request(ECHO, size, string(text, size=size)), echo_reply(size, text))
 
 
-@claim("05.6", points=2, cli=True, hints=STRINGS)
+@claim("05.4", points=2, cli=True, hints=STRINGS)
 def test_05_lengths_that_do_not_fit(launch, rng):
     """A length of over five bytes, or of over 32 bits, is malformed, whatever follows it."""
     client = launch(framing=MESSAGES).connect()
@@ -259,7 +259,7 @@ def test_05_lengths_that_do_not_fit(launch, rng):
     ask(client, request(ECHO, 8, string(text)), echo_reply(8, text))
 
 
-@claim("05.6", points=3, cli=True, hints=BEYOND)
+@claim("05.4", points=3, cli=True, hints=BEYOND)
 def test_05_strings_that_lie(launch, rng):
     """A string with a length above or below its bytes is malformed; so is one cut anywhere."""
     client = launch(framing=MESSAGES).connect()
@@ -273,7 +273,7 @@ def test_05_strings_that_lie(launch, rng):
     ask(client, whole, echo_reply(7, text))
 
 
-@claim("05.6", points=1, cli=True, hints=dict.fromkeys(WRONG, "reply-too-long"))
+@claim("05.4", points=1, cli=True, hints=dict.fromkeys(WRONG, "reply-too-long"))
 def test_05_string_that_fills_the_frame(launch, rng):
     """A string with a reply of 32 MiB comes back; one byte more is a bad argument, status 3."""
     client = launch(framing=MESSAGES).connect()
@@ -284,7 +284,7 @@ def test_05_string_that_fills_the_frame(launch, rng):
     ask(client, request(ECHO, 3, string(b"x")), echo_reply(3, b"x"))
 
 
-@claim("05.6", points=2, cli=True, hints=RESUME)
+@claim("05.4", points=2, cli=True, hints=RESUME)
 def test_05_messages_behind_a_large_one(launch, rng):
     """Messages sent right after a large one are answered when its reply is read, late."""
     server = launch(framing=MESSAGES)
@@ -297,7 +297,7 @@ def test_05_messages_behind_a_large_one(launch, rng):
         client.expect_frames([echo_reply(seq, text) for seq, text in enumerate(texts)])
 
 
-@claim("05.6", points=2, cli=True, hints=HALF_CLOSE)
+@claim("05.4", points=2, cli=True, hints=HALF_CLOSE)
 def test_05_half_close_with_10000_replies_owed(launch, rng):
     """A client that sends 10,000 messages and half-closes gets every reply; then it is closed."""
     texts = [rng.randbytes(400) for _ in range(10_000)]
@@ -308,10 +308,10 @@ def test_05_half_close_with_10000_replies_owed(launch, rng):
     client.expect_closed_after(owed)
 
 
-# 05.7 sum
+# 05.5 SUM
 
 
-@claim("05.7", points=4, cli=True, hints=SUMS)
+@claim("05.5", points=4, cli=True, hints=SUMS)
 def test_05_sum(launch, rng):
     """SUM adds up any number of i64, negative ones too, and none at all."""
     client = launch(framing=MESSAGES).connect()
@@ -332,7 +332,7 @@ def test_05_sum(launch, rng):
         ask(client, sum_of(seq, *terms), reply(SUM, seq, OK, i64(sum(terms))))
 
 
-@claim("05.7", points=2, cli=True, hints=SUMS)
+@claim("05.5", points=2, cli=True, hints=SUMS)
 def test_05_sum_that_overflows(launch):
     """A sum over 2^63 - 1, or under -2^63, gets status 4, and no field."""
     client = launch(framing=MESSAGES).connect()
@@ -351,7 +351,7 @@ def test_05_sum_that_overflows(launch):
     ask(client, sum_of(9, INT64_MAX, -1), reply(SUM, 9, OK, i64(INT64_MAX - 1)))
 
 
-@claim("05.7", points=3, cli=True, hints=BEYOND)
+@claim("05.5", points=3, cli=True, hints=BEYOND)
 def test_05_sum_whose_count_lies(launch):
     """A count unequal to the numbers is malformed; a negative one is a bad argument."""
     client = launch(framing=MESSAGES).connect()
@@ -369,7 +369,7 @@ def test_05_sum_whose_count_lies(launch):
     ask(client, whole, reply(SUM, 7, OK, i64(3)))
 
 
-@claim("05.7", points=1, cli=True, valgrind=True, refusals=True)
+@claim("05.5", points=1, cli=True, valgrind=True, refusals=True)
 def test_05_memory(launch, rng):
     """Under valgrind: lines, fixed frames, messages good and bad; no byte is misused or kept."""
     _messages_under_valgrind(launch(framing=MESSAGES), rng)

@@ -4,12 +4,12 @@
 #include "reader.h"
 #include "writer.h"
 
-/* In front of the string of an ECHO's reply: cmd, seq, status, and its length, which takes 4 bytes
- * where the string nearly fills the frame. */
+/* Before the string of an ECHO reply: cmd, seq, status, and the length of the string, which takes 4
+ * bytes if the string nearly fills the frame. */
 enum { ECHO_REPLY_BYTES = 4 + 4 + 4 + 4 };
 
 /* A request that is being answered. A command reads its fields, begins the reply and writes the
- * fields of that; or it returns the status that says why not, and has begun nothing. */
+ * fields of the reply. If it cannot, it returns the status that says why and begins no reply. */
 struct call {
     const struct stats *stats;
     int32_t cmd;
@@ -39,13 +39,13 @@ static enum rpc_status echo(struct call *call)
     return RPC_OK;
 }
 
+// BEGIN sum
 static enum rpc_status sum(struct call *call)
 {
     int32_t count;
     int64_t total = 0;
     if (!reader_i32(&call->request, &count))
         return RPC_MALFORMED;
-    // BEGIN sum
     if (count < 0)
         return RPC_BAD_ARGUMENT;
     bool overflow = false;
@@ -53,18 +53,18 @@ static enum rpc_status sum(struct call *call)
         int64_t value;
         if (!reader_i64(&call->request, &value))
             return RPC_MALFORMED;
-        /* Signed arithmetic that overflows means nothing in C, and cannot be noticed afterwards. */
+        /* A signed overflow is undefined in C: it cannot be detected afterwards. */
         overflow = __builtin_add_overflow(total, value, &total) || overflow;
     }
     if (!reader_at_end(&call->request))
         return RPC_MALFORMED;
     if (overflow)
         return RPC_OVERFLOW;
-    // END sum
     begin_reply(call, RPC_OK);
     writer_i64(&call->reply, total);
     return RPC_OK;
 }
+// END sum
 
 static enum rpc_status stats(struct call *call)
 {

@@ -3,7 +3,7 @@
 #include "frame.h"
 #include "log.h"
 
-/* A line for each frame in the first `size` bytes of the input. */
+/* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
 {
     const uint8_t *bytes = buffer_head(&c->in);
@@ -15,7 +15,7 @@ static void log_frames(const struct conn *c, size_t size)
     }
 }
 
-/* The replies are there already, one behind the other: the whole run of them moves at once. */
+/* The replies are in the input already, one after the other: all of them move at once. */
 size_t answer_run(struct conn *c, bool *bad)
 {
     size_t size = frame_run(&c->service->framing, buffer_head(&c->in), buffer_len(&c->in),

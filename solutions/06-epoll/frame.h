@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 #define FRAME_HEADER_BYTES 4
-#define FRAME_MAX_BYTES    (32u << 20) /* of the body, with a length in front */
-#define LINE_MAX_BYTES     (64u << 10) /* of the body, up to the terminator */
+#define FRAME_MAX_BYTES    (32u << 20) /* of the body, in length framing */
+#define LINE_MAX_BYTES     (64u << 10) /* of the body, without the terminator */
 #define FIXED_MAX_BYTES    (1u << 20)
 
 enum framing_kind { FRAMING_LENGTH, FRAMING_LINE, FRAMING_FIXED };
@@ -29,29 +29,28 @@ struct framing {
     size_t fixed_bytes; /* of FRAMING_FIXED: N, from 1 to FIXED_MAX_BYTES */
 };
 
-/* A frame that is complete: `size` bytes, of which `body_size` at `body` are what is meant. */
+/* A complete frame of `size` bytes. Its content is the `body_size` bytes at `body`. */
 struct frame {
     const uint8_t *body;
     size_t body_size;
     size_t size;
 };
 
-/* What the parser has found at the head of the bytes it was shown. */
+/* What frame_parse has found. */
 enum frame_result {
-    FRAME_OK,      /* a frame */
-    FRAME_PARTIAL, /* the beginning of one: come again with more */
-    FRAME_BAD      /* the beginning of one that is too long: it will never be taken */
+    FRAME_OK,      /* a complete frame */
+    FRAME_PARTIAL, /* the beginning of a frame: call again with more bytes */
+    FRAME_BAD      /* the beginning of a frame that is too long */
 };
 
-/* Looks for a frame at the beginning of `size` bytes, and fills *frame with it. The frame points
- * into the bytes. *seen is 0 where a frame begins; the parser keeps in it how far it has looked in
- * vain, so that it need not look there again when it is called with more. */
+/* Looks for a frame at the beginning of `size` bytes. FRAME_OK: *frame is that frame; it points
+ * into the bytes. *seen: how many of the bytes were searched in earlier calls, so that they need
+ * not be searched again. It is 0 where a frame begins; the caller keeps it between two calls. */
 enum frame_result frame_parse(const struct framing *framing, const uint8_t *bytes, size_t size,
                               size_t *seen, struct frame *frame);
 
-/* How many of `size` bytes are complete frames, one behind the other, the first at the beginning.
- * Takes no further one when it has `enough` bytes. *bad: behind them comes one that is too long.
- * *seen: as above. */
+/* How many of `size` bytes are complete frames, one after the other from the first byte on. Stops
+ * once it has `enough` bytes. *bad: the next frame is too long. *seen: as above. */
 size_t frame_run(const struct framing *framing, const uint8_t *bytes, size_t size, size_t enough,
                  size_t *seen, bool *bad);
 

@@ -1,4 +1,4 @@
-/* What the server does for its clients: one for all connections. */
+/* What the server does for its clients. There is one, which all connections share. */
 #ifndef SERVICE_H
 #define SERVICE_H
 
@@ -6,12 +6,12 @@
 #include "frame.h"
 #include "rpc.h"
 
-/* What is done with a frame: sent back as it is, or read as a message and answered. */
+/* What is done with a frame: it is sent back, or it is read as a message and answered. */
 enum app { APP_ECHO, APP_RPC };
 
 struct service {
     struct events *events;  /* borrowed; tells the connections when they are ready */
-    struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
+    struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
     enum app app;
     struct stats stats;
 };

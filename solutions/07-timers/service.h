@@ -1,4 +1,4 @@
-/* What the server does for its clients: one for all connections. */
+/* What the server does for its clients. There is one, which all connections share. */
 #ifndef SERVICE_H
 #define SERVICE_H
 
@@ -9,20 +9,20 @@
 #include "rpc.h"
 #include "timers.h"
 
-/* What is done with a frame: sent back as it is, or read as a message and answered. */
+/* What is done with a frame: it is sent back, or it is read as a message and answered. */
 enum app { APP_ECHO, APP_RPC };
 
 struct conn;
 
 struct service {
     struct events *events;  /* borrowed; tells the connections when they are ready */
-    struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
+    struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
     enum app app;
     struct stats stats;
     struct timers *timers;            /* borrowed */
     int32_t idle_timeout_ms;          /* 0: none */
     int32_t frame_timeout_ms;         /* 0: none */
-    LIST_HEAD(conn_list, conn) conns; /* all that are open */
+    LIST_HEAD(conn_list, conn) conns; /* all open connections */
 };
 
 #endif

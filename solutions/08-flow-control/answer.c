@@ -4,10 +4,10 @@
 #include "frame.h"
 #include "log.h"
 
-/* What a message costs beside its bytes: as much as so many bytes that go through. */
+/* The cost of a message beside that of its bytes: as much as echoing this many bytes. */
 #define MESSAGE_COST 1024
 
-/* A line for each frame in the first `size` bytes of the input. */
+/* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
 {
     const uint8_t *bytes = buffer_head(&c->in);
@@ -19,7 +19,7 @@ static void log_frames(const struct conn *c, size_t size)
     }
 }
 
-/* The replies are there already, one behind the other: the whole run of them moves at once. */
+/* The replies are in the input already, one after the other: all of them move at once. */
 struct run answer_run(struct conn *c)
 {
     struct run run = frame_run(&c->service->framing, buffer_head(&c->in), buffer_len(&c->in),

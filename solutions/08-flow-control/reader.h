@@ -1,11 +1,11 @@
-/* Reads typed fields out of a message, one behind the other, and never beyond its end: what the
- * message says of itself is a claim of the client's, and may be a lie.
+/* Reads typed fields from a message, one after the other, and never beyond its end. A length in a
+ * message is only what the client claims: it may be wrong.
  *
  *     i16, i32, i64    2, 4, 8 bytes, the lowest first, two's complement
  *     string           its length as unsigned LEB128, then that many bytes
  *
- * Every function returns false when the message does not hold such a field; the message is
- * malformed then, and nothing more can be read out of it. */
+ * Every function returns false if the message does not hold such a field. The message is malformed
+ * then: read nothing more from it. */
 #ifndef READER_H
 #define READER_H
 
@@ -18,7 +18,7 @@ struct reader {
     size_t left;
 };
 
-/* A piece of the message: valid as long as the message is. */
+/* A part of the message, valid as long as the message is. */
 struct bytes {
     const uint8_t *data;
     size_t size;
@@ -28,12 +28,12 @@ bool reader_i16(struct reader *r, int16_t *value);
 bool reader_i32(struct reader *r, int32_t *value);
 bool reader_i64(struct reader *r, int64_t *value);
 
-/* The next `size` bytes, as they are. */
+/* The next `size` bytes, unchanged. False: fewer are left, and the reader has not changed. */
 bool reader_bytes(struct reader *r, size_t size, struct bytes *bytes);
 
 bool reader_string(struct reader *r, struct bytes *string);
 
-/* Nothing is left. What is behind the last field of a message makes it malformed, too. */
+/* True if nothing is left. Bytes after the last field make a message malformed, too. */
 bool reader_at_end(const struct reader *r);
 
 #endif

@@ -30,7 +30,8 @@ static enum frame_result parse_length(const uint8_t *bytes, size_t size, struct 
     return FRAME_OK;
 }
 
-/* How long a body is that ends before `end`: a CR there belongs to the terminator, not to it. */
+// BEGIN framings
+/* The size of a body that ends before `end`. A CR there belongs to the terminator. */
 static size_t line_body(const uint8_t *bytes, size_t end)
 {
     return end > 0 && bytes[end - 1] == '\r' ? end - 1 : end;
@@ -39,33 +40,31 @@ static size_t line_body(const uint8_t *bytes, size_t end)
 static enum frame_result parse_line(const uint8_t *bytes, size_t size, size_t *seen,
                                     struct frame *frame)
 {
-    // BEGIN line
     const uint8_t *lf = memchr(bytes + *seen, '\n', size - *seen);
     size_t end = lf != NULL ? (size_t)(lf - bytes) : size;
     size_t body_size = line_body(bytes, end);
     if (body_size > LINE_MAX_BYTES)
         return FRAME_BAD;
     if (lf == NULL) {
-        *seen = size; /* else a line that comes byte by byte is looked through from its beginning
-                       * every time: quadratic */
+        /* Without this, a line that comes byte by byte is searched from its beginning each time:
+         * quadratic. */
+        *seen = size;
         return FRAME_PARTIAL;
     }
     *frame = (struct frame){.body = bytes, .body_size = body_size, .size = end + 1};
     *seen = 0;
     return FRAME_OK;
-    // END line
 }
 
 static enum frame_result parse_fixed(size_t fixed_bytes, const uint8_t *bytes, size_t size,
                                      struct frame *frame)
 {
-    // BEGIN fixed
     if (size < fixed_bytes)
         return FRAME_PARTIAL;
     *frame = (struct frame){.body = bytes, .body_size = fixed_bytes, .size = fixed_bytes};
     return FRAME_OK;
-    // END fixed
 }
+// END framings
 
 enum frame_result frame_parse(const struct framing *framing, const uint8_t *bytes, size_t size,
                               size_t *seen, struct frame *frame)
@@ -81,9 +80,9 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
     return parse_length(bytes, size, frame);
 }
 
-/* Frames of one length often stand in a row. As long as the headers are equal the processor goes on
- * with the next frame; where a length has to be worked out first, it waits. Adds those to the run
- * that are like its last frame, of `whole` bytes. */
+/* Often several frames of one length follow each other. While the headers are equal, the processor
+ * goes on to the next frame; to work out a length it has to wait. The last frame of the run has
+ * `whole` bytes. Adds the frames after it that have the same header. */
 static void pass_equal(struct run *run, const uint8_t *bytes, size_t size, size_t enough,
                        size_t most, size_t whole)
 {

@@ -1,39 +1,37 @@
 #include "reader.h"
 
-/* 5 groups of 7 bits are enough for 32; of the last one only 4 bits are left to use. */
+/* 32 bits fill 4 groups of 7 bits, and 4 bits of a fifth. */
 enum { LEB128_MAX_BYTES = 5, LEB128_LAST_MAX = 0x0f };
 
+// BEGIN fields
 bool reader_bytes(struct reader *r, size_t size, struct bytes *bytes)
 {
-    // BEGIN bytes
-    /* Asked this way round, because next + size may be beyond the end of memory, and wrap. */
+    /* Compare two sizes: next + size may lie beyond the end of memory, and wrap around. */
     if (size > r->left)
         return false;
     *bytes = (struct bytes){.data = r->next, .size = size};
     r->next += size;
     r->left -= size;
     return true;
-    // END bytes
 }
 
-/* The next `size` bytes as an unsigned number, the lowest first. */
+/* The next `size` bytes as an unsigned number, the lowest byte first. */
 static bool read_bits(struct reader *r, size_t size, uint64_t *bits)
 {
     struct bytes bytes;
     if (!reader_bytes(r, size, &bytes))
         return false;
     *bits = 0;
-    // BEGIN bits
-    /* The cast before the shift: a byte becomes an int, of 32 bits, and shifting that by 56 means
-     * nothing at all. */
+    /* Cast before you shift: a byte becomes an int of 32 bits, and shifting an int by 56 is
+     * undefined. */
     for (size_t i = 0; i < size; i++)
         *bits |= (uint64_t)bytes.data[i] << 8 * i;
-    // END bits
     return true;
 }
+// END fields
 
-/* The casts below keep the bits and change what the highest of them means. That they do is up to
- * the compiler by the standard; gcc and clang promise it. */
+/* The casts below keep the bits, and make the highest one the sign. The C standard leaves this to
+ * the compiler; gcc and clang promise it. */
 
 bool reader_i16(struct reader *r, int16_t *value)
 {
@@ -62,12 +60,12 @@ bool reader_i64(struct reader *r, int64_t *value)
     return true;
 }
 
-/* A number in groups of 7 bits, the lowest first; the highest bit of a byte says that another one
- * follows (LEB128, as DWARF defines it). False also when it needs more than 32 bits. */
+// BEGIN strings
+/* A number in groups of 7 bits, the lowest first. The highest bit of a byte says whether another
+ * byte follows (LEB128, as DWARF defines it). False also if the number needs more than 32 bits. */
 static bool read_leb128(struct reader *r, uint32_t *value)
 {
     *value = 0;
-    // BEGIN leb128
     for (int i = 0; i < LEB128_MAX_BYTES; i++) {
         struct bytes byte;
         if (!reader_bytes(r, 1, &byte))
@@ -78,7 +76,6 @@ static bool read_leb128(struct reader *r, uint32_t *value)
         if (!(*byte.data & 0x80))
             return true;
     }
-    // END leb128
     return false;
 }
 
@@ -87,6 +84,7 @@ bool reader_string(struct reader *r, struct bytes *string)
     uint32_t size;
     return read_leb128(r, &size) && reader_bytes(r, size, string);
 }
+// END strings
 
 bool reader_at_end(const struct reader *r)
 {

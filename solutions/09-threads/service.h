@@ -1,4 +1,4 @@
-/* What the server does for its clients: one for each loop, for the connections of that loop. */
+/* What the server does for its clients. There is one for each loop and its connections. */
 #ifndef SERVICE_H
 #define SERVICE_H
 
@@ -9,18 +9,18 @@
 #include "loop.h"
 #include "stats.h"
 
-/* What is done with a frame: sent back as it is, or read as a message and answered. */
+/* What is done with a frame: it is sent back, or it is read as a message and answered. */
 enum app { APP_ECHO, APP_RPC };
 
-/* How much a client may have of the server. */
+/* How much of the server a client may use. */
 struct limits {
     int32_t idle_timeout_ms;   /* 0: none */
     int32_t frame_timeout_ms;  /* 0: none */
     size_t quota_frames;       /* in one interval; 0: no quota */
-    int32_t quota_interval_ms; /* at least 1 where there is a quota */
-    size_t high_water;         /* bytes of output that waits: from here on nothing more is read, */
-    size_t low_water;          /* until it is down to this; at most high_water */
-    int64_t max_conns;         /* 0: as many as there are descriptors for */
+    int32_t quota_interval_ms; /* at least 1 if there is a quota */
+    size_t high_water;         /* stop reading once this many bytes of output are queued, */
+    size_t low_water;          /* and read again at this many; at most high_water */
+    int64_t max_conns;         /* 0: no limit but that of descriptors */
 };
 
 struct conn;
@@ -32,7 +32,7 @@ struct conn;
 struct service {
     alignas(CACHE_LINE_BYTES) struct stats stats;
     struct loop loop;
-    struct framing framing; /* FRAMING_LENGTH where app is APP_RPC */
+    struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
     enum app app;
     struct limits limits;
     LIST_HEAD(conn_list, conn) conns; /* open now; for the thread of the loop alone */
@@ -45,8 +45,8 @@ struct services {
     int count;
 };
 
-/* Makes `count` loops, with what they have in common taken from `like`. False: errno has the
- * reason, and there is nothing to free. */
+/* Makes `count` loops. What they have in common is copied from `like`. False: errno has the reason,
+ * and there is nothing to free. */
 bool services_open(struct services *all, int count, const struct backend *backend,
                    const struct service *like);
 

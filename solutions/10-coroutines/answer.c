@@ -5,10 +5,10 @@
 #include "log.h"
 #include "rpc.h"
 
-/* Answered before the others have their turn: about as much work as TURN_BYTES that go through. */
+/* Messages answered in one iteration: about as much work as echoing TURN_BYTES. */
 enum { TURN_MESSAGES = 256 };
 
-/* A line for each frame in the first `size` bytes of the input. */
+/* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
 {
     const uint8_t *bytes = buffer_head(&c->in);
@@ -20,7 +20,7 @@ static void log_frames(const struct conn *c, size_t size)
     }
 }
 
-/* The replies are there already, one behind the other: the whole run of them moves at once. */
+/* The replies are in the input already, one after the other: all of them move at once. */
 struct run answer_run(struct conn *c)
 {
     struct run run = frame_run(&c->service->framing, buffer_head(&c->in), buffer_len(&c->in),

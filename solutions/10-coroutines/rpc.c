@@ -6,12 +6,12 @@
 #include "reader.h"
 #include "writer.h"
 
-/* In front of the string of an ECHO's reply, or of a push: cmd, seq, status, and its length, which
- * takes 4 bytes where the string nearly fills the frame. */
+/* Before the string of an ECHO reply or of a push: cmd, seq, status, and the length of the string,
+ * which takes 4 bytes if the string nearly fills the frame. */
 enum { ECHO_REPLY_BYTES = 4 + 4 + 4 + 4 };
 
 /* A request that is being answered. A command reads its fields, begins the reply and writes the
- * fields of that; or it returns the status that says why not, and has begun nothing. */
+ * fields of the reply. If it cannot, it returns the status that says why and begins no reply. */
 struct call {
     struct conn *conn;
     int32_t cmd;
@@ -20,10 +20,10 @@ struct call {
     struct writer reply;
 };
 
-/* Returned by a command instead of a status. */
+/* A command may return one of these instead of a status. */
 enum {
     LATER = -1,    /* the reply comes later */
-    NO_MEMORY = -2 /* there is none for it */
+    NO_MEMORY = -2 /* no memory for the reply */
 };
 
 static void begin(struct writer *w, struct buffer *out, int32_t cmd, int32_t seq, int status)
@@ -60,13 +60,13 @@ static int echo(struct call *call)
     return RPC_OK;
 }
 
+// BEGIN sum
 static int sum(struct call *call)
 {
     int32_t count;
     int64_t total = 0;
     if (!reader_i32(&call->request, &count))
         return RPC_MALFORMED;
-    // BEGIN sum
     if (count < 0)
         return RPC_BAD_ARGUMENT;
     bool overflow = false;
@@ -74,18 +74,18 @@ static int sum(struct call *call)
         int64_t value;
         if (!reader_i64(&call->request, &value))
             return RPC_MALFORMED;
-        /* Signed arithmetic that overflows means nothing in C, and cannot be noticed afterwards. */
+        /* A signed overflow is undefined in C: it cannot be detected afterwards. */
         overflow = __builtin_add_overflow(total, value, &total) || overflow;
     }
     if (!reader_at_end(&call->request))
         return RPC_MALFORMED;
     if (overflow)
         return RPC_OVERFLOW;
-    // END sum
     begin_reply(call, RPC_OK);
     writer_i64(&call->reply, total);
     return RPC_OK;
 }
+// END sum
 
 static int stats(struct call *call)
 {
@@ -99,7 +99,7 @@ static int stats(struct call *call)
     return RPC_OK;
 }
 
-/* AFTER is an EVERY of one reply, which has no index. */
+/* An AFTER is an EVERY with one reply, which has no index. */
 static int start_alarm(struct call *call)
 {
     int32_t ms;
@@ -118,7 +118,7 @@ static int start_alarm(struct call *call)
     return LATER;
 }
 
-/* Two replies: the last one of the alarm, and this one. */
+/* Writes two replies: the last one of the alarm, and the one to CANCEL. */
 static int cancel(struct call *call)
 {
     int32_t seq;

@@ -1,7 +1,7 @@
-/* Writes a message of typed fields as a frame with its length in front: what reader.h reads.
+/* Writes a message of typed fields as a frame in length framing. reader.h reads such messages.
  *
- * It writes at the tail of a buffer, which grows. If it cannot, the writer remembers: so only
- * writer_end has to be asked. */
+ * It writes at the tail of a buffer, which grows. If there is no memory, the writer remembers that:
+ * check only the result of writer_end. */
 #ifndef WRITER_H
 #define WRITER_H
 
@@ -13,25 +13,25 @@
 
 struct writer {
     struct buffer *out; /* borrowed */
-    size_t frame;       /* where in it the frame begins, counted from its head */
+    size_t frame;       /* where the frame begins, counted from the head of the buffer */
     bool failed;        /* no memory */
 };
 
-/* Begins a frame behind what the buffer holds. Until writer_end nobody else may use the buffer. */
+/* Begins a frame after the bytes that the buffer holds. Do not use the buffer until writer_end. */
 void writer_begin(struct writer *w, struct buffer *out);
 
 void writer_i16(struct writer *w, int16_t value);
 void writer_i32(struct writer *w, int32_t value);
 void writer_i64(struct writer *w, int64_t value);
 
-/* The bytes as they are. */
+/* The bytes, unchanged. */
 void writer_bytes(struct writer *w, const uint8_t *data, size_t size);
 
 /* Their number as LEB128, then the bytes. */
 void writer_string(struct writer *w, const uint8_t *data, uint32_t size);
 
-/* Ends the frame: its length is known now. False: there was no memory, and the buffer holds what it
- * held before writer_begin. */
+/* Ends the frame: writes its length into the header. False: there was no memory, and the buffer
+ * holds the same bytes as before writer_begin. */
 bool writer_end(struct writer *w);
 
 #endif
