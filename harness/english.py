@@ -51,7 +51,7 @@ PERSON = "learns?|teach(?:es)?|knows?|wants?|works?|solves?|hands?|builds?|grade
 START = r"(?:^|[.!?:;] )"  # of a sentence, or of a part of one
 VERB = (
     "is|are|was|were|has|have|had|does|do|may|can|will|must|should|would|could|"
-    "waits?|goes|go|stays?|comes?|needs?|gets?|belongs?|counts?|stands?|ends?|fails?|costs?|makes?"
+    "waits|goes|stays|comes|needs|gets|belongs|counts|stands|ends|fails|costs|makes"
 )
 
 HABITS = (
@@ -88,7 +88,7 @@ HABITS = (
     ),
     Habit(
         "no such",
-        r"\b(?:is|are|and|was|were|for|last) no such\b|\bno such(?=[.,;:)])",
+        r"(?<!there )\b(?:is|are|and|was|were|for|last) no such\b|\bno such(?=[.,;:)])",
         "say the thing",
         "a wild pointer is no such",
         "a wild pointer is not reported as one",
@@ -136,7 +136,7 @@ HABITS = (
     Habit(
         "line for queue",
         r"\b(?:in|into|of|from|at|out of) (?:a|the|its|one|whole) line(?= (?:already|again|twice|"
-        r"once|behind|of (?:those|tasks|the loop|ready|coroutines)|before|and (?:wakes|is woken)))"
+        r"once|of (?:those|tasks|the loop|ready|coroutines)|before|and (?:wakes|is woken)))"
         r"|\bline of (?:those|tasks|ready|coroutines|all)\b|\b(?:head|end) of the line\b"
         r"|\b(?:tasks?|coroutines?)(?: \w+){0,4} (?:in|into) (?:a|the|its) line\b",
         "queue",
@@ -176,7 +176,8 @@ HABITS = (
     Habit(
         "end for EOF or FIN",
         r"\b(?:sent|sends?|sending|gets?|got|told|tells?|sees?|saw) (?:its|an?|their|the client's|"
-        r"the peer's) end\b(?! of)|\bto its end\b|\bits end (?:comes|came|arrives)\b",
+        r"the peer's) end\b(?! of)|\b(?:comes?|came) to its end\b"
+        r"|\bits end (?:comes|came|arrives)\b",
         "EOF, FIN, half-close; finishes",
         "The client sends its end.",
         "The client sends FIN.",

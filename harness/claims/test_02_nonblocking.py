@@ -26,15 +26,15 @@ from harness.scenarios.exchanges import (
 from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
 
-# Of a processor. A sweep that sleeps a millisecond a turn takes 2 %; one that never sleeps takes
-# whatever it can get, which on a busy machine may be little.
+# Of a processor. A sweep that sleeps a millisecond each time takes 2 %. One that never sleeps
+# takes all the time it gets, which on a busy machine may be little.
 BUSY_SHARE = 0.12
 
 # Bytes: the kernel's buffers hold some 4 MB, so that neither is taken, or sent, at once.
 TWO_LARGE = (6_000_011, 9_000_001)
 
 DESCRIPTORS, SERVED = 32, 5
-LET_GO = 0.3  # seconds, for a client that is gone; who keeps it longer is for other claims
+LET_GO = 0.3  # seconds, for a client that is gone; other claims find a server that keeps it longer
 
 # What a general hint means in a claim, see plugin.claim.
 LARGE = dict.fromkeys(("closed-early", "reset-early", "refused-as-too-long"), "large-frame-refused")

@@ -1,6 +1,6 @@
 """Chapter 03: wait for readiness, do not ask for it. No CPU time when nothing can be done.
 
-The claims of 03.1 keep to a few dozen connections, which the table of the skeleton has room for.
+The claims of 03.1 use a few dozen connections, because the table of the skeleton holds no more.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from harness.server.patience import wait_until
 IDLE_FEW = 0.01
 IDLE_MANY = 0.004
 
-# A server without descriptors may try again now and then; one that spins uses all there is. On a
-# busy machine that may be little, so its calls are counted too: asyncio makes 130 a second.
+# A server without descriptors may try again now and then. One that spins uses all the time it gets.
+# On a busy machine that may be little, so its calls are counted too: asyncio makes 130 a second.
 FULL = 0.25
 FULL_TURNS = 1000
-FULL_LOG = 4  # bytes a turn: the shortest line has more
+FULL_LOG = 4  # bytes an iteration: the shortest line has more
 FULL_CALLS = 500  # of accept, or of a wait, in a second
 
 READ_SECONDS = 5  # that a server may take to read 12 MiB
@@ -49,8 +49,9 @@ IDLE_WAITS = 100
 IDLE_SECONDS = 0.5
 WAITS_A_REQUEST = 5  # at most, on average; one or two are needed
 
-# Of memory, while 2,000 clients come and go. Each sends 8 KiB or more: who keeps a buffer of each
-# grows by 8 MiB and more. What grows only at first (a heap that collects its garbage) is no leak.
+# Of memory, while 2,000 clients come and go. Each sends 8 KiB or more: a server that keeps a
+# buffer of each grows by 8 MiB and more. Growth that ends (a heap with a garbage collector) is no
+# leak.
 GROWN_BYTES = 3 * MIB
 GROWTH_TRIES = 3
 SOON = 0.5  # seconds, for clients to be let go
@@ -325,7 +326,7 @@ def test_03_nothing_left_after_2000_connections(server, rng):
     ping(server.connect(), rng)
     first = server.process.descriptors().total
     come_and_go(server, rng, 200)
-    # What a server opens once, and keeps, is there now. The guests are let go soon.
+    # Everything that a server opens once is open now. It closes these clients soon.
     wait_until(lambda: server.process.descriptors().total <= first, SOON)
     base = server.process.descriptors().total
     for _ in range(GROWTH_TRIES):

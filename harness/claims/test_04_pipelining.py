@@ -61,8 +61,8 @@ OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
 REFUSED = 2 * MIB  # an allocation of so many bytes fails; small frames do not need one
 LONG_ROUNDS = 4  # of 15 MB each, through one connection
 
-# Held by a server that has read all there is to read: the kernel takes no more, and the output is
-# below the 1 MiB at which a server may stop reading.
+# Held by a server that has read everything: the kernel takes no more, and the output is below the
+# 1 MiB at which a server may stop reading.
 DRAINED_BYTES = 256 * KIB
 
 # What a general hint means in a claim, see plugin.claim.
@@ -383,7 +383,7 @@ def test_04_long_stream_costs_no_memory(server, rng):
     base = server.process.resident_bytes()
     bodies = [rng.randbytes(rng.randrange(60_000)) for _ in range(500)]
     stream = b"".join(map(length_framing.encode, bodies))
-    begun = stream[:3]  # in the server between two rounds: who waits for an empty buffer is found
+    begun = stream[:3]  # in the server between two rounds: finds one that waits for an empty buffer
     client = server.connect()
     client.exchange(stream + begun, bodies)
     for number in range(2, LONG_ROUNDS + 1):

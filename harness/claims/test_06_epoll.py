@@ -32,8 +32,8 @@ IDLE = 5_000  # clients that are connected and say nothing
 SPARE = 200  # descriptors for everything else, here and in the server
 SETTLE_SECONDS = 3  # in which a server lets all of them in
 
-# Of CPU time per request, with the idle clients beside none. Whoever looks at each of them for each
-# request is above 10.
+# Of CPU time per request, with the idle clients beside none. A server that checks each of them
+# for each request is above 10.
 IDLE_RATIO = 1.3
 REQUESTS = 300
 ROUNDS = 12  # noise makes things dearer, never cheaper: of several measurements the least is true
@@ -45,7 +45,7 @@ READS_A_REQUEST = 1.3
 
 CROWD = 100  # clients that connect while the server does not look
 TOO_MANY = 1_100  # for select(), whose descriptors end at 1,023
-ROOM = 1_000  # of them open: then there is room again
+ROOM = 1_000  # of them stay open: then descriptors are free again
 IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 
 # Around what a server may ask of one read().
@@ -195,7 +195,7 @@ def test_06_end_right_behind_the_last_bytes(server, rng):
         data = b"".join(map(length_framing.encode, bodies))
         server.process.pause()
         sent = client.send_some(data)
-        if sent == len(data):  # else the kernel has no room for it
+        if sent == len(data):  # else the kernel has no space for it
             client.half_close()
         server.process.resume()
         if sent == len(data):

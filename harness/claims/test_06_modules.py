@@ -10,7 +10,7 @@ from harness.grading.plugin import claim
 BACKENDS = ("select", "poll", "epoll")
 SANITIZERS = "address,undefined"
 
-# Descriptors that the table reaches up to: select() has room for 1,024.
+# The highest descriptors of the table: select() has 1,024.
 LIMITS = {"select": 1024, "poll": 4000, "epoll": 4000}
 
 # What a general hint means in a claim, see plugin.claim.

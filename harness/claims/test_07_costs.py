@@ -99,7 +99,7 @@ def test_07_every_waits_for_its_client(launch, rng):
     while replies.missing > HALF:
         client.expect_part(replies, replies.missing - HALF)
     time.sleep(4 * ms / 1000)
-    began = time.monotonic()  # and there is still no room for a tick
+    began = time.monotonic()  # and there is still no space for a reply
     while replies.missing:
         client.expect_part(replies, replies.missing)
     passed = 1000 * (time.monotonic() - began)

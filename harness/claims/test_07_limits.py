@@ -1,7 +1,7 @@
 """Chapter 07, clients that take too long: --idle-timeout and --frame-timeout.
 
-What is closed too early is found, and what is not closed at all. Where we may ourselves have been
-too slow, so that the server was right to close, it is tried again.
+They find connections that are closed too early, or not at all. If we may have been too slow
+ourselves, so that the server was right to close, it is tried again.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def until_quick(attempt: Callable, ms: int):
 
 
 def not_before(began: float, ms: int, hint: str) -> None:
-    """What has closed the connection just now had to wait for so long."""
+    """Fails if the connection, which has just been closed, was closed too early."""
     __tracebackhide__ = True
     passed = 1000 * (time.monotonic() - began)
     if passed < ms:

@@ -12,7 +12,7 @@ from harness.scenarios.cost import GROWTH_TRIES, TOO_CHEAP
 # What a general hint means in a claim, see plugin.claim.
 FREED = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "timer-due-first")
 
-# What they may cost beside qsort(), which needs n log n steps, too. A heap costs 1 to 4 times as
+# Their cost compared with qsort(), which needs n log n steps, too. A heap costs 1 to 4 times as
 # much, a search for each timer 100 times.
 TIMERS = 100_000
 SORTS = 20

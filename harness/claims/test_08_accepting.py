@@ -1,4 +1,4 @@
-"""Chapter 08, clients for whom there is no room: by --max-conns, or for want of a descriptor."""
+"""Chapter 08, clients that cannot be accepted: --max-conns is reached, or no descriptor is free."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.server.patience import Deadline, wait_until
 
-BEHIND = 2 * MIB  # bytes behind a frame that is too long
-LINGER_SECONDS = 5  # what a peer has that makes no progress
-TOLD_SECONDS = 4  # in which a peer hears that it has got all: no matter of time, but of asking
+BEHIND = 2 * MIB  # bytes after a frame that is too long
+LINGER_SECONDS = 5  # the time of a peer that makes no progress
+TOLD_SECONDS = 4  # in which a peer gets the FIN after its last reply
 EARLY_SECONDS = 3  # before that nobody is given up
 LATE_MS = 5500  # of an alarm: later than a peer has that makes no progress, not than the pauses
 PAUSE_SECONDS = 2.9  # of a reader that takes its time: two of them are longer than LINGER_SECONDS

@@ -1,4 +1,4 @@
-"""Chapter 08, a turn of the loop: nobody keeps it for long, and nobody is forgotten in it."""
+"""Chapter 08, an iteration of the loop: no client keeps it for long, and none is forgotten."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from harness.stage.stage import Server
 
 BACKENDS = ("select", "poll", "epoll")
 
-# The polite client, beside as many greedy ones; see _p99. A turn of a right server takes some
-# milliseconds for all of them, and a busy machine as much again.
+# The polite client, beside as many greedy ones; see _p99. An iteration of a right server takes some
+# milliseconds for all of them, and twice as long on a busy machine.
 GREEDY_CLIENTS = 40
 TIMES_ALONE = 5
 SOON_ENOUGH_MS = 40
 TRIES = 3
 SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
-# Clients in the backlog at the same time; the protocol promises room for so many.
+# Clients in the backlog at the same time; the protocol promises that as many fit.
 WAITING = 200
 ACCEPTED_IN_A_TURN = 64
 
@@ -89,8 +89,8 @@ def test_08_who_is_held_holds_nobody(launch):
 
 
 def _prompt(server: Server, idle: Server) -> None:
-    """The two are asked in turns, so that the machine is equally busy for both. What is noise is
-    different each time; what is in the server, is not."""
+    """The two are asked in turns, so that the machine is equally busy for both. Noise differs from
+    time to time; a fault of the server does not."""
     __tracebackhide__ = True
     asked = ((server, server.connect("polite")), (idle, idle.connect("alone")))
     beside, reference = [], []

@@ -1,4 +1,4 @@
-"""Chapter 09, several loops: who serves whom, what they have in common, and how they end."""
+"""Chapter 09, several loops: which serves which client, what they share, and how they end."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_09_memory(launch, rng):
     server = launch(THREADS, framing=MESSAGES)
     clients = [client for mine in one_each(server, LOOPS, 2) for client in mine]
     broadcast_to(clients[0], clients[1:], 1, words(rng, 20))
-    for client in clients:  # all the time from now on: so many find out that a guest has left
+    for client in clients:  # from now on, all the time: many broadcasts meet a client that left
         client.send_frames(_many_broadcasts(1000))
     for leave in ("reset", "close", "reset", "close", "reset", "close", "half_close"):
         guest = server.connect("guest")

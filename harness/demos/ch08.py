@@ -17,7 +17,7 @@ from harness.scenarios.greedy import greedy
 
 GREEDY = (0, 5, 20)
 SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))
-REPLIES = 20  # of the polite client, beside each crowd
+REPLIES = 20  # of the polite client, for each number of greedy ones
 RESET_MS = 8_000  # at most, until the server has closed
 REPLY = 10_000
 REPLY_HEAD = length_framing.HEADER + messages.HEAD + 2  # of a string of this size

@@ -41,7 +41,7 @@ def show() -> None:
 
 
 def _tell_cost(told: str, server: Shown) -> None:
-    """Connects the crowd, and prints what it costs the server."""
+    """Connects many clients, and prints what they cost the server."""
     before = server.process.resident_bytes()
     clients = [server.connect("half") for _ in range(CLIENTS)]
     for client in clients:

@@ -24,7 +24,7 @@ _TESTS = ROOT / "harness" / "selftest"  # they decide nothing
 
 
 def leave_group() -> None:
-    """Who kills the whole group of the process that started it kills this process alone."""
+    """A server that kills the process group of its parent then kills this process alone."""
     os.setpgid(0, 0)
 
 

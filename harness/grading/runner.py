@@ -27,7 +27,7 @@ TEST_SECONDS = 120  # one claim may take: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # pytest may take to end, when all is said
-WAKE_SECONDS = 5  # without news, and one looks whether a server has stopped the grader
+WAKE_SECONDS = 5  # without output; then it is checked whether a server has stopped the grader
 TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
 
 start = subprocess.Popen  # of the process with pytest: mutants/grader.py has a quicker way
@@ -49,8 +49,8 @@ def run_claims(
 ) -> str:
     """Runs them and calls `found` for each that is over. Returns "" or why not all of them are.
 
-    `begun` is called with the name of each that begins, `tick` every second in which there is no
-    news.
+    `begun` is called with the name of each that begins, `tick` every second without
+    a result.
 
     What pytest says, tracebacks too, goes into `log`.
     """
@@ -109,7 +109,7 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """That of pytest. What it and the servers leave behind is removed with the directory."""
+    """That of pytest. Files that it and the servers leave are removed with the directory."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py
@@ -136,7 +136,7 @@ class Watcher(NamedTuple):
 def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Watcher) -> str:
     """Reads what the plugin writes until it ends. Returns "" or what went wrong."""
     end = time.monotonic() + seconds
-    quiet = 0.0  # seconds without news
+    quiet = 0.0  # seconds without output
     rest = b""
     while True:
         left = max(0.0, end - time.monotonic())

@@ -22,7 +22,7 @@ from harness.lab.target import WrongUsage
 from harness.linux import procfs
 from harness.server.patience import Patience, wait_until
 
-SECONDS = 3600  # for whoever debugs
+SECONDS = 3600  # for a person who debugs
 PATIENCE = Patience(((0, SECONDS),))
 ENVIRONMENT = {"EVENT_LOOP_DEBUG": "1"}  # the shim lets a debugger attach that is no ancestor
 ATTACH_SECONDS = 60  # until gdb has read the symbols

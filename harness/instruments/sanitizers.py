@@ -25,8 +25,8 @@ OPTIONS = {
 HINTS = {"data race": "data-race", "thread leak": "thread-left"}
 
 _TITLE = re.compile(r"(?:ERROR|WARNING): (\w+Sanitizer): (.*)")
-# Of one that ends before the program begins: it finds no room for its tables where the kernel has
-# put the program (vm.mmap_rnd_bits above 28), or may not ask for another place (personality(2)).
+# Of one that ends before the program begins: it finds no space for its tables, because the kernel
+# has put the program there (vm.mmap_rnd_bits above 28), or may not choose (personality(2)).
 _FATAL = re.compile(r"FATAL: (\w+Sanitizer: .*)|(\w+Sanitizer: CHECK failed: .*personality.*)")
 REMEDY = "`sudo sysctl vm.mmap_rnd_bits=28`, or for a container `--security-opt seccomp=unconfined`"
 _WHERE = re.compile(r" (?:on (?:unknown )?address |\(pid=).*")

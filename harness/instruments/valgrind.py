@@ -116,7 +116,7 @@ def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> No
 def fault_so_far(logs: Path, sources: Iterable[str]) -> Failure | None:
     """What a server that may still run has done to its memory, None if nothing is known.
 
-    What is still allocated or open is no fault before the end.
+    Before the end, blocks and descriptors that are still in use are no fault.
     """
     texts = [log.read_text(errors="replace") for log in sorted(logs.glob("*.log"))]
     faults = [fault for text in texts for fault in read_log(text, set(sources))]

@@ -9,7 +9,7 @@ from harness.mutants.mutant import CALLS, LOOP, PRESSURE, RESOURCES, START, STAT
 mutant = partial(Mutant, "08")
 
 MUTANTS = (
-    # A turn of the loop
+    # An iteration of the loop
     mutant(
         "no-budget",
         LOOP,
@@ -596,7 +596,7 @@ MUTANTS = (
 """
         },
     ),
-    # Clients for whom there is no room
+    # Clients that cannot be accepted
     mutant(
         "any-number",
         RESOURCES,

@@ -2,7 +2,7 @@
 
 A file of golden/ is what one wrong server's failure says, without what changes from run to run:
 numbers are #, bytes are dots, and what the server itself has printed is left out.
-`python3 -m harness.mutants golden` writes them anew.
+`python3 -m harness.mutants golden` writes them again.
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ class Forked:
         self.pid = os.fork()
         if self.pid:
             return
-        status = 70  # EX_SOFTWARE, unless it comes to its end
+        status = 70  # EX_SOFTWARE, unless it finishes
         try:
             os.setsid()
             _become(cwd, env, stdout.fileno(), stderr.fileno())
@@ -147,7 +147,7 @@ def _become(directory, environment, stdout: int, stderr: int) -> None:
 
 
 def _serve() -> None:
-    """Grades what is asked for, line by line, until the input ends."""
+    """Grades each line of its input, until EOF."""
     # Imported before the first fork, so that no grade has to.
     import harness.grade
     import harness.grading.plugin  # noqa: F401

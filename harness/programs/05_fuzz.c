@@ -2,7 +2,7 @@
  * field. Under libFuzzer or AFL (make fuzz) they choose the messages, else chance does.
  * links: reader.c
  *
- * An input names the fields that are asked for, and then has the message:
+ * An input names the fields to read, and then has the message:
  *
  *     +-------+---------------------+------------- - - -+
  *     | count | a kind of each      | the message       |
@@ -23,7 +23,7 @@ enum { I16, I32, I64, STRING, BYTES }; /* a kind, modulo KINDS; of BYTES the res
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size);
 
-/* What should come of a field: a number, or bytes. */
+/* The right result for a field: a number, or bytes. */
 struct due {
     bool ok;
     int64_t number;

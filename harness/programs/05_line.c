@@ -17,8 +17,8 @@ static enum frame_result parse(const uint8_t *line, size_t size, size_t *seen, s
     return frame_parse(&framing, check_at_the_end(line, size), size, seen, frame);
 }
 
-/* A line comes in two pieces and its LF. When the first has been searched in vain there is an LF in
- * it, which only who searches it again can find: nothing has to be timed. */
+/* A line comes in two pieces and its LF. After the first piece was searched in vain, an LF is put
+ * into it. Only a second search of the same bytes finds it: nothing has to be timed. */
 static void searched_once(void)
 {
     static const size_t pieces[] = {2, 100, 2000};

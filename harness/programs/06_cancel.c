@@ -141,7 +141,7 @@ static void free_in_the_callback(void)
     watched_events_free(e);
 }
 
-/* Two that are ready in one turn: whoever is called first cancels the other. */
+/* Two that are ready in one iteration: the one that is called first cancels the other. */
 struct rival {
     struct heard heard;
     int other;
@@ -219,7 +219,7 @@ static void all_but_one(void)
     watched_events_free(e);
 }
 
-/* What is left in the end. */
+/* Watches that are left at the end. */
 static void at_the_end(void)
 {
     enum { COUNT = 5 };

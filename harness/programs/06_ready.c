@@ -102,8 +102,8 @@ static void pipes(void)
 
 /* The end of the input */
 
-/* Bytes, and the end right behind them: after this there are no news. `told`: by the backend that
- * says so. */
+/* Bytes, and a FIN right after them: after this nothing more is reported. `told`: by a backend that
+ * reports the FIN. */
 static void half_close(void)
 {
     bool told = check_number("told");
@@ -137,7 +137,7 @@ static void on_look(struct events *e, int fd, unsigned what, void *context)
     heard_note(context, fd, what);
 }
 
-/* What came while nobody was interested, or was not read, is reported to whoever is. */
+/* Input that came while it was not watched, or was not read, is reported to a later watch. */
 static void came_before(void)
 {
     struct heard reader = {0}, writer = {0};

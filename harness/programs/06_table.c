@@ -225,7 +225,7 @@ static void expect_one(const struct rival *one, const struct rival *other)
           "each callback deletes the other's watch, but there were %d calls instead of 1", calls);
 }
 
-/* Whoever is called first takes the other away, which is ready too. */
+/* The one that is called first deletes the other, which is ready too. */
 static void del_in_the_turn(void)
 {
     struct events *e = watched_events_new();

@@ -1,4 +1,4 @@
-/* Calls without news: a wake-up from outside, and a callback that asks for another call.
+/* Calls without readiness: a wake-up from outside, and a callback that requests another call.
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include <errno.h>
 #include <pthread.h>
@@ -37,7 +37,7 @@ static void expect_woken(const char *when)
           "events_turn() slept on, although events_wake() was called %s", when);
 }
 
-/* There is no news left: a turn finds nothing, and would sleep. */
+/* Nothing is ready: an iteration finds nothing, and would sleep. */
 static void expect_asleep(void)
 {
     watched_turn(sleeper);
@@ -140,7 +140,7 @@ static void again(struct events *e, int fd, unsigned event)
     events_again(e, fd, event);
 }
 
-/* A turn that could sleep for long, and must not. */
+/* An iteration that could sleep for long, and must not. */
 static void turn_at_once(struct events *e)
 {
     check_step("calls events_turn() with a timeout of -1");
@@ -181,7 +181,7 @@ static void once(void)
     watched_events_free(e);
 }
 
-/* In each turn one asks again, and another one has news. */
+/* In each iteration one requests another call, and another one is ready. */
 static void beside_others(void)
 {
     struct asker asker = {.left = ASKED};
@@ -220,7 +220,7 @@ static void taken_away(void)
     watched_events_free(e);
 }
 
-/* More of them than the list has room for in the beginning. */
+/* More of them than the list has space for in the beginning. */
 static void many(void)
 {
     struct asker askers[MANY] = {0};

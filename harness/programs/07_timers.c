@@ -174,7 +174,7 @@ static void timeout_of_the_first(void)
     expect_timeout(0);
 }
 
-/* Whoever waits as long as it says finds a timer that is due, each time. */
+/* After a wait of that length a timer is due, each time. */
 static void waits_for_each(void)
 {
     probes_begin_case(TIMEOUT);

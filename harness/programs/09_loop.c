@@ -122,7 +122,7 @@ static void start_all(pthread_t threads[THREADS], int count, void *(*queue)(void
     }
 }
 
-/* The loop is elsewhere when they are queued. One turn runs them all. */
+/* The loop is busy when they are queued. One iteration runs them all. */
 static void all_are_run(void)
 {
     pthread_t threads[THREADS];

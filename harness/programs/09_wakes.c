@@ -64,7 +64,7 @@ static void *queue_one(void *unused)
     return NULL;
 }
 
-/* Whoever wakes the loop first, and puts the task into the line then, comes too late. */
+/* Waking the loop first, and queueing the task after that, is too late. */
 static void after_the_task(void)
 {
     pthread_t thread;

@@ -44,8 +44,8 @@ static void accept_all(void *argument)
 
 static bool no_descriptor_left;
 
-/* Replaces that of the C library, where the lack of a descriptor is only said: under valgrind a
- * client whom a real lack turns away is gone. */
+/* Replaces that of the C library, to simulate the lack of a descriptor: under valgrind a client that
+ * a real lack turns away is gone. */
 int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
     if (!no_descriptor_left)
@@ -152,7 +152,7 @@ static void accepts(void)
     end_accepting(&scene);
 }
 
-/* There is a client, and no descriptor for him; later there is one, and nobody else comes. */
+/* There is a client, and no descriptor for it; later there is one, and no other client comes. */
 static void no_descriptor(void)
 {
     struct scene scene;

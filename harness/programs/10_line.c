@@ -1,4 +1,4 @@
-/* Who runs when: the line of those who are ready, and who is put there.
+/* The order in which coroutines run: the queue of the ready ones, and what is queued there.
  * links: co.c stack.c timers.c */
 #include <string.h>
 

@@ -17,9 +17,11 @@ enum {
     ODD_BYTES = 40000,
     ODD_ROUNDED = 40960,
     PAGE = 4096,
-    A_CALL = 512,        /* of the stack, at least; less than a page */
-    RESERVED = 16 << 10, /* of the stack: not needed by whoever goes so far down and no further */
-    BEYOND = 1 << 20,    /* so far beyond its end nobody gets */
+    A_CALL = 512, /* of the stack, at least; less than a page */
+    RESERVED =
+        16
+        << 10, /* of the stack: not needed by a coroutine that goes this far down and no further */
+    BEYOND = 1 << 20, /* no coroutine gets so far beyond its end */
     SAID_MAX = 4096
 };
 
@@ -135,7 +137,7 @@ static void overflows(void)
     too_deep("large", 1 << 20, 1 << 20);
 }
 
-/* What is there may be used. */
+/* The whole stack may be used. */
 static void all_of_it(void)
 {
     static const size_t sizes[] = {ODD_BYTES, STACK_BYTES, 1 << 20};

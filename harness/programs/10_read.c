@@ -13,7 +13,7 @@ static void expect_watch(const struct co_reader *r, unsigned due)
           watched_names_of(watched), watched_names_of(due));
 }
 
-/* News */
+/* Readiness */
 
 static void only_who_has_news(void)
 {
@@ -48,7 +48,7 @@ static void wait_elsewhere(void *argument)
     r->co = NULL;
 }
 
-/* The news of a socket are for who waits for them; if it is nobody, they are kept. */
+/* Readiness wakes only a coroutine that waits for it; if none waits, it is kept. */
 static void news_without_a_wait(void)
 {
     struct co_reader reader;

@@ -39,7 +39,7 @@ static void begin_waiting(struct waiter *w)
     co_case_run_all(w->sleeps ? SLEEP : PARK);
 }
 
-/* A turn of the loop. */
+/* An iteration of the loop. */
 static void turn(const char *hint)
 {
     check_step("calls timers_run() and co_run()");

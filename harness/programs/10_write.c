@@ -60,7 +60,7 @@ static void begin_writer(struct writer *w, size_t size)
     co_case_start("writes", write_all, w);
 }
 
-/* As many turns as it takes until nothing more is sent. */
+/* As many iterations as it takes until nothing more is sent. */
 static void until_full(const struct writer *w)
 {
     size_t before;
@@ -118,7 +118,7 @@ static void when_the_peer_reads(void)
     co_io_case_end();
 }
 
-/* What the kernel takes at once is sent without a wait, a part in each turn. */
+/* Bytes that the kernel takes at once are sent without a wait, a part in each iteration. */
 static void at_once(void)
 {
     struct writer w;

@@ -19,10 +19,10 @@ void co_io_case_begin(void);
 
 void co_io_case_end(void);
 
-/* A turn of the loop. */
+/* An iteration of the loop. */
 void co_io_case_turn(void);
 
-/* As many turns as everything takes that can be done now. Then nobody is ready. */
+/* As many iterations as it takes until no coroutine is ready. */
 void co_io_case_settle(const char *hint);
 
 const char *co_io_case_result_name(enum io_result result);

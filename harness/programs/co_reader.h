@@ -24,7 +24,7 @@ void co_reader_read(struct co_reader *r);
 
 void co_reader_begin(struct co_reader *r);
 
-/* It calls co_read, and goes so far as it gets. */
+/* It calls co_read, and runs until that waits. */
 void co_reader_ask(struct co_reader *r);
 
 void co_reader_end(struct co_reader *r);

@@ -7,7 +7,7 @@
 
 enum { LEB128_BYTES = 5, NUMBERS_MAX = 512 };
 
-/* Writes the lowest `size` bytes of a number, the lowest first. Returns what is behind them. */
+/* Writes the lowest `size` bytes of a number, the lowest first. Returns the place after them. */
 uint8_t *fields_put_number(uint8_t *to, size_t size, uint64_t number);
 
 /* The same for a number in groups of 7 bits; it takes up to LEB128_BYTES. */

@@ -20,7 +20,7 @@ struct events *watched_events_new(void);
 
 /* Descriptors */
 
-/* A descriptor that is `fd`, or the first free one behind it, and its peer. */
+/* A descriptor that is `fd`, or the first free one after it, and its peer. */
 struct pair {
     int fd;
     int peer;
@@ -52,7 +52,7 @@ struct heard {
 
 void heard_note(struct heard *heard, int fd, unsigned what);
 
-/* A callback that reads all there is, so that it is news again when more comes. */
+/* A callback that reads everything, so that more input is reported again. */
 void heard_on_event(struct events *e, int fd, unsigned what, void *context);
 
 const char *watched_name_of(unsigned event);
@@ -67,10 +67,10 @@ void watched_add(struct events *e, int fd, unsigned event, events_callback *call
 
 bool watched_del(struct events *e, int fd, unsigned event);
 
-/* One turn that does not sleep. */
+/* One iteration that does not sleep. */
 void watched_turn(struct events *e);
 
-/* As many turns as it takes until the backend has nothing more to report; some never have. */
+/* As many iterations as it takes until the backend reports nothing more; some always do. */
 void watched_turns(struct events *e);
 
 void watched_expect_interest(struct events *e, int fd, unsigned due, const char *hint);

@@ -32,7 +32,7 @@ static int spied_wait(void *state, struct ready *ready, int max, int timeout_ms)
     atomic_fetch_add(&watched_loop_waits, 1);
     int count = backend_epoll.wait(state, ready, max, timeout_ms);
     if (count == 0 && timeout_ms > 0 && atomic_load(&watched_loop_due)) {
-        /* It may have become due between the end of the sleep and now: then there are news. */
+        /* It may have become due between the end of the sleep and now: then it is ready. */
         count = backend_epoll.wait(state, ready, max, 0);
         if (count == 0)
             atomic_store(&watched_loop_slept_on, true);

@@ -19,10 +19,10 @@ void watched_loop_begin(struct loop *loop, int index);
 
 void watched_loop_end(struct loop *loop);
 
-/* A turn in which it has nothing to sleep for: a task is in its line. */
+/* An iteration in which it must not sleep: a task is in its queue. */
 void watched_loop_turn(struct loop *loop, const char *hint);
 
-/* A turn in which nothing is due. */
+/* An iteration in which nothing is due. */
 void watched_loop_idle_turn(struct loop *loop);
 
 /* Tasks, and threads that queue them */

@@ -1,4 +1,4 @@
-"""Clients of a server with several loops: who serves them, and what is broadcast to them."""
+"""Clients of a server with several loops: which loop serves each, and what is broadcast to them."""
 
 from __future__ import annotations
 

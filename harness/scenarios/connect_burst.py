@@ -22,7 +22,7 @@ def arrive_together(server, count: int) -> None:
     """Starts `count` connections at once, waits until all of them are made, and closes them.
 
     Nobody has to be accepted for that: the kernel makes a connection by itself as long as there is
-    room in the backlog. Where there is none it tries again after 1, 3 and 7 seconds. Fewer than
+    space in the backlog. Where there is none it tries again after 1, 3 and 7 seconds. Fewer than
     `count` where no backlog can be as long as that. Raises Failure, NotJudged.
     """
     __tracebackhide__ = True
@@ -73,7 +73,7 @@ def _state(one: socket.socket, told: set[socket.socket]) -> bool | None:
     """Whether it is connected; None while that is open.
 
     In a flood the kernel answers with SYN cookies, and a client believes in a connection that the
-    server's side has no room for. So the client sends a byte: an acknowledgement is proof.
+    server's side has no space for. So the client sends a byte: an acknowledgement is proof.
     """
     try:
         if one not in told:

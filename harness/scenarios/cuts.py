@@ -50,7 +50,7 @@ class Cut:
         return b"".join(map(self.framing.encode, self.replies))
 
     def plan(self, connection: int) -> Plan:
-        """The schedule that cuts the stream of this connection so. What is left comes in one."""
+        """The schedule that cuts the stream of this connection so. The remainder comes in one."""
         steps: list[Step] = []
         for start, end in zip((0, *self.at), self.at):
             steps.append(piece(end - start))

@@ -32,7 +32,7 @@ SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes littl
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
 SHORT_SEGMENT = 1000
 GUEST_BYTES = 4 * KIB
-TABLE = 20  # guests at a time
+TABLE = 20  # clients at a time
 MOST_OWED = 40_000  # bodies of 1,000 bytes: where the kernel takes all, or does not tell
 PIECE = 64 * KIB  # bytes, of a large frame that takes turns with another
 
@@ -158,9 +158,9 @@ def interrupt(server) -> None:
 
 
 def come_and_go(server, rng: random.Random, count: int) -> None:
-    """Guests, a few at a time; each gets a reply, and the ways in which they leave take turns.
+    """Clients, a few at a time; each gets a reply, and the ways in which they leave alternate.
 
-    Their frames are large enough that whoever keeps one of each guest is soon seen to grow.
+    Their frames are so large that a server which keeps one of each client soon grows visibly.
     """
     __tracebackhide__ = True
     body = rng.randbytes(GUEST_BYTES)

@@ -65,7 +65,7 @@ def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
 
 
 def _try(what: str, server, client: Client, rng: random.Random) -> None:
-    """A short frame; `what` is to be said where that fails."""
+    """A short frame; `what` is the message if that fails."""
     __tracebackhide__ = True
     try:
         echo(client, words(rng, SIZES[0]))

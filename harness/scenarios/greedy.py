@@ -1,4 +1,4 @@
-"""Clients that take everything a server gives: all its replies, or all its room for them.
+"""Clients that take everything a server gives: all its replies, or all its memory for them.
 
 The greedy ones are in a process of their own, so that they cost the test that runs them no time.
 """
@@ -22,8 +22,8 @@ OFFERED_BYTES = MIB  # to one send, about
 SENT_SECONDS = 10.0  # at most, until all of them have sent something
 REPLY_SECONDS = 2.0  # and then until a reply comes; there may be none
 
-# One client pauses whenever its process has to wait for a processor, and a pause is all that those
-# whom it starves need. The kernel holds work for a while; for several clients, several times that.
+# One client pauses whenever its process has to wait for a processor, and in a pause the starved
+# clients are served. The kernel holds work for a while; for several clients, several times that.
 CLIENTS = 4
 
 # What runs there. Its arguments are its parent, with which it ends, whatever became of that, and
@@ -172,7 +172,7 @@ class Silent:
 
 
 def _offer(stream: socket.socket, data: bytes, left: int) -> int:
-    """Sends the next part of what is left, and returns its size. Who is gone has sent all."""
+    """Sends the next part of what is left, and returns its size. A closed one has sent all."""
     at = -left % len(data)
     try:
         return stream.send(memoryview(data)[at:])

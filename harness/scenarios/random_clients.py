@@ -56,7 +56,7 @@ def broadcasts_in_flight(clients: list[Client]) -> None:
 
 
 def _one_goes(clients: list[Client], connect: Connect, rng: random.Random) -> None:
-    """And another comes. What it has asked last is perhaps not answered yet."""
+    """And another comes. Its last request is perhaps not answered yet."""
     __tracebackhide__ = True
     at = rng.randrange(len(clients))
     _ask(clients[at], rng, 0)

@@ -29,7 +29,7 @@ MOST = 100_000  # bytes asked of one read of a client
 # What ends a connection, and nothing else.
 FATAL = {errno.ECONNRESET, errno.EPIPE, errno.ENOMEM}
 
-# How a guest may see that it was dropped.
+# How a client may see that it was dropped.
 DROPPED = {"closed-early", "closed-in-reply", "reset-early", "replies-missing", "connect-refused"}
 
 STUCK = "stuck-after-pause"
@@ -157,7 +157,7 @@ class Guest:
 
 
 class Party:
-    """The fixed scenario: three guests, with their frames."""
+    """The fixed scenario: three clients, with their frames."""
 
     def __init__(self, rng: random.Random) -> None:
         self.small = [length_framing.encode(rng.randbytes(size)) for size in (10, 300)]
@@ -286,16 +286,16 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
 
 
 def _meaning(fault: Fault, hint: str, guests: list[Guest]) -> str:
-    """A pause in sending that is survived but for the frames behind it has a cause of its own."""
+    """A server that survives a pause in sending but loses the frames after it has its own hint."""
     paused = fault.group == Group.OUTPUT and fault.step.error == errno.EAGAIN
     stuck = hint == "silence" and any(guest.stuck for guest in guests)
     return STUCK if paused and stuck else fault.hint
 
 
 def _others(guests: list[Guest], hit: int) -> list[Guest]:
-    """The guests that a fault of the connection `hit` was none of the business of.
+    """The clients that a fault of the connection `hit` must not touch.
 
-    One that had to do with no connection in particular (no memory) may have cost one guest.
+    A fault without a connection (no memory) may cost one client.
     """
     if 0 <= hit < len(guests):
         return [guest for place, guest in enumerate(guests) if place != hit]

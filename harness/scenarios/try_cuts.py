@@ -117,8 +117,8 @@ def _failing(server, batch: Sequence[Cut]) -> tuple[Cut, bytes | None] | None:
 
 
 def _asked(server, streams: Iterable[bytes]) -> list[socket.socket]:
-    """For each stream a client that has sent it. What goes wrong is found when it reads; the first
-    that has waited in vain is the last."""
+    """For each stream a client that has sent it. A fault is found when it reads; after
+    the first that waits in vain no other is tried."""
     clients = []
     for stream in streams:
         client = socket.socket(socket.AF_INET6 if ":" in server.address[0] else socket.AF_INET)

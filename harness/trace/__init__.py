@@ -8,7 +8,7 @@
     page.py        and as an HTML file: page.html, with the data put in
     __main__.py    make trace
 
-What was seen is saved by harness/stage/recorder.py, in the process that runs the test.
+The record is saved by harness/stage/recorder.py, in the process that runs the test.
 
 Imports: evidence, grade, grading, lab, replay, server, shim.
 """

@@ -12,7 +12,7 @@ from harness.trace.words import alike, first_bytes, kinds, repeated, sentence
 
 WIDTH = 100  # columns
 MOST_LANES = 8  # that get a column of their own
-MOST_LINES = 160  # of events, unless all are asked for
+MOST_LINES = 160  # of events, unless V=1
 MOST_ROWS = 3  # of one event
 PAUSE = 0.2  # seconds without an event that get a line of their own
 
@@ -69,7 +69,7 @@ def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
 def _line(
     timeline: Timeline, event: Event, text: str, width: int, data: str = ""
 ) -> Iterator[str]:
-    """`data` comes behind the text if there is room."""
+    """`data` follows the text if it fits."""
     marks = _blank(timeline)
     _set_marks(timeline, event, marks)
     rows = _rows(_arrow(event), f"{1000 * event.at:.3f}", marks, text, width)
