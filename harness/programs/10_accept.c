@@ -44,8 +44,8 @@ static void accept_all(void *argument)
 
 static bool no_descriptor_left;
 
-/* Replaces that of the C library, to simulate the lack of a descriptor: under valgrind a client that
- * a real lack turns away is gone. */
+/* Replaces that of the C library, to simulate the lack of a descriptor: under valgrind a real lack
+ * would lose the client. */
 int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
     if (!no_descriptor_left)
