@@ -88,7 +88,7 @@ static void expect_result(struct caller *c, enum io_result due)
     }
     CHECK(c->over, CONNECT, "a coroutine still waits in co_connect(); %s is due",
           co_io_case_result_name(due));
-    CHECK(c->result == due, CONNECT, "co_connect() has returned %s; due is %s",
+    CHECK(c->result == due, CONNECT, "co_connect() returned %s; due is %s",
           co_io_case_result_name(c->result), co_io_case_result_name(due));
 }
 
@@ -96,9 +96,8 @@ static void expect_error(struct caller *c, int due)
 {
     expect_result(c, IO_ERROR);
     CHECK(c->error == due, CONNECT,
-          "co_connect() has returned IO_ERROR, and errno is %d (%s); due "
-          "is %d (%s)",
-          c->error, strerror(c->error), due, strerror(due));
+          "co_connect() returned IO_ERROR with errno %d (%s); due is %d (%s)", c->error,
+          strerror(c->error), due, strerror(due));
 }
 
 /* What one end sends arrives at the other one. */
@@ -106,9 +105,9 @@ static void expect_connected(const struct caller *c, int listen_fd)
 {
     char byte = 'x', came = 0;
     int fd = accept(listen_fd, NULL, NULL);
-    CHECK(fd >= 0, CONNECT, "co_connect() has returned IO_OK, and nobody has connected");
+    CHECK(fd >= 0, CONNECT, "co_connect() returned IO_OK, but no connection arrived");
     CHECK(send(c->socket.fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &came, 1, 0) == 1, CONNECT,
-          "co_connect() has returned IO_OK, and a byte sent on that socket does not arrive");
+          "co_connect() returned IO_OK, but a byte sent on that socket does not arrive");
     close(fd);
 }
 
@@ -132,14 +131,14 @@ static void to_nobody(void)
     struct caller c;
     co_io_case_begin();
     int bound = bind_somewhere(&address, -1);
-    begin_connecting(&c, &address, "a port at which nobody listens");
+    begin_connecting(&c, &address, "a port without a listener");
     expect_error(&c, ECONNREFUSED);
     end_connecting(&c);
     close(bound);
     co_io_case_end();
 }
 
-/* TCP connects to one host: connect() refuses the address of all at once. */
+/* TCP has no broadcast: connect() fails at once. */
 static void to_everybody(void)
 {
     struct sockaddr_in all = {.sin_family = AF_INET, .sin_port = htons(9)};
@@ -218,27 +217,27 @@ static void never_answered(void)
     begin_deaf(&deaf);
     begin_connecting(&c, &deaf.address, "a socket that never answers");
     co_io_case_settle(CONNECT);
-    CHECK(!c.over, CONNECT, "nobody has answered, and co_connect() has returned %s",
+    CHECK(!c.over, CONNECT, "no answer came, but co_connect() returned %s",
           co_io_case_result_name(c.result));
     check_step("calls co_wake()");
     co_wake(c.co);
     co_io_case_settle(CONNECT);
     CHECK(!c.over, CONNECT,
-          "co_wake() was called, nobody has answered, and co_connect() has returned %s",
+          "co_wake() was called before any answer came, and co_connect() returned %s",
           co_io_case_result_name(c.result));
     check_step("calls co_cancel()");
     co_cancel(c.co);
     co_io_case_settle(CONNECT);
-    CHECK(c.over, CONNECT, "co_cancel() was called, and co_connect() still waits");
+    CHECK(c.over, CONNECT, "co_cancel() was called, but co_connect() still waits");
     CHECK(c.result == IO_CANCELLED, CONNECT,
-          "co_cancel() was called, and co_connect() has returned %s; IO_CANCELLED is due",
+          "co_cancel() was called, and co_connect() returned %s; IO_CANCELLED is due",
           co_io_case_result_name(c.result));
     end_connecting(&c);
     end_deaf(&deaf);
     co_io_case_end();
 }
 
-/* One waits for an answer that does not come. The others go on meanwhile, and connect. */
+/* One coroutine waits for an answer that does not come. Meanwhile the others connect. */
 static void at_once(void)
 {
     static struct caller callers[AT_ONCE];
@@ -255,7 +254,7 @@ static void at_once(void)
         expect_result(&callers[i], IO_OK);
     for (int i = 0; i < AT_ONCE; i++)
         expect_connected(&callers[i], listener);
-    CHECK(!stuck.over, CONNECT, "nobody has answered, and co_connect() has returned %s",
+    CHECK(!stuck.over, CONNECT, "no answer came, but co_connect() returned %s",
           co_io_case_result_name(stuck.result));
     check_step("calls co_forget() for the socket that is not connected");
     co_forget(&stuck.socket);

@@ -93,7 +93,7 @@ static void started_meanwhile(void)
 {
     co_case_begin(STACK_BYTES);
     co_case_start("w", start_another, "w");
-    CHECK(co_case_run(), TURN, "co_run() returned false, and a coroutine was ready");
+    CHECK(co_case_run(), TURN, "co_run() returned false, but a coroutine was ready");
     expect_order("w", TURN);
     for (int i = 0; i < YIELDS; i++) {
         co_case_run();
@@ -156,10 +156,10 @@ static void woken_meanwhile(void)
     co_case_run();
     expect_order("s", WAKE);
     CHECK(!co_is_ready(co_case_scheduler), WAKE,
-          "co_is_ready() returned true, and the only coroutine is parked");
+          "co_is_ready() returned true, but the only coroutine is parked");
     CHECK(!co_case_run(), WAKE, "co_run() returned true, but the only coroutine was parked");
     co_case_start("w", start_and_wake, "w");
-    CHECK(co_case_run(), WAKE, "co_run() returned false, and a coroutine was ready");
+    CHECK(co_case_run(), WAKE, "co_run() returned false, but a coroutine was ready");
     expect_order("w", WAKE);
     co_case_run();
     expect_order("ns", WAKE);
