@@ -62,6 +62,7 @@ static bool reach(struct events *e, int fd)
         e->ready = calloc(64, sizeof *e->ready);
         e->size = e->table != NULL && e->ready != NULL ? 64 : 0;
     }
+    errno = ENOMEM;
     return fd < e->size;
 }
 
