@@ -26,27 +26,33 @@ enum conn_end {
 struct broadcast;
 
 struct conn {
-    /* Set by conn_open(). */
-    struct co_socket socket; /* owned; its descriptor is nonblocking */
+    /* Set by conn_open(), and never changed. */
     struct service *service; /* borrowed; shared by all connections of its loop */
     LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
-    struct alarms *alarms;   /* owned; NULL unless --app rpc */
-    struct quota *quota;     /* owned; NULL if frames are not counted */
+    struct co_socket socket; /* owned; its descriptor is nonblocking */
 
-    /* Written by its serving coroutine alone. */
-    bool ended;       /* EOF has been read */
-    struct buffer in; /* a partial frame, or frames that have to wait */
-    size_t seen;      /* the bytes of `in` that the parser has searched; see frame_parse() */
-
-    /* Written by both coroutines, and by the callbacks of conn.c. */
+    /* How far the connection is. */
+    enum conn_end end;         /* only conn_end() writes this */
+    const char *reason;        /* of the end, for the log */
+    bool ended;                /* EOF has been read: only serve.c writes this */
     struct coroutine *serving; /* NULL: it has ended */
     struct coroutine *sending; /* NULL: no output is waiting for the client */
-    struct buffer out;         /* replies that the kernel has not taken yet */
+
+    /* Its limits for now: only flow.c writes this. */
+    bool suspended; /* the output has reached high water, and not come down to low water since */
+
+    /* Its bytes: both coroutines read and send them, answer.c makes output of input. */
+    struct buffer in;  /* a partial frame, or frames that have to wait */
+    size_t seen;       /* how much of `in` the parser has looked through; see frame_parse() */
+    struct buffer out; /* replies that the kernel has not taken yet */
+
+    /* Each is written by its own module; conn.c makes and frees it. */
+    struct alarms *alarms; /* owned; NULL unless --app rpc */
     struct timeouts timeouts;
-    bool suspended; /* by flow_look(): output has passed high water, not yet back at low */
-    struct broadcast *broadcast; /* borrowed; one that it has sent and that is not answered yet */
-    enum conn_end end;           /* by conn_end() */
-    const char *reason;          /* of the end, for the log */
+    struct quota *quota; /* owned; NULL without a quota */
+
+    /* Its own broadcast, whose answer it waits for, or NULL: only broadcast.c writes this. */
+    struct broadcast *broadcast; /* borrowed */
 };
 
 /* Takes over an accepted socket, and serves it until it is closed. Borrows the service until then.
@@ -60,7 +66,7 @@ void conn_close_all(struct service *service);
 /* Sends as much output as the kernel takes now. If some is left, a coroutine sends it later. */
 void conn_send(struct conn *c);
 
-/* Sends a message that somebody has broadcast. False: it will not get there. */
+/* Sends a message that a client has broadcast. False: this connection does not get it. */
 bool conn_push(struct conn *c, struct bytes text);
 
 /* Its own broadcast has reached so many connections. */

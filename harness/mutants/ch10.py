@@ -1217,7 +1217,7 @@ MUTANTS = (
 -    co_wake(c->serving);
  }
 
- /* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
+ /* Gives the connection its alarms, quota and coroutine. False: no memory. */
 """
         },
     ),

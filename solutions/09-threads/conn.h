@@ -51,7 +51,7 @@ struct conn {
     bool ending;             /* the peer has sent its last byte; read until EOF */
     bool ended;              /* EOF has been read */
 
-    /* What it may do now: only flow.c writes this. */
+    /* Its limits for now: only flow.c writes this. */
     bool suspended; /* the output has reached high water, and not come down to low water since */
     size_t budget;  /* what it may still do in this iteration, in bytes to be sent */
 

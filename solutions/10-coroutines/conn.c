@@ -151,7 +151,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     co_wake(c->serving);
 }
 
-/* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
+/* Gives the connection its alarms, quota and coroutine. False: no memory. */
 static bool equip(struct conn *c)
 {
     struct loop *loop = &c->service->loop;
