@@ -151,10 +151,10 @@ void conn_close(struct conn *c, const char *reason)
 
 void conn_free(struct conn *c)
 {
+    if (--connections == 0)
+        spare_free();
     close(c->fd);
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);
-    if (--connections == 0)
-        spare_free();
 }

@@ -10,10 +10,10 @@
 #include "log.h"
 #include "spare.h"
 
-/* Of one read(): many small frames, or a good part of a large one. */
+/* Read with one call: many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
 
-/* Of output that waits to be sent: from here on nothing more is read or answered. */
+/* The output is full once this much is queued: nothing more is read or answered. */
 #define HIGH_WATER_BYTES (1u << 20)
 
 struct conn *conn_new(int fd, struct service *service)
@@ -37,6 +37,7 @@ size_t conn_room(const struct conn *c)
 unsigned conn_interest(const struct conn *c)
 {
     unsigned interest = 0;
+    /* Back-pressure: a client that does not take its replies is not read from. */
     if (c->state == CONN_OPEN && conn_room(c) > 0)
         interest |= CONN_WANT_READ;
     if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
@@ -44,7 +45,7 @@ unsigned conn_interest(const struct conn *c)
     return interest;
 }
 
-/* Takes no more input; what is owed is still sent. */
+/* Takes no more input. The replies owed are still sent. */
 static void drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;
@@ -52,7 +53,16 @@ static void drain(struct conn *c, const char *reason)
     buffer_free(&c->in);
 }
 
-/* Sends until everything is sent or the kernel takes no more. */
+/* After each event: closes a draining connection that owes nothing more, and gives memory back. */
+static void settle(struct conn *c)
+{
+    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
+        conn_close(c, c->reason);
+    buffer_trim(&c->in);
+    buffer_trim(&c->out);
+}
+
+/* Sends until the output is empty or the kernel takes no more. */
 static void flush(struct conn *c)
 {
     while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
@@ -67,9 +77,9 @@ static void flush(struct conn *c)
     }
 }
 
-/* Answers every complete frame and sends the answers together, without waiting to hear that the
- * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
- * again it goes on, since nothing else will tell about frames that are here already. */
+/* Answers complete frames and sends the replies, until the output is full or no complete frame is
+ * left. It does not wait until the socket is reported writable: it nearly always is. After sending
+ * it looks again, since no event will come for frames that have been read already. */
 static void advance(struct conn *c)
 {
     while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
@@ -82,15 +92,6 @@ static void advance(struct conn *c)
             return;
         flush(c);
     }
-}
-
-/* The end of a turn: closes a connection that owes nothing more, and owns no more than it needs. */
-static void settle(struct conn *c)
-{
-    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
-        conn_close(c, c->reason);
-    buffer_trim(&c->in);
-    buffer_trim(&c->out);
 }
 
 void conn_read(struct conn *c)

@@ -10,10 +10,10 @@
 #include "log.h"
 #include "spare.h"
 
-/* Of one read(): many small frames, or a good part of a large one. */
+/* Read with one call: many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
 
-/* Of output that waits to be sent: from here on nothing more is read or answered. */
+/* The output is full once this much is queued: nothing more is read or answered. */
 #define HIGH_WATER_BYTES (1u << 20)
 
 size_t conn_room(const struct conn *c)
@@ -39,7 +39,7 @@ void conn_close(struct conn *c, const char *reason)
     c->state = CONN_CLOSED;
 }
 
-/* Takes no more input; what is owed is still sent. */
+/* Takes no more input. The replies owed are still sent. */
 static void drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;
@@ -55,7 +55,7 @@ static void give_up(struct conn *c, const char *reason)
     drain(c, reason);
 }
 
-/* Sends until everything is sent or the kernel takes no more. */
+/* Sends until the output is empty or the kernel takes no more. */
 static void flush(struct conn *c)
 {
     while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
@@ -72,9 +72,9 @@ static void flush(struct conn *c)
     }
 }
 
-/* Answers every complete frame and sends the answers together, without waiting to hear that the
- * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
- * again it goes on, since nothing else will tell about frames that are here already. */
+/* Answers complete frames and sends the replies, until the output is full or no complete frame is
+ * left. It does not wait until the socket is reported writable: it nearly always is. After sending
+ * it looks again, since no event will come for frames that have been read already. */
 static void advance(struct conn *c)
 {
     bool passed = false;

@@ -24,8 +24,8 @@ struct conn {
     enum conn_state state;
     bool ending;               /* the peer has sent its last byte; read until EOF */
     struct service *service;   /* borrowed; shared by all connections */
-    struct buffer in;          /* what is left over: a partial frame, or frames that have to wait */
-    size_t seen;               /* of it, what the parser has looked through; see frame_parse */
+    struct buffer in;          /* not answered yet: a partial frame, or frames that have to wait */
+    size_t seen;               /* how much of `in` the parser has searched; see frame_parse */
     struct buffer out;         /* replies that the kernel has not taken yet */
     const char *reason;        /* why it is draining */
     LIST_ENTRY(conn) others;   /* its entry in the service's list of connections */
@@ -41,8 +41,8 @@ bool conn_open(int fd, struct service *service);
 /* Closes all connections of the service. */
 void conn_close_all(struct service *service);
 
-/* How many bytes of replies may be added. Back-pressure: a client that does not take its replies
- * gets no further ones. */
+/* How many bytes of replies may be added until the output is full. Back-pressure: a client that
+ * does not take its replies gets no further ones. */
 size_t conn_room(const struct conn *c);
 
 /* Marks the connection as closed and logs why. It is freed at the end of the callback. */

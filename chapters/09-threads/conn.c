@@ -35,7 +35,7 @@ void conn_close(struct conn *c, const char *reason)
 
 static timers_callback on_closing_time;
 
-/* Takes no more input; what is owed is still sent. */
+/* Takes no more input. The replies owed are still sent. */
 static void drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;

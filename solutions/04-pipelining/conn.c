@@ -105,8 +105,8 @@ static void flush(struct conn *c)
 }
 
 /* Answers complete frames and sends the replies, until the output is full or no complete frame is
- * left. It does not wait for POLLOUT first: the socket is nearly always writable. When sending has
- * made room it goes on, since no event will come for frames that have been read already. */
+ * left. It does not wait until the socket is reported writable: it nearly always is. After sending
+ * it looks again, since no event will come for frames that have been read already. */
 static void advance(struct conn *c)
 {
     while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
@@ -165,10 +165,10 @@ void conn_close(struct conn *c, const char *reason)
 
 void conn_free(struct conn *c)
 {
+    if (--connections == 0)
+        spare_free();
     close(c->fd);
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);
-    if (--connections == 0)
-        spare_free();
 }

@@ -14,7 +14,7 @@ bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
 }
 
 // BEGIN run
-/* Moves *end from the beginning of a frame to its end. False: it is not complete, or too long. */
+/* Moves *end over the frame that begins there. False: it is not complete, or too long. */
 static bool pass_frame(const uint8_t *bytes, size_t size, size_t *end, bool *too_long)
 {
     uint32_t length;

@@ -10,10 +10,10 @@
 #include "log.h"
 #include "spare.h"
 
-/* Of one read(): many small frames, or a good part of a large one. */
+/* Read with one call: many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)
 
-/* Of output that waits to be sent: from here on nothing more is read or answered. */
+/* The output is full once this much is queued: nothing more is read or answered. */
 #define HIGH_WATER_BYTES (1u << 20)
 
 struct conn *conn_new(int fd, struct service *service)
@@ -28,35 +28,46 @@ struct conn *conn_new(int fd, struct service *service)
     return c;
 }
 
+// BEGIN pressure
 size_t conn_room(const struct conn *c)
 {
-    // BEGIN high_water
     size_t waiting = buffer_len(&c->out);
     return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
-    // END high_water
 }
 
 unsigned conn_interest(const struct conn *c)
 {
     unsigned interest = 0;
+    /* Back-pressure: a client that does not take its replies is not read from. */
     if (c->state == CONN_OPEN && conn_room(c) > 0)
         interest |= CONN_WANT_READ;
     if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
         interest |= CONN_WANT_WRITE;
     return interest;
 }
+// END pressure
 
-/* Takes no more input; what is owed is still sent. */
+// BEGIN drain
+/* Takes no more input. The replies owed are still sent. */
 static void drain(struct conn *c, const char *reason)
 {
-    // BEGIN drain
     c->state = CONN_DRAINING;
     c->reason = reason;
     buffer_free(&c->in);
-    // END drain
 }
 
-/* Sends until everything is sent or the kernel takes no more. */
+/* After each event: closes a draining connection that owes nothing more, and gives memory back. */
+static void settle(struct conn *c)
+{
+    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
+        conn_close(c, c->reason);
+    buffer_trim(&c->in);
+    buffer_trim(&c->out);
+}
+// END drain
+
+// BEGIN advance
+/* Sends until the output is empty or the kernel takes no more. */
 static void flush(struct conn *c)
 {
     while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
@@ -71,9 +82,9 @@ static void flush(struct conn *c)
     }
 }
 
-/* Answers every complete frame and sends the answers together, without waiting to hear that the
- * socket is writable: it nearly always is. Stops at the high-water mark; where sending makes room
- * again it goes on, since nothing else will tell about frames that are here already. */
+/* Answers complete frames and sends the replies, until the output is full or no complete frame is
+ * left. It does not wait until the socket is reported writable: it nearly always is. After sending
+ * it looks again, since no event will come for frames that have been read already. */
 static void advance(struct conn *c)
 {
     while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
@@ -87,15 +98,7 @@ static void advance(struct conn *c)
         flush(c);
     }
 }
-
-/* The end of a turn: closes a connection that owes nothing more, and owns no more than it needs. */
-static void settle(struct conn *c)
-{
-    if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
-        conn_close(c, c->reason);
-    buffer_trim(&c->in);
-    buffer_trim(&c->out);
-}
+// END advance
 
 void conn_read(struct conn *c)
 {
