@@ -1,5 +1,5 @@
-# Installs, with apt-get, what the lab needs and this machine lacks. When all is there it does
-# nothing, and needs no network.
+# Installs with apt-get the programs that the lab needs and this machine does not have. If none is
+# missing it does nothing, and needs no network.
 
 missing=
 
@@ -36,10 +36,10 @@ pytest="python3-pytest python3-pytest-timeout python3-pytest-xdist"
 compiles gcc || need "gcc libc6-dev" "compiles the servers"
 finds_python || need "python3 $pytest" "grades them"
 has valgrind || need "valgrind" "make memcheck"
-has gdb || need "gdb" "a look into a server that runs"
-has strace || need "strace" "what it asks of the kernel"
-has ss || need "iproute2" "ss: its connections"
-has nc || need "netcat-openbsd" "nc: a client by hand"
+has gdb || need "gdb" "debugs a running server"
+has strace || need "strace" "shows its system calls"
+has ss || need "iproute2" "ss: shows its connections"
+has nc || need "netcat-openbsd" "nc: a client in the terminal"
 has clang || need "clang" "make lint, make test"
 has clang-format || need "clang-format" "make format, make lint"
 has flake8 || need "flake8" "make lint, make test"
@@ -56,7 +56,7 @@ if [ -z "$missing" ]; then
     exit 0
 fi
 if ! has apt-get; then
-    echo "setup: there is no apt-get here; please install by hand what is missing" >&2
+    echo "setup: there is no apt-get here; please install the missing programs by hand" >&2
     exit 1
 fi
 as_root=

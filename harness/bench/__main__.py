@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     wanted = _curves(setting("PLOT"))
     chosen, missing = _subjects(options)
     generator = subjects.load_generator()
-    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the least and the most")
+    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the minimum and the maximum")
     for name in missing:
         print(f"without {name}: make setup BENCH=1 installs it")
     saved, failed = [], False

@@ -24,7 +24,7 @@ def number(value: float) -> str:
 
 
 def table(title: str, subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
-    """Medians, and below each the least and the most, in per cent from it."""
+    """Medians, and below each the minimum and the maximum, in per cent from it."""
     lines = [title, "", _line("", [row.key for row in rows])]
     for subject in subjects:
         own = [cells[subject.name, row.key] for row in rows]
@@ -84,7 +84,7 @@ def _median(cell: Cell) -> str:
 
 
 def _span(cell: Cell) -> str:
-    """How far the least and the most are from the median, in per cent of it."""
+    """How far the minimum and the maximum lie from the median, in per cent of it."""
     if not cell.median or len(cell.values) < 2:
         return ""
     down, up = (100 * (end / cell.median - 1) for end in (min(cell.values), max(cell.values)))

@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> int:
     except ValueError:
         print(f"threads: {arguments[0]}: how many rounds?", file=sys.stderr)
         return 2
-    print(f"{machine()}\n{CLIENTS} clients; medians of {rounds} rounds, the least and the most\n")
+    print(f"{machine()}\n{CLIENTS} clients; medians of {rounds} rounds, minimum and maximum\n")
     print("                         messages a second                server CPU")
     for text, body in LOADS.items():
         paces: dict[tuple, list[Pace]] = {subject: [] for subject in SUBJECTS}
