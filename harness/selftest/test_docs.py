@@ -26,6 +26,7 @@ CODE_SPAN = re.compile(r"`([^`]+)`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
 COMMAND = re.compile(r"^(?:\$ )?make((?: [^\s#]+)*)")  # a comment stands two spaces behind it
+HEREDOC = re.compile(r"^( *)(?:python3 -|cat > \S+\.py) <<'END'\n(.*?)^\1END$", re.M | re.S)
 CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
 SELECTION = re.compile(r"\bmake \w+ CH=(\d\d)\b.*? T=([\w.]+)")
 
@@ -122,6 +123,13 @@ def test_clients_by_hand_find_the_server_of_make_run(document):
     if document.parent.parent.name == "chapters":
         assert "pgrep" not in text, f"{document}: take the pid from build/pid"
         assert "/tmp/" not in text, f"{document}: let it be a file in build/"
+
+
+@each_document
+def test_python_by_hand_compiles(document):
+    text = document.read_text()
+    for indent, code in HEREDOC.findall(text):
+        compile(re.sub(f"^{indent}", "", code, flags=re.M), str(document), "exec")
 
 
 @pytest.mark.parametrize("document", ["README.md", PAGE])
