@@ -9,6 +9,8 @@ full, too, which takes more than an hour.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness import skeleton
@@ -78,8 +80,10 @@ def test_each_step_raises_the_score(chapter, hasty, tmp_path):
 
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "untouched skeletons, in full", slug))
 def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
+    """SIGTERM and SIGINT are no crashes: the grader sends them, and 01 begins without a handler."""
     for name, test in graded_tests(hasty, chapter, 0, tmp_path, "--jobs", JOBS).items():
-        assert "killed by SIG" not in test["output"], f"{name}: {test['output']}"
+        crashed = re.search(r"killed by SIG(?!TERM|INT)", test["output"])
+        assert not crashed, f"{name}: {test['output']}"
 
 
 @each_chapter
