@@ -24,16 +24,22 @@ struct entry {
 };
 
 struct events {
+    /* Set by events_new, and never changed. */
     const struct backend *backend;
     void *state; /* the backend's */
-    /* Indexed by descriptor. It moves when it grows, so no pointer into it outlives a callback. */
-    struct entry *table;
+    int wake_fd;
+
+    /* Written by reach. Both move when they grow, so no pointer into them outlives a callback. */
+    struct entry *table; /* indexed by descriptor */
     struct ready *ready; /* the backend's report: space for every descriptor */
     int size;            /* entries in each of the two */
-    int *again;          /* descriptors with events in `again` or `due`, and some that had them */
+
+    /* Written by events_again and, once an iteration, by end_turn. */
+    int *again; /* descriptors with events in `again` or `due`, and some that had them */
     int again_count;
     int again_size;
-    int wake_fd;
+
+    /* Written by any thread, and by signal handlers. */
     atomic_bool stopping;
 };
 
