@@ -1,4 +1,4 @@
-/* connect() without blocking: it begins, poll() says when it is over, SO_ERROR says how. */
+/* connect() without blocking: it starts, poll() reports its end, SO_ERROR says how it ended. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>

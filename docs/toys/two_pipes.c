@@ -1,4 +1,4 @@
-/* poll() on two pipes: what it reports, how often, and what nobody has asked for. */
+/* poll() on two pipes: what it reports, how often, and what it reports unasked. */
 #include <poll.h>
 #include <stdio.h>
 #include <unistd.h>
