@@ -100,8 +100,7 @@ static void flush(struct conn *c)
 static void advance(struct conn *c)
 {
     bool too_long;
-    size_t enough = room(c) > 0; /* one frame */
-    size_t size = frame_run(buffer_head(&c->in), buffer_len(&c->in), enough, &too_long);
+    size_t size = frame_run(buffer_head(&c->in), buffer_len(&c->in), room(c), &too_long);
     if (size > 0)
         answer(c, size);
     else if (too_long)

@@ -45,8 +45,8 @@ struct services {
     int count;
 };
 
-/* Makes `count` loops. What they have in common is copied from `like`. False: errno has the reason,
- * and there is nothing to free. */
+/* Makes `count` services, with the framing, app and limits of `like`, and a loop in each. False:
+ * errno has the reason, and there is nothing to free. */
 bool services_open(struct services *all, int count, const struct backend *backend,
                    const struct service *like);
 

@@ -45,8 +45,9 @@ struct services {
     int count;
 };
 
-/* Makes `count` loops, whose coroutines get stacks of `stack_bytes`. What they have in common is
- * copied from `like`. False: errno has the reason, and there is nothing to free. */
+/* Makes `count` services, with the framing, app and limits of `like`, and a loop in each, whose
+ * coroutines get stacks of `stack_bytes`. False: errno has the reason, and there is nothing to
+ * free. */
 bool services_open(struct services *all, int count, const struct backend *backend,
                    size_t stack_bytes, const struct service *like);
 
