@@ -149,7 +149,7 @@ def test_03_replies_come_at_once(server, rng):
         if statistics.median(times) <= LATE_MS and min(times) <= LEAST_MS:
             return
     text = f"an idle server takes {statistics.median(times):.0f} ms to answer (median of 9, "
-    raise Failure(f"{text}the least is {min(times):.0f} ms)", hint="late-reply")
+    raise Failure(f"{text}the minimum is {min(times):.0f} ms)", hint="late-reply")
 
 
 # 03.2 the pollfd array and the wait

@@ -220,7 +220,7 @@ def test_04_client_that_never_reads_costs_little_memory(server, rng):
     while sent < OFFERED_BYTES:
         taken = client.send_some(data)
         sent += taken
-        bounded(server, base, HELD_BYTES, f"of {sent / MB:.0f} MB sent and nothing read")
+        bounded(server, base, HELD_BYTES, f"after {sent / MB:.0f} MB sent and nothing read")
         if taken < len(data):
             break
     ping(server.connect(), rng)  # others are served

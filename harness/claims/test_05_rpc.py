@@ -216,7 +216,7 @@ def test_05_messages_that_nobody_reads_the_replies_of(launch):
     ask(server.connect(), b"", TOO_SHORT)
     base = server.process.resident_bytes()
     sent = server.connect().send_some(length_framing.encode(request(STATS, 1)) * UNREAD_STATS)
-    bounded(server, base, HELD_BYTES, f"of {sent / MB:.0f} MB of requests sent and no reply read")
+    bounded(server, base, HELD_BYTES, f"after {sent / MB:.0f} MB of requests and no reply read")
     ask(server.connect(), b"", TOO_SHORT)  # others are served
 
 

@@ -36,7 +36,7 @@ SETTLE_SECONDS = 3  # in which a server lets all of them in
 # for each request is above 10.
 IDLE_RATIO = 1.3
 REQUESTS = 300
-ROUNDS = 12  # noise makes things dearer, never cheaper: of several measurements the least is true
+ROUNDS = 12  # noise only adds cost, so the minimum of several measurements is taken
 CLEAR_RATIO, CLEAR_ROUNDS = 8, 3  # for a second a machine may take 5 times as long; so it is tried
 TRIES = 4  # again, unless it was more than that
 

@@ -122,9 +122,9 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     client.expect_eof()
     told = time.monotonic() - began
     if told > TOLD_SECONDS:
-        text = f"only after {told:.1f} s the client got a FIN"
+        text = f"the client got a FIN only after {told:.1f} s"
         raise Failure(text, hint="lost-at-close")
-    server.conversation.note(client.name, "goes on sending")
+    server.conversation.note(client.name, "keeps sending")
     deadline = Deadline(LINGER_SECONDS + server.patience.seconds)
     while client.offer(bytes(1000)) >= 0:
         if not deadline.left():

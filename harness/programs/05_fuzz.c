@@ -125,7 +125,7 @@ static bool agree(struct reader *r, struct left *left, size_t at, uint8_t kind)
         CHECK(number == due.number, HINT, "%s() gave %" PRId64 " instead of %" PRId64, name, number,
               due.number);
     } else {
-        check_equal(HINT, "what was read", (struct check_bytes){due.data, due.size},
+        check_equal(HINT, "the bytes read", (struct check_bytes){due.data, due.size},
                     (struct check_bytes){bytes.data, bytes.size});
     }
     CHECK(reader_at_end(r) == (left->size == 0), HINT, "reader_at_end() returned %s after it",

@@ -90,7 +90,7 @@ static void expect_field(struct reader *r, const struct field *field)
     bool ok =
         field->kind == STRING ? reader_string(r, &bytes) : reader_bytes(r, field->size, &bytes);
     CHECK(ok, THERE_AND_BACK, "%s of %zu cannot be read", name, field->size);
-    check_equal(THERE_AND_BACK, "what was read", (struct check_bytes){field->data, field->size},
+    check_equal(THERE_AND_BACK, "the bytes read", (struct check_bytes){field->data, field->size},
                 (struct check_bytes){bytes.data, bytes.size});
 }
 

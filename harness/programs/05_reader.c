@@ -149,7 +149,7 @@ static void ask_for(const uint8_t *message, size_t size, size_t wanted)
         return;
     }
     CHECK(ok, BEYOND, "reader_bytes() returned false, but the bytes are there");
-    check_equal(BEYOND, "what came", (struct check_bytes){message, wanted},
+    check_equal(BEYOND, "the bytes returned", (struct check_bytes){message, wanted},
                 (struct check_bytes){bytes.data, bytes.size});
     CHECK(reader_at_end(&r) == (wanted == size), BEYOND, "reader_at_end() returned %s after that",
           reader_at_end(&r) ? "true" : "false");

@@ -226,7 +226,7 @@ static struct buffer some_held(uint8_t held[HELD_BYTES])
 
 static void compare(const char *hint, const struct buffer *out, const uint8_t *due, size_t size)
 {
-    check_equal(hint, "what the buffer holds", (struct check_bytes){due, size},
+    check_equal(hint, "the buffer's contents", (struct check_bytes){due, size},
                 (struct check_bytes){buffer_head(out), buffer_len(out)});
 }
 

@@ -57,13 +57,15 @@ static void let_pass(int64_t us, const char *hint)
 
 static void expect_over(const struct waiter *w, int over, const char *hint)
 {
-    CHECK(w->over == over, hint, "%d of its waits are over; due are %d", w->over, over);
+    CHECK(w->over == over, hint, "the coroutine has ended its wait %d times instead of %d", w->over,
+          over);
 }
 
 static void expect_result(const struct waiter *w, int number, enum co_result due, const char *hint)
 {
-    CHECK(w->over > number, hint, "its wait is not over, but %s is due", co_case_result_name(due));
-    CHECK(w->results[number] == due, hint, "its wait ended with %s; due is %s",
+    CHECK(w->over > number, hint, "the coroutine's wait is not over, but %s is due",
+          co_case_result_name(due));
+    CHECK(w->results[number] == due, hint, "the coroutine's wait ended with %s; due is %s",
           co_case_result_name(w->results[number]), co_case_result_name(due));
 }
 

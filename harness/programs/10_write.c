@@ -83,8 +83,7 @@ static void take(const struct writer *w, size_t *taken)
     ssize_t n;
     check_step("reads at the peer what has arrived");
     while ((n = read(w->pair.peer, bytes, sizeof bytes)) > 0) {
-        check_equal(WRITE, "what the peer has received",
-                    (struct check_bytes){data + *taken, (size_t)n},
+        check_equal(WRITE, "the bytes at the peer", (struct check_bytes){data + *taken, (size_t)n},
                     (struct check_bytes){bytes, (size_t)n});
         *taken += (size_t)n;
     }

@@ -70,7 +70,7 @@ void co_reader_expect_result(const struct co_reader *r, enum io_result due, cons
 void co_reader_expect_text(struct co_reader *r, const char *due, const char *hint)
 {
     co_reader_expect_result(r, IO_OK, hint);
-    check_equal(hint, "what co_read() read", (struct check_bytes){due, strlen(due)},
+    check_equal(hint, "the bytes of co_read()", (struct check_bytes){due, strlen(due)},
                 (struct check_bytes){buffer_head(&r->in), buffer_len(&r->in)});
     buffer_free(&r->in);
 }

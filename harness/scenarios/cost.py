@@ -35,7 +35,7 @@ def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -
         for _ in range(BATCHES):
             burst(client, batch)
 
-    # Noise makes things dearer, never cheaper: of several measurements the least is the truth.
+    # Noise only adds cost, so the minimum of several measurements is taken.
     small = min(cpu_of(server, in_batches) for _ in range(GROWTH_TRIES)) / (BATCH * BATCHES)
     for _ in range(GROWTH_TRIES):
         large = cpu_of(server, lambda: burst_that_waits(server, client, bodies))
@@ -64,7 +64,7 @@ def linear(server, half: Callable[[], None], whole: Callable[[], None], what: st
         for one, two in pairs:
             if two <= GROWTH * max(one, TOO_CHEAP):
                 return
-        # One pair may be as bad by chance; that of the least is so only when it is the truth.
+        # One pair may be bad by chance; the pair of the minimum is not.
         if len(wholes) >= HOPELESS_TRIES and two > 2 * GROWTH * max(one, TOO_CHEAP):
             break
     text = f"{what.format(one=one, two=two)}: {two / one:.1f} times as much"

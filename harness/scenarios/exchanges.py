@@ -215,7 +215,7 @@ def expect_failed_start(argv: Sequence[str], status: int, words: str, patience: 
     ended = process.run(argv, Watchful(patience, Hang(lambda: [process])))
     if ended is None:
         patience.expired()
-        text = f"{named}: it went on running instead of ending with an error"
+        text = f"{named}: it kept running instead of ending with an error"
         raise Failure(text, hint="bad-start")
     stderr = process.stderr.head.decode(errors="replace")
     if ended.code != status or words not in stderr.lower():

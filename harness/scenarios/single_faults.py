@@ -135,7 +135,7 @@ class Guest:
         self.taken += len(came)
         if came != due:
             raise Failure(
-                "what came is not what was sent", hint="wrong-body", expected=due, received=came
+                "the reply is not what was sent", hint="wrong-body", expected=due, received=came
             )
 
     def leave(self) -> None:

@@ -37,8 +37,8 @@ TEXTS = {
     ),
     "co-cancel": (
         "A cancelled coroutine has to finish, however often it tries to wait again, so remember "
-        "the cancellation. The wait that is in progress has to end at once, which takes a wake- "
-        "up."
+        "the cancellation. The wait that is in progress has to end at once, which takes a "
+        "wake-up."
     ),
     "co-news": (
         "If the direction is not ready, make sure that the socket is watched, register the "
