@@ -131,7 +131,7 @@ def _places(text: str | None) -> list[Place]:
 
 
 def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
-    """Who is measured, and the names of the libraries that are not installed."""
+    """The servers to measure, and the names of the libraries that are not installed."""
     chosen: list[Subject] = []
     wanted = [find(options.chapter)] if options.chapter else CHAPTERS
     if options.server or options.dir or (options.chapter and options.origin != "solutions"):

@@ -25,7 +25,7 @@ COLOURS = "#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9".split()
 DASHES = ("-", "--", ":", "-.")
 INKED = "text.color axes.edgecolor axes.labelcolor axes.titlecolor xtick.color ytick.color".split()
 MOST_MARKS = 9  # on an axis
-FEW_DECADES = 100  # the most over the least, up to which there is room for more marks
+FEW_DECADES = 100  # the most over the least, up to which there is space for more marks
 PART_MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999)
 
 
@@ -54,7 +54,7 @@ def short(number: int) -> str:
 
 
 def latencies(title: str, lines: Sequence[Line], path: Path) -> None:
-    """Draws how many of the requests took how long: the slower, the more room. Lines come in pairs,
+    """Draws how many requests took how long: the slower, the more space. Lines come in pairs,
     the second of which is what it is about; the first, to compare it with, is thin."""
     figure, axes = _figure(title, "of its requests were faster", "µs")
     axes.set_xscale("function", functions=(_nines, _parts))
@@ -84,7 +84,7 @@ def _parts(place):
 
 
 def _logarithmic(axes, values: Sequence[float]) -> None:
-    """A y axis with plain numbers: 1, 10, 100; and 2 and 5 between them where there is room."""
+    """A y axis with plain numbers: 1, 10, 100; and 2 and 5 between them where they fit."""
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     axes.set_yscale("log")

@@ -1,4 +1,4 @@
-"""Who is measured: servers that are built here, each with the command that starts it."""
+"""What is measured: servers that are built here, each with the command that starts it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is tried where not all is: drawn by chance, from SEED of make test."""
+"""The sample that is tried instead of everything: drawn at random, from SEED of make test."""
 
 from __future__ import annotations
 

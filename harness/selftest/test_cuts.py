@@ -46,7 +46,7 @@ def test_of_other_framings():
 
 
 def test_answers_are_cut_on_their_way_out():
-    """What is cut is the input of 4 bytes, or the output of 6."""
+    """The input of 4 bytes is cut, or the output of 6."""
     for way, size in ((Group.INPUT, 4), (Group.OUTPUT, 6)):
         cuts = list(every_cut([b""], way, answers=FRAME))
         assert max(offset for cut in cuts for offset in cut.at) == size - 1
@@ -61,7 +61,7 @@ def test_a_stream_that_is_too_long_is_refused():
 
 
 def test_plan():
-    """What comes behind the last cut is left alone."""
+    """Bytes after the last cut are left alone."""
     assert list(Cut(FRAME, (2, 3), Group.INPUT).plan(5).steps) == [piece(2), piece(1)]
     disturbed = Cut(FRAME, (2,), Group.OUTPUT, disturbed=True).plan(5)
     assert list(disturbed.steps) == [piece(2), fail(errno.EAGAIN), fail(errno.EINTR)]

@@ -1,4 +1,4 @@
-"""The demos show what the handouts say they show, fit the screen, and leave nothing behind."""
+"""The demos show what the handouts say they show, fit the screen, and leave no process or file."""
 
 import os
 import re

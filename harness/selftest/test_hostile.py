@@ -214,7 +214,7 @@ def test_it_fails_what_it_does_not_do(grade, name, lost):
 
 
 def test_whoever_knows_the_answers_knows_none(grade):
-    """Of the claims of the lab itself: what is asked is drawn anew for every submission."""
+    """Of the claims of the lab itself: the requests are drawn again for every submission."""
     words = ("--chapter", "01", "--only", "test_01_every_byte_value")
     found = grade("knows_answers", CONFINED, *words)
     assert (found.status, found.results["score"]) == (FAILED, 0)

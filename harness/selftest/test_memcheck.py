@@ -215,7 +215,7 @@ def test_a_claim_is_not_judged_without_valgrind(grade, tools, bare, tmp_path, br
 
 @pytest.fixture
 def tools(tmp_path, monkeypatch):
-    """The only directory of programs: all there is in it is the compiler."""
+    """The only directory of programs: it has only the compiler."""
     directory = tmp_path / "tools"
     directory.mkdir()
     for name in ("gcc", "as", "ld", "sh"):

@@ -1,6 +1,6 @@
 """Every wrong server is failed by the test that is meant for it, with the hint that is meant.
 
-What they are is in harness/mutants; conftest.py prints those that are not. Without FULL=1 a sample
+They are in harness/mutants; conftest.py prints those that are not. Without FULL=1 a sample
 of them is judged; SEED draws it.
 """
 

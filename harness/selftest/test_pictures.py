@@ -1,4 +1,4 @@
-"""The pictures of the handouts: there, up to date, and about the code that there is."""
+"""The pictures of the handouts: there, up to date, and about the code of today."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def test_a_module_that_does_not_build(check, tmp_path, text, says):
 
 
 def test_a_module_in_several_files(check, tmp_path):
-    """What it needs beside the files that the program names is found in the others."""
+    """Functions that the files named by the program lack are found in the other files."""
     where = module(
         tmp_path / "m",
         MODULE.replace("return *byte;", "return touch(byte);"),

@@ -1,4 +1,4 @@
-"""The rooms of harness/: what each imports is what its __init__ says, and imports run one way."""
+"""The packages of harness/: each imports what its __init__ says, and imports run one way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def room(path: Path) -> str:
 
 
 def imports(path: Path) -> set[str]:
-    """The rooms that a file imports something from: all but its own."""
+    """The packages that a file imports something from: all but its own."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "harness":
@@ -40,13 +40,13 @@ def imports(path: Path) -> set[str]:
 
 
 def files(name: str) -> list[Path]:
-    """The Python files of a room."""
+    """The Python files of a package."""
     module = HARNESS / f"{name}.py"
     return [module] if module.exists() else sorted((HARNESS / name).rglob("*.py"))
 
 
 def imported(name: str) -> set[str]:
-    """The rooms that a room imports."""
+    """The packages that a package imports."""
     return set().union(*map(imports, files(name)))
 
 
@@ -74,7 +74,7 @@ def test_a_package_imports_what_it_says(package):
 
 
 def test_imports_run_one_way():
-    """Raises graphlib.CycleError, which names the rooms of a cycle."""
+    """Raises graphlib.CycleError, which names the packages of a cycle."""
     order = TopologicalSorter({name: imported(name) for name in (*PACKAGES, *TOP)})
     rooms = list(order.static_order())
     wrong = set(ROOFS) & set(rooms)
@@ -93,7 +93,7 @@ def test_every_room_is_on_the_map():
     directories = {path.relative_to(HARNESS).parts[0] for path in HARNESS.glob("*/*.*")}
     names = {f"{name}/" for name in directories - {"__pycache__"}} | {f"{name}.py" for name in TOP}
     missing = ", ".join(sorted(name for name in names if f"`{name}`" not in text))
-    assert not missing, f"{MAP} does not name {missing}: add it below 'The rooms of harness/'"
+    assert not missing, f"{MAP} does not name {missing}: add it below 'The packages of harness/'"
 
 
 @pytest.mark.parametrize("module", TOP)

@@ -55,7 +55,7 @@ def disturb(program, tmp_path):
 
 @pytest.mark.parametrize("function", INPUTS)
 def test_input_arrives_in_pieces(disturb, function):
-    """A piece larger than what is asked for takes two calls; errors come between pieces."""
+    """A piece larger than the requested size takes two calls; errors come between pieces."""
     steps = [piece(1), fail(errno.EAGAIN), piece(6), fail(errno.EINTR), PASS, piece(1)]
     run = disturb(f"{function} 7", Plan(Group.INPUT, steps, connection=0))
     assert run.lines == ["a", "EAGAIN", "bcde", "fg", "EINTR", "hijk", "l", ""]

@@ -70,7 +70,7 @@ def test_it_goes_with_a_sanitizer(tmp_path, sanitizer):
 
 
 def test_a_spin_is_counted_and_not_recorded_again_and_again(tmp_path):
-    """What was before it is still there, however fast the server spins."""
+    """Earlier events are still there, however fast the server spins."""
     shared = Shim(tmp_path / "shim")
     shared.record_what_is_watched()
     environment = shim.environment([shim_library()], shared.path)

@@ -69,7 +69,7 @@ def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
 @pytest.mark.skipif(setting("FULL") != "2", reason="FULL=2 grades every step in full")
 @each_chapter
 def test_each_step_raises_the_score(chapter, hasty, tmp_path):
-    """What it gains is more than what it may lose elsewhere. The last one makes it 100."""
+    """The score grows with each step, and the last one makes it 100."""
     before = -1
     for solved in range(len(skeleton.todos(chapter))):
         tests = graded_tests(hasty, chapter, solved, tmp_path)

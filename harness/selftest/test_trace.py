@@ -383,7 +383,7 @@ def traced(capsys, *words):
 
 @pytest.fixture(autouse=True)
 def own_pages(tmp_path_factory, monkeypatch):
-    """Not those of whoever works with the lab, nor of another worker."""
+    """Not the directory of a person who works with the lab, nor of another worker."""
     directory = ROOT / "build" / "trace" / f"selftest-{tmp_path_factory.getbasetemp().name}"
     monkeypatch.setattr(trace, "PAGES", directory)
     yield

@@ -1,5 +1,5 @@
 /*
- * A second library, loaded beside the first one only where it is asked for: malloc() and its
+ * A second library, loaded beside the first one only on request: malloc() and its
  * relatives, which return NULL when the schedule says ENOMEM.
  *
  * It is apart because a program under a sanitizer, or with an allocator of its own, is better left

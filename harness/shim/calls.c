@@ -157,7 +157,7 @@ ssize_t readv(int fd, const struct iovec *parts, int count)
     VECTOR_TRANSFER(readv, fd, parts, count);
 }
 
-/* A copy of the message with room for `size` bytes only. */
+/* A copy of the message with space for `size` bytes only. */
 static struct msghdr cut_message(const struct msghdr *message, struct iovec *cut, size_t size)
 {
     struct msghdr shorter = *message;

@@ -98,7 +98,7 @@ def fail(error: int) -> Step:
 
 
 def piece(size: int) -> Step:
-    """The next `size` bytes arrive, or have room, together; the rest not before they are moved."""
+    """The next `size` bytes arrive, or fit, together; the others not before they are moved."""
     return Step(limit=size)
 
 
@@ -286,7 +286,7 @@ class Shim:
         return _STATE.unpack_from(self._map, end - _STATE.size)
 
     def record(self) -> list[Entry]:
-        """The last calls that have returned, in the order they did, as far as there is room."""
+        """The last calls that have returned, in the order they did, as many as fit."""
         return self.record_after(0)[0]
 
     def record_after(self, last: int) -> tuple[list[Entry], int]:

@@ -230,7 +230,7 @@ void record_start(void);
 void record_entry(struct entry entry, enum table table);
 uint64_t record_now(void); /* ns, CLOCK_MONOTONIC */
 
-/* schedule.c. Looks for a step for this call: sets error, or size and plan, of the turn. */
+/* schedule.c. Looks for a step for this call: sets error, or size and plan, of `turn`. */
 void schedule_apply(struct turn *turn);
 
 /* Takes note of how many bytes the call has moved. */
@@ -253,7 +253,7 @@ bool sockets_closing(int fd);
 /* May this call wait? MSG_DONTWAIT in `flags` says no. */
 bool sockets_blocking(int fd, int flags);
 
-/* Is there something to read or accept, or room to write? */
+/* Is there something to read or accept, or space to write? */
 bool sockets_ready(int fd, enum group group);
 
 /* Edge-triggered epoll reports a change once. After a call that was kept from using up what there

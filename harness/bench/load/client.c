@@ -13,7 +13,7 @@
 
 enum { READ_BYTES = 256 << 10 };
 
-static uint8_t input[READ_BYTES]; /* of whoever reads: nothing stays here */
+static uint8_t input[READ_BYTES]; /* of the client that reads: nothing stays here */
 
 uint64_t now_ns(void)
 {

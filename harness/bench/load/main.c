@@ -1,4 +1,4 @@
-/* The load generator: clients in one thread, on epoll. What it measured is one line of JSON.
+/* The load generator: clients in one thread, on epoll. It prints one line of JSON with the results.
  *
  *     load -p PORT -c 50 -d 16 -s 64 -i 5000 -P PID
  *

@@ -20,7 +20,7 @@ struct conn {
     bool draining; /* takes no more input, and is closed when nothing is owed */
 };
 
-static struct evbuffer *replies; /* of one turn; empty between two */
+static struct evbuffer *replies; /* of one iteration; empty between two */
 static struct event *pause_end;
 
 static void conn_close(struct conn *c)
@@ -78,7 +78,7 @@ static bool echo(struct conn *c, size_t size)
     return well;
 }
 
-/* Back-pressure: reads nothing while more is queued than the high-water mark. The end of a turn. */
+/* Back-pressure: reads nothing while more is queued than the high-water mark. The end of an iteration. */
 static void settle(struct conn *c)
 {
     bool full = queued(c) > HIGH_WATER_BYTES;

@@ -73,7 +73,7 @@ static bool set_interest(struct conn *c)
     return uv_read_start((uv_stream_t *)c, on_alloc, on_read) == 0;
 }
 
-/* The end of a turn. */
+/* The end of an iteration. */
 static void settle(struct conn *c, bool well)
 {
     if (!well || (c->draining ? queued(c) == 0 : !set_interest(c)))
@@ -159,7 +159,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void on_client(uv_stream_t *listener, int status)
 {
-    if (status < 0) /* out of descriptors: libuv has closed those who waited */
+    if (status < 0) /* out of descriptors: libuv has closed the waiting ones */
         return;
     struct conn *c = calloc(1, sizeof *c);
     if (c == NULL)

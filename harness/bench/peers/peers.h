@@ -4,8 +4,8 @@
  * A frame is its own reply, so one buffer serves both directions:
  *
  *     data      start            whole             end           cap
- *     |  sent     | complete frames, | the beginning | room for    |
- *     |           | that are owed    | of a frame    | what comes  |
+ *     |  sent     | complete frames, | the beginning | free space  |
+ *     |           | that are owed    | of a frame    | for input   |
  *
  * There is one read buffer for all connections; a connection gets a buffer of its own for what is
  * left over after a read and a write, and loses it when nothing is left.
@@ -128,7 +128,7 @@ static inline void buffer_slide(struct buffer *b)
     b->start = 0;
 }
 
-/* Makes room for one more read. It slides over no more bytes than were sent, and doubles: so a byte
+/* Makes space for one more read. It slides over no more bytes than were sent, and doubles: so a byte
  * costs the same however many there are. False: no memory. */
 static inline bool buffer_reserve(struct buffer *b)
 {

@@ -1,6 +1,6 @@
 /*
  * Makes each of the calls that the shim counts once, then once more in a child. For test_shim.py.
- * What goes through descriptors 0 to 2 is not to be counted. Exit status 0: every call did what it
+ * Bytes through descriptors 0 to 2 must not be counted. Exit status 0: every call did what it
  * was to do, so the shim has passed on arguments and results.
  */
 #define _GNU_SOURCE

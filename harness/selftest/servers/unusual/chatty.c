@@ -3,7 +3,7 @@
  * every frame. chatty PORT
  *
  * Right, since stderr is for the log, and the log may be long. Its writes block: a pipe that nobody
- * reads would stop the server, so whoever starts it has to read.
+ * reads would stop the server, so the program that starts it has to read.
  */
 #define ON_FRAME(fd, length) log_frame(fd, length)
 

@@ -5,11 +5,11 @@
  * A frame is its own reply, so a connection has one buffer for both directions:
  *
  *        start            whole            end           cap
- *     ...| complete frames, | the beginning  | room for    |
- *        | that are owed    | of another one | what comes  |
+ *     ...| complete frames, | the beginning  | free space  |
+ *        | that are owed    | of another one | for input   |
  *
  * Nothing is read while a reply is owed. So the buffer is never longer than a frame and what its
- * last turn of reading brought; when it is empty it is freed. Memory grows with what has arrived.
+ * last read brought; when it is empty it is freed. Memory grows with what has arrived.
  */
 #ifndef ECHO_H
 #define ECHO_H
@@ -141,8 +141,8 @@ static inline void settle(struct conn *c)
     c->cap = 0;
 }
 
-/* Room for one more recv(). What is left over moves to the front: it is part of a frame, and came
- * with the last turn of reading if anything lay before it. */
+/* Space for one more recv(). Leftover bytes move to the front: they are part of a frame, and came
+ * with the last read if anything was before them. */
 static inline bool make_room(struct conn *c)
 {
     if (!owes(c) && c->start > 0) {

@@ -3,9 +3,9 @@
  *
  * An edge is reported once, so what is ready is remembered until a call shows that it is not. A
  * short read or write shows that as well as EAGAIN does (epoll(7), question 9), and saves a call.
- * Right, since an end of the input, which may be there right behind a short read, has an edge of
- * its own (EPOLLRDHUP), and since a connection reads once a turn: those with more to do stand in a
- * queue, and meanwhile nobody sleeps.
+ * Right, since EOF, which may come right after a short read, has an edge of its own (EPOLLRDHUP),
+ * and since a connection reads once per iteration: those with more to do are in a queue, and
+ * meanwhile the loop does not sleep.
  */
 #include "echo.h"
 
@@ -30,7 +30,7 @@ static bool can_move(const struct conn *c)
     return c->ready & (owes(c) ? EPOLLOUT | EPOLLHUP | EPOLLERR : EPOLLIN | ENDS);
 }
 
-/* What happened shows: `n` of `size` bytes were moved. Behind a short read there can be the end. */
+/* What happened shows: `n` of `size` bytes were moved. After a short read there can be EOF. */
 static bool moved(struct conn *c, ssize_t n, size_t size, uint32_t direction)
 {
     if (n < 0 ? errno != EINTR : (size_t)n < size && !(c->ready & ENDS))
@@ -61,7 +61,7 @@ static void enqueue(struct conn *c)
     queue = c;
 }
 
-/* A turn for everyone in the queue; those that are not through stand in it again. */
+/* Serves every connection in the queue; those that are not finished are queued again. */
 static void run_queue(void)
 {
     struct conn *next, *c = queue;

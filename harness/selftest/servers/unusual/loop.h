@@ -6,7 +6,7 @@
 
 #include <poll.h>
 
-/* Accepts everyone who waits. False: no descriptor was left for somebody. */
+/* Accepts every waiting client. False: no descriptor was left for one. */
 static inline bool accept_all(int listener)
 {
     int fd;
@@ -15,8 +15,8 @@ static inline bool accept_all(int listener)
     return fd != NO_ROOM;
 }
 
-/* Serves until a signal says stop; then everything is closed. A listener for whose clients there
- * is no room would stay readable, so it is left out until the pause is over or somebody moves. */
+/* Serves until a signal says stop; then everything is closed. If its clients cannot be accepted, the
+ * listening socket stays readable: so it is left out until the pause is over or a client moves. */
 static inline void loop(int listener, int signals)
 {
     struct pollfd *polls = NULL;

@@ -22,7 +22,7 @@ static void serve(int fd)
     close(fd);
 }
 
-/* Takes over a socket. Where there is no room for a process, the client has to go. */
+/* Takes over a socket. If no process can be started, the client is closed. */
 static void start_child(int fd, int listener, int signals)
 {
     pid_t *larger = realloc(children, (count + 1) * sizeof *children);
