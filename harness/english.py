@@ -57,7 +57,7 @@ VERB = (
 HABITS = (
     Habit(
         "who for a thing",
-        rf"\b[Ww]hoever\b|\b(?:{THING}) whom?\b(?! (?:{PERSON})\b)|(?:^|[;:.!] )Whom? (?=[^?]*?\.)"
+        rf"\b[Ww]hoever\b|\b(?:{THING}) whom?\b(?! (?:{PERSON})\b)|(?:^|[;:.!] )Whom? (?![^.!]*\?)"
         r"|[;:] whom? (?!calls|owns|may|frees|did)",
         "the connection that ..., the thread that ..., it",
         "Who gets ready meanwhile runs next time.",
@@ -202,6 +202,13 @@ HABITS = (
         "Mistake: treating ...",
         "Mistake: to take what has come.",
         "Mistake: treating whatever has arrived as a frame.",
+    ),
+    Habit(
+        "words of another time",
+        r"\b(?:shall|dearer|cannot but|as yet|nought|thereof|therein|whereof)\b",
+        "must, will; costs more",
+        "Replies shall have the same order.",
+        "Replies have to come in the same order.",
     ),
     Habit(
         "neither, nor at the end",
