@@ -291,7 +291,7 @@ MUTANTS = (
 """
         },
     ),
-    # Who gets a connection
+    # The loop that gets a connection
     mutant(
         "all-to-the-first",
         THREADS,

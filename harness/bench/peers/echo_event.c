@@ -78,7 +78,7 @@ static bool echo(struct conn *c, size_t size)
     return well;
 }
 
-/* Back-pressure: reads nothing while more is queued than the high-water mark. The end of an iteration. */
+/* The end of an iteration. Back-pressure: reads nothing while the output is above high-water. */
 static void settle(struct conn *c)
 {
     bool full = queued(c) > HIGH_WATER_BYTES;
