@@ -56,8 +56,8 @@ def linear(server, half: Callable[[], None], whole: Callable[[], None], what: st
     for _ in range(GROWTH_TRIES):
         halves.append(cpu_of(server, half))
         wholes.append(cpu_of(server, whole))
-        # Noise only adds cost: it may spoil a pair, or one of the minimums. But a cost far above the
-        # first one may have grown with all the work done before.
+        # Noise only adds cost: it may spoil a pair, or one of the minimums. But a cost far above
+        # the first one may have grown with all the work done before.
         pairs = [(min(halves), min(wholes))]
         if halves[-1] <= ALIKE * max(min(halves), TOO_CHEAP):
             pairs.insert(0, (halves[-1], wholes[-1]))

@@ -72,8 +72,8 @@ static bool send_back(struct conn *c, size_t size)
     return sent == size || keep(c, read_buffer + sent, size - sent);
 }
 
-/* Reads and writes until there is no more, or the remainder of a write waits. A short read shows that
- * there is no more, except for a FIN right after it. */
+/* Reads and writes until there is no more, or the remainder of a write waits. A short read shows
+ * that there is no more, except for a FIN right after it. */
 static bool echo(struct conn *c)
 {
     ssize_t n = READ_BYTES;

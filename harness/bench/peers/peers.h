@@ -128,8 +128,8 @@ static inline void buffer_slide(struct buffer *b)
     b->start = 0;
 }
 
-/* Makes space for one more read. It slides over no more bytes than were sent, and doubles: so a byte
- * costs the same however many there are. False: no memory. */
+/* Makes space for one more read. It slides over no more bytes than were sent, and doubles: so the
+ * cost of a byte does not depend on their number. False: no memory. */
 static inline bool buffer_reserve(struct buffer *b)
 {
     if (b->cap - b->end >= READ_BYTES)

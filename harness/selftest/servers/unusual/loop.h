@@ -15,8 +15,8 @@ static inline bool accept_all(int listener)
     return fd != NO_ROOM;
 }
 
-/* Serves until a signal says stop; then everything is closed. If its clients cannot be accepted, the
- * listening socket stays readable: so it is left out until the pause is over or a client moves. */
+/* Serves until a signal says stop; then everything is closed. If its clients cannot be accepted,
+ * the listening socket stays readable: it is left out until the pause is over or a client moves. */
 static inline void loop(int listener, int signals)
 {
     struct pollfd *polls = NULL;
