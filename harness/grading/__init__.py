@@ -1,4 +1,5 @@
-"""From claims to points: loaded, run in a pytest of their own, and told as text and as JSON.
+"""From claims to points: loads claims, runs them in a separate pytest, and reports as text and
+JSON.
 
 Imports: evidence, instruments, lab, linux, server, stage.
 """

@@ -1,4 +1,5 @@
-"""Which claims may run at the same time: what computes, a few; what mostly sleeps, beside them."""
+"""Which claims may run at the same time: a few that compute, and beside them some that mostly
+sleep."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 5  # workers at most for what mostly sleeps: 42 seconds of it in a grade of 10
-HOPELESS = 3  # waits that ran out: a grade with so many is itself mostly asleep
+SLEEPERS = 5  # workers at most for claims that mostly sleep: 42 seconds of it in a grade of 10
+HOPELESS = 3  # waits that ran out: a grade with this many is itself mostly asleep
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,9 @@ class Deal:
     """`jobs` workers run every claim. Further ones, `sleepers` of them, run those in `waits`, the
     longest first; and once the server is found to hang, all but those in `native` as well.
 
-    Both come to those in `slowed` last: a server that hangs is waited for the longest where
-    something slows it down, and the more it has hung, the shorter are the waits. When these are as
-    short as they get, the further ones begin with `slowed`."""
+    Both kinds of workers run the claims in `slowed` last: there the waits for a server that hangs
+    are the longest, and the more it has hung, the shorter they become. Once they are as short as
+    they get, the further workers begin with `slowed`."""
 
     jobs: int
     sleepers: int
@@ -30,7 +31,8 @@ class Deal:
 
     @classmethod
     def of(cls, claims: Sequence[Claim], jobs: int) -> Deal:
-        """For `jobs` at the same time: 0 is without workers, and with 1 nothing runs beside it."""
+        """The deal for `jobs` tests at the same time: 0 means no workers, and with 1 nothing runs
+        beside it."""
         waiting = sorted((claim for claim in claims if claim.waits), key=lambda claim: -claim.waits)
         return cls(
             jobs,

@@ -1,4 +1,4 @@
-"""A grade as machines read it: the results format of Gradescope, and nothing that it forbids."""
+"""A grade in a form for programs: the results format of Gradescope, without anything it forbids."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_json(grade: Grade) -> dict:
 
 
 def write(grade: Grade, path: Path) -> None:
-    """Puts it at `path`, at once: a reader never sees half of it."""
+    """Writes it to `path` in one step: a reader never sees half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     scratch.write_text(json.dumps(as_json(grade), indent=2) + "\n")
@@ -45,7 +45,7 @@ def write(grade: Grade, path: Path) -> None:
 
 
 def _hundredths(worths: list[Fraction]) -> list[int]:
-    """The worths in hundredths of a point, rounded so that their sum is not: it is 100 points."""
+    """The worths in hundredths of a point, rounded so that their sum is still 100 points."""
     sums = [int(total * 100) for total in accumulate(worths, initial=Fraction(0))]
     return [after - before for before, after in pairwise(sums)]
 
@@ -81,7 +81,7 @@ def _test_output(grade: Grade, outcome: Outcome) -> str:
 
 
 def _no_tests(grade: Grade) -> list[dict]:
-    """When nothing could be run: one test that says why, so that the score has a place."""
+    """If nothing could be run: one test that says why, so that the score has a place."""
     if grade.built:
         return []
     return [

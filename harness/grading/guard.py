@@ -1,7 +1,7 @@
-"""What the grader does against a server that is after the grader itself.
+"""How the grader detects a server that attacks the grader itself.
 
 Where servers are confined (see linux/landlock.py) they cannot reach it, and none of this matters.
-Where they are not, what they do to it is at least seen, and costs no more than a test.
+Elsewhere an attack is at least noticed, and costs no more than a test.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def _digest(path: Path) -> bytes:
 
 
 def changed(before: dict[Path, bytes], after: dict[Path, bytes]) -> list[str]:
-    """The names of the files that differ, are new or are gone."""
+    """The names of the files that differ, are new or have been removed."""
     names = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
     return sorted(os.path.relpath(path, ROOT) for path in names)
 
 
 def complaint(names: list[str]) -> str:
-    """What to say of a grade during which these files changed."""
+    """The message for a grade during which these files changed."""
     few = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     return (
         f"files of the lab changed while the server was graded: {few}; if you did not change them, "

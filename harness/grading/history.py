@@ -8,14 +8,15 @@ from pathlib import Path
 
 from harness.grading.scoring import FAILED, PASSED, Grade
 
-MOST_NAMES = 4  # of changed files that are told
+MOST_NAMES = 4  # of changed files that are named
 
 State = dict[str, str]  # the digest of each file, by its name
 
 
 def compare(grade: Grade, file: Path) -> None:
-    """Says of each failure whether the test has passed before, and what has changed since; then
-    notes in `file` what passed now. Does nothing where the student's files are not known."""
+    """Adds to each failure whether the test has passed before, and which files have changed since;
+    then stores in `file` which tests passed now. Does nothing if the student's files are not
+    known."""
     if grade.source is None:
         return
     now = state(grade.source)
@@ -30,7 +31,7 @@ def compare(grade: Grade, file: Path) -> None:
 
 
 def state(source: Path) -> State:
-    """Of the C files in a directory, as they are now."""
+    """The state of the C files in a directory."""
     files = sorted(path for path in source.glob("*.[ch]") if path.is_file())
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
 
@@ -45,8 +46,8 @@ def _changes(before: State, now: State) -> str:
 
 
 def _load(file: Path, source: Path) -> dict[str, State]:
-    """The state in which each test last passed. Nothing if the file is of another directory, is
-    not there, or cannot be read: it is only a help."""
+    """The state in which each test last passed. Empty if the file is of another directory, does not
+    exist, or cannot be read: it is only a help."""
     try:
         found = json.loads(file.read_text())
         if found["source"] != str(source.resolve()):

@@ -11,12 +11,12 @@ AHEAD = 2  # a worker begins a test when it knows the next one, or that there is
 
 
 class Lanes(LoadScheduling):
-    """The scheduler of a grade. What a dead worker had not begun goes to the others."""
+    """The scheduler of a grade. Tests that a dead worker had not begun go to the others."""
 
     def __init__(self, config, log, deal: Deal) -> None:
         super().__init__(config, log)
         self._deal = deal
-        self._sleepers: set = set()  # workers for what mostly sleeps
+        self._sleepers: set = set()  # workers for tests that mostly sleep
 
     def add_node(self, node) -> None:
         super().add_node(node)
@@ -25,7 +25,7 @@ class Lanes(LoadScheduling):
             self._sleepers.add(node)
 
     def schedule(self) -> None:
-        """Called when every worker has told its tests; and when one has come later."""
+        """Called when every worker has listed its tests, and when a worker joins later."""
         if self.collection is None:
             if not self._check_nodes_have_same_collection():
                 return
@@ -43,9 +43,8 @@ class Lanes(LoadScheduling):
             self.check_schedule(node)
 
     def check_schedule(self, node, duration: float = 0) -> None:
-        """Called when a worker has ended a test: it gets another, or is told that it was the last.
-
-        One that has nothing to do ends, and what it still knows of is run."""
+        """Called when a worker has ended a test: it gets another one, or the message that it was
+        the last. A worker without tests ends, and the tests it still has are run."""
         while not node.shutting_down and len(self.node2pending[node]) < AHEAD:
             if not self._send_next(node):
                 node.shutdown()
@@ -60,7 +59,8 @@ class Lanes(LoadScheduling):
         return True
 
     def _next(self, sleeper: bool) -> int | None:
-        """The test to be run next: what mostly sleeps is for the sleepers while there are any."""
+        """The test to run next: tests that mostly sleep are for the sleepers while there are
+        any."""
         slowed = [test for test in self._slowed if test in self.pending]
         waiting = sorted(self._waits.keys() & set(self.pending), key=self._waits.get)
         if sleeper:

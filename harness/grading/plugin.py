@@ -54,11 +54,11 @@ LOG_SAYS = (
     (re.compile(r"too (?:long|large|big)\b", re.I), "refused-as-too-long"),
     (re.compile(r"closed: Resource temporarily unavailable"), "call-disturbed"),  # EAGAIN
 )
-LOG_SECONDS = 0.5  # for a line that the server wrote before it closed to get here
-SAMPLE_BYTES = 8  # of a body drawn by chance: they come up once
-SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel has to hold already
+LOG_SECONDS = 0.5  # for a log line, written before the server closed, to arrive here
+SAMPLE_BYTES = 8  # of a random body: they occur once
+SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
 GONE = "???"  # the phase that xdist reports when a worker process has died
-# Hints that speak of an earlier reply, in place of these.
+# Hints about an earlier reply, which replace these.
 AFTER_A_REPLY = {
     "one-frame-only": {"silence", "closed-early", "reset-early"},
     "table-too-small": {"silence"},
@@ -132,7 +132,7 @@ def pytest_configure(config):
 
 
 def _end(_number, _frame):
-    """The grade was killed, so nobody is left who would end what we have started."""
+    """The grade was killed, so we have to end everything that we have started."""
     kill.until_gone(procfs.below, SWEEP_SECONDS)
     os._exit(1)
 
@@ -193,7 +193,7 @@ def judge(error, stage, hints, refusals=False):
 
 
 def _meant(hint, general, stage):
-    """The better hint that a claim has for a general one, unless what we see speaks against it."""
+    """The better hint that a claim has for a general one, unless the failure contradicts it."""
     if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
         return general
     if hint == "ready-for-nothing" and stage.busy():
@@ -204,7 +204,8 @@ def _meant(hint, general, stage):
 
 
 def _hint(error, stage):
-    """The hint of the error; or one about the server's end, when that is why it fell silent."""
+    """The hint of the error; or one about the server's end, if that is the reason for the
+    silence."""
     fate, _ = stage.ending()
     if fate.startswith("killed by the grader"):
         return "over-limit"
@@ -225,7 +226,7 @@ def _is_of_the_same_frame(error):
 
 
 def _logged(log):
-    """The hint for the reason that the server itself gives in the end of its log; None without."""
+    """The hint for the reason in the last lines of the server's log; None if there is none."""
     return next((hint for pattern, hint in LOG_SAYS if pattern.search(log)), None)
 
 
@@ -253,7 +254,7 @@ class Outcomes:
         kill.until_gone(_orphans, SWEEP_SECONDS)
 
     def pytest_runtest_logstart(self, nodeid, location):
-        """Some of that may have become ours only now: a server dies a moment after its worker."""
+        """Ends processes that became ours only now: a server dies a moment after its worker."""
         if self._a_worker_died:
             kill.until_gone(_orphans, SWEEP_SECONDS)
         print(json.dumps({"begun": nodeid.split("::")[-1]}), file=self._file, flush=True)

@@ -1,4 +1,4 @@
-"""Runs claims in a pytest process of their own, and leaves no process behind."""
+"""Runs claims in a separate pytest process, and leaves no process behind."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from harness.linux import landlock, prctl, procfs
 from harness.server import kill, scratch
 from harness.stage.stage import Run
 
-TEST_SECONDS = 120  # one claim may take: 32 MiB, read a byte at a time
+TEST_SECONDS = 120  # for one claim: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together
 SLOWER = 5  # times, under valgrind
-LAST_SECONDS = 10  # pytest may take to end, when all is said
+LAST_SECONDS = 10  # for pytest to end after the last result
 WAKE_SECONDS = 5  # without output; then it is checked whether a server has stopped the grader
 TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
 
@@ -52,7 +52,7 @@ def run_claims(
     `begun` is called with the name of each that begins, `tick` every second without
     a result.
 
-    What pytest says, tracebacks too, goes into `log`.
+    The output of pytest, including tracebacks, goes into `log`.
     """
     prctl.adopt_orphans()
     bystanders = {(process.pid, process.started) for process in procfs.below()}
@@ -81,7 +81,7 @@ def run_claims(
 
 
 def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: int) -> list[str]:
-    """pytest with our plugins and no others, and without anybody's configuration."""
+    """pytest with our plugins and no others, and without any configuration of the user."""
     run.save(directory / "run.json")
     deal = Deal.of(claims, jobs)
     deal.save(directory / "lanes.json")
@@ -118,7 +118,7 @@ def _environment(directory: Path) -> dict[str, str]:
 
 
 class Watcher(NamedTuple):
-    """The functions that are told what happens; see run_claims()."""
+    """The functions that are called for each event; see run_claims()."""
 
     found: Found
     begun: Callable[[str], None]
@@ -165,14 +165,14 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
 
 
 def _wake(session: int) -> None:
-    """Lets pytest and its workers go on, should a server have stopped them (SIGSTOP)."""
+    """Lets pytest and its workers go on, if a server has stopped them (SIGSTOP)."""
     for process in procfs.below():
         if process.session == session and process.state == "T":
             kill.send(process.pid, signal.SIGCONT)
 
 
 def _end_all(bystanders: set[tuple[int, int]]) -> None:
-    """Kills what is below this process and was not there before, until nothing is left."""
+    """Kills the processes below this one that were not there before, until none is left."""
 
     def ours(thorough: bool) -> list[procfs.Process]:
         return [one for one in procfs.below(thorough) if (one.pid, one.started) not in bystanders]

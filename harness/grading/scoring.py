@@ -1,4 +1,4 @@
-"""Claims, what each is worth in a grade, and what became of it. No I/O but loading the claims."""
+"""Claims, their points in a grade, and their results. No I/O but loading the claims."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Claim:
 
     @property
     def explains(self) -> bool:
-        """It is worth nothing, but says once why others fail: it runs first and is told first."""
+        """It gives no points, but says once why others fail: it runs first and is reported
+        first."""
         return not self.points
 
     @property
@@ -57,7 +58,7 @@ class Claim:
 
 @dataclass
 class Outcome:
-    """What became of one claim. `detail` holds the parts of a failure, see plugin.py."""
+    """The result of one claim. `detail` holds the parts of a failure, see plugin.py."""
 
     claim: Claim
     worth: Fraction
@@ -109,7 +110,7 @@ class Grade:
 
     @property
     def verdict(self) -> str:
-        """While anything is not judged the score is not the last word, whatever failed."""
+        """Not judged if any claim is not judged, whatever failed: the score may change."""
         verdicts = {outcome.verdict for outcome in self.outcomes}
         if not self.built:
             return FAILED
@@ -119,7 +120,7 @@ class Grade:
 
     @property
     def status(self) -> int:
-        """The exit status that tells the verdict."""
+        """The exit status for the verdict."""
         return {PASSED: 0, FAILED: 1, NOT_JUDGED: 2}[self.verdict]
 
 
@@ -202,10 +203,10 @@ def holding(claims: list[Claim], chapter: str) -> list[Claim]:
 
 
 def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
-    """What each claim is worth, by name, in a grade of `chapter` that runs these claims.
+    """The points of each claim, by name, in a grade of `chapter` that runs these claims.
 
-    Together 100. The inherited ones share what the chapter has for them, each earlier chapter the
-    same; what is left out leaves its points to the others.
+    Together 100. The inherited claims share the chapter's inherited points, each earlier chapter
+    the same; claims that are left out leave their points to the others.
     """
     inherited = chapters.find(chapter).inherited
     groups: dict[str, list[Claim]] = {}
@@ -222,8 +223,8 @@ def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
 
 
 def believe(outcomes: list[Outcome]) -> None:
-    """What a claim says of frames does not hold for a server that echoes bytes: that bytes come
-    back as they were sent is no merit of it."""
+    """Claims about frames do not count for a server that only echoes bytes: that its bytes come
+    back unchanged proves nothing."""
     if not any(o.claim.explains and o.detail.get("hint") == BYTES for o in outcomes):
         return
     for outcome in outcomes:
