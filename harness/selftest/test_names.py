@@ -50,9 +50,6 @@ COMPARED = {
         },
     },
 }
-# Names that are still wrong, by the number of the chapter. If you correct a handout, take its
-# names out here; a chapter without an entry may have none.
-WRONG: dict[str, set[str]] = {}
 
 
 @cache
@@ -102,7 +99,7 @@ def unknown_in_headings(chapter: Chapter, text: str) -> set[str]:
 def test_functions_that_a_handout_names_exist(chapter):
     text = (chapter.chapter_dir / "README.md").read_text()
     found = unknown(chapter, text) | unknown_in_headings(chapter, text)
-    wrong = sorted(found - WRONG.get(chapter.number, set()))
+    wrong = sorted(found)
     where = f"chapters/{chapter.slug}/README.md"
     assert (
         not wrong
