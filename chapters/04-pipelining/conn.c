@@ -88,7 +88,7 @@ static void answer(struct conn *c, size_t size)
 /* TODO 2: Answer the complete frames in the input and send the replies at once, until the output
  * is full or the input holds no complete frame. Graded by test_04_hundred_thousand_frames.
  * Write both functions. An error of io_write() closes the connection; a frame that is too long
- * ends its input: drain(). Sending can make room for more replies. */
+ * ends its input: drain(). Sending can make space for more replies. */
 static void flush(struct conn *c)
 {
     size_t moved;

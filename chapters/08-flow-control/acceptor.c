@@ -49,7 +49,7 @@ static void pause_accepting(struct acceptor *a)
 }
 
 /* TODO 5: Accept clients until none waits, but at most ACCEPT_BUDGET in one iteration, and only
- * while fewer than `max_conns` connections are open. Without room, the listening socket is not
+ * while fewer than `max_conns` connections are open. At that limit the listening socket is not
  * watched. Graded by test_08_max_conns_wait_in_the_backlog.
  * The stub accepts every client that waits. */
 static void accept_clients(struct acceptor *a)

@@ -1,4 +1,4 @@
-/* Accepts clients while there is room for them. The others wait in the backlog of the listening
+/* Accepts clients while there is space for them. The others wait in the backlog of the listening
  * socket: their connect() succeeds, and nothing that they send is lost.
  *
  * Two things can be full. There may be `max_conns` connections: then the next client is accepted

@@ -12,7 +12,7 @@
 
 enum { DEFAULT_PORT = 1234, MAX_PORT = 65535 };
 
-/* Of output that waits. More would be asked for by mistake, and never be in memory. */
+/* Of output that waits. A larger value is a mistake: it would not fit into memory. */
 #define DEFAULT_HIGH_WATER (1u << 20)
 #define MAX_WATER          (1L << 30)
 

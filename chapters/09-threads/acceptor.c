@@ -89,7 +89,7 @@ static bool has_room(const struct acceptor *a)
     return max == 0 || services_sum(a->all).connections < max;
 }
 
-/* Accepts clients until none waits, there is no room, or the budget is used up. */
+/* Accepts clients until none waits, the limit is reached, or the budget is used up. */
 static void accept_clients(struct acceptor *a)
 {
     int fd = NET_NONE, left = ACCEPT_BUDGET;

@@ -1,6 +1,6 @@
 /* Flow control: how much of the server one connection may have.
  *
- * Three rules, each for something that one client could take from the others. The turn bounds how
+ * Three rules, each for something that one client could take from the others. The budget bounds how
  * long a connection keeps the loop in one iteration. The water marks bound the memory in which its
  * replies wait. The quota bounds how many of its frames are answered in an interval. And while a
  * broadcast of the connection is under way, no further frame is answered: it has one at a time. All

@@ -86,7 +86,7 @@ static void flush(struct conn *c)
 // BEGIN advance
 /* Answers every complete frame and sends the answers together, without waiting to hear that the
  * socket is writable: it nearly always is. Stops at the high-water mark, or when the quota or
- * the budget is used up. If sending makes room again it goes on, since no event will report frames
+ * the budget is used up. If sending makes space again it goes on, since no event will report frames
  * that have been read already. */
 static void advance(struct conn *c)
 {
