@@ -66,7 +66,7 @@ def test_gdb_sees_the_first_byte(tmp_path, monkeypatch, capfd):
     words = ["--id", "04-04_replies_are_batched-5", "--from", "solutions"]
     assert module.main(words) == 0
     out = capfd.readouterr().out
-    assert "stands still" in out
+    assert "is stopped" in out
     assert re.search(r"^#0 +conn_read ", out, re.M)
     assert "passed" in out
 
