@@ -30,6 +30,22 @@ HEREDOC = re.compile(r"^( *)(?:python3 -|cat > \S+\.py) <<'END'\n(.*?)^\1END$", 
 CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
 SELECTION = re.compile(r"\bmake \w+ CH=(\d\d)\b.*? T=([\w.]+)")
 
+HANDOUTS = sorted(ROOT.glob("chapters/*/README.md"))
+SECTIONS = [  # a reader who has done one chapter finds the way in the next
+    "What you will be able to do",
+    "The problem",
+    "The idea",
+    "What is always true",
+    "The contract",
+    "The files",
+    "The TODOs",
+    "Predict before you code",
+    "Check all of it",
+    "What still breaks",
+    "Challenges",
+    "Read on",
+]
+
 each_document = pytest.mark.parametrize(
     "document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT))
 )
@@ -82,6 +98,13 @@ def test_links_lead_somewhere(document):
             assert anchor in anchors(
                 target
             ), f"{document}: {name} has no heading for the link {link}"
+
+
+@pytest.mark.parametrize("handout", HANDOUTS, ids=lambda path: path.parent.name)
+def test_every_handout_has_its_sections_in_order(handout):
+    found = re.findall(r"^## (.+)$", handout.read_text(), re.M)
+    wanted = [heading for heading in found if heading in SECTIONS]
+    assert wanted == SECTIONS, f"{handout}: its headings are {found}; these go in this order"
 
 
 @pytest.mark.parametrize("key", HINTS)
