@@ -31,7 +31,7 @@ CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
 SELECTION = re.compile(r"\bmake \w+ CH=(\d\d)\b.*? T=([\w.]+)")
 
 HANDOUTS = sorted(ROOT.glob("chapters/*/README.md"))
-SECTIONS = [  # a reader who has done one chapter finds the way in the next
+SECTIONS = [  # after one chapter, a reader finds the way in the next
     "What you will be able to do",
     "The problem",
     "The idea",
