@@ -29,6 +29,7 @@ TRIES = 8
 # ms. Prolonged by the frames that follow, it takes 1.67 times as long: the longer it is, the less a
 # busy machine can add to the right one.
 PROLONGED = (400, 400, 800, 1600, 3200)
+CLOCK_MS = 2  # a server that counts whole milliseconds may begin an interval one too early
 PAUSE = 0.003  # seconds between two frames of a client that goes on sending
 
 FAR = 60_000  # ms: nobody waits for it
@@ -167,9 +168,20 @@ def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     for framing, body in _framings(rng):
         client = launch(at_most(10, 60), framing=framing).connect()
+        began = time.monotonic()
         client.send_frames([body] * 31)
         client.expect_frames([_answer(framing, body)] * 31)
+        _have_waited(began, 31, 10, 60)
     _in_the_kernel(launch(at_most(100, 30)).connect(), rng)
+
+
+def _have_waited(began: float, count: int, frames: int, ms: int) -> None:
+    """Fails if all of `count` frames, sent since `began`, were answered before their interval."""
+    __tracebackhide__ = True
+    passed = 1000 * (time.monotonic() - began)
+    if passed < (count - 1) // frames * ms - CLOCK_MS:
+        text = f"{count} frames were answered within {passed:.0f} ms, and {frames} are allowed in "
+        raise Failure(f"{text}{ms} ms", hint="quota-kept")
 
 
 def _in_the_kernel(client: Client, rng) -> None:
@@ -240,10 +252,12 @@ def test_08_half_close_over_quota(launch, rng):
             client = server.connect()
             bodies = [words(rng, 8) for _ in range(count)]
             server.process.pause()  # so that it hears of all at once
+            began = time.monotonic()
             client.send(b"".join(map(length_framing.encode, bodies)) + rest)
             client.half_close()
             server.process.resume()
             client.expect_closed_after(bodies)
+            _have_waited(began, count, 10, 80)
 
 
 @claim("08.3", points=2, cli=True, native=True, waits=0.5, hints=UNREAD)
