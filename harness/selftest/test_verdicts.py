@@ -101,7 +101,7 @@ HOPELESS = {
                 if (fork() == 0) { setsid(); for (;;) pause(); }
             return 0; }""",
 }
-HOPE = {"accepts and says nothing": 2}  # for accepting 200 clients that come at once
+HOPE = {"accepts and says nothing": 1}  # the point for accepting 200 clients that connect at once
 INCLUDES = "".join(
     f"#include <{name}>\n"
     for name in ("arpa/inet.h", "signal.h", "stdio.h", "sys/socket.h", "unistd.h")
