@@ -163,9 +163,9 @@ void events_again(struct events *e, int fd, unsigned event)
     e->again[e->again_count++] = fd;
 }
 
-/* TODO 5: Call each watch that events_again() was asked for, once, in the next iteration.
- * Requests made until begin_turn() are due in this one; end_turn() calls what is still due and
- * drops it from the list. Graded by test_06_again_comes_in_the_next_turn. */
+/* TODO 5: Call each watch for which events_again() was called, once, in the next iteration.
+ * Calls before begin_turn() count for this one; end_turn() calls what is still due and drops it
+ * from the list. Graded by test_06_again_comes_in_the_next_turn. */
 static int begin_turn(struct events *e)
 {
     e->again_count = 0;

@@ -21,9 +21,9 @@ TEXTS = {
         "pointer and size there. If that line is right, memory was overwritten earlier."
     ),
     "undefined-behaviour": (
-        "The C standard does not define what this line does, so the compiler may do anything. A "
-        "byte becomes a signed int of 32 bits when it is shifted. Convert it to an unsigned type "
-        "that is wide enough before you shift."
+        "The C standard does not define what this line does, so the compiler may do anything. "
+        "Convert a byte to an unsigned type that is wide enough before you shift it. Do not pass "
+        "NULL to memcpy() or memmove(), not even with 0 bytes."
     ),
     "length-in-front": (
         "The length counts the bytes that follow it, and is written where the frame begins. Keep "

@@ -2,9 +2,9 @@
 
 TEXTS = {
     "watch-lost": (
-        "A descriptor was ready, and its callback was not called. When the table grows, the old "
-        "entries have to stay and the new ones have to be all zero. Growing may move the table, "
-        "so a pointer into it is invalid after a callback."
+        "events_add() has to accept any descriptor, and a ready one gets its callback. When the "
+        "table grows, the old entries have to stay and the new ones have to be all zero. Growing "
+        "may move the table, so a pointer into it is invalid after a callback."
     ),
     "added-twice": (
         "There is one watch for each event of a descriptor: adding a second one fails with "
@@ -31,16 +31,16 @@ TEXTS = {
     "wake-up": (
         "A wake-up makes wake_fd readable, whichever thread calls, and whether or not the loop "
         "sleeps already. It never waits, and several wake-ups count as one. on_wake() makes "
-        "wake_fd unreadable again."
+        "wake_fd unreadable again; an eventfd takes and gives exactly 8 bytes."
     ),
     "again-next-turn": (
         "A watch that requested another call is called in the next iteration: once, without a "
         "sleep before it, after all the others, and only if it is still watched then."
     ),
     "errors-wake-both": (
-        "EPOLLERR and EPOLLHUP are reported without a request, and sometimes instead of the "
-        "requested events. Treat them as readiness in both directions. The next read() or write() "
-        "then finds out what has happened."
+        "An error or a hang-up is reported without a request, and sometimes instead of the "
+        "requested events. It is readiness in both directions: call both watches of the "
+        "descriptor. The next read() or write() then finds out what has happened."
     ),
     "hangup-untold": (
         "A FIN is reported once, perhaps together with the last bytes: as EPOLLRDHUP, if you "
