@@ -21,7 +21,7 @@ enum conn_state { CONN_OPEN, CONN_DRAINING, CONN_CLOSED };
 struct conn {
     int fd; /* nonblocking; owned */
     enum conn_state state;
-    bool ending;             /* the peer has sent its last byte; read until EOF */
+    bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
     struct service *service; /* borrowed; shared by all connections */
     struct buffer in;        /* not answered yet: a partial frame, or frames that have to wait */
     size_t seen;             /* how much of `in` the parser has searched; see frame_parse */

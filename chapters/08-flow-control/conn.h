@@ -44,7 +44,7 @@ struct conn {
     enum conn_state state;
     const char *reason;      /* why it is draining */
     struct closing *closing; /* owned; NULL until it is draining */
-    bool ending;             /* the peer has sent its last byte; read until EOF */
+    bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
     bool ended;              /* EOF has been read */
 
     /* Its limits for now: only flow.c writes this. */

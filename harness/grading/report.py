@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from harness.evidence.hints import HINTS
+from harness.grading import scoring
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 from harness.lab import chapters
 
@@ -304,7 +305,7 @@ def next_step(grade: Grade) -> list[str]:
     if left:
         return left
     if grade.selected:
-        return [f"next: {grade.again}"]
+        return [f"next: {_todo_after(grade) or grade.again}"]
     if grade.subject != f"chapters/{grade.chapter.slug}":
         return []
     place = chapters.CHAPTERS.index(grade.chapter) + 1
@@ -322,6 +323,18 @@ def _task(grade: Grade, outcome: Outcome) -> str:
     file = todo_file(first.claim.todo, grade)
     name = f"TODO {first.claim.todo}{f' ({file})' if file else ''}"
     return f"{name}: {grade.again} T={first.claim.number}"
+
+
+def _todo_after(grade: Grade) -> str | None:
+    """The next TODO of a student, if all claims of the one before were selected and passed."""
+    selected = {outcome.claim.name for outcome in grade.outcomes}
+    own = [claim for claim in scoring.load() if claim.chapter == grade.chapter.number]
+    last = max((claim.todo for claim in own if claim.name in selected), default=0)
+    file = todo_file(last + 1, grade)
+    whole = {claim.name for claim in own if claim.todo == last} <= selected
+    if last == 0 or not whole or file is None or grade.source == grade.chapter.solution_dir:
+        return None
+    return f"TODO {last + 1} ({file}): {grade.again} T={grade.chapter.number}.{last + 1}"
 
 
 def _log(grade: Grade) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -179,6 +180,18 @@ def test_only_inherited_claims_failed(source):
         "some claims were not judged: no points, and no failure",
         "details: see the log",
     ]
+
+
+def test_a_todo_that_is_done_names_the_next_one(source):
+    claims = [one for one in scoring.load() if one.number == "06.1"]
+    outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
+    grade = replace(a_grade(source, "06", outcomes), selected="06.1")
+    assert report.next_step(grade) == ["next: TODO 2 (events.c): make grade CH=06 T=06.2"]
+    for other in (
+        replace(grade, outcomes=outcomes[1:]),  # only some of its claims
+        replace(grade, source=grade.chapter.solution_dir),
+    ):
+        assert report.next_step(other) == ["next: make grade CH=06"]
 
 
 def test_full_marks_name_the_next_chapter(source):

@@ -24,7 +24,7 @@ struct co_direction {
 struct co_socket {
     int fd;                /* borrowed; nonblocking */
     struct events *events; /* borrowed; of the loop whose coroutines use it */
-    bool hangup;           /* the peer has sent its last byte; read until EOF */
+    bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
     struct co_direction read;
     struct co_direction write;
 };

@@ -25,8 +25,9 @@ TEXTS = {
         "has an entry before you read it: events_interest() does that."
     ),
     "cancelled-both": (
-        "Cancel both events of a descriptor. Check before the second one whether it is still "
-        "watched: the first callback may have deleted the second watch."
+        "Cancel both events of a descriptor, whatever the first call returned: `||` would stop "
+        "there. Check before the second one whether it is still watched, since the first callback "
+        "may have deleted the second watch."
     ),
     "wake-up": (
         "A wake-up makes wake_fd readable, whichever thread calls, and whether or not the loop "
@@ -35,7 +36,8 @@ TEXTS = {
     ),
     "again-next-turn": (
         "A watch that requested another call is called in the next iteration: once, without a "
-        "sleep before it, after all the others, and only if it is still watched then."
+        "sleep before it, after all the others, and only if it is still watched then. Requests "
+        "for reading and for writing add up."
     ),
     "errors-wake-both": (
         "An error or a hang-up is reported without a request, and sometimes instead of the "
@@ -44,8 +46,8 @@ TEXTS = {
     ),
     "hangup-untold": (
         "A FIN is reported once, perhaps together with the last bytes: as EPOLLRDHUP, if you "
-        "request it. Report it as EVENT_READ and EVENT_HANGUP. After that, read until read() "
-        "returns 0."
+        "request it. Report it as EVENT_READ and EVENT_HANGUP. After that a short read() is not "
+        "the end: read until it returns 0."
     ),
     "urgent-untold": (
         "A read stops before urgent data, which looks like a short read that left nothing. "
