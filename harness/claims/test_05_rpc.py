@@ -39,6 +39,7 @@ from harness.lab.units import MB, MIB
 from harness.scenarios.cost import HELD_BYTES, bounded
 from harness.scenarios.cuts import every_cut
 from harness.scenarios.exchanges import (
+    SHORT_SEGMENT,
     SMALL_WINDOW,
     ask,
     burst,
@@ -300,11 +301,14 @@ def test_05_messages_behind_a_large_one(launch, rng):
 @claim("05.4", points=2, cli=True, hints=HALF_CLOSE)
 def test_05_half_close_with_10000_replies_owed(launch, rng):
     """A client that sends 10,000 messages and half-closes gets every reply; then it is closed."""
-    texts = [rng.randbytes(400) for _ in range(10_000)]
+    texts = [rng.randbytes(70) for _ in range(10_000)]
     requests = [request(ECHO, seq, string(text)) for seq, text in enumerate(texts)]
-    client = launch(framing=MESSAGES).connect(rcvbuf=SMALL_WINDOW)
+    server = launch(framing=MESSAGES)
+    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     owed = send_and_owe(client, requests, [echo_reply(*each) for each in enumerate(texts)])
     client.half_close()
+    until_read(client)
+    until_asleep(server)  # the end has been seen, too, while replies are still owed
     client.expect_closed_after(owed)
 
 
