@@ -86,7 +86,7 @@ help:
 ##                           and reports each point lost; or DIR=, SERVER=
 ##    make mutants           wrong servers, and the claims that fail (CH=, T=)
 ##      RULES=1              every small change of what students write, and which
-##                           of them no claim notices (CH=, T=); takes an hour
+##                           of them no claim notices (CH=, T=); slow
 ##    make skeletons         writes chapters/ again from solutions/
 ##    make pictures          draws docs/pictures/ again from the .dot files
 ##    make format            clang-format
