@@ -10,14 +10,16 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 5  # workers at most for claims that mostly sleep: 42 seconds of it in a grade of 10
+SLEEPERS = 7  # workers at most for claims that mostly sleep: 42 seconds of it in a grade of 10
 HOPELESS = 3  # waits that ran out: a grade with this many is itself mostly asleep
+MANY_FAILED = 10  # claims: as a rule that of a skeleton, whose claims mostly wait as well
 
 
 @dataclass(frozen=True)
 class Deal:
     """`jobs` workers run every claim. Further ones, `sleepers` of them, run those in `waits`, the
-    longest first; and once the server is found to hang, all but those in `native` as well.
+    longest first. Then the first of them goes on with all but those in `native`, as waits are in
+    every claim; and all of them do, once the server is found to hang, or fails many claims.
 
     Both kinds of workers run the claims in `slowed` last: there the waits for a server that hangs
     are the longest, and the more it has hung, the shorter they become. Once they are as short as

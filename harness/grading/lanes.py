@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdist.scheduler import LoadScheduling
 
-from harness.grading.deal import HOPELESS, Deal
+from harness.grading.deal import HOPELESS, MANY_FAILED, Deal
 from harness.server.patience import PATIENCE
 
 AHEAD = 2  # a worker begins a test when it knows the next one, or that there is none
 
 
 class Lanes(LoadScheduling):
-    """The scheduler of a grade. Tests that a dead worker had not begun go to the others."""
+    """The scheduler of a grade. Tests that a dead worker had not begun go to the others. `failed`:
+    how many claims have failed so far."""
 
-    def __init__(self, config, log, deal: Deal) -> None:
+    def __init__(self, config, log, deal: Deal, failed: Callable[[], int]) -> None:
         super().__init__(config, log)
         self._deal = deal
-        self._sleepers: set = set()  # workers for tests that mostly sleep
+        self._failed = failed
+        self._sleepers: list = []  # workers for tests that mostly sleep
 
     def add_node(self, node) -> None:
         super().add_node(node)
         computing = [n for n in self.nodes if n not in self._sleepers and not n.shutting_down]
         if len(computing) > self._deal.jobs:
-            self._sleepers.add(node)
+            self._sleepers.append(node)
 
     def schedule(self) -> None:
         """Called when every worker has listed its tests, and when a worker joins later."""
@@ -50,7 +54,7 @@ class Lanes(LoadScheduling):
                 node.shutdown()
 
     def _send_next(self, node) -> bool:
-        test = self._next(node in self._sleepers)
+        test = self._next(node)
         if test is None:
             return False
         self.pending.remove(test)
@@ -58,15 +62,16 @@ class Lanes(LoadScheduling):
         node.send_runtest_some([test])
         return True
 
-    def _next(self, sleeper: bool) -> int | None:
+    def _next(self, node) -> int | None:
         """The test to run next: tests that mostly sleep are for the sleepers while there are
-        any."""
+        any; then one of them goes on, or all of them."""
         slowed = [test for test in self._slowed if test in self.pending]
         waiting = sorted(self._waits.keys() & set(self.pending), key=self._waits.get)
-        if sleeper:
-            hopeless = PATIENCE.ran_out >= HOPELESS
+        if node in self._sleepers:
+            hopeless = PATIENCE.ran_out >= HOPELESS or self._failed() >= MANY_FAILED
+            goes_on = hopeless or node is self._sleepers[0]
             mine = {*self._native, *waiting, *slowed}
-            others = [test for test in self.pending if hopeless and test not in mine]
+            others = [test for test in self.pending if goes_on and test not in mine]
             found = waiting + (slowed + others if PATIENCE.shortest else others + slowed)
         else:
             found = [test for test in self.pending if test not in self._waits] + waiting

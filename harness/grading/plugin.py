@@ -54,9 +54,11 @@ LOG_SAYS = (
     (re.compile(r"too (?:long|large|big)\b", re.I), "refused-as-too-long"),
     (re.compile(r"closed: Resource temporarily unavailable"), "call-disturbed"),  # EAGAIN
 )
-LOG_SECONDS = 0.5  # for a log line, written before the server closed, to arrive here
+LOG_SECONDS = 0.5  # at most, until the server has logged why it closed
+LOG_LOOKS = 3  # at a server that rests, one after the other, until its last line has arrived here
 SAMPLE_BYTES = 8  # of a random body: they occur once
 SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
+OUTCOMES = "lab-outcomes"  # the name of the plugin that has them
 GONE = "???"  # the phase that xdist reports when a worker process has died
 # Hints about an earlier reply, which replace these.
 AFTER_A_REPLY = {
@@ -128,7 +130,7 @@ def pytest_configure(config):
     if is_worker or config.option.dist == "no":
         limits.bound_processes()
     if not is_worker:
-        config.pluginmanager.register(Outcomes(config.option.lab_outcomes))
+        config.pluginmanager.register(Outcomes(config.option.lab_outcomes), OUTCOMES)
 
 
 def _end(_number, _frame):
@@ -144,7 +146,8 @@ def pytest_unconfigure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    return Lanes(config, log, Deal.load(config.option.lab_lanes))
+    outcomes = config.pluginmanager.get_plugin(OUTCOMES)
+    return Lanes(config, log, Deal.load(config.option.lab_lanes), lambda: outcomes.failed)
 
 
 def pytest_runtest_setup(item):
@@ -177,8 +180,7 @@ def judge(error, stage, hints, refusals=False):
     error = stage.explained(error)
     hint = _hint(error, stage)
     if hint in CUT_SHORT and not refusals:
-        wait_until(lambda: _logged(stage.ending()[1]), LOG_SECONDS, LOG_SECONDS / 50)
-        hint = _logged(stage.ending()[1]) or hint
+        hint = _reason_in_log(stage) or hint
     hint = _meant(hints.get(hint, hint), hint, stage)
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-rest"
@@ -225,6 +227,22 @@ def _is_of_the_same_frame(error):
     return len(due) > SENT_AT_ONCE and len(sample) == SAMPLE_BYTES and sample in due
 
 
+def _reason_in_log(stage):
+    """The hint for the reason that the server has logged; None if there is none.
+
+    A server may log it after the close that the client saw. It has, when the server rests.
+    """
+    rested = 0
+
+    def said():
+        nonlocal rested
+        rested = rested + 1 if stage.at_rest() else 0
+        return rested >= LOG_LOOKS or _logged(stage.ending()[1])
+
+    wait_until(said, LOG_SECONDS, LOG_SECONDS / 50)
+    return _logged(stage.ending()[1])
+
+
 def _logged(log):
     """The hint for the reason in the last lines of the server's log; None if there is none."""
     return next((hint for pattern, hint in LOG_SAYS if pattern.search(log)), None)
@@ -237,6 +255,7 @@ class Outcomes:
         os.set_inheritable(descriptor, False)
         self._file = open(descriptor, "w", encoding="utf-8")
         self._phases = {}
+        self.failed = 0  # claims, so far
         self._a_worker_died = False
 
     def pytest_runtest_logreport(self, report):
@@ -246,6 +265,7 @@ class Outcomes:
             name = report.nodeid.split("::")[-1]
             seconds = sum(phase["seconds"] for phase in phases)
             result = {**_worst(self._phases.pop(report.nodeid)), "seconds": round(seconds, 2)}
+            self.failed += result["verdict"] == FAILED
             print(json.dumps({"name": name, **result}), file=self._file, flush=True)
 
     def pytest_testnodedown(self, node, error):

@@ -25,9 +25,9 @@ UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long 
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
-HANGS_SECONDS = 2.0
 UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
-HANG_LOOK_SECONDS = 0.1  # between two looks at least
+HANG_LOOKS = 8  # in the time after which one that sleeps hangs; at most one in HANG_LOOK_SECONDS
+HANG_LOOK_SECONDS = 0.1
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
@@ -171,12 +171,12 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
 
 
 class Hang:
-    """Whether servers will do nothing more, however long one waits: for HANGS_SECONDS all of their
+    """Whether servers will do nothing more, however long one waits: for `seconds` all of their
     threads were asleep in calls that have no time limit, whenever we looked, and used no CPU time.
 
     None of them has a timer, and the kernel has nothing left to send to these clients.
 
-    Or, with `spinning`, they have used HANGS_SECONDS of it in this wait: for work that takes next
+    Or, with `spinning`, they have used `seconds` of it in this wait: for work that takes next
     to none. One that stands in line for a processor is not asleep.
     """
 
@@ -193,10 +193,11 @@ class Hang:
         self._cpu = self._cpu_then = 0.0
         self._hangs = False
 
-    def __call__(self, began: float) -> bool:
+    def __call__(self, began: float, seconds: float) -> bool:
         """For a wait that began then, on time.monotonic()."""
         now = time.monotonic()
-        if began == self._began and now - self._looked < HANG_LOOK_SECONDS:
+        pause = min(seconds / HANG_LOOKS, HANG_LOOK_SECONDS)
+        if began == self._began and now - self._looked < pause:
             return self._hangs
         processes = self._processes()
         cpu = sum(process.cpu_seconds() for process in processes)
@@ -208,8 +209,8 @@ class Hang:
         if not asleep or cpu != self._cpu or not seen:
             self._cpu, self._since = cpu, now
         self._looked = now
-        spins = self._spinning and cpu - self._cpu_then >= HANGS_SECONDS
-        sleeps = asleep and now - self._since >= HANGS_SECONDS
+        spins = self._spinning and cpu - self._cpu_then >= seconds
+        sleeps = asleep and now - self._since >= seconds
         self._hangs = spins or sleeps and not any(map(has_timer, pids)) and not self._is_sending()
         return self._hangs
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.grading import scoring
-from harness.grading.deal import HOPELESS, SLEEPERS, Deal
+from harness.grading.deal import HOPELESS, MANY_FAILED, SLEEPERS, Deal
 from harness.grading.lanes import Lanes
 from harness.server.patience import (
     PATIENCE,
@@ -19,7 +19,7 @@ from harness.server.patience import (
 )
 
 NAMES = ("short", "native", "other", "long", "last", "middle", "more", "memory", "end")
-DEAL = Deal(2, 1, ("long", "middle", "short"), ("native",), ("memory",))
+DEAL = Deal(2, 2, ("long", "middle", "short"), ("native",), ("memory",))
 
 
 class Worker:
@@ -52,7 +52,7 @@ def scheduled(lanes: Lanes, count: int) -> list[Worker]:
 def lanes():
     option = SimpleNamespace(tx=["popen"] * DEAL.workers)
     config = SimpleNamespace(option=option, getvalue=lambda name: getattr(option, name))
-    return Lanes(config, None, DEAL)
+    return Lanes(config, None, DEAL, lambda: 0)
 
 
 def run_all(lanes: Lanes, worker: Worker) -> None:
@@ -61,19 +61,28 @@ def run_all(lanes: Lanes, worker: Worker) -> None:
 
 
 def test_what_sleeps_runs_beside_what_computes(lanes):
-    first, second, sleeper = scheduled(lanes, 3)
-    assert sleeper.sent == ["long", "middle"]
+    first, second, spare, sleeper = scheduled(lanes, 4)
+    assert (spare.sent, sleeper.sent) == (["long", "short"], ["middle", "memory"])
     run_all(lanes, sleeper)
-    assert sleeper.sent == ["long", "middle", "short", "memory"] and sleeper.shutting_down
+    assert sleeper.sent == ["middle", "memory"] and sleeper.shutting_down
+    run_all(lanes, spare)
+    assert spare.sent == ["long", "short", "end"] and spare.shutting_down
     run_all(lanes, first)
-    assert {*first.sent, *second.sent} == {*NAMES} - {*sleeper.sent}
+    assert {*first.sent, *second.sent} == {*NAMES} - {*sleeper.sent, *spare.sent}
 
 
 def test_where_all_waits_run_out_the_others_run_there_too(lanes, monkeypatch):
     monkeypatch.setattr(PATIENCE, "_ran_out", HOPELESS)
-    *_, sleeper = scheduled(lanes, 3)
+    *_, sleeper = scheduled(lanes, 4)
     run_all(lanes, sleeper)
-    assert sleeper.sent == ["long", "middle", "short", "end", "memory"]  # and not the native one
+    assert "end" in sleeper.sent and "native" not in sleeper.sent
+
+
+def test_where_many_claims_fail_the_others_run_there_too(lanes, monkeypatch):
+    monkeypatch.setattr(lanes, "_failed", lambda: MANY_FAILED)
+    *_, sleeper = scheduled(lanes, 4)
+    run_all(lanes, sleeper)
+    assert "end" in sleeper.sent and "native" not in sleeper.sent
 
 
 def test_what_slows_a_server_down_comes_last(lanes):
@@ -145,13 +154,13 @@ def test_nothing_more_is_expected_of_a_server_that_does_nothing():
 
 def test_a_stretched_patience_gives_up_too():
     patience = Patience(((0, 8.0), (2, 1.0)))
-    Watchful(Stretched(patience, 3, 1, float), lambda began: False).give_up()
+    Watchful(Stretched(patience, 3, 1, float), lambda began, seconds: False).give_up()
     assert patience.ran_out == 2
 
 
 def test_a_wait_ends_when_the_server_is_known_to_hang():
     hopeless = []
-    watched = Watchful(Patience(((0, 8.0),)), lambda began: bool(hopeless))
+    watched = Watchful(Patience(((0, 8.0),)), lambda began, seconds: bool(hopeless))
     deadline, of_the_kernel = Deadline(watched), Deadline(watched, kernel=True)
     assert not wait_until(lambda: not deadline.left(), 0.3)
     hopeless.append(True)

@@ -127,8 +127,7 @@ WAITS = "import select; select.select([], [], []{})"
     ],
     ids=["for ever", "another call", "until a time", "now and then", "spins"],
 )
-def test_a_server_that_hangs(program, hangs, monkeypatch):
-    monkeypatch.setattr(observe, "HANGS_SECONDS", 0.6)
+def test_a_server_that_hangs(program, hangs):
     with subprocess.Popen([sys.executable, "-c", program]) as process:
         server = SimpleNamespace(
             pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
@@ -136,8 +135,8 @@ def test_a_server_that_hangs(program, hangs, monkeypatch):
         try:
             observe.until_asleep(SimpleNamespace(process=process), 1)
             hang, began = observe.Hang(lambda: [server], spinning=True), time.monotonic()
-            assert not hang(began)
-            assert wait_until(lambda: hang(began), 10 if hangs else 2) is hangs
+            assert not hang(began, 0.6)
+            assert wait_until(lambda: hang(began, 0.6), 10 if hangs else 2) is hangs
         finally:
             process.kill()
 

@@ -11,9 +11,10 @@ from pathlib import Path
 # that hangs everywhere is still graded within a minute.
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 
+HANGS_PART = 4  # of a wait: a server that has slept for such a part, and for ever, hangs
 MOST_TIMES = 10  # so that the wait gets shorter, too, for a server that hangs everywhere
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
-SHORT_SECONDS = 0.2  # of a wait, in which the patience is not read again
+SHORT_SECONDS = 0.03  # of a wait, in which the patience is not read again
 LOOK_SELDOM = 0.02  # of the time that has passed: the minimum pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
@@ -116,9 +117,10 @@ class Stretched(Patience):
 
 
 class Watchful(Patience):
-    """Another patience, and `hangs` tells which waits are hopeless."""
+    """Another patience. `hangs` tells which waits are hopeless: it gets when the wait began, and
+    for how many seconds a server that hangs must have slept."""
 
-    def __init__(self, patience: Patience, hangs: Callable[[float], bool]) -> None:
+    def __init__(self, patience: Patience, hangs: Callable[[float, float], bool]) -> None:
         self._patience = patience
         self._hangs = hangs
 
@@ -127,7 +129,7 @@ class Watchful(Patience):
         return self._patience.seconds
 
     def hopeless(self, began: float) -> bool:
-        return self._hangs(began)
+        return self._hangs(began, self.seconds / HANGS_PART)
 
     def give_up(self) -> None:
         self._patience.give_up()

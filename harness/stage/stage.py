@@ -339,6 +339,10 @@ class Stage:
             return ""
         return ", and busy: it never waits"
 
+    def at_rest(self) -> bool:
+        """Whether no thread of the last server runs, or wants to: it sleeps, or has ended."""
+        return not self.servers or procfs.thread_states(self.servers[-1].process.pid) <= set("SZX")
+
     def waits_for_readiness(self) -> bool:
         """The last server, now: see observe.py."""
         if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
