@@ -23,6 +23,7 @@ from harness.server.patience import Deadline, Patience
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs
+LOOK_SECONDS = 0.5  # between two of them at most
 REST_SECONDS = 0.05  # how long a failure waits for the remainder of a wrong frame, only to show it
 REST_BYTES = 4096  # and how many bytes of it are enough
 
@@ -315,7 +316,7 @@ def _poll(poller: select.poll, deadline: Deadline, rest: float = 0) -> int:
     """The events that are ready, 0 when no more than `rest` seconds are left."""
     while True:
         left = max(0.0, deadline.left() - rest)
-        ready = poller.poll(min(left, deadline.seconds / LOOKS) * 1000)
+        ready = poller.poll(min(left, deadline.seconds / LOOKS, LOOK_SECONDS) * 1000)
         if ready or not left:
             return ready[0][1] if ready else 0
 
