@@ -55,7 +55,7 @@ LOG_SAYS = (
     (re.compile(r"closed: Resource temporarily unavailable"), "call-disturbed"),  # EAGAIN
 )
 LOG_SECONDS = 0.5  # at most, until the server has logged why it closed
-LOG_LOOKS = 3  # at a server that rests, one after the other, until its last line has arrived here
+LOG_LOOKS = 3  # at a server that sleeps, one after the other, until its last line has arrived here
 SAMPLE_BYTES = 8  # of a random body: they occur once
 SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
 OUTCOMES = "lab-outcomes"  # the name of the plugin that has them
@@ -230,7 +230,7 @@ def _is_of_the_same_frame(error):
 def _reason_in_log(stage):
     """The hint for the reason that the server has logged; None if there is none.
 
-    A server may log it after the close that the client saw. It has, when the server rests.
+    A server may log it after the close that the client saw. It has, once the server sleeps or has ended.
     """
     rested = 0
 
