@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 7  # workers at most for claims that mostly sleep: 42 seconds of it in a grade of 10
+SLEEPERS = 5  # workers at most for claims that mostly sleep: 42 seconds of it in a grade of 10
 HOPELESS = 3  # waits that ran out: a grade with this many is itself mostly asleep
 MANY_FAILED = 10  # claims: as a rule that of a skeleton, whose claims mostly wait as well
 
