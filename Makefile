@@ -31,6 +31,7 @@ export LAB_GDB    = $(call given,GDB)
 export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
 export LAB_RULES  = $(call given,RULES)
+export LAB_OUT    = $(call given,OUT)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -38,10 +39,13 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES OUT TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
+
+# A handout comes without some directories.
+needs = @test -d $1 || { echo "make $@: $1 is not here: this copy of the lab is a handout" >&2; exit 2; }
 
 chapter = $(if $(LAB_CH),"$$LAB_CH",$(error which chapter? For instance: make $@ CH=03))
 
@@ -66,6 +70,11 @@ help:
 ##    make watch CH=03       grades again whenever a file is saved
 ##    make fuzz CH=05        malformed messages for the reader (SECONDS=20);
 ##      INPUT=hex            one message that went wrong, again
+##    make handin CH=03      packs your chapter as one file (OUT=x.tar.gz)
+##
+##  With a class
+##    make handout           packs the lab for students, without solutions
+##      CH=04                with chapters 01 to 04 only; OUT=x.tar.gz
 ##
 ##  With the solutions
 ##    make diff CH=03        the chapter against its solution
@@ -114,6 +123,12 @@ watch:
 fuzz:
 	@$(python) -m harness.fuzz
 
+handout:
+	@$(python) -m harness.handout
+
+handin:
+	@$(python) -m harness.handin
+
 steady:
 	@$(python) -m harness.steady
 
@@ -136,12 +151,14 @@ skeletons:
 	@$(python) -m harness.skeleton write
 
 test:
+	$(call needs,harness/selftest)
 	@$(python) -m pytest harness/selftest -n 5 $(call given,TESTARGS)
 
 pictures:
 	@$(python) -m harness.pictures
 
 mutants:
+	$(call needs,harness/mutants)
 	@$(python) -m harness.mutants
 
 clean:
@@ -173,4 +190,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade memcheck replay trace watch fuzz steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade memcheck replay trace watch fuzz handout handin steady bench run demo diff lesson skeletons test mutants pictures clean format lint

@@ -108,7 +108,7 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
         raise WrongUsage(f"{what} needs a chapter as well, for instance CH=01")
     print(f"Event Loop Lab\n\n{report.board_head()}")
     grades, verdicts = [], set()
-    for chapter in chapters.CHAPTERS:
+    for chapter in _to_be_graded(options.origin):
         try:
             grade = grade_target(resolve(chapter, options.origin), options)
         except WrongUsage as error:
@@ -122,6 +122,14 @@ def board(options: argparse.Namespace, look: report.Look) -> int:
     if scoring.NOT_JUDGED in verdicts:
         return 2
     return 1 if scoring.FAILED in verdicts else 0
+
+
+def _to_be_graded(origin: str | None) -> list[chapters.Chapter]:
+    """All chapters, or those up to the last one that is here: a handout can end there."""
+    here = [chapter.chapter_dir.exists() for chapter in chapters.CHAPTERS]
+    if origin not in (None, "chapters") or not any(here):
+        return list(chapters.CHAPTERS)
+    return list(chapters.CHAPTERS[: len(here) - here[::-1].index(True)])
 
 
 def grade_target(target: Target, options: argparse.Namespace) -> Grade:

@@ -99,6 +99,8 @@ def _of_the_lab(chapter: chapters.Chapter, origin: str, words: str) -> Target:
     subject = f"{origin}/{chapter.slug}"
     if not source.is_dir() and origin == "solutions":
         raise WrongUsage(f"{subject} is not here: this copy of the lab came without solutions")
+    if not source.exists():
+        raise WrongUsage(f"{subject} is not here; a handout can come without later chapters")
     if origin == "solutions":
         words += " FROM=solutions"
     return Target(chapter, subject, words, source=_sources(source, subject))
