@@ -230,7 +230,8 @@ def _is_of_the_same_frame(error):
 def _reason_in_log(stage):
     """The hint for the reason that the server has logged; None if there is none.
 
-    A server may log it after the close that the client saw. It has, once the server sleeps or has ended.
+    A server may log it after the close that the client saw. It has, once the server sleeps or has
+    ended.
     """
     rested = 0
 

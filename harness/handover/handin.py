@@ -49,8 +49,7 @@ def collect(source: Path, top: str) -> HandIn:
             )
         if sum(len(one.data) for one in members) > BYTES:
             raise WrongUsage(
-                f"{_named(source)} has more than {BYTES // MIB} MiB: move what does not belong to the "
-                "hand-in out of it"
+                f"{_named(source)} has more than {BYTES // MIB} MiB: move large files out of it"
             )
     same = not any(_is_seen(source / name) for name in left_out)
     return HandIn(members, sorted(map(harmless, left_out)), same)

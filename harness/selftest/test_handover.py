@@ -1,4 +1,4 @@
-"""What goes to students and comes back: the handout, and the hand-in of a chapter."""
+"""What students get and hand in: the handout, and the hand-in of a chapter."""
 
 from __future__ import annotations
 
