@@ -27,7 +27,7 @@ from harness.server import build
 from harness.shim import LIBRARIES, shim_library
 from harness.stage.stage import Run
 
-RESULTS = ROOT / "build" / "results"
+RESULTS = command_line.BUILD / "results"
 MOST_NAMES = 12  # of tests that T could have meant
 BROKEN_SECONDS = 60  # for a server that fails the first frames
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+# Everything else of the caller's environment stays outside. LAB_PATIENCE is for the lab's tests.
+KEPT = ("PATH", "LANG", "LC_ALL", "CC", "LAB_PATIENCE")
 
 
 class Isolation:
@@ -13,9 +17,10 @@ class Isolation:
     open: tuple[str, ...] = ()
 
     def command(self, argv: list[str], lab: Path, submission: Path, output: Path) -> list[str]:
-        """The command that runs `argv` in isolation, with `lab` as its directory.
+        """The command that runs `argv` in isolation. To be run in the directory `lab`.
 
-        Paths inside are those outside. `output` exists; it is the only place to leave results in.
+        Paths have the same names inside. `output` is a directory that exists: the only place where
+        the grade can leave results. To end everything, kill the command itself.
         """
         raise NotImplementedError
 
@@ -32,3 +37,16 @@ class Nothing(Isolation):
 
     def command(self, argv: list[str], lab: Path, submission: Path, output: Path) -> list[str]:
         return list(argv)
+
+
+def environment(temporary: Path) -> dict[str, str]:
+    """The environment of an isolated grade; `temporary` is the directory that it may fill."""
+    kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+    return {
+        "PATH": os.defpath,
+        **kept,
+        "HOME": str(temporary),
+        "TMPDIR": str(temporary),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "TERM": "dumb",
+    }

@@ -11,7 +11,8 @@ from typing import TextIO
 from harness.lab.chapters import ROOT, UnknownChapter
 from harness.lab.target import WrongUsage
 
-BUILD = ROOT / "build"  # everything that the commands write
+# Everything that the commands write. Where the lab is read-only, a variable names another place.
+BUILD = Path(os.environ.get("LAB_BUILD") or ROOT / "build")
 
 
 def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: int = 2) -> int:
@@ -46,7 +47,7 @@ def _is_below(path: object, directory: Path) -> bool:
 
 def _cannot_write(error: OSError) -> str:
     """What is wrong with build/, and what to do."""
-    text = f"{Path(error.filename).relative_to(ROOT)} cannot be written: {error.strerror}"
+    text = f"{os.path.relpath(error.filename, ROOT)} cannot be written: {error.strerror}"
     if not isinstance(error, PermissionError):
         return text
     return f"{text}; after a `sudo make` it belongs to root: sudo chown -R $(id -un) build"

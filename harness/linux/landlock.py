@@ -28,6 +28,7 @@ _PATH_BENEATH = 1
 
 # linux/landlock.h: the rights a ruleset can take away, by the version that brought them.
 _WRITE_FILE = 1 << 1
+_READ_FILE, _READ_DIRECTORY = 0b101, 1 << 3  # execute and read; list
 _FILE_RIGHTS = {1: _WRITE_FILE, 3: 1 << 14, 5: 1 << 15}  # write; truncate; ioctl on a device
 _TREE_RIGHTS = {1: 0x1FF0, 2: 1 << 13}  # remove and make anything; move between directories
 _SCOPES = {6: 0b11}  # abstract unix sockets, signals
@@ -45,14 +46,22 @@ def version() -> int:
     return max(0, _libc.syscall(_CREATE_RULESET, 0, 0, _VERSION, 0))
 
 
-def ruleset(writable: Iterable[Path]) -> int | None:
+def ruleset(
+    writable: Iterable[Path],
+    readable: Iterable[Path] | None = None,
+    listed: Iterable[Path] = (),
+) -> int | None:
     """A descriptor for enter(): it allows writing only below these directories. To be closed.
 
-    None when the kernel cannot confine. Directories that do not exist are left out.
+    With `readable`, files can be read only there and below `writable`; below `listed` the names of
+    files can be read, and not the files. None when the kernel cannot confine. Paths that do not
+    exist are left out.
     """
     if not version():
         return None
     on_files, on_trees = _known(_FILE_RIGHTS), _known(_TREE_RIGHTS)
+    if readable is not None:
+        on_files, on_trees = on_files | _READ_FILE, on_trees | _READ_DIRECTORY
     attributes = struct.pack("=QQQ", on_files | on_trees, 0, _known(_SCOPES))
     size = 24 if version() >= 6 else 16 if version() >= 4 else 8  # older kernels know less of it
     made = _libc.syscall(_CREATE_RULESET, _address(attributes), size, 0, 0)
@@ -62,6 +71,10 @@ def ruleset(writable: Iterable[Path]) -> int | None:
         _allow(made, device, on_files)
     for directory in writable:
         _allow(made, directory, on_files | on_trees)
+    for path in readable or ():
+        _allow(made, path, _READ_FILE | (_READ_DIRECTORY if path.is_dir() else 0))
+    for directory in listed:
+        _allow(made, directory, _READ_DIRECTORY)
     return made
 
 

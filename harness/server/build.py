@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab.chapters import ROOT
+from harness.lab.command_line import BUILD
 from harness.lab.units import MIB
 from harness.server.objects import Object, Objects
 from harness.server.patience import Deadline
@@ -33,7 +33,7 @@ COMPILE_SECONDS = 60
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
 MESSAGE_LINES = 60
-CACHE = ROOT / "build" / "bin"
+CACHE = BUILD / "bin"
 AT_ONCE = 2  # files that are compiled at the same time
 
 

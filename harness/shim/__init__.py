@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.evidence.failure import NotJudged
-from harness.lab.chapters import ROOT
+from harness.lab.command_line import BUILD
 from harness.shim.layout import Calls, Crash, Entry, Group, Plan, Shim, Step, fail, piece
 
 __all__ = ["Calls", "Crash", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
 
 DIRECTORY = Path(__file__).parent
 ALLOCATOR = ("alloc.c",)  # sources of the second library; all others are those of the first
-LIBRARIES = ROOT / "build" / "shim"
+LIBRARIES = BUILD / "shim"
 VARIABLE = "EVENT_LOOP_SHIM"  # names the shared file to the library
 FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -fPIC -shared -Wall -Wextra".split()
 LINKED = "-ldl -pthread -Wl,-z,now".split()  # now: a signal handler must not look for a function
