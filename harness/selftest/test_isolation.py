@@ -9,7 +9,7 @@ from harness.lab.target import WrongUsage
 
 
 def test_a_wish_that_does_not_exist():
-    with pytest.raises(WrongUsage, match="ISOLATE=jail: it can be auto"):
+    with pytest.raises(WrongUsage, match="ISOLATE=jail: it can be one of auto"):
         choose("jail")
 
 
