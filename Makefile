@@ -53,7 +53,7 @@ help:
 	@sed -n 's/^##//p' Makefile
 
 ##  The first evening
-##    make setup             installs what is missing (Debian, Ubuntu)
+##    make setup             installs what is missing (apt-get, dnf, pacman)
 ##    make grade             a board of all chapters
 ##    make grade CH=03       grades chapters/03-*, and says what to do next
 ##      T=03.2               only the tests of that TODO, or with that name
@@ -99,7 +99,8 @@ help:
 ##    make skeletons         writes chapters/ again from solutions/
 ##    make pictures          draws docs/pictures/ again from the .dot files
 ##    make format            clang-format
-##    make lint              warnings of gcc, clang, cppcheck, flake8; English
+##    make lint              warnings of gcc, clang, cppcheck, flake8; English;
+##                           compiles for arm64
 ##    make clean             removes build/
 
 setup:
@@ -169,7 +170,9 @@ SOURCES = $(wildcard solutions/*/*.[ch])
 TOYS = $(wildcard docs/toys/*.c)
 HARNESS_C = $(wildcard harness/*/*.[ch] harness/*/*/*.[ch] harness/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
+SHIM = $(filter-out %/alloc.c,$(wildcard harness/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
+ARM64 = aarch64-linux-gnu-gcc
 
 format:
 	@clang-format -i $(SOURCES) $(TOYS) $(HARNESS_C)
@@ -181,6 +184,12 @@ lint:
 	    $$compiler $(WARNINGS) $$server*.c -o build/lint || exit 1; done; \
 	    for toy in $(TOYS); do \
 	    $$compiler $(WARNINGS) $$toy -o build/lint || exit 1; done; done
+	@echo '#include <stdio.h>' | $(ARM64) -E -x c - >/dev/null 2>&1 || { \
+	    echo "$(ARM64) and its C library are not installed: left out"; exit 0; }; \
+	for server in $(SERVERS); do $(ARM64) $(WARNINGS) $$server*.c -o build/lint || exit 1; done; \
+	for toy in $(TOYS); do $(ARM64) $(WARNINGS) $$toy -o build/lint || exit 1; done; \
+	for shim in "$(SHIM)" harness/shim/alloc.c; do \
+	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness

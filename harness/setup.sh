@@ -1,23 +1,49 @@
-# Installs with apt-get the programs that the lab needs and this machine does not have. If none is
-# missing it does nothing, and needs no network.
-
-missing=
-
-need() { # need PACKAGES WHAT-FOR
-    missing="$missing $1"
-    echo "missing: $1 ($2)"
-}
-
-compiles() {
-    program=$(mktemp) && printf '#include <stdio.h>\nint main(void) { return puts(""); }\n' |
-        "$1" -x c - -o "$program" >/dev/null 2>&1
-    status=$?
-    rm -f "$program"
-    return $status
-}
+# Installs the programs that the lab needs and this machine does not have, with apt-get, dnf or
+# pacman. If none is missing it does nothing, and needs no network.
 
 has() {
     command -v "$1" >/dev/null
+}
+
+# With musl harness/shim does not compile, since it replaces functions as glibc declares them; 07 to
+# 10 include <sys/queue.h>, and 10 is about ucontext.h. Installing packages does not change that.
+libc=$(ldd --version 2>&1)
+case $libc in
+"musl libc"*)
+    echo "setup: this system uses musl, and the lab needs glibc; nothing is installed." >&2
+    echo "setup: use Debian, Ubuntu, Fedora or Arch, in a container too: docs/platforms.md" >&2
+    exit 1
+    ;;
+esac
+
+manager=
+for known in apt-get dnf pacman; do
+    [ -n "$manager" ] || ! has $known || manager=$known
+done
+missing=
+
+need() { # need WHAT-FOR DEBIAN FEDORA ARCH: its packages there, "-" if something else has it
+    case $manager in
+    dnf) packages=$3 ;;
+    pacman) packages=$4 ;;
+    *) packages=$2 ;;
+    esac
+    [ "$packages" != - ] || return
+    echo "missing: $packages ($1)"
+    for package in $packages; do
+        case "$missing " in
+        *" $package "*) ;; # one package may be needed twice
+        *) missing="$missing $package" ;;
+        esac
+    done
+}
+
+compiles() { # compiles COMPILER OPTION...
+    program=$(mktemp) && printf '#include <stdio.h>\nint main(void) { return puts(""); }\n' |
+        "$@" -x c - -o "$program" >/dev/null 2>&1
+    status=$?
+    rm -f "$program"
+    return $status
 }
 
 finds_python() {
@@ -32,43 +58,67 @@ imports() {
     python=$(sh "$(dirname "$0")/find-python.sh" 2>/dev/null) && "$python" -c "import $1" 2>/dev/null
 }
 
-pytest="python3-pytest python3-pytest-timeout python3-pytest-xdist"
-compiles gcc || need "gcc libc6-dev" "compiles the servers"
-finds_python || need "python3 $pytest" "grades them"
-has valgrind || need "valgrind" "make memcheck"
-has gdb || need "gdb" "debugs a running server"
-has strace || need "strace" "shows its system calls"
-has ss || need "iproute2" "ss: shows its connections"
-has nc || need "netcat-openbsd" "nc: a client in the terminal"
-has clang || need "clang" "make lint, make test"
-has clang-format || need "clang-format" "make format, make lint"
-has flake8 || need "flake8" "make lint, make test"
+plugins="python3-pytest python3-pytest-timeout python3-pytest-xdist" # Debian and Fedora
+compiles gcc || need "compiles the servers" "gcc libc6-dev" "gcc glibc-devel" "gcc"
+compiles gcc -fsanitize=thread || need "finds data races" - "libtsan libasan libubsan" -
+finds_python || need "grades them" "python3 $plugins" "python3 $plugins" \
+    "python python-pytest python-pytest-timeout python-pytest-xdist"
+has valgrind || need "make memcheck" valgrind valgrind valgrind
+has gdb || need "debugs a running server" gdb gdb gdb
+has strace || need "shows its system calls" strace strace strace
+has ss || need "ss: shows its connections" iproute2 iproute iproute2
+has nc || need "nc: a client in the terminal" netcat-openbsd netcat openbsd-netcat
+has clang || need "make lint, make test" clang "clang compiler-rt" clang
+has clang-format || need "make format, make lint" clang-format clang-tools-extra clang
+has flake8 || need "make lint, make test" flake8 python3-flake8 flake8
 if [ -n "$LAB_BENCH" ]; then
-    includes uv.h || need "libuv1-dev" "make bench"
-    includes event2/event.h || need "libevent-dev" "make bench"
-    includes ev.h || need "libev-dev" "make bench"
-    imports matplotlib || need "python3-matplotlib" "make bench PLOT=1"
-    has dot || need "graphviz" "make pictures"
+    includes uv.h || need "make bench" libuv1-dev libuv-devel libuv
+    includes event2/event.h || need "make bench" libevent-dev libevent-devel libevent
+    includes ev.h || includes libev/ev.h || need "make bench" libev-dev libev-devel libev
+    imports matplotlib || need "make bench PLOT=1" \
+        python3-matplotlib python3-matplotlib python-matplotlib
+    has dot || need "make pictures" graphviz graphviz graphviz
 fi
 
 if [ -z "$missing" ]; then
     echo "setup: everything is here"
     exit 0
 fi
-if ! has apt-get; then
-    echo "setup: there is no apt-get here; please install the missing programs by hand" >&2
+
+install() { # install [AS-ROOT...]
+    case $manager in
+    apt-get)
+        "$@" apt-get update -q &&
+            "$@" env DEBIAN_FRONTEND=noninteractive \
+                apt-get install -y -q --no-install-recommends $missing
+        ;;
+    dnf) "$@" dnf install -y --setopt=install_weak_deps=False $missing ;;
+    pacman) "$@" pacman -S --needed --noconfirm $missing ;;
+    esac
+}
+
+case $manager in
+"")
+    echo "setup: apt-get, dnf and pacman are not here; please install what is missing by hand" >&2
+    echo "setup: the names above are those of Debian; docs/platforms.md has others" >&2
     exit 1
-fi
+    ;;
+pacman) by_hand="pacman -S --needed$missing" ;;
+*) by_hand="$manager install$missing" ;;
+esac
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
     if ! has sudo; then
-        echo "setup: needs root to install; run as root: apt-get install$missing" >&2
+        echo "setup: needs root to install; run as root: $by_hand" >&2
         exit 1
     fi
     as_root=sudo
 fi
 echo "setup: installs$missing"
-set -e
-$as_root apt-get update -q
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
+if ! install $as_root; then
+    echo "setup: $manager has failed, see above; the lab needs these packages:$missing" >&2
+    [ $manager != pacman ] ||
+        echo "setup: its list of packages may be old: sudo pacman -Syu, then make setup" >&2
+    exit 1
+fi
 echo "setup: done"

@@ -53,7 +53,7 @@ def session(command: str | None, greeting: str = OF_A_SERVER) -> Iterator[Path |
         return
     words = shlex.split("gdb -q" if command == "1" else command)
     if not shutil.which(words[0]):
-        raise WrongUsage(f"{words[0]} is not installed: sudo apt-get install {words[0]}")
+        raise WrongUsage(f"{words[0]} is not installed; `make setup` installs gdb")
     # Ctrl-C is gdb's: it stops the server. A handler that does nothing ends with the next exec.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     with tempfile.TemporaryDirectory(prefix="lab-gdb-") as scratch:

@@ -1,35 +1,17 @@
-"""The make targets: what they pass on, which Python they find, what setup installs."""
+"""The make targets: what they pass on, which Python they find, what lint compiles."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from harness.lab.chapters import ROOT
+from harness.selftest.shell import run, script
 
 MAKEFILE = (ROOT / "Makefile").read_text()
-
-
-def run(*command: str, path: str = "", **environment: str):
-    """Without the variables that a make around these tests has set."""
-    theirs = ("MAKE", "MFLAGS", "LAB_", "DEBIAN")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(theirs)}
-    kept["PATH"] = path or kept["PATH"]
-    return subprocess.run(
-        command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True
-    )
-
-
-def script(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.fixture
@@ -136,80 +118,6 @@ def test_without_any_python_setup_is_named(tmp_path):
     assert 'run "make setup"' in result.stderr
 
 
-# setup
-
-
-@pytest.fixture
-def machine(tmp_path):
-    """A PATH with next to nothing on it, and an apt-get that only writes down what it is told."""
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    for name in ("sh", "env", "dirname", "mktemp", "rm", "gcc", "as", "ld"):
-        (tools / name).symlink_to(shutil.which(name))
-    script(tools / "apt-get", f'echo "$@ $DEBIAN_FRONTEND" >>{tmp_path}/apt')
-    script(tools / "id", "echo 0")
-    return tools
-
-
-def run_setup(tools: Path, **environment: str):
-    log = tools.parent / "apt"
-    log.unlink(missing_ok=True)
-    result = run("sh", "harness/setup.sh", path=str(tools), **environment)
-    return result, log.read_text().splitlines() if log.exists() else []
-
-
-EVERYTHING = ("python3", "clang", "clang-format", "flake8", "valgrind", "gdb", "strace", "ss", "nc")
-
-
-def have(tools: Path, *names: str) -> None:
-    for name in names:
-        script(tools / name, "exit 0")
-
-
-def test_setup_installs_what_is_missing(machine):
-    have(machine, "python3", "clang", "gdb")
-    result, calls = run_setup(machine)
-    assert result.returncode == 0
-    assert calls == [
-        "update -q ",
-        "install -y -q --no-install-recommends valgrind strace iproute2 netcat-openbsd"
-        " clang-format flake8 noninteractive",
-    ]
-    assert "missing: valgrind (make memcheck)" in result.stdout
-
-
-def test_setup_does_nothing_when_all_is_there(machine):
-    have(machine, *EVERYTHING)
-    result, calls = run_setup(machine)
-    assert (result.stdout, calls) == ("setup: everything is here\n", [])
-
-
-def test_setup_finds_a_compiler_without_its_library(machine):
-    have(machine, *EVERYTHING)
-    (machine / "gcc").unlink()
-    script(machine / "gcc", "exit 1")
-    assert run_setup(machine)[1][1].endswith("recommends gcc libc6-dev noninteractive")
-
-
-def test_setup_without_root(machine):
-    have(machine, *set(EVERYTHING) - {"valgrind"})
-    script(machine / "id", "echo 1000")
-    result, calls = run_setup(machine)
-    assert (result.returncode, calls) == (1, [])
-    assert "run as root: apt-get install valgrind" in result.stderr
-    script(machine / "sudo", 'exec "$@"')
-    assert len(run_setup(machine)[1]) == 2
-
-
-def test_setup_without_apt(machine):
-    have(machine, *set(EVERYTHING) - {"valgrind"})
-    (machine / "apt-get").unlink()
-    result, _ = run_setup(machine)
-    assert result.returncode == 1
-    assert "missing: valgrind" in result.stdout
-    assert "no apt-get" in result.stderr
-
-
 # .ci/run
 
 
@@ -222,3 +130,45 @@ def test_ci_ends_with_the_closing_line(tmp_path, closing, status):
     asked = [line for line in result.stdout.splitlines() if line.endswith(" noise")]
     assert asked == ["setup test noise", "test FULL=1 noise"][: 1 if status else 2]
     assert result.stdout.splitlines()[-1] == f"=== {closing} ==="
+
+
+# lint
+
+
+@pytest.fixture
+def lint_for_arm64(tmp_path):
+    """Runs that command of `make lint` with a cross-compiler that notes its arguments, or fails."""
+    recipe = run("make", "-n", "lint").stdout
+    command = next(part for part in re.split(r"(?<!\\)\n", recipe) if "aarch64" in part)
+
+    def lint(compiler: str):
+        script(tmp_path / "aarch64-linux-gnu-gcc", f"{compiler}\necho $@ >>{tmp_path}/compiled")
+        result = run("sh", "-c", command, path=f"{tmp_path}:{os.environ['PATH']}")
+        log = tmp_path / "compiled"
+        return result, log.read_text() if log.exists() else ""
+
+    return lint
+
+
+def test_lint_compiles_everything_for_arm64(lint_for_arm64):
+    result, compiled = lint_for_arm64("")
+    assert (result.returncode, result.stdout) == (0, "")
+    for place in ("chapters", "solutions"):
+        for source in (ROOT / place).glob("*/main.c"):
+            assert f" {source.relative_to(ROOT)} " in compiled
+    for source in [*ROOT.glob("docs/toys/*.c"), *ROOT.glob("harness/shim/*.c")]:
+        assert f" {source.relative_to(ROOT)} " in compiled
+    assert len(re.findall(r"-Werror\b.* harness/shim/", compiled)) == 2  # two libraries
+
+
+def test_lint_leaves_arm64_out_where_it_cannot_be_compiled(lint_for_arm64):
+    """Fedora has the compiler without a C library."""
+    result, compiled = lint_for_arm64("exit 1")
+    assert (result.returncode, compiled) == (0, "")
+    assert result.stdout == "aarch64-linux-gnu-gcc and its C library are not installed: left out\n"
+
+
+@pytest.mark.parametrize("source", ["01-blocking/main.c", "toys/wake.c", "alloc.c", "crash.c"])
+def test_lint_fails_where_arm64_fails(lint_for_arm64, source):
+    result, _ = lint_for_arm64(f'case "$*" in *{source}*) exit 1 ;; esac')
+    assert result.returncode == 1
