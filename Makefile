@@ -32,6 +32,9 @@ export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
 export LAB_RULES  = $(call given,RULES)
 export LAB_OUT    = $(call given,OUT)
+export LAB_FORMAT = $(call given,FORMAT)
+export LAB_COLUMN = $(call given,COLUMN)
+export LAB_GRADEBOOK = $(call given,GRADEBOOK)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -39,7 +42,7 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES OUT TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -75,6 +78,10 @@ help:
 ##  With a class
 ##    make handout           packs the lab for students, without solutions
 ##      CH=04                with chapters 01 to 04 only; OUT=x.tar.gz
+##    make export CH=03 FORMAT=junit   the last grade for another program;
+##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:
+##      FORMAT=canvas GRADEBOOK=g.csv COLUMN='Lab 3' OUT=filled.csv
+##    make gradescope CH=03  an autograder for Gradescope (OUT=x.zip)
 ##
 ##  With the solutions
 ##    make diff CH=03        the chapter against its solution
@@ -132,6 +139,12 @@ handin:
 
 steady:
 	@$(python) -m harness.steady
+
+export:
+	@$(python) -m harness.export
+
+gradescope:
+	@$(python) -m harness.gradescope
 
 bench:
 	@$(python) -m harness.bench
@@ -199,4 +212,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade memcheck replay trace watch fuzz handout handin steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade memcheck replay trace watch fuzz handout handin export gradescope steady bench run demo diff lesson skeletons test mutants pictures clean format lint

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.exports.result import what_happened
 from harness.lab import command_line
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.target import WrongUsage, add_options, setting
@@ -198,20 +199,7 @@ def _read(report: Report, results: dict) -> None:
             continue
         name = test.get("extra_data", {}).get("test", test["name"])
         (report.failed if verdict == "failed" else report.unjudged).append(name)
-        report.lost.append(f"{verdict}  {name}: {_what_happened(test['output'])}")
-
-
-def _what_happened(output: str) -> str:
-    """The message within the text of a failure: the indented lines below its title."""
-    lines = output.splitlines()
-    if "  what happened" not in lines:
-        return " ".join(output.split()).replace("not judged: ", "", 1)
-    rows = []
-    for line in lines[lines.index("  what happened") + 1 :]:
-        if not line.startswith("     "):
-            break
-        rows.append(line.strip())
-    return " ".join(rows)
+        report.lost.append(f"{verdict}  {name}: {what_happened(test['output'])}")
 
 
 # What is printed

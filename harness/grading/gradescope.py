@@ -11,6 +11,11 @@ from pathlib import Path
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
 
+# Texts are shown as they are. By default Gradescope takes `output` for HTML, in which
+# "#include <x.h>" loses its end: "Output string formatting" in
+# https://gradescope-autograders.readthedocs.io/en/latest/specs/
+FORMATS = {"output_format": "text", "test_output_format": "text", "test_name_format": "text"}
+
 
 def as_json(grade: Grade) -> dict:
     """The object of build/results/NN.json.
@@ -23,6 +28,7 @@ def as_json(grade: Grade) -> dict:
     return {
         "score": _number(sum(w for o, w in zip(grade.outcomes, worths) if o.verdict == PASSED)),
         "output": _output(grade),
+        **FORMATS,
         "execution_time": round(grade.seconds, 1),
         "visibility": "visible",
         "stdout_visibility": "hidden",

@@ -15,7 +15,7 @@ from harness.selftest import submissions
 
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
 TOP = {"score", "output", "execution_time", "visibility", "stdout_visibility"}
-TOP |= {"extra_data", "tests"}
+TOP |= {"extra_data", "tests", "output_format", "test_output_format", "test_name_format"}
 TEST = {"score", "max_score", "status", "name", "number", "output", "visibility", "extra_data"}
 
 
@@ -170,6 +170,13 @@ def test_only_keys_of_the_format(tmp_path):
     verdicts = [test["extra_data"]["verdict"] for test in read["tests"]]
     assert verdicts == ["passed", "failed", "not judged"]
     assert list(tmp_path.iterdir()) == [tmp_path / "01.json"]
+
+
+def test_texts_are_not_html():
+    read = gradescope.as_json(grade(PASSED))
+    formats = {name: value for name, value in read.items() if name.endswith("_format")}
+    assert set(formats) == {"output_format", "test_output_format", "test_name_format"}
+    assert set(formats.values()) == {"text"}
 
 
 def test_the_worths_add_up_to_all_points():

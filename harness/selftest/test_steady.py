@@ -120,9 +120,3 @@ def test_wrong_usage_is_one_line(tmp_path, options, said):
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith("steady: ") and said in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
-
-
-def test_what_happened_is_found_in_the_text_of_a_failure():
-    text = "FAILED  01.1  A\n\n  what happened\n     one two\n     three\n  conversation\n     1 no"
-    assert steady._what_happened(text) == "one two three"
-    assert steady._what_happened("not judged: no\ninstrument") == "no instrument"

@@ -1,0 +1,57 @@
+"""Writes the zip of an autograder that is uploaded to Gradescope: one chapter, without solutions.
+
+Exit status: 0 written, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from harness.autograder import bundle
+from harness.lab import chapters, command_line
+from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage, setting
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options; those not given come from the Makefile's variables."""
+    parser = argparse.ArgumentParser(prog="gradescope", description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--chapter", metavar="NN", default=setting("CH"), help="which chapter")
+    add("--out", metavar="FILE", default=setting("OUT"), help="default: build/gradescope-NN.zip")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    return command_line.run("gradescope", lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the zip. Raises WrongUsage, UnknownChapter."""
+    if not options.chapter:
+        raise WrongUsage("which chapter? For instance: make gradescope CH=03")
+    chapter = chapters.find(options.chapter)
+    default = ROOT / "build" / f"gradescope-{chapter.number}.zip"
+    path = Path(options.out).expanduser() if options.out else default
+    data = bundle.packed(chapter)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_bytes(data)
+        os.replace(scratch, path)
+    except OSError as error:
+        if not options.out:
+            raise
+        raise WrongUsage(f"OUT={options.out}: it cannot be written: {error.strerror}") from None
+    shown = options.out or default.relative_to(ROOT)
+    print(f"{shown}: {len(data) / 1e6:.1f} MB, the autograder of {chapter.slug}")
+    print("Gradescope: Configure Autograder, Select Autograder (.zip), Update Autograder.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,316 @@
+"""The autograder for Gradescope, in a fake /autograder of its own."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from harness.autograder import bundle
+from harness.lab import chapters
+from harness.lab.chapters import ROOT
+from harness.selftest import submissions
+
+CHAPTER = chapters.find("01")
+# What the image has: nothing of this machine but its programs, and no copy of the lab.
+IMAGE = [name for name in ("usr", "bin", "sbin", "lib", "lib64", "etc") if Path("/", name).exists()]
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+
+
+def sandbox(top: Path, *command: str) -> list[str]:
+    """The command, where `top` is /autograder, and with no network but loopback."""
+    words = ["bwrap", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent"]
+    words += ["--cap-add", "ALL", "--proc", "/proc", "--dev", "/dev"]
+    words += ["--perms", "1777", "--tmpfs", "/tmp"]
+    for name in IMAGE:
+        path = Path("/", name)
+        if path.is_symlink():
+            words += ["--symlink", os.readlink(path), str(path)]
+        else:
+            words += ["--ro-bind", str(path), str(path)]
+    return [*words, "--bind", str(top), "/autograder", "--chdir", "/autograder", *command]
+
+
+def why_not(top: Path) -> str:
+    """Why a fake /autograder cannot be made here, "" if it can."""
+    if os.geteuid() != 0:
+        return "only root can start processes as another user"
+    if not shutil.which("bwrap"):
+        return "bwrap is not installed: apt-get install bubblewrap"
+    command = ["setpriv", "--reuid=60617", "--clear-groups", "--bounding-set=-all", "true"]
+    tried = subprocess.run(sandbox(top, *command), capture_output=True, text=True)
+    return f"bubblewrap does not work here: {tried.stderr.strip()}" if tried.returncode else ""
+
+
+@pytest.fixture
+def autograder(tmp_path):
+    """The directory /autograder, as Gradescope makes it from the zip and a submission."""
+    reason = why_not(tmp_path)
+    if reason:
+        pytest.skip(reason)
+    top = tmp_path / "autograder"
+    (top / "results").mkdir(parents=True)
+    (top / "results" / "results.json").write_text('{"score": 100}')
+    (top / "submission_metadata.json").write_text('{"users": [{"name": "Ada"}]}')
+    with zipfile.ZipFile(io.BytesIO(bundle.packed(CHAPTER))) as pack:
+        pack.extractall(top / "source")
+    shutil.copy(top / "source" / "run_autograder", top / "run_autograder")
+    (top / "run_autograder").chmod(0o755)
+    return top
+
+
+def run(top: Path) -> tuple[int, dict | None, str]:
+    """The exit status of run_autograder, the results, and what it printed."""
+    ended = subprocess.run(
+        sandbox(top, "./run_autograder"),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    file = top / "results" / "results.json"
+    found = json.loads(file.read_text()) if file.exists() else None
+    return ended.returncode, found, ended.stdout
+
+
+def submit(top: Path) -> Path:
+    """Hands in the solution of 01."""
+    sources = top / "submission"
+    sources.mkdir(parents=True)
+    for path in CHAPTER.solution_dir.glob("*.[ch]"):
+        shutil.copy(path, sources)
+    return sources
+
+
+def fake_grade(top: Path, text: str) -> None:
+    """Another program in place of the grade."""
+    (top / "source" / "lab" / "harness" / "grade.py").write_text(text)
+
+
+# Looks for what a submission must not find before main() begins, and ends the server if it does.
+SPY = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int look(const char *path, const struct stat *about, int kind, struct FTW *at)
+{
+    (void)about, (void)kind;
+    const char *name = path + at->base;
+    if (strcmp(name, "solutions") && strcmp(name, "answers.md") && strcmp(name, "mutants"))
+        return 0;
+    fprintf(stderr, "found %s\n", path);
+    exit(3);
+}
+
+__attribute__((constructor)) static void spy(void)
+{
+    const char *closed[] = {
+        "/autograder/results", "/autograder/results/results.json", "/autograder/submission",
+        "/autograder/submission_metadata.json", "/etc/shadow",
+    };
+    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
+        if (open(closed[i], O_RDONLY) >= 0 || errno != EACCES) {
+            fprintf(stderr, "%s: %m\n", closed[i]);
+            exit(3);
+        }
+    if (getuid() == 0 || setuid(0) == 0 || access("/autograder/source/lab/harness", R_OK)) {
+        fprintf(stderr, "the wrong user: %d\n", getuid());
+        exit(3);
+    }
+    const char *kept[] = {"/autograder/source/lab/harness/grade.py", "/autograder/source/x"};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (open(kept[i], O_WRONLY | O_CREAT, 0600) >= 0) {
+            fprintf(stderr, "%s can be written\n", kept[i]);
+            exit(3);
+        }
+    nftw("/autograder", look, 16, FTW_PHYS);
+    nftw("/tmp", look, 16, FTW_PHYS);
+}
+"""
+
+
+def test_the_solution_gets_100_and_finds_nothing(autograder):
+    """If it found anything, its server would end, and it would have no points."""
+    (submit(autograder) / "spy.c").write_text(SPY)
+    status, found, printed = run(autograder)
+    assert status == 0, printed
+    assert (found["score"], found["extra_data"]["verdict"]) == (100, "passed"), printed
+    assert found["output_format"] == found["test_output_format"] == "text"
+
+
+def test_a_wrong_server_loses_its_claim(autograder):
+    """In the directory of its chapter, as in a submission from GitHub. With fewer claims than the
+    lab has, which makes it shorter."""
+    wrong = submissions.right(submissions.WRONG_BYTE)
+    submissions.submission(autograder / "submission" / "chapters" / CHAPTER.slug, wrong)
+    claims = autograder / "source" / "lab" / "harness" / "claims"
+    shutil.rmtree(claims)
+    submissions.claims(claims, test_01_x=submissions.CLAIMS_01)
+    status, found, printed = run(autograder)
+    assert status == 0, printed
+    verdicts = {test["extra_data"]["test"]: test["status"] for test in found["tests"]}
+    assert verdicts == {
+        "test_01_connects": "passed",
+        "test_01_echoes": "failed",
+        "test_01_ends": "passed",
+    }
+    assert found["score"] == 60
+
+
+def test_not_judged_is_tried_once_more_and_leaves_no_results(autograder):
+    submit(autograder)
+    fake_grade(autograder, "import sys\nprint('a try')\nsys.exit(2)\n")
+    status, found, printed = run(autograder)
+    assert (status, found) == (1, None)
+    assert printed.count("a try") == 2
+    assert printed.endswith("there is no score, so results.json was not written\n")
+
+
+JUDGED_THE_SECOND_TIME = """
+import json, os, pathlib, sys
+results = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
+once = pathlib.Path("build/once")
+results.parent.mkdir(exist_ok=True)
+verdict = "failed" if once.exists() else "not judged"
+once.touch()
+results.write_text(json.dumps({"score": 7, "extra_data": {"verdict": verdict}, "tests": []}))
+sys.exit(1)
+"""
+
+
+def test_a_second_try_counts(autograder):
+    submit(autograder)
+    fake_grade(autograder, JUDGED_THE_SECOND_TIME)
+    status, found, _ = run(autograder)
+    assert (status, found["score"]) == (0, 7)
+
+
+# Leaves a process in a session of its own that would write another result after the grade, and
+# gives a link in place of a result.
+FORGES = """
+import os, pathlib, subprocess, sys
+results = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
+results.parent.mkdir(exist_ok=True)
+results.symlink_to("/autograder/secret.json")
+subprocess.Popen(["sleep", "1000"], start_new_session=True)
+sys.exit(0)
+"""
+
+
+def test_a_result_is_not_read_through_a_link_and_no_process_is_left(autograder):
+    submit(autograder)
+    secret = {"score": 100, "extra_data": {"verdict": "passed"}, "tests": []}
+    (autograder / "secret.json").write_text(json.dumps(secret))
+    fake_grade(autograder, FORGES)
+    shutil.move(autograder / "run_autograder", autograder / "again")
+    look = "./again; status=$?; pgrep -x sleep && echo left; exit $status"
+    script = autograder / "run_autograder"
+    script.write_text(f"#!/bin/sh\n{look}\n")
+    script.chmod(0o755)
+    status, found, printed = run(autograder)
+    assert (status, found) == (1, None)
+    assert "left" not in printed
+
+
+def test_a_submission_without_sources_has_no_points(autograder):
+    (autograder / "submission" / "x").mkdir(parents=True)
+    os.mkfifo(autograder / "submission" / "x" / "pipe.c")
+    (autograder / "submission" / "x" / "link.h").symlink_to("/etc/shadow")
+    status, found, _ = run(autograder)
+    assert (status, found["score"]) == (0, 0)
+    assert "Hand in the files of chapters/01-blocking" in found["output"]
+
+
+# The zip
+
+
+def names() -> list[str]:
+    return zipfile.ZipFile(io.BytesIO(bundle.packed(CHAPTER))).namelist()
+
+
+def test_the_zip_has_what_gradescope_calls_and_nothing_of_a_solution():
+    found = names()
+    assert found[:2] == ["setup.sh", "run_autograder"]
+    assert "lab/harness/grade.py" in found
+    hidden = re.compile(r"solutions|answers|mutants|selftest|chapters/|\.git|__pycache__|build/")
+    assert not [name for name in found if hidden.search(name)]
+
+
+def test_no_file_in_the_zip_has_the_lines_of_a_solution():
+    """The regions that students write, of all chapters: no file has one of them."""
+    pack = zipfile.ZipFile(io.BytesIO(bundle.packed(CHAPTER)))
+    texts = {name: squeezed(pack.read(name).decode(errors="replace")) for name in names()}
+    regions = []
+    for path in ROOT.glob("solutions/*/*.c"):
+        regions += re.findall(r"// BEGIN [\w-]+\n(.*?)// END", path.read_text(), re.S)
+    long = {squeezed(region) for region in regions if len(region) > 150}
+    assert len(long) > 50
+    assert not [name for name, text in texts.items() if any(region in text for region in long)]
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_same_lab_gives_the_same_zip():
+    assert bundle.packed(CHAPTER) == bundle.packed(CHAPTER)
+
+
+def test_its_programs_can_be_executed(tmp_path):
+    (tmp_path / "a.zip").write_bytes(bundle.packed(CHAPTER))
+    modes = {
+        i.filename: i.external_attr >> 16 for i in zipfile.ZipFile(tmp_path / "a.zip").filelist
+    }
+    assert modes["run_autograder"] == modes["setup.sh"] == 0o100755
+
+
+def test_its_scripts_have_no_mistake_in_their_syntax():
+    checked = subprocess.run(["bash", "-n", str(bundle.HERE / "setup.sh")])
+    assert checked.returncode == 0
+    compile((bundle.HERE / "run_autograder.py").read_text(), "run_autograder", "exec")
+
+
+# The command
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-m", "harness.gradescope", *arguments]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
+
+
+def test_the_command_writes_the_zip(tmp_path):
+    out = tmp_path / "new" / "a b.zip"
+    ended = command("--chapter", "4", "--out", str(out))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "the autograder of 04-pipelining" in ended.stdout
+    assert zipfile.ZipFile(out).read("chapter") == b"04-pipelining\n"
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        ([], "which chapter? For instance: make gradescope CH=03"),
+        (["--chapter", "99"], "there is no chapter '99'"),
+        (["--chapter", "01", "--out", "/proc/x/y.zip"], "OUT=/proc/x/y.zip: it cannot be written"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments, said):
+    ended = command(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr.startswith("gradescope: ") and said in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
