@@ -1,7 +1,5 @@
 #include "frame.h"
 
-#include <string.h>
-
 bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
 {
     /* Shifts give the same result on every machine. A cast to uint32_t * uses the byte order of

@@ -76,20 +76,6 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
     return parse_length(bytes, size, frame);
 }
 
-/* Often several frames of one length follow each other. While the headers are equal, the processor
- * goes on to the next frame; to work out a length it has to wait. The last frame of the run has
- * `whole` bytes. Adds the frames after it that have the same header. */
-static void pass_equal(struct run *run, const uint8_t *bytes, size_t size, size_t enough,
-                       size_t most, size_t whole)
-{
-    const uint8_t *header = bytes + run->bytes - whole;
-    while (run->bytes < enough && run->frames < most && size - run->bytes >= whole &&
-           memcmp(bytes + run->bytes, header, FRAME_HEADER_BYTES) == 0) {
-        run->bytes += whole;
-        run->frames++;
-    }
-}
-
 struct run frame_run(const struct framing *framing, const uint8_t *bytes, size_t size,
                      size_t enough, size_t most, size_t *seen)
 {
@@ -102,8 +88,6 @@ struct run frame_run(const struct framing *framing, const uint8_t *bytes, size_t
             break;
         run.bytes += frame.size;
         run.frames++;
-        if (framing->kind == FRAMING_LENGTH)
-            pass_equal(&run, bytes, size, enough, most, frame.size);
     }
     run.bad = result == FRAME_BAD;
     return run;

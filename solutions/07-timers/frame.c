@@ -80,18 +80,6 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
     return parse_length(bytes, size, frame);
 }
 
-/* Often several frames of one length follow each other. While the headers are equal, the processor
- * goes on to the next frame; to work out a length it has to wait. The last frame has `whole` bytes
- * and ends at `end`. Returns where the frames after it end that have the same header. */
-static size_t pass_equal(const uint8_t *bytes, size_t size, size_t enough, size_t end, size_t whole)
-{
-    const uint8_t *header = bytes + end - whole;
-    while (end < enough && size - end >= whole &&
-           memcmp(bytes + end, header, FRAME_HEADER_BYTES) == 0)
-        end += whole;
-    return end;
-}
-
 size_t frame_run(const struct framing *framing, const uint8_t *bytes, size_t size, size_t enough,
                  size_t *seen, bool *bad)
 {
@@ -103,8 +91,6 @@ size_t frame_run(const struct framing *framing, const uint8_t *bytes, size_t siz
         if (result != FRAME_OK)
             break;
         end += frame.size;
-        if (framing->kind == FRAMING_LENGTH)
-            end = pass_equal(bytes, size, enough, end, frame.size);
     }
     *bad = result == FRAME_BAD;
     return end;
