@@ -35,9 +35,9 @@ struct events {
     int size;            /* entries in each of the two */
 
     /* Written by events_again and, once an iteration, by end_turn. */
-    int *again; /* descriptors with events in `again` or `due`, and some that had them */
-    int again_count;
-    int again_size;
+    int *queue; /* descriptors with events in `again` or `due`, and some that had them */
+    int queue_count;
+    int queue_size;
 
     /* Written by any thread, and by signal handlers. */
     atomic_bool stopping;
@@ -136,17 +136,17 @@ static void dispatch(struct events *e, int fd, unsigned what)
     watch.call(e, fd, event, watch.context);
 }
 
-/* Makes space for one more descriptor in `again`. False: no memory. */
-static bool extend_again(struct events *e)
+/* Makes space for one more descriptor in the queue. False: no memory. */
+static bool extend_queue(struct events *e)
 {
-    if (e->again_count < e->again_size)
+    if (e->queue_count < e->queue_size)
         return true;
-    int size = 2 * e->again_size + 16;
-    int *again = realloc(e->again, (size_t)size * sizeof *again);
-    if (again == NULL)
+    int size = 2 * e->queue_size + 16;
+    int *queue = realloc(e->queue, (size_t)size * sizeof *queue);
+    if (queue == NULL)
         return false;
-    e->again = again;
-    e->again_size = size;
+    e->queue = queue;
+    e->queue_size = size;
     return true;
 }
 
@@ -155,38 +155,38 @@ void events_again(struct events *e, int fd, unsigned event)
     event &= events_interest(e, fd);
     if (event == 0 || (e->table[fd].again & event))
         return;
-    if (!extend_again(e)) {
+    if (!extend_queue(e)) {
         log_line("fd %d: cannot be called again: out of memory", fd);
         return;
     }
     e->table[fd].again |= (unsigned char)event;
-    e->again[e->again_count++] = fd;
+    e->queue[e->queue_count++] = fd;
 }
 
 /* TODO 5: Call each watch for which events_again() was called, once, in the next iteration.
  * Calls before begin_turn() count for this one; end_turn() calls what is still due and drops it
- * from the list. Graded by test_06_again_comes_in_the_next_turn. */
+ * from the queue. Graded by test_06_again_comes_in_the_next_turn. */
 static int begin_turn(struct events *e)
 {
-    e->again_count = 0;
+    e->queue_count = 0;
     return 0;
 }
 
-static void end_turn(struct events *e, int due)
+static void end_turn(struct events *e, int queued)
 {
-    (void)e, (void)due;
+    (void)e, (void)queued;
 }
 
 void events_turn(struct events *e, int timeout_ms)
 {
-    int due = begin_turn(e);
-    int count = e->backend->wait(e->state, e->ready, e->size, due > 0 ? 0 : timeout_ms);
+    int queued = begin_turn(e);
+    int count = e->backend->wait(e->state, e->ready, e->size, queued > 0 ? 0 : timeout_ms);
     /* EINTR ends the wait, not the loop. */
     if (count < 0 && errno != EINTR)
         log_line("%s: %s", e->backend->name, strerror(errno));
     for (int i = 0; i < count; i++)
         dispatch(e, e->ready[i].fd, e->ready[i].events);
-    end_turn(e, due);
+    end_turn(e, queued);
 }
 
 void events_stop(struct events *e)
@@ -228,6 +228,6 @@ void events_free(struct events *e)
         e->backend->close(e->state);
     free(e->table);
     free(e->ready);
-    free(e->again);
+    free(e->queue);
     free(e);
 }

@@ -403,7 +403,7 @@ MUTANTS = (
      int wake_fd;
 +    atomic_bool sleeping;
 @@
-     int due = begin_turn(e);
+     int queued = begin_turn(e);
 +    atomic_store(&e->sleeping, true);
 @@
      /* EINTR ends the wait, not the loop. */
@@ -469,7 +469,7 @@ MUTANTS = (
         "again-next-turn",
         {
             "events.c": """
--    int count = e->backend->wait(e->state, e->ready, e->size, due > 0 ? 0 : timeout_ms);
+-    int count = e->backend->wait(e->state, e->ready, e->size, queued > 0 ? 0 : timeout_ms);
 +    int count = e->backend->wait(e->state, e->ready, e->size, timeout_ms);
 """
         },
@@ -483,7 +483,7 @@ MUTANTS = (
         {
             "events.c": """
 -    e->table[fd].again |= (unsigned char)event;
--    e->again[e->again_count++] = fd;
+-    e->queue[e->queue_count++] = fd;
 +    struct watch watch = *watch_of(&e->table[fd], event);
 +    watch.call(e, fd, event, watch.context);
 """
@@ -497,9 +497,9 @@ MUTANTS = (
         "again-next-turn",
         {
             "events.c": """
-     end_turn(e, due);
-+    while ((due = begin_turn(e)) > 0)
-+        end_turn(e, due);
+     end_turn(e, queued);
++    while ((queued = begin_turn(e)) > 0)
++        end_turn(e, queued);
 """
         },
     ),
@@ -514,9 +514,9 @@ MUTANTS = (
          entry->due |= entry->again;
 -        entry->again = 0;
 @@
--    e->again_count -= due;
--    if (due > 0 && e->again_count > 0)
--        memmove(e->again, e->again + due, (size_t)e->again_count * sizeof *e->again);
+-    e->queue_count -= queued;
+-    if (queued > 0 && e->queue_count > 0)
+-        memmove(e->queue, e->queue + queued, (size_t)e->queue_count * sizeof *e->queue);
 """
         },
     ),
@@ -532,12 +532,12 @@ MUTANTS = (
 -    e->table[fd].due &= (unsigned char)~event;
      struct watch watch = *watch_of(&e->table[fd], event);
 @@
-     for (int i = 0; i < due; i++)
--        dispatch(e, e->again[i], e->table[e->again[i]].due);
+     for (int i = 0; i < queued; i++)
+-        dispatch(e, e->queue[i], e->table[e->queue[i]].due);
 +    {
-+        unsigned events = e->table[e->again[i]].due;
-+        e->table[e->again[i]].due = 0;
-+        dispatch(e, e->again[i], events);
++        unsigned events = e->table[e->queue[i]].due;
++        e->table[e->queue[i]].due = 0;
++        dispatch(e, e->queue[i], events);
 +    }
 """
         },

@@ -35,9 +35,9 @@ struct events {
     int size;            /* entries in each of the two */
 
     /* Written by events_again and, once an iteration, by end_turn. */
-    int *again; /* descriptors with events in `again` or `due`, and some that had them */
-    int again_count;
-    int again_size;
+    int *queue; /* descriptors with events in `again` or `due`, and some that had them */
+    int queue_count;
+    int queue_size;
 
     /* Written by any thread, and by signal handlers. */
     atomic_bool stopping;
@@ -171,17 +171,17 @@ static void dispatch(struct events *e, int fd, unsigned what)
 }
 // END dispatch
 
-/* Makes space for one more descriptor in `again`. False: no memory. */
-static bool extend_again(struct events *e)
+/* Makes space for one more descriptor in the queue. False: no memory. */
+static bool extend_queue(struct events *e)
 {
-    if (e->again_count < e->again_size)
+    if (e->queue_count < e->queue_size)
         return true;
-    int size = 2 * e->again_size + 16;
-    int *again = realloc(e->again, (size_t)size * sizeof *again);
-    if (again == NULL)
+    int size = 2 * e->queue_size + 16;
+    int *queue = realloc(e->queue, (size_t)size * sizeof *queue);
+    if (queue == NULL)
         return false;
-    e->again = again;
-    e->again_size = size;
+    e->queue = queue;
+    e->queue_size = size;
     return true;
 }
 
@@ -190,47 +190,47 @@ void events_again(struct events *e, int fd, unsigned event)
     event &= events_interest(e, fd);
     if (event == 0 || (e->table[fd].again & event))
         return;
-    if (!extend_again(e)) {
+    if (!extend_queue(e)) {
         log_line("fd %d: cannot be called again: out of memory", fd);
         return;
     }
     e->table[fd].again |= (unsigned char)event;
-    e->again[e->again_count++] = fd;
+    e->queue[e->queue_count++] = fd;
 }
 
 // BEGIN next_turn
 /* Requests made until now are due in this iteration, later ones in the next. */
 static int begin_turn(struct events *e)
 {
-    for (int i = 0; i < e->again_count; i++) {
-        struct entry *entry = &e->table[e->again[i]];
+    for (int i = 0; i < e->queue_count; i++) {
+        struct entry *entry = &e->table[e->queue[i]];
         entry->due |= entry->again;
         entry->again = 0;
     }
-    return e->again_count;
+    return e->queue_count;
 }
 
 /* Calls the watches that are due and were not called for a report of this iteration. */
-static void end_turn(struct events *e, int due)
+static void end_turn(struct events *e, int queued)
 {
-    for (int i = 0; i < due; i++)
-        dispatch(e, e->again[i], e->table[e->again[i]].due);
-    e->again_count -= due;
-    if (due > 0 && e->again_count > 0)
-        memmove(e->again, e->again + due, (size_t)e->again_count * sizeof *e->again);
+    for (int i = 0; i < queued; i++)
+        dispatch(e, e->queue[i], e->table[e->queue[i]].due);
+    e->queue_count -= queued;
+    if (queued > 0 && e->queue_count > 0)
+        memmove(e->queue, e->queue + queued, (size_t)e->queue_count * sizeof *e->queue);
 }
 // END next_turn
 
 void events_turn(struct events *e, int timeout_ms)
 {
-    int due = begin_turn(e);
-    int count = e->backend->wait(e->state, e->ready, e->size, due > 0 ? 0 : timeout_ms);
+    int queued = begin_turn(e);
+    int count = e->backend->wait(e->state, e->ready, e->size, queued > 0 ? 0 : timeout_ms);
     /* EINTR ends the wait, not the loop. */
     if (count < 0 && errno != EINTR)
         log_line("%s: %s", e->backend->name, strerror(errno));
     for (int i = 0; i < count; i++)
         dispatch(e, e->ready[i].fd, e->ready[i].events);
-    end_turn(e, due);
+    end_turn(e, queued);
 }
 
 void events_stop(struct events *e)
@@ -272,6 +272,6 @@ void events_free(struct events *e)
         e->backend->close(e->state);
     free(e->table);
     free(e->ready);
-    free(e->again);
+    free(e->queue);
     free(e);
 }
