@@ -57,6 +57,7 @@ help:
 
 ##  The first evening
 ##    make setup             installs what is missing (apt-get, dnf, pacman)
+##    make doctor            what this machine cannot judge, and what mends it
 ##    make grade             a board of all chapters
 ##    make grade CH=03       grades chapters/03-*, and says what to do next
 ##      T=03.2               only the tests of that TODO, or with that name
@@ -130,6 +131,9 @@ watch:
 
 fuzz:
 	@$(python) -m harness.fuzz
+
+doctor:
+	@$(python) -m harness.doctor
 
 handout:
 	@$(python) -m harness.handout
@@ -212,4 +216,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade memcheck replay trace watch fuzz handout handin export gradescope steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade memcheck replay trace watch fuzz handout handin export gradescope doctor steady bench run demo diff lesson skeletons test mutants pictures clean format lint

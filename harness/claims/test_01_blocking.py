@@ -430,7 +430,7 @@ def test_01_long_stream_costs_no_memory(server, rng):
         bounded(server, base, KEPT_BYTES, when)
 
 
-@claim("01.6", points=1, chapters="01-08", cli=True, native=True, hints=NEXT)
+@claim("01.6", points=1, chapters="01-08", cli=True, native=True, hints=NEXT, needs=SANITIZERS)
 def test_01_sanitized(launch, rng):
     """Built with sanitizers, it has no undefined behaviour, whatever arrives."""
     server = launch(sanitize=SANITIZERS)

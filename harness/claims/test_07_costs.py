@@ -29,7 +29,13 @@ from harness.client.messages import (
 )
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import kernel_bytes, until_asleep, until_read, waits_in_silence
+from harness.instruments.observe import (
+    SOCKET_BYTES,
+    kernel_bytes,
+    until_asleep,
+    until_read,
+    waits_in_silence,
+)
 from harness.lab.units import MIB
 from harness.scenarios.cost import HELD_BYTES, bounded, no_cpu
 from harness.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
@@ -82,10 +88,10 @@ def test_07_alarms_that_nobody_reads(launch, rng):
     check(client)
 
 
-@claim("07.3", points=1, cli=True, waits=1.2, hints=RESUME)
+@claim("07.3", points=1, cli=True, waits=1.2, hints=RESUME, needs="small-sockets")
 def test_07_every_waits_for_its_client(launch, rng):
     """An EVERY whose replies were not read for a while continues `ms` apart, without a burst."""
-    if kernel_bytes() > HALF - 3 * MIB:
+    if kernel_bytes() > SOCKET_BYTES:
         raise NotJudged(
             "on this machine a socket holds much more than 4 MiB: see tcp_wmem in tcp(7)"
         )

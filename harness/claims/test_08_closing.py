@@ -91,7 +91,9 @@ def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -
 # 08.8 closing
 
 
-@claim("08.8", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True)
+@claim(
+    "08.8", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True, needs="queues"
+)
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """A client that half-closes and never reads, or never closes, is closed after 5 s."""
     server = launch()
@@ -136,7 +138,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     _expect_descriptors(server, base + 1, "the client is still connected")
 
 
-@claim("08.8", points=2, cli=True, native=True, waits=6, hints=LINGER)
+@claim("08.8", points=2, cli=True, native=True, waits=6, hints=LINGER, needs="queues")
 def test_08_slow_reader_gets_everything(launch, rng):
     """A half-closed client gets everything, however slow it reads or late its alarms are."""
     other = launch(framing=MESSAGES).connect("other")

@@ -193,7 +193,7 @@ def test_09_stops_under_load(launch, rng):
             expect_stop(server, signal.SIGTERM)
 
 
-@claim("09.7", points=7, cli=True, native=True)
+@claim("09.7", points=7, cli=True, native=True, needs="thread")
 def test_09_no_data_races(launch, rng):
     """The thread sanitizer sees no race while clients of all loops come, go, ask and broadcast."""
     server = launch((*THREADS, "--max-conns", "1000"), framing=MESSAGES, sanitize="thread")

@@ -82,6 +82,8 @@ def claim(
     waits=0,
     hints=None,
     refusals=False,
+    descriptors=0,
+    needs="",
 ):
     """Marks a graded test.
 
@@ -95,6 +97,8 @@ def claim(
     waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not
     for a claim that can fail, or is not judged, because replies come a little late.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
+    descriptors: as many as it opens here, and in its server.
+    needs: an instrument without which it is not judged, a key of harness/checkup/instruments.py.
     refusals: clients of it send what has to be refused as too long, so the server may well say so.
     """
 
@@ -102,6 +106,7 @@ def claim(
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
         function.claim.update(cli=cli or module, native=native, valgrind=valgrind)
         function.claim.update(module=module, waits=waits, hints=hints or {}, refusals=refusals)
+        function.claim.update(descriptors=descriptors, needs=needs)
         return function
 
     return mark
@@ -151,7 +156,11 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_runtest_setup(item):
-    item.lab_stage = Stage(item.config.lab_run, item.function.claim["valgrind"])
+    marked = item.function.claim
+    item.lab_stage = Stage(item.config.lab_run, marked["valgrind"])
+    lacking = limits.lacking_descriptors(marked["descriptors"])
+    if lacking:
+        raise NotJudged(lacking)
 
 
 @pytest.hookimpl(hookwrapper=True)

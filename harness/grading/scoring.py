@@ -28,7 +28,8 @@ class Claim:
     `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
     `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
     `module`: about a module in a program of the grader's, so there is no server in it.
-    `waits`: seconds that it sleeps, if it does little else.
+    `waits`: seconds that it sleeps, if it does little else. `descriptors`: as many as it opens.
+    `needs`: an instrument without which it is not judged, see harness/checkup/instruments.py.
     """
 
     chapter: str
@@ -44,6 +45,8 @@ class Claim:
     valgrind: bool = False
     module: bool = False
     waits: float = 0
+    descriptors: int = 0
+    needs: str = ""
 
     @property
     def explains(self) -> bool:
@@ -193,6 +196,8 @@ def _claim(function, file: Path, chapter: str) -> Claim:
         valgrind=marked["valgrind"],
         module=marked["module"],
         waits=marked["waits"],
+        descriptors=marked["descriptors"],
+        needs=marked["needs"],
     )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
+from harness.lab.units import MIB
 from harness.linux import procfs, sockdiag
 from harness.linux.syscalls import has_timer, sleeps_for_ever
 from harness.server.patience import PATIENCE, wait_until
@@ -31,6 +32,10 @@ HANG_LOOK_SECONDS = 0.1
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
+
+# With more in a socket, the replies that a client does not read vanish there: nothing waits in the
+# server.
+SOCKET_BYTES = 5 * MIB
 
 WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2")
 ACCEPTS = ("accept", "accept4")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -50,6 +51,14 @@ class Machine(NamedTuple):
         """Whether a check of the server is due."""
         more = [now - then for now, then in zip(self, before)]
         return more[0] > MORE_THREADS or max(more[1:]) > MORE_BYTES
+
+
+def lacking_descriptors(count: int) -> str:
+    """Why this process and its servers cannot have so many descriptors; "" if they can."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if allowed == resource.RLIM_INFINITY or allowed >= count:
+        return ""
+    return f"this machine allows fewer than {count} descriptors (ulimit -Hn)"
 
 
 _group: cgroup.Group | None = None  # that this process and its servers are in

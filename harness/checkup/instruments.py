@@ -1,0 +1,330 @@
+"""The instruments of a grade, and what else it uses of the machine. Each is tried by the functions
+that a grade calls, so that both say the same."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.evidence.failure import NotJudged
+from harness.grading.scoring import Claim
+from harness.instruments import observe, sanitizers, valgrind
+from harness.lab.chapters import ROOT
+from harness.lab.units import MIB
+from harness.linux import cgroup, landlock, network, prctl, sockdiag
+from harness.server import build, limits
+from harness.shim import shim_library
+
+SECONDS = 60  # for a program of two lines, on a busy machine
+DISK_BYTES = 1024 * MIB  # for what is built, and what servers write
+_IO_URING_SETUP = 425  # the same on nearly every machine
+HELLO = "int main(void)\n{\n    return 0;\n}\n"
+TWO_THREADS = """#include <pthread.h>
+static void *run(void *arg) { return arg; }
+int main(void)
+{
+    pthread_t thread;
+    return pthread_create(&thread, 0, run, 0) || pthread_join(thread, 0);
+}
+"""
+
+
+@dataclass(frozen=True)
+class Instrument:
+    """`problem()`: what is wrong with it here, "" if nothing. `remedy`: what mends that. `needed`:
+    whether a claim is not judged without it. `otherwise`: what is different without it, if no claim
+    needs it."""
+
+    name: str
+    problem: Callable[[], str]
+    remedy: str
+    needed: Callable[[Claim], bool] = lambda claim: False
+    otherwise: str = ""
+
+
+# The functions that try one
+
+
+def compiler() -> str:
+    try:
+        done = _ran(HELLO)
+    except build.NoCompiler as error:
+        return str(error)
+    except build.BuildFailed as error:
+        return f"it builds no program: {str(error).splitlines()[0]}"
+    return "" if done.returncode == 0 else "the programs that it builds do not run"
+
+
+def loopback() -> str:
+    return _connects(socket.AF_INET, "127.0.0.1")
+
+
+def ipv6() -> str:
+    return _connects(socket.AF_INET6, "::1")
+
+
+def memory_checker() -> str:
+    return valgrind.unusable("/bin/true")
+
+
+def address_sanitizer() -> str:
+    return _sanitizer("address,undefined", HELLO)
+
+
+def thread_sanitizer() -> str:
+    return _sanitizer("thread", TWO_THREADS)
+
+
+def queues() -> str:
+    """See instruments/observe.py: kernel_tells()."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            with socket.create_connection(listener.getsockname()) as client:
+                sockdiag.queues(client.getsockname(), client.getpeername())
+    except sockdiag.Unavailable as error:
+        return f"the kernel does not report which bytes wait in a socket: {error}"
+    except OSError as error:
+        return f"no connection can be made: {error.strerror}"
+    return ""
+
+
+def small_sockets() -> str:
+    if observe.kernel_bytes() <= observe.SOCKET_BYTES:
+        return ""
+    return f"a socket holds up to {observe.kernel_bytes() // MIB} MiB"
+
+
+def library() -> str:
+    """Whether it is built, and loaded into a program."""
+    try:
+        path = shim_library()
+    except NotJudged as error:
+        return str(error).splitlines()[0]
+    command = ["cat", "/proc/self/maps"]
+    done = subprocess.run(command, env={**os.environ, "LD_PRELOAD": str(path)}, capture_output=True)
+    return "" if os.fsencode(path) in done.stdout else "programs do not load it"
+
+
+def confinement() -> str:
+    if landlock.works():
+        return ""
+    if os.environ.get(landlock.SWITCH) == "0":
+        return f"{landlock.SWITCH}=0 switches it off"
+    return "this kernel does not have it, or does not allow it"
+
+
+def groups() -> str:
+    """In a child, which a group would bound."""
+    if os.environ.get(cgroup.SWITCH) == "0":
+        return f"{cgroup.SWITCH}=0 switches them off"
+    return "" if _in_a_child(_enters_group) else "no control group can be made here"
+
+
+def namespaces() -> str:
+    return "" if _in_a_child(network.enter_new) else "this user cannot make one"
+
+
+def debugger() -> str:
+    """Attaches gdb to a program, as `make replay GDB=1` does."""
+    if not shutil.which("gdb"):
+        return "gdb is not installed"
+    sleeper = subprocess.Popen(["sleep", str(SECONDS)], preexec_fn=prctl.allow_debuggers)
+    try:
+        command = ["gdb", "-nx", "-q", "-batch", "-p", str(sleeper.pid)]
+        command[4:4] = ["-iex", "set debuginfod enabled off"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"gdb does not end within {SECONDS} s"
+    finally:
+        sleeper.send_signal(signal.SIGKILL)
+        sleeper.wait()
+    said = done.stdout + done.stderr
+    return "gdb may not attach to a program (ptrace)" if "ptrace:" in said else ""
+
+
+def disk() -> str:
+    places = {"build/": ROOT, f"{tempfile.gettempdir()}/": Path(tempfile.gettempdir())}
+    for name, place in places.items():
+        free = shutil.disk_usage(place).free
+        if free < DISK_BYTES:
+            return f"{name} has {free // MIB:,} MiB left; a grade may need {DISK_BYTES // MIB:,}"
+    return ""
+
+
+def cores() -> str:
+    return "" if len(os.sched_getaffinity(0)) > 1 else "there is one"
+
+
+def io_uring() -> str:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(_IO_URING_SETUP, 0, None)  # no entries: an error in any case
+    refused = ctypes.get_errno() in (errno.ENOSYS, errno.EPERM, errno.EACCES)
+    return "this kernel does not have it, or does not allow it" if refused else ""
+
+
+def _ran(program: str, names: str = "") -> subprocess.CompletedProcess[str]:
+    """Builds the program, with these sanitizers, and runs it. Raises as build.cached_server."""
+    with tempfile.TemporaryDirectory(prefix="lab-checkup-") as scratch:
+        Path(scratch, "main.c").write_text(program)
+        binary = build.cached_server(Path(scratch), extra_flags=sanitizers.flags(names)).binary
+        command = [*sanitizers.wrapper(names), str(binary)]
+        environment = {**os.environ, **sanitizers.environment()}
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=SECONDS
+        )
+        shutil.rmtree(binary.parent, ignore_errors=True)
+        return done
+
+
+def _sanitizer(names: str, program: str) -> str:
+    try:
+        done = _ran(program, names)
+    except (build.NoCompiler, build.BuildFailed):
+        return f"no compiler here builds with -fsanitize={names}"
+    except subprocess.TimeoutExpired:
+        return f"a program that it has built does not end within {SECONDS} s"
+    if done.returncode == 0:
+        return ""
+    reason = sanitizers.unusable(done.stdout + done.stderr)
+    return reason.split("; this helps")[0] or f"a program ends with status {done.returncode}"
+
+
+def _connects(family: int, address: str) -> str:
+    try:
+        with socket.create_server((address, 0), family=family) as listener:
+            socket.create_connection(listener.getsockname()[:2], SECONDS).close()
+    except OSError as error:
+        return f"{address} cannot be used: {error.strerror}"
+    return ""
+
+
+def _enters_group() -> bool:
+    group = cgroup.enter_new(limits.GRADERS_BYTES, limits.GRADERS_THREADS)
+    if group:
+        group.leave()
+    return bool(group)
+
+
+def _in_a_child(works: Callable[[], bool]) -> bool:
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if works() else 1)
+        finally:
+            os._exit(1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+# What there is
+
+
+def _needs(key: str) -> Callable[[Claim], bool]:
+    return lambda claim: claim.needs == key
+
+
+def _descriptors(claim: Claim) -> bool:
+    return bool(limits.lacking_descriptors(claim.descriptors))
+
+
+# By the mark of a claim, see `needs` in grading/plugin.py.
+MARKED = {
+    "address,undefined": Instrument(
+        "AddressSanitizer",
+        address_sanitizer,
+        f"install gcc's libasan and libubsan, or {sanitizers.REMEDY}",
+        _needs("address,undefined"),
+    ),
+    "thread": Instrument(
+        "ThreadSanitizer",
+        thread_sanitizer,
+        f"install gcc's libtsan, or {sanitizers.REMEDY}",
+        _needs("thread"),
+    ),
+    "queues": Instrument(
+        "sock_diag",
+        queues,
+        "`sudo modprobe inet_diag tcp_diag`, or a kernel that has them",
+        _needs("queues"),
+    ),
+    "small-sockets": Instrument(
+        "socket buffers",
+        small_sockets,
+        "`sudo sysctl net.ipv4.tcp_wmem='4096 16384 4194304'`",
+        _needs("small-sockets"),
+    ),
+}
+# Those that claims need without a mark of that name.
+OTHERS = (
+    Instrument("C compiler", compiler, "`make setup`, or set CC to one", lambda claim: True),
+    Instrument("loopback", loopback, "`sudo ip link set lo up`", lambda claim: not claim.module),
+    Instrument(
+        "shim library", library, "`make setup`: it needs gcc and libc6-dev", lambda claim: True
+    ),
+    Instrument("valgrind", memory_checker, "`make setup`", lambda claim: claim.valgrind),
+)
+# Those that no claim needs.
+OPTIONAL = (
+    Instrument(
+        "Landlock",
+        confinement,
+        "Linux 5.13 or later, or in a container `--security-opt seccomp=unconfined`",
+        otherwise="a submission can write to the files of this user and signal its processes",
+    ),
+    Instrument(
+        "control groups",
+        groups,
+        "grade as root, or in a service of systemd with Delegate=yes",
+        otherwise="memory and processes are limited by looking, a fraction of a second late",
+    ),
+    Instrument(
+        "network namespace",
+        namespaces,
+        "grade as root, or give CAP_SYS_ADMIN",
+        otherwise="a grade with PORT= waits for the port of the server before",
+    ),
+    Instrument(
+        "gdb",
+        debugger,
+        "`make setup`, or in a container `--cap-add SYS_PTRACE`",
+        otherwise="`make replay GDB=1` does not work",
+    ),
+    Instrument(
+        "IPv6",
+        ipv6,
+        "`sudo sysctl net.ipv6.conf.lo.disable_ipv6=0`",
+        otherwise="no claim needs it; a SERVER= that listens on ::1 alone cannot be graded",
+    ),
+    Instrument(
+        "io_uring",
+        io_uring,
+        "`sudo sysctl kernel.io_uring_disabled=0`",
+        otherwise="no chapter needs it yet",
+    ),
+    Instrument(
+        "disk",
+        disk,
+        "`make clean`, or free some space",
+        otherwise="a grade can fail in the middle",
+    ),
+    Instrument("cores", cores, "a machine with two", otherwise="a grade takes longer"),
+)
+
+
+def descriptors(claims: list[Claim]) -> Instrument:
+    """As many as these claims need. A grade tries it in the same way, see grading/plugin.py."""
+    most = max((claim.descriptors for claim in claims), default=0)
+    return Instrument(
+        "descriptors",
+        lambda: limits.lacking_descriptors(most),
+        f"raise the hard limit to {most} in /etc/security/limits.conf, or `--ulimit nofile={most}`",
+        _descriptors,
+    )

@@ -1,0 +1,241 @@
+"""What `make doctor` says of a machine that lacks something: each instrument is hidden once."""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from harness import doctor
+from harness.checkup import instruments
+from harness.evidence.failure import NotJudged
+from harness.grading import plugin, scoring
+from harness.instruments import observe
+from harness.lab.units import MIB
+from harness.linux import cgroup, landlock, network, sockdiag
+from harness.server import limits
+
+CLAIMS = scoring.load()
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def refuses(names: str):
+    """A compiler that lacks these sanitizers."""
+
+    def hide(monkeypatch, tmp_path):
+        refusing = f'case "$*" in *-fsanitize={names}*) exit 1;; esac\nexec gcc "$@"'
+        monkeypatch.setenv("CC", str(script(tmp_path / "cc", refusing)))
+
+    return hide
+
+
+def no_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", "/no/such/compiler")
+
+
+def no_loopback(monkeypatch, tmp_path):
+    def refused(*_, **__):
+        raise OSError(99, os.strerror(99))
+
+    monkeypatch.setattr(instruments.socket, "create_server", refused)
+
+
+def no_library(monkeypatch, tmp_path):
+    def fails():
+        raise NotJudged("the shim cannot be built: hidden")
+
+    monkeypatch.setattr(instruments, "shim_library", fails)
+
+
+def no_valgrind(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def few_descriptors(monkeypatch, tmp_path):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+
+
+def no_sock_diag(monkeypatch, tmp_path):
+    def refused(_):
+        raise sockdiag.Unavailable("error 2")
+
+    monkeypatch.setattr(sockdiag, "_ask", refused)
+
+
+def large_sockets(monkeypatch, tmp_path):
+    monkeypatch.setattr(observe, "kernel_bytes", lambda: 16 * MIB)
+
+
+# What is hidden: the instrument, one claim that it costs, one that it does not.
+NEEDED = [
+    ("C compiler", no_compiler, "01_first_frames", None),
+    ("loopback", no_loopback, "01_first_frames", "09_tasks_of_many_threads"),
+    ("shim library", no_library, "01_first_frames", None),
+    ("valgrind", no_valgrind, "10_memory", "01_first_frames"),
+    ("descriptors", few_descriptors, "10_ten_thousand_clients", "03_idle_crowd_uses_no_cpu"),
+    ("AddressSanitizer", refuses("address"), "01_sanitized", "09_no_data_races"),
+    ("ThreadSanitizer", refuses("thread"), "09_no_data_races", "01_sanitized"),
+    ("sock_diag", no_sock_diag, "08_slow_reader_gets_everything", "01_first_frames"),
+    ("socket buffers", large_sockets, "07_every_waits_for_its_client", "01_first_frames"),
+]
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """only(name): that instrument alone is tried."""
+    every = doctor.all_instruments
+
+    def choose(name):
+        monkeypatch.setattr(
+            doctor,
+            "all_instruments",
+            lambda claims: [one for one in every(claims) if one.name == name],
+        )
+
+    return choose
+
+
+def asked(capsys, *words: str) -> tuple[int, str]:
+    status = doctor.main(list(words))
+    return status, capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name, hide, lost, kept", NEEDED, ids=[row[0] for row in NEEDED])
+def test_a_hidden_instrument_costs_its_claims(
+    name, hide, lost, kept, only, monkeypatch, tmp_path, capsys
+):
+    only(name)
+    hide(monkeypatch, tmp_path)
+    status, text = asked(capsys)
+    assert status == 1
+    assert f"  NO    {name}" in text
+    assert "this helps: " in text and "cannot be judged here" in text
+    assert max(map(len, text.splitlines())) <= 80
+    if "any claim" in text:
+        return
+    assert lost in text
+    assert not kept or kept not in text
+
+
+def without_confinement(monkeypatch):
+    monkeypatch.setattr(landlock, "works", lambda: False)
+
+
+def without_groups(monkeypatch):
+    monkeypatch.setattr(cgroup, "enter_new", lambda *_: None)
+
+
+def without_namespaces(monkeypatch):
+    monkeypatch.setattr(instruments, "_in_a_child", lambda works: works is not network.enter_new)
+
+
+def without_gdb(monkeypatch):
+    monkeypatch.setenv("PATH", "/no/where")
+
+
+def without_space(monkeypatch):
+    usage = SimpleNamespace(free=5 * MIB)
+    monkeypatch.setattr(instruments.shutil, "disk_usage", lambda _: usage)
+
+
+def with_one_core(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+
+
+def without_ipv6(monkeypatch):
+    monkeypatch.setattr(instruments, "_connects", lambda *_: "::1 cannot be used")
+
+
+OPTIONAL = [
+    ("Landlock", without_confinement, "write to the files"),
+    ("control groups", without_groups, "a fraction of a second"),
+    ("network namespace", without_namespaces, "waits for the port"),
+    ("gdb", without_gdb, "`make replay GDB=1` does not work"),
+    ("disk", without_space, "build/ has 5 MiB left"),
+    ("cores", with_one_core, "takes longer"),
+    ("IPv6", without_ipv6, "no claim needs it"),
+]
+
+
+@pytest.mark.parametrize("name, hide, text", OPTIONAL, ids=[row[0] for row in OPTIONAL])
+def test_what_no_claim_needs_is_no_failure(name, hide, text, only, monkeypatch, capsys):
+    only(name)
+    hide(monkeypatch)
+    status, printed = asked(capsys)
+    assert status == 0
+    assert f"  no    {name}" in printed
+    assert text in " ".join(printed.split())
+    assert "claims can be judged here." in printed
+
+
+def test_what_is_here_is_one_line(only, monkeypatch, capsys):
+    only("cores")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    status, text = asked(capsys, "--chapter", "01")
+    assert status == 0
+    assert "\n  yes   cores\n" in text
+
+
+def test_a_chapter_has_its_own_claims(only, monkeypatch, capsys):
+    only("descriptors")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    assert asked(capsys, "--chapter", "05")[0] == 0
+    assert asked(capsys, "--chapter", "06")[0] == 1
+
+
+def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
+    """The same function decides both."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    marked = {"valgrind": False, "descriptors": 5000}
+    config = SimpleNamespace(lab_run=SimpleNamespace(seed=1, valgrind=False, trace=None))
+    item = SimpleNamespace(config=config, function=SimpleNamespace(claim=marked))
+    monkeypatch.setattr(plugin, "Stage", lambda *_: None)
+    with pytest.raises(NotJudged, match="fewer than 5000 descriptors"):
+        plugin.pytest_runtest_setup(item)
+    assert limits.lacking_descriptors(5000) and not limits.lacking_descriptors(4096)
+
+
+# The marks of the claims
+
+
+def calls(function: ast.FunctionDef) -> list[ast.Call]:
+    return [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+
+
+def told(call: ast.Call, name: str) -> bool:
+    return any(word.arg == name for word in call.keywords)
+
+
+def needed_by(function: ast.FunctionDef) -> set[str]:
+    """The kinds of marks that the body of a claim shows."""
+    found = set()
+    for call in calls(function):
+        name = getattr(call.func, "id", "")
+        if name == "launch" and told(call, "sanitize"):
+            found.add("sanitize")
+        if told(call, "certain"):
+            found.add("queues")
+        if name == "NotJudged" and "tcp_wmem" in ast.unparse(call):
+            found.add("small-sockets")
+    return found
+
+
+def test_every_claim_is_marked_with_what_it_needs():
+    marks = {claim.name: claim.needs for claim in CLAIMS}
+    assert set(marks.values()) - {""} == set(instruments.MARKED)
+    for path in {claim.file for claim in CLAIMS}:
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.FunctionDef) or node.name not in marks:
+                continue
+            mark = marks[node.name]
+            kind = "sanitize" if mark in ("thread", "address,undefined") else mark
+            assert needed_by(node) == ({kind} if mark else set()), f"{path}: {node.name}: needs="
