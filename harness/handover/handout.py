@@ -64,9 +64,12 @@ def _names() -> Iterator[str]:
 
 
 def _walked() -> Iterator[str]:
-    """Without git: the files at the top and below PLACES, but not what a build has made."""
-    yield from (path.name for path in ROOT.iterdir() if path.is_file())
-    for place in PLACES:
+    """Without git: the files at the top, below PLACES and in directories of settings, whose names
+    begin with a dot; but not what a build has made."""
+    top = sorted(ROOT.iterdir())
+    yield from (path.name for path in top if path.is_file())
+    hidden = [path.name for path in top if path.is_dir() and path.name[0] == "."]
+    for place in (*PLACES, *(name for name in hidden if name not in MADE)):
         for directory, below, files in os.walk(ROOT / place):
             below[:] = [name for name in below if name not in MADE]
             kept = [name for name in files if not name.endswith((".o", ".pyc"))]
