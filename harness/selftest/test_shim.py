@@ -95,13 +95,41 @@ def test_a_spin_is_recorded_as_it_is_where_no_trace_is_wanted(tmp_path):
     assert not any(entry.repeated for entry in record)
 
 
-def recorded(tmp_path, way):
-    """The record of rounds.c, at its end: the harness has not looked before."""
+def recorded(tmp_path, way, source="rounds.c"):
+    """The record of that program, at its end: the harness has not looked before."""
     shared = Shim(tmp_path / "shim")
     shared.record_what_is_watched()
     environment = shim.environment([shim_library()], shared.path)
-    assert subprocess.run([compiled(tmp_path, "rounds.c"), way], env=environment).returncode == 0
+    command = [compiled(tmp_path, source), way]
+    assert subprocess.run(command, env=environment, timeout=30).returncode == 0
     return shared.record()
+
+
+INPUT, END, HANGUP = layout.IN, layout.END, layout.HANGUP
+ENDED = INPUT | END | HANGUP
+OF_POLL = [layout.URGENT, INPUT | END, ENDED, HANGUP, ENDED | layout.ERROR]
+OF_SELECT = [layout.URGENT, INPUT, INPUT, INPUT]
+WAYS = {
+    "poll": [*OF_POLL, layout.CLOSED],
+    "ppoll": [*OF_POLL, layout.CLOSED],
+    "select": OF_SELECT,
+    "pselect": OF_SELECT,
+    "epoll_wait": OF_POLL,
+    "epoll_pwait": OF_POLL,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_wait_has_reported_is_recorded(tmp_path, way):
+    """Urgent data, a half-close, a hang-up, a reset, and a descriptor that is closed. The listener
+    is ready before each connection is accepted."""
+    record = recorded(tmp_path, way, "reported.c")
+    listener = next(entry.fd for entry in record if entry.function == "accept")
+    found = [entry for entry in record if entry.watched and entry.result]
+    assert [entry.result for entry in found if entry.fd != listener] == WAYS[way]
+    assert [entry.result for entry in found if entry.fd == listener] == [INPUT] * 4
+    asked = INPUT | layout.URGENT | (0 if "select" in way else END)
+    assert {entry.size for entry in found if entry.result != HANGUP} == {asked}
 
 
 def moving(record):

@@ -139,6 +139,52 @@ def test_what_a_wait_was_for(load):
     assert text == "poll() = A, the listener: input   (waits now: A for input)"
 
 
+@pytest.mark.parametrize(
+    "bits, says, able",
+    [
+        (layout.IN | layout.END, "input and end of input", "readable and at the end of its input"),
+        (layout.URGENT, "urgent data", "urgent"),
+        (
+            layout.IN | layout.OUT | layout.ERROR | layout.HANGUP,
+            "input, output, an error and a hang-up",
+            "readable, writable, in error and hung up",
+        ),
+        (layout.CLOSED, "a closed descriptor", "closed"),
+    ],
+)
+def test_what_was_reported_beside_input_and_output(load, bits, says, able):
+    """In the sentence of the wait, where it spins, and at its place in the page."""
+    asked = layout.IN | layout.END
+    wait = [
+        call("epoll_wait", 9, fd=5, size=asked, result=bits, watched=True),
+        call("epoll_wait", 9, fd=4, connection=-1, result=1),
+    ]
+    moves = [move("A", 1, "connect", port=4001), move("A", 200, "close")]
+    found = load(moves, [ACCEPTED, *spin(wait, 4_000)])
+    assert f"epoll_wait() = A: {says} x 4,000   SPINS" in screen.render(found)
+    assert spins.told(found, fold(found.events))[0].endswith(f"4,000 times with A {able}")
+    assert found.ending[-1] == (
+        "A: nothing on its way; the server waits for input and end of input"
+    )
+    text = page.render("a title", "failed", "", found)
+    packed = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])
+    assert [column["more"] for column in packed["columns"] if column["ready"]] == [[0]]
+
+
+def test_a_wait_that_came_often_is_not_said_to_have_waited_each_time(load):
+    """The first of them may have waited for the client, or for a processor. All of them: told."""
+    first, *others = READY
+    slow = [first, call("poll", 9, fd=-1, connection=-1, size=1, result=1, took_ms=30)]
+    moves = [move("A", 1, "connect", port=4001), move("A", 900, "close")]
+    quick = screen.render(load(moves, [ACCEPTED, *slow, *READY, *READY]))
+    assert "poll() = A: input x 3\n" in quick
+    assert "poll() = A: input after 30.0 ms x 3\n" in screen.render(
+        load(moves, [ACCEPTED, *slow * 3])
+    )
+    counted = load(moves, [ACCEPTED, *spin(slow, 4_000)])
+    assert "poll() = A: input x 4,000   SPINS" in screen.render(counted)
+
+
 def event(what, moved=1, side=SERVER, lane=0):
     return Event(0.0, side, what, lane, moved=moved)
 
@@ -324,7 +370,7 @@ def test_the_page_explains_every_mark():
     kinds |= {"wait", "read", "write", "accept", "close"}
     legend = re.search(r"const LEGEND = \[(.*?)^\];", page.TEMPLATE.read_text(), re.S | re.M)[1]
     assert set(re.findall(r'kind: "(\w+)"', legend)) == kinds
-    for also in ('"EAGAIN"', "fault: true", "times: "):
+    for also in ('"EAGAIN"', "fault: true", "times: ", "more: true"):
         assert also in legend
 
 

@@ -333,7 +333,7 @@ static int meant_in(const struct turn *turn, const fd_set *in, int count)
 int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
 {
     struct turn turn = turn_begin(CALL_select, -1, (size_t)count, 0);
-    watched_select(&turn, count, in, out);
+    watched_select(&turn, count, in, out, urgent);
     int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
     if (meant >= 0) {
         struct timeval none = {0};
@@ -345,7 +345,7 @@ int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *t
     turn.error = 0;
     int ready = CALL(select, count, in, out, urgent, timeout);
     if (ready > 0)
-        watched_select_ready(&turn, count, in, out);
+        watched_select_ready(&turn, count, in, out, urgent);
     return (int)turn_end(&turn, ready);
 }
 
@@ -353,7 +353,7 @@ int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct tim
             const sigset_t *mask)
 {
     struct turn turn = turn_begin(CALL_pselect, -1, (size_t)count, 0);
-    watched_select(&turn, count, in, out);
+    watched_select(&turn, count, in, out, urgent);
     int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
     if (meant >= 0) {
         int ready = CALL(pselect, count, in, out, urgent, &NO_TIME, mask);
@@ -364,7 +364,7 @@ int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct tim
     turn.error = 0;
     int ready = CALL(pselect, count, in, out, urgent, timeout, mask);
     if (ready > 0)
-        watched_select_ready(&turn, count, in, out);
+        watched_select_ready(&turn, count, in, out, urgent);
     return (int)turn_end(&turn, ready);
 }
 

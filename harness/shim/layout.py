@@ -15,7 +15,7 @@ from typing import NamedTuple
 from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 8
+VERSION = 9
 PLANS_MAX = 64
 STEPS_MAX = 64
 TABLES = 2
@@ -57,7 +57,8 @@ SIZE = _RECORD_AT + TABLES * RECORD_ENTRIES * _ENTRY.size
 _NO_ADDRESS = 2**64 - 1
 _CALLS, _CRASHES = 1, 2  # duties
 FAULT, CLOSED_TWICE, WATCHED, REPEATED = 1, 2, 4, 8  # flags of an entry
-IN, OUT, ERROR = 1, 2, 4  # interest and readiness, in an entry that is watched
+# Interest and readiness, in an entry that is watched.
+IN, OUT, ERROR, HANGUP, END, URGENT, CLOSED = 1, 2, 4, 8, 16, 32, 64
 
 
 class Group(IntFlag):
@@ -133,7 +134,8 @@ class Entry(NamedTuple):
     """One call of the server, after it has returned.
 
     Or, with `watched`, what the wait behind it was for: `fd` was watched with the interest in
-    `size`, and was ready as `result` says: IN, OUT and ERROR. It is told when either is new.
+    `size`, and `result` was reported of it, both in bits: IN, OUT and so on. It is told when
+    either is new.
     Or, with `repeated`: the `size` entries of this thread before it came again, `result` more
     entries within `took_ns`. Such an entry grows for as long as they do.
     """

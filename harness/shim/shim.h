@@ -31,7 +31,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        8u
+#define VERSION        9u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
@@ -152,7 +152,16 @@ enum table { MINOR, MAJOR, TABLES };
 
 enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4, FLAG_REPEATED = 8 };
 
-enum watched { WATCHED_IN = 1, WATCHED_OUT = 2, WATCHED_ERROR = 4 };
+/* END: the peer sends no more. CLOSED: the descriptor is not open. */
+enum watched {
+    WATCHED_IN = 1,
+    WATCHED_OUT = 2,
+    WATCHED_ERROR = 4,
+    WATCHED_HANGUP = 8,
+    WATCHED_END = 16,
+    WATCHED_URGENT = 32,
+    WATCHED_CLOSED = 64,
+};
 
 /* What the library is to do. */
 enum duty { CALLS_COUNT = 1, CRASHES_NOTE = 2 };
@@ -265,13 +274,18 @@ void sockets_rearm(int fd);
 /* What epfd watches `fd` for. False: nothing. */
 bool sockets_event(int epfd, int fd, struct epoll_event *event);
 
+/* The next descriptor, from `from` on, that epfd watches with this `data`; or -1. */
+int sockets_meant(int epfd, uint64_t data, int from);
+
 /* watched.c. What a wait is for, before it is made; and after it, what is ready. Each leaves errno
  * alone, and does nothing unless a trace is wanted. */
 struct pollfd;
 void watched_poll(const struct turn *turn, const struct pollfd *fds, size_t count);
 void watched_poll_ready(const struct turn *turn, const struct pollfd *fds, size_t count);
-void watched_select(const struct turn *turn, int count, const void *in, const void *out);
-void watched_select_ready(const struct turn *turn, int count, const void *in, const void *out);
+void watched_select(const struct turn *turn, int count, const void *in, const void *out,
+                    const void *urgent);
+void watched_select_ready(const struct turn *turn, int count, const void *in, const void *out,
+                          const void *urgent);
 void watched_epoll(int fd, const struct epoll_event *event);
 void watched_epoll_ready(const struct turn *turn, const struct epoll_event *events, int count);
 

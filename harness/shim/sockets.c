@@ -10,17 +10,25 @@
 
 /* By descriptor: 0 nothing known; n > 0: connection n - 1; n < 0: it was, and has been closed. */
 static _Atomic int owner[FDS_MAX];
-static _Atomic int highest = -1; /* descriptor of a connection */
+static _Atomic int highest = -1; /* descriptor of a connection, or in an epoll instance */
 
 /* How a descriptor is watched. The last epoll instance that it was added to counts. */
 static struct watch {
     int epfd;
-    struct epoll_event event; /* .events 0: not watched */
+    bool on; /* it is watched, if only for what is always reported */
+    struct epoll_event event;
 } watches[FDS_MAX];
 
 static bool known(int fd)
 {
     return fd >= 0 && fd < FDS_MAX;
+}
+
+static void remember(int fd)
+{
+    int high = highest;
+    while (fd > high && !atomic_compare_exchange_weak(&highest, &high, fd))
+        continue;
 }
 
 /* A child may close whatever descriptors its parent had once. */
@@ -43,11 +51,9 @@ int sockets_accepted(int fd)
     if (!known(fd))
         return NO_CONNECTION;
     owner[fd] = number + 1;
-    watches[fd].event.events = 0;
+    watches[fd] = (struct watch){0};
     watched_forget(fd);
-    int high = highest;
-    while (fd > high && !atomic_compare_exchange_weak(&highest, &high, fd))
-        continue;
+    remember(fd);
     return number;
 }
 
@@ -70,7 +76,7 @@ bool sockets_closing(int fd)
 {
     if (!known(fd))
         return false;
-    watches[fd].event.events = 0;
+    watches[fd] = (struct watch){0};
     int was = owner[fd];
     if (was > 0)
         owner[fd] = -was;
@@ -92,18 +98,29 @@ void sockets_watched(int epfd, int operation, int fd, const struct epoll_event *
 {
     if (!known(fd))
         return;
-    watches[fd].epfd = epfd;
-    watches[fd].event = (struct epoll_event){0};
-    if (operation != EPOLL_CTL_DEL && event != NULL)
+    watches[fd] = (struct watch){.epfd = epfd};
+    remember(fd);
+    if (operation != EPOLL_CTL_DEL && event != NULL) {
+        watches[fd].on = true;
         watches[fd].event = *event;
+    }
 }
 
 bool sockets_event(int epfd, int fd, struct epoll_event *event)
 {
-    if (!known(fd) || watches[fd].event.events == 0 || watches[fd].epfd != epfd)
+    if (!known(fd) || !watches[fd].on || watches[fd].epfd != epfd)
         return false;
     *event = watches[fd].event;
     return true;
+}
+
+int sockets_meant(int epfd, uint64_t data, int from)
+{
+    struct epoll_event event;
+    for (int fd = from; fd <= highest; fd++)
+        if (sockets_event(epfd, fd, &event) && event.data.u64 == data)
+            return fd;
+    return -1;
 }
 
 void sockets_rearm(int fd)

@@ -84,6 +84,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
     alone = times == 1 or first.what == LOST
     text = words.sentence(timeline, first) if alone else words.repeated(timeline, single)
     ready = {one.name for one in first.watched if one.ready}
+    more = {one.name for one in first.watched if one.reports_more}
     return {
         "at": round(1000 * first.at, 3),
         "end": round(1000 * (last.at + last.lasted), 3),
@@ -91,6 +92,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
         "side": first.side,
         "lane": first.lane,
         "ready": [i for i, lane in enumerate(timeline.lanes) if lane.name in ready],
+        "more": [i for i, lane in enumerate(timeline.lanes) if lane.name in more],
         "kind": kind(first),
         "moved": 0 if first.what in WAITS else sum(event.moved * event.times for event in events),
         "error": first.error,

@@ -66,9 +66,7 @@ def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
         yield from _rows(_arrow(kind[0][0]), "", marks, text, width)
 
 
-def _line(
-    timeline: Timeline, event: Event, text: str, width: int, data: str = ""
-) -> Iterator[str]:
+def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "") -> Iterator[str]:
     """`data` follows the text if it fits."""
     marks = _blank(timeline)
     _set_marks(timeline, event, marks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from harness.trace.fold import Fold
@@ -12,7 +13,15 @@ LEAST = 1000  # rounds
 ROUND_SECONDS = 0.001  # a round that takes longer waits for something
 WORTH = 0.1  # of the most frequent spin, and another one is told
 MILLION = 1_000_000
-ABLE = {"input": "readable", "output": "writable", "input and output": "readable and writable"}
+ABLE = {  # with the longest first: "input" is in "end of input"
+    "a closed descriptor": "closed",
+    "end of input": "at the end of its input",
+    "urgent data": "urgent",
+    "a hang-up": "hung up",
+    "an error": "in error",
+    "output": "writable",
+    "input": "readable",
+}
 
 
 def spins(one: Fold) -> bool:
@@ -46,9 +55,14 @@ def _sentence(timeline: Timeline, one: Fold) -> tuple[str, str]:
     calls = ", ".join(alike(timeline, kind).strip() for kind in kinds(others))
     if not waits:
         return "", f" {calls}, and it never waits"
-    with_what = waits[0].error or ready(waits[0], "{} {}", ABLE) or "nothing ready"
+    with_what = waits[0].error or ready(waits[0], "{} {}", _able) or "nothing ready"
     then = f"; each time {calls}" if calls else ""
     return f"{waits[0].what}() returned at once ", f" with {with_what}{then}"
+
+
+def _able(reported: str) -> str:
+    """`readable and writable`, of `input and output`."""
+    return re.sub("|".join(ABLE), lambda name: ABLE[name[0]], reported)
 
 
 def _count(times: int) -> str:

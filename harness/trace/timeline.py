@@ -24,6 +24,16 @@ WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epo
 COUNTED = {"poll", "ppoll"}  # are told how many descriptors there are
 ACCEPTS = {"accept", "accept4"}
 OWN_OUTPUTS = {0, 1, 2}  # the server's standard input, output and error
+REPORTED = {  # by waits
+    layout.IN: "input",
+    layout.OUT: "output",
+    layout.URGENT: "urgent data",
+    layout.END: "end of input",
+    layout.ERROR: "an error",
+    layout.HANGUP: "a hang-up",
+    layout.CLOSED: "a closed descriptor",
+}
+USUAL = ("input", "output", "input and output")
 
 
 @dataclass
@@ -41,12 +51,17 @@ class Levels:
 
 @dataclass
 class Ready:
-    """What a wait was for, of one descriptor: its lane's name, its interest, and what it was ready
-    for, as words: "in", "out", "in out", "error"."""
+    """What a wait was for, of one descriptor: its lane's name, its interest, and what was reported
+    of it, as words: "input", "input and output", "input, end of input and a hang-up"."""
 
     name: str
     interest: str
     ready: str
+
+    @property
+    def reports_more(self) -> bool:
+        """Than input and output: an end of input, a hang-up, an error, urgent data."""
+        return self.ready not in ("", *USUAL)
 
 
 @dataclass
@@ -414,8 +429,8 @@ def descriptors(function: str, size: int) -> str:
 
 
 def _words(bits: int) -> str:
-    names = ((layout.IN, "input"), (layout.OUT, "output"), (layout.ERROR, "an error"))
-    return " and ".join(name for bit, name in names if bits & bit)
+    *first, last = [name for bit, name in REPORTED.items() if bits & bit] or [""]
+    return " and ".join(filter(None, (", ".join(first), last)))
 
 
 def _bytes(count: int) -> str:

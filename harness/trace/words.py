@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from harness.evidence.conversation import describe_bytes
 from harness.evidence.printable import printable
@@ -103,10 +104,9 @@ def _of_wait(event: Event) -> str:
     return text + (f"   (waits now: {_interests(asked)})" if asked else "")
 
 
-def ready(event: Event, form: str = "{}: {}", terms: Mapping[str, str] = {}) -> str:
-    """What a wait has found: `A, B: input; C: output`; or with other `terms` for these."""
-    found = [(one.name, terms.get(one.ready, one.ready)) for one in event.watched if one.ready]
-    return _grouped(found, form)
+def ready(event: Event, form: str = "{}: {}", terms: Callable[[str], str] = str) -> str:
+    """What a wait has found: `A, B: input; C: output`; or in other `terms`."""
+    return _grouped(((one.name, terms(one.ready)) for one in event.watched if one.ready), form)
 
 
 def _interests(watched: Sequence[Ready]) -> str:
@@ -135,7 +135,7 @@ def repeated(timeline: Timeline, one: Fold, times: bool = True) -> str:
     count = f" x {one.times:,}" if times else ""
     same = len({(event.moved, event.asked) for event in events}) == 1
     if same or first.what in WAITS or not any(event.moved for event in events):
-        return f"{sentence(timeline, _bare(first))}{count}"
+        return f"{sentence(timeline, _bare(events))}{count}"
     name = _name(timeline, first)
     if first.side == CLIENT:
         return f"{name} {CLIENT_WORDS[first.what]} {_sizes(events)}{count}"
@@ -185,9 +185,15 @@ def _bytes(count: int) -> str:
     return "1 byte" if count == 1 else f"{count:,} bytes"
 
 
-def _bare(event: Event) -> Event:
-    """Without its bytes, which are not those of the others."""
-    return Event(**{**vars(event), "data": b""})
+def _bare(events: Sequence[Event]) -> Event:
+    """The first, without its bytes, which are not those of the others. It took as long as the
+    shortest: the first of many waits may have been the only one that waited."""
+    return replace(events[0], data=b"", took=min(map(_took, events)))
+
+
+def _took(event: Event) -> float:
+    """Seconds; of an event that stands for many, its share of the time that they lasted."""
+    return min(event.took, event.lasted / event.times) if event.times > 1 else event.took
 
 
 def _name(timeline: Timeline, event: Event) -> str:
