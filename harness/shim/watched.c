@@ -57,7 +57,7 @@ static unsigned bits(unsigned events)
     return found;
 }
 
-/* What is reported anyway is no interest. */
+/* Interest has no bits that are reported anyway. */
 static unsigned interest(unsigned events)
 {
     return bits(events & ~(unsigned)(POLLERR | POLLHUP | POLLNVAL));
