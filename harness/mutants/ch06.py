@@ -369,7 +369,7 @@ MUTANTS = (
         RESOURCES,
         "Watches that are left at the end are forgotten, and with them their connections.",
         "test_06_free_cancels_what_is_left",
-        "cancelled-both",
+        "cancelled-at-the-end",
         {
             "events.c": """
 -    for (int fd = 0; fd < e->size; fd++)

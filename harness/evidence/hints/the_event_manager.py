@@ -29,6 +29,11 @@ TEXTS = {
         "there. Check before the second one whether it is still watched, since the first callback "
         "may have deleted the second watch."
     ),
+    "cancelled-at-the-end": (
+        "events_free() has to cancel every watch that is left, each once: it calls "
+        "events_cancel_all() for each descriptor of the table. The callbacks free what the "
+        "watches belong to, such as connections."
+    ),
     "wake-up": (
         "A wake-up makes wake_fd readable, whichever thread calls, and whether or not the loop "
         "sleeps already. It never waits, and several wake-ups count as one. on_wake() makes "
