@@ -154,10 +154,12 @@ def test_the_solution_gets_100_and_finds_nothing(autograder):
 
 
 def test_a_wrong_server_loses_its_claim(autograder):
-    """In the directory of its chapter, as in a submission from GitHub. With fewer claims than the
-    lab has, which makes it shorter."""
+    """In the directory of its chapter, as in a submission from GitHub, which has other chapters,
+    too. With fewer claims than the lab has, which makes it shorter."""
     wrong = submissions.right(submissions.WRONG_BYTE)
-    submissions.submission(autograder / "submission" / "chapters" / CHAPTER.slug, wrong)
+    sources = autograder / "submission" / "chapters"
+    submissions.submission(sources / CHAPTER.slug, wrong)
+    submissions.submission(sources / "02-nonblocking", submissions.BROKEN)
     claims = autograder / "source" / "lab" / "harness" / "claims"
     shutil.rmtree(claims)
     submissions.claims(claims, test_01_x=submissions.CLAIMS_01)
