@@ -102,8 +102,8 @@ def _canvas(chapter: chapters.Chapter, options: argparse.Namespace) -> int:
 def _shares(directory: Path, chapter: chapters.Chapter) -> dict[str, float | None]:
     """For each submission the part of the points that it got, None if it was not judged.
 
-    A submission is a directory with the JSON file of its grade. A directory without one has no
-    score. Raises WrongUsage if there is no grade at all.
+    A submission is a directory with a result.json. A directory without one has no score. Raises
+    WrongUsage if there is no grade at all.
     """
     shares: dict[str, float | None] = {}
     for place in sorted(path for path in directory.glob("*") if path.is_dir()):
@@ -115,14 +115,13 @@ def _shares(directory: Path, chapter: chapters.Chapter) -> dict[str, float | Non
 
 
 def _share(place: Path, chapter: chapters.Chapter) -> float | None:
-    for file in sorted(place.glob("*.json")):
-        try:
-            found = result.read(json.loads(file.read_text()))
-        except (OSError, ValueError, result.NoResult):
-            continue
-        if found.chapter == chapter.slug:
-            return None if found.verdict == result.NOT_JUDGED else found.share
-    return None
+    """Of the grade of a submission in result.json; the directory has other results, too."""
+    try:
+        found = result.read(json.loads((place / "result.json").read_text()))
+    except (OSError, ValueError, result.NoResult):
+        return None
+    judged = found.chapter == chapter.slug and found.verdict != result.NOT_JUDGED
+    return found.share if judged else None
 
 
 def _told(filled: tables.Filled) -> list[str]:

@@ -391,7 +391,7 @@ def test_the_command_writes_a_file(tmp_path):
 def test_the_command_fills_in_a_gradebook(tmp_path):
     for name, found in {"ada": BAD, "cleo": UNJUDGED, "ada2": None}.items():
         (tmp_path / "class" / name).mkdir(parents=True)
-        (tmp_path / "class" / name / "other.json").write_text("[]")
+        (tmp_path / "class" / name / "trace.json").write_text(json.dumps(GOOD))
         if found:
             (tmp_path / "class" / name / "result.json").write_text(json.dumps(found))
     (tmp_path / "g.csv").write_bytes(GRADEBOOK.encode())
