@@ -31,6 +31,7 @@ export LAB_GDB    = $(call given,GDB)
 export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
 export LAB_RULES  = $(call given,RULES)
+export LAB_ERRORS = $(call given,ERRORS)
 export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
 export LAB_COLUMN = $(call given,COLUMN)
@@ -42,7 +43,7 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -62,6 +63,7 @@ help:
 ##    make grade CH=03       grades chapters/03-*, and says what to do next
 ##      T=03.2               only the tests of that TODO, or with that name
 ##      V=1                  every failure in full
+##      ERRORS=1             each failure also as file:line:, for an editor
 ##      FROM=solutions       the solution instead; or DIR=path
 ##      SERVER='cmd {port}'  any server; PORT=1234 if its port is fixed
 ##    make run CH=03         builds the server and runs it (ARGS=-v, PORT=)

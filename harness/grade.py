@@ -16,12 +16,11 @@ import traceback
 from pathlib import Path
 
 from harness.evidence.printable import harmless
-from harness.grading import gradescope, guard, history, report, runner, scoring
+from harness.grading import errors, gradescope, guard, history, report, runner, scoring
 from harness.grading.scoring import Claim, Grade, Outcome
 from harness.instruments import gdb, valgrind
 from harness.lab import chapters, command_line, seed
-from harness.lab.chapters import ROOT
-from harness.lab.target import Target, WrongUsage, add_options, named, resolve, setting
+from harness.lab.target import Target, WrongUsage, add_options, as_typed, named, resolve, setting
 from harness.linux import landlock, prctl
 from harness.server import build
 from harness.shim import LIBRARIES, shim_library
@@ -52,6 +51,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--only", metavar="T", default=setting("T"), help="a TODO (03.2) or a part of test names")
     add("--verbose", action="store_true", default=setting("V") not in (None, "0"))
+    asked = setting("ERRORS") not in (None, "0")
+    add("--errors", action="store_true", default=asked, help="failures as file:line:, too")
     add("--memcheck", action="store_true", help="run the server under valgrind")
     add("--seed", metavar="N", default=setting("SEED"), help="of everything random")
     add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
@@ -95,14 +96,19 @@ def run(options: argparse.Namespace) -> int:
     if options.chapter is None:
         return board(options, look)
     target = named(options)
+    if options.errors and target.source is None:
+        raise WrongUsage("ERRORS=1 names lines of C files, and SERVER= has none here; give DIR=")
     grade = grade_target(target, options)
     print(report.chapter(grade, look))
+    if options.errors:
+        print("", *errors.lines(grade), sep="\n")
     return grade.status
 
 
 def board(options: argparse.Namespace, look: report.Look) -> int:
     """A line a chapter, as each is graded. Returns the exit status for all of them."""
-    given = [n for n in ("dir", "server", "port", "only", "results") if getattr(options, n)]
+    names = ("dir", "server", "port", "only", "results", "errors")
+    given = [name for name in names if getattr(options, name)]
     if given or options.memcheck:
         what = "memcheck" if options.memcheck else {"only": "T"}.get(given[0], given[0].upper())
         raise WrongUsage(f"{what} needs a chapter as well, for instance CH=01")
@@ -382,12 +388,6 @@ def terminal_look(options: argparse.Namespace) -> report.Look:
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     colour = terminal and not os.environ.get("NO_COLOR")
     return report.Look(max(60, min(columns, report.WIDEST)), colour, options.verbose)
-
-
-def as_typed(path: Path) -> str:
-    """The path as one would type it from the lab's directory."""
-    path = path.resolve()
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 if __name__ == "__main__":

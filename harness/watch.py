@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness import grade
-from harness.grading import report
+from harness.grading import errors, report
 from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, number_text
 from harness.lab import chapters, command_line
 from harness.lab.target import WrongUsage, resolve
@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> NoReturn:
             found = grade.grade_target(target, options)
         except grade.Interrupted:
             continue
-        show(screen(found, before, grade.terminal_look(options)))
+        told = ["", *errors.lines(found)] if options.errors else []
+        show(screen(found, before, grade.terminal_look(options)) + told)
         before = found if found.built else before
         wait_for_a_save(target.source, graded)
 

@@ -45,6 +45,12 @@ def quoted(text: str) -> str:
     return shlex.quote(text)
 
 
+def as_typed(path: Path) -> str:
+    """The path as one would type it from the lab's directory."""
+    path = path.resolve()
+    return str(path.relative_to(chapters.ROOT)) if path.is_relative_to(chapters.ROOT) else str(path)
+
+
 def setting(name: str) -> str | None:
     """The make variable, None when it was not given on make's command line."""
     return os.environ.get(f"LAB_{name}") or None
