@@ -31,6 +31,10 @@ export LAB_GDB    = $(call given,GDB)
 export LAB_INPUT  = $(call given,INPUT)
 export LAB_SECONDS = $(call given,SECONDS)
 export LAB_RULES  = $(call given,RULES)
+export LAB_SUB    = $(call given,SUB)
+export LAB_JOBS   = $(call given,JOBS)
+export LAB_ANON   = $(call given,ANON)
+export LAB_ISOLATE = $(call given,ISOLATE)
 export LAB_ERRORS = $(call given,ERRORS)
 export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
@@ -43,7 +47,7 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES SUB JOBS ANON ISOLATE ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -81,6 +85,10 @@ help:
 ##  With a class
 ##    make handout           packs the lab for students, without solutions
 ##      CH=04                with chapters 01 to 04 only; OUT=x.tar.gz
+##    make class CH=04 SUB=d grades each submission in d, and makes a page;
+##                           again: only what is missing or has changed
+##      JOBS=2 ANON=1        so many at a time; numbers instead of names
+##      ISOLATE=auto         bubblewrap, landlock or none
 ##    make export CH=03 FORMAT=junit   the last grade for another program;
 ##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:
 ##      FORMAT=canvas GRADEBOOK=g.csv COLUMN='Lab 3' OUT=filled.csv
@@ -133,6 +141,9 @@ watch:
 
 fuzz:
 	@$(python) -m harness.fuzz
+
+class:
+	@$(python) -m harness.grade_class
 
 doctor:
 	@$(python) -m harness.doctor
@@ -218,4 +229,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade memcheck replay trace watch fuzz handout handin export gradescope doctor steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor steady bench run demo diff lesson skeletons test mutants pictures clean format lint

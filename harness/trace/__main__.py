@@ -54,7 +54,7 @@ def run(options) -> int:
     width = look.width if sys.stdout.isatty() else screen.WIDTH
     said = _said(found, look)
     print("\n".join([*said, "", screen.render(seen, width, lines), ""]))
-    print(f"picture: {_save(found, seen)}")
+    print(f"picture: {_save(found, seen, options.results)}")
     return found.status
 
 
@@ -74,11 +74,12 @@ def _said(found: Grade, look: report.Look) -> list[str]:
     return [*lines, *report.not_judged(found, look)]
 
 
-def _save(found: Grade, seen: timeline.Timeline) -> str:
-    """Writes the page; its path as one would type it."""
+def _save(found: Grade, seen: timeline.Timeline, results: Path | None) -> str:
+    """Writes the page, beside the results if they have a place; its path as one would type it."""
     outcome = found.outcomes[0]
     name = outcome.claim.name.removeprefix("test_")
     path = PAGES / f"{found.chapter.number}-{name}.html"
+    path = results.with_suffix(".html") if results else path
     path.parent.mkdir(parents=True, exist_ok=True)
     said = "\n".join(_said(found, report.PLAIN))
     path.write_text(page.render(f"{found.subject}: {name}", outcome.verdict, said, seen))

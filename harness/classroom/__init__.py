@@ -1,0 +1,15 @@
+"""A class: its submissions, the grade of each as one unit of work, and the page about all of them.
+
+    submissions.py   what was handed in, and which hand-in counts
+    unpack.py        a hand-in as plain files in a directory of ours
+    labels.py        the name or the number of a submission, and its places
+    records.py       the result of one submission, and whether it is still valid
+    unit.py          grades one submission, in a process of its own
+    pool.py          runs units, some at a time
+    whole.py         which units are needed, and the files about all of them
+    progress.py      what is done, what is left
+    scores.py        scores.csv
+    page.py          class.html
+
+Imports: evidence, grading, isolation, lab, linux, server.
+"""

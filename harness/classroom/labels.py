@@ -1,0 +1,102 @@
+"""Where the results of a class are, and what each submission is called in them: its name, or with
+ANON=1 a number.
+
+Everything that people see uses the label. The numbers are drawn, so that their order says nothing;
+a file beside the results, which only its owner can read, has the names.
+"""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import hashlib
+import os
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.evidence.printable import harmless
+from harness.lab.chapters import Chapter
+
+
+@dataclass(frozen=True)
+class Class:
+    """One class and chapter. `top`: the directory of its results. With ANON=1, `numbers` has that
+    of each name, and `key` is the file with them."""
+
+    chapter: Chapter
+    top: Path
+    key: Path | None = None
+    numbers: dict[str, str] = field(default_factory=dict)
+
+    def label(self, name: str) -> str:
+        """The name, or its number."""
+        return self.numbers[name] if self.key else name
+
+    def place(self, name: str) -> Path:
+        """The directory of the result."""
+        return self.top / self.label(name)
+
+    def work(self, name: str) -> Path:
+        """A directory for files that are needed only during the grade."""
+        return self.top / ".work" / hashlib.sha256(os.fsencode(name)).hexdigest()[:12]
+
+
+def of(chapter: Chapter, results: Path, names: list[str], anonymous: bool) -> Class:
+    """The class of a chapter, with its places below `results`."""
+    if not anonymous:
+        return Class(chapter, results / chapter.number)
+    top = results / f"{chapter.number}-anonymous"
+    key = results / f"{chapter.number}-key.csv"
+    return Class(chapter, top, key, draw(key, names))
+
+
+def shown(label: str) -> str:
+    """The label as text that can be printed, whatever bytes the file system has."""
+    return harmless(os.fsencode(label).decode("utf-8", "replace")).replace("\n", ".")
+
+
+def draw(key: Path, names: list[str]) -> dict[str, str]:
+    """The number of each name. Names that have none get one; numbers that were given stay."""
+    key.parent.mkdir(parents=True, exist_ok=True)
+    with locked(key.with_name(f".{key.name}.lock")):
+        numbers = read(key)
+        missing = [name for name in names if name not in numbers]
+        random.SystemRandom().shuffle(missing)
+        width = max(3, len(str(len(numbers) + len(missing))))
+        for number, name in enumerate(missing, len(numbers) + 1):
+            numbers[name] = f"{number:0{width}}"
+        if missing:
+            _write(key, numbers)
+    return numbers
+
+
+def _write(key: Path, numbers: dict[str, str]) -> None:
+    """In one step, and so that only its owner can read it."""
+    scratch = key.with_name(f".{key.name}.{os.getpid()}")
+    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(["number", "name"])
+        rows.writerows([number, name] for name, number in numbers.items())
+    os.replace(scratch, key)
+
+
+def read(key: Path) -> dict[str, str]:
+    """The number of each name."""
+    if not key.exists():
+        return {}
+    with key.open(newline="", encoding="utf-8", errors="surrogateescape") as file:
+        return {row["name"]: row["number"] for row in csv.DictReader(file)}
+
+
+@contextmanager
+def locked(file: Path, wait: bool = True) -> Iterator[None]:
+    """Keeps other processes out while the block runs. Raises BlockingIOError unless `wait`. The
+    lock ends with the process, however that ends."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as opened:
+        fcntl.flock(opened, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield

@@ -1,0 +1,136 @@
+"""What was handed in: the submissions in a directory, and of each the hand-in that counts.
+
+Everything in the directory that has the same name belongs to one submission: `ada/`, `ada.zip` and
+`ada.tar.gz` are three hand-ins of ada. A directory without .c files is searched for directories
+with .c files and for archives: each of them is a hand-in. The latest hand-in counts: that with the
+newest file, or the newest archive. A directory that is named like the chapter is preferred to the
+others beside it, and so are directories with a main.c.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.lab.target import WrongUsage
+from harness.lab.units import MIB
+
+MOST_FILES = 2000  # in one submission
+MOST_BYTES = 64 * MIB
+DEEPEST = 6  # directories below a submission that are searched
+ENTRIES = 1000  # of a directory that are looked at
+ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip", ".rar", ".7z")
+RESERVED = ("class.html", "scores.csv")  # these stand beside the results
+
+
+@dataclass(frozen=True)
+class Submission:
+    """`places`: the directories and archives of this name."""
+
+    name: str
+    places: tuple[Path, ...]
+
+
+def find(directory: Path) -> tuple[list[Submission], list[str]]:
+    """The submissions by name, and the names of files that are none. Raises WrongUsage."""
+    if not directory.is_dir():
+        raise WrongUsage(f"SUB={directory}: this directory does not exist")
+    places: dict[str, list[Path]] = {}
+    others = []
+    for path in _entries(directory, None):
+        if path.is_dir() or is_archive(path):
+            places.setdefault(_name(path), []).append(path)
+        else:
+            others.append(path.name)
+    if not places:
+        raise WrongUsage(
+            f"SUB={directory}: there are no submissions in it; it needs a directory, a .zip or a "
+            ".tar.gz for each student"
+        )
+    return [Submission(name, tuple(found)) for name, found in sorted(places.items())], others
+
+
+def _name(path: Path) -> str:
+    name = path.name
+    if not path.is_dir():
+        suffix = next(end for end in ARCHIVES if name.lower().endswith(end))
+        name = name[: -len(suffix)]
+    return f"{name} (submission)" if name in RESERVED else name
+
+
+def is_archive(path: Path) -> bool:
+    """Whether it is a file with the name of an archive, also of a kind that we cannot unpack."""
+    return path.name.lower().endswith(ARCHIVES) and path.is_file()
+
+
+def latest(places: tuple[Path, ...], chapter: str) -> Path | None:
+    """The hand-in that counts: a directory with .c files in it, or an archive. None if there is
+    none. `chapter`: its name, such as "04-pipelining".
+    """
+    found = [one for place in places for one in _hand_ins(place, chapter, DEEPEST)]
+    found = [one for one in found if one.is_file() or (one / "main.c").is_file()] or found
+    return max(found, key=lambda one: (handed_in(one), str(one)), default=None)
+
+
+def _hand_ins(place: Path, chapter: str, deeper: int) -> list[Path]:
+    if is_archive(place):
+        return [place]
+    if not place.is_dir() or not deeper:
+        return []
+    below = [one for one in _entries(place) if not one.is_symlink()]
+    if any(one.suffix == ".c" and one.is_file() for one in below):
+        return [place]
+    for named in (place / chapter, place / "chapters" / chapter):
+        if not named.is_symlink() and named.is_dir():
+            return _hand_ins(named, chapter, deeper - 1)
+    return [found for one in below for found in _hand_ins(one, chapter, deeper - 1)]
+
+
+def _entries(directory: Path, most: int | None = ENTRIES) -> list[Path]:
+    """What is in it, without the hidden files and those that macOS adds to archives."""
+    try:
+        names = sorted(os.listdir(directory))[:most]
+    except OSError:
+        return []
+    return [directory / name for name in names if name[0] != "." and name != "__MACOSX"]
+
+
+def handed_in(path: Path) -> float:
+    """When the hand-in was last changed, in seconds since 1970."""
+    files = list(regular_files(path)) if path.is_dir() else [path]
+    return max((os.stat(file).st_mtime for file in files), default=0.0)
+
+
+def regular_files(directory: Path) -> Iterator[Path]:
+    """The files below the directory in a fixed order, without .git and links: at most one more than
+    MOST_FILES."""
+    count = 0
+    for place, below, names in os.walk(directory):
+        below[:] = sorted(name for name in below if name != ".git")
+        for name in sorted(names):
+            path = Path(place, name)
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                yield path
+                count += 1
+            if count > MOST_FILES:
+                return
+
+
+def digest(path: Path | None) -> str:
+    """Of the names and contents of a hand-in. It reads a little more than MOST_BYTES at most."""
+    made = hashlib.sha256()
+    if path is None:
+        return made.hexdigest()
+    left = MOST_BYTES + 1
+    for file in regular_files(path) if path.is_dir() else [path]:
+        name = os.fsencode(file.relative_to(path)) if path.is_dir() else b""
+        with file.open("rb") as opened:
+            data = opened.read(left)
+        made.update(b"%d\0%s\0%d\0" % (len(name), name, os.stat(file).st_size))
+        made.update(data)
+        left -= len(data)
+    return made.hexdigest()

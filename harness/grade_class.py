@@ -1,0 +1,125 @@
+"""make class: grades every submission in a directory, and makes one page about all of them.
+
+A second run grades only what is missing or has changed. `--one NAME` grades one submission and
+nothing else, so that any program may distribute the work; a run without it makes the page.
+Exit status: 0 everything was judged, 2 something was not, it was stopped, or wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+from harness.classroom import labels, submissions
+from harness.classroom.progress import cores
+from harness.classroom.records import NOT_JUDGED
+from harness.classroom.submissions import Submission
+from harness.classroom.unit import GRADE_SECONDS, TRIES, Unit
+from harness.classroom.whole import SPARE_SECONDS, Whole, greeting
+from harness.isolation.choice import AUTO, KINDS, choose
+from harness.lab import chapters, command_line
+from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage, setting
+
+RESULTS = ROOT / "build" / "class"
+MOST_JOBS = 256
+
+
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """The options; those not given come from the Makefile's variables."""
+    parser = argparse.ArgumentParser(prog="class", description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--chapter", metavar="NN", default=setting("CH"))
+    add("--submissions", metavar="DIR", default=setting("SUB"), help="the directory of all of them")
+    add("--jobs", metavar="N", default=setting("JOBS") or str(cores()), help="grades at a time")
+    anonymous = setting("ANON") not in (None, "0")
+    add("--anonymous", action="store_true", default=anonymous, help="numbers for names")
+    add(
+        "--isolate",
+        metavar="HOW",
+        default=setting("ISOLATE") or AUTO,
+        help=", ".join([AUTO, *KINDS]),
+    )
+    add("--one", metavar="NAME", help="grade only this submission, and make no page")
+    add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
+    add("--results", metavar="DIR", type=Path, default=RESULTS, help="default: build/class")
+    add("--grader", help=argparse.SUPPRESS)  # a Python file instead of harness.grade, for tests
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
+    options = parse(sys.argv[1:] if arguments is None else arguments)
+    return command_line.run("class", lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Grades what the options name. Raises WrongUsage, UnknownChapter. Returns the exit status."""
+    check(options)
+    options.results = options.results.resolve()
+    options.submissions = Path(options.submissions).expanduser().resolve()
+    chapter = chapters.find(options.chapter)
+    found, others = submissions.find(options.submissions)
+    names = [one.name for one in found]
+    of = labels.of(chapter, options.results, names, options.anonymous)
+    grader = [(sys.executable, options.grader)] * 2 if options.grader else []
+    units = Unit(of, choose(options.isolate), int(options.limit), *grader)
+    if options.one is not None:
+        return grade_one(options, units, found)
+    try:
+        with labels.locked(of.top / ".work" / "lock", wait=False):
+            return grade_all(options, units, found, others)
+    except BlockingIOError:
+        raise WrongUsage("another run grades this class already; wait for it, or stop it") from None
+
+
+def check(options: argparse.Namespace) -> None:
+    """Raises WrongUsage."""
+    if not options.chapter or not options.submissions:
+        raise WrongUsage("which chapter, and where are the submissions? make class CH=04 SUB=dir")
+    if not options.jobs.isdigit() or not 1 <= int(options.jobs) <= MOST_JOBS:
+        raise WrongUsage(f"JOBS={options.jobs}: a number from 1 to {MOST_JOBS}")
+    if not options.limit.isdigit() or not int(options.limit):
+        raise WrongUsage(f"--limit {options.limit}: a number of seconds")
+
+
+def grade_one(options: argparse.Namespace, units: Unit, found: list[Submission]) -> int:
+    """One unit of work. Prints nothing but faults."""
+    named = [one for one in found if one.name == options.one]
+    if not named:
+        raise WrongUsage(f"there is no submission {options.one!r} in {options.submissions}")
+    return 2 if units.run(named[0]).verdict == NOT_JUDGED else 0
+
+
+def grade_all(
+    options: argparse.Namespace, units: Unit, found: list[Submission], others: list[str]
+) -> int:
+    """Grades what has no valid result, and writes scores.csv and the page, also when stopped."""
+    seconds = TRIES * int(options.limit) + SPARE_SECONDS
+    whole = Whole(
+        units.of, found, lambda name: command_of(options, units, name), int(options.jobs), seconds
+    )
+    isolation = units.isolation
+    print(greeting(whole, isolation.name, isolation.open, others), flush=True)
+    stopped = whole.grade(whole.missing())
+    results = whole.results()
+    whole.publish(results)
+    if stopped:
+        print("class: stopped, nothing is left running; the same command goes on from here")
+    return 2 if stopped or any(one.record.verdict == NOT_JUDGED for one in results) else 0
+
+
+def command_of(options: argparse.Namespace, units: Unit, name: str) -> list[str]:
+    """The command that runs one unit, on this machine or on another with the same files."""
+    command = [sys.executable, "-m", "harness.grade_class", f"--one={name}"]
+    command += ["--chapter", options.chapter, "--submissions", str(options.submissions)]
+    command += ["--results", str(options.results), "--limit", options.limit]
+    command += ["--isolate", units.isolation.name] + ["--anonymous"] * options.anonymous
+    return command + (["--grader", options.grader] if options.grader else [])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
