@@ -172,6 +172,8 @@ def test_a_wrong_server_loses_its_claim(autograder):
         "test_01_ends": "passed",
     }
     assert found["score"] == 60
+    text = json.dumps(found)
+    assert "make replay ID=01-01_echoes-" in text and "/tmp/" not in text
 
 
 def test_not_judged_is_tried_once_more_and_leaves_no_results(autograder):
