@@ -229,6 +229,27 @@ def test_what_the_library_has_counted_is_told_with_it(load):
     assert "1,002 times:" in screen.render(found)
 
 
+def test_a_round_that_was_broken_off_may_begin_another(load):
+    """The library counts read, send, read of four calls that came twice; instead of the poll comes
+    a send. That ends two rounds of read and send, of which the first is counted alone."""
+    read = call("read", 3, size=9, result=-1, error=11)
+    send = call("send", 3, size=9, result=-1, error=11)
+    four = [read, send, read, *NOT_READY]
+    broken_off = call("write", 4, connection=-1, fd=-1, size=4, result=3, repeated=True)
+    counter = call("write", 5, connection=-1, fd=-1, size=2, result=3_000, repeated=True)
+    calls = [
+        ACCEPTED,
+        *four,
+        *four,
+        broken_off,
+        call("send", 4, size=9, result=-1, error=11),
+        counter,
+    ]
+    found = load([move("A", 1, "connect", port=4001), move("A", 9, "close")], calls)
+    told = [event.what for event in found.events if event.times == 1_500]
+    assert told == ["read", "send"]
+
+
 def spin(calls, times, at_ms=10, lasted_ms=100):
     """Calls that come twice, and then again and again."""
     counter = call(

@@ -164,6 +164,7 @@ class _Rounds:
         around = list(self._last)[-entry.size :]
         if len(around) < entry.size:
             return
+        self._last.extend(around[:more])  # they may be in the round that the next counter is about
         start, end = entry.start_ns / 1e9, (entry.start_ns + entry.took_ns) / 1e9
         again = [event for event in around if event and times]
         for event in again:
