@@ -89,6 +89,7 @@ help:
 ##                           again: only what is missing or has changed
 ##      JOBS=2 ANON=1        so many at a time; numbers instead of names
 ##      ISOLATE=auto         bubblewrap, landlock or none
+##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
 ##    make export CH=03 FORMAT=junit   the last grade for another program;
 ##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:
 ##      FORMAT=canvas GRADEBOOK=g.csv COLUMN='Lab 3' OUT=filled.csv
@@ -144,6 +145,9 @@ fuzz:
 
 class:
 	@$(python) -m harness.grade_class
+
+appeal:
+	@$(python) -m harness.appeal
 
 doctor:
 	@$(python) -m harness.doctor
@@ -229,4 +233,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor appeal steady bench run demo diff lesson skeletons test mutants pictures clean format lint

@@ -1,0 +1,64 @@
+"""The points that are left when a hand-in is late: a program of the instructor decides.
+
+It gets one JSON object on its stdin:
+
+    {"name": "ada", "chapter": "04", "points": 87.5, "time": 1770000000}
+
+`time`: of the hand-in, in seconds since 1970. It prints the points that count, a number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import shutil
+import subprocess
+
+from harness.lab.target import WrongUsage
+
+SECONDS = 30  # far more than it needs
+
+
+def points(
+    program: str, name: str, chapter: str, graded: float | None, time: float
+) -> float | None:
+    """The points that count of those that were `graded`. None for a grade that was not judged: the
+    program is not called. `program`: its command line. Raises WrongUsage if the program fails."""
+    command = _command(program)
+    if graded is None:
+        return None
+    told = json.dumps({"name": name, "chapter": chapter, "points": graded, "time": time})
+    try:
+        done = subprocess.run(
+            command, input=told, capture_output=True, text=True, errors="replace", timeout=SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        raise WrongUsage(f"LATE={program} did not end within {SECONDS} s for {name}") from None
+    except OSError as error:
+        raise WrongUsage(f"LATE={program} cannot be started: {error.strerror}") from None
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
+        raise WrongUsage(f"LATE={program} fails for {name}: {said}")
+    return _number(done.stdout, program, name)
+
+
+def _command(program: str) -> list[str]:
+    try:
+        command = shlex.split(program)
+    except ValueError as error:
+        raise WrongUsage(f"LATE={program}: {str(error).lower()}") from None
+    if not command or not shutil.which(command[0]):
+        raise WrongUsage(f"LATE={program}: there is no such program")
+    return command
+
+
+def _number(printed: str, program: str, name: str) -> float:
+    try:
+        value = float(printed)
+    except ValueError:
+        value = math.nan
+    if math.isfinite(value) and value >= 0:
+        return value
+    said = printed.strip()[:40] or "nothing"
+    raise WrongUsage(f"LATE={program} has to print the points of {name}; it printed: {said}")
