@@ -68,6 +68,8 @@ def test_without_the_comment_it_is_shown_at_the_function(student):
     (found,) = errors.messages(graded(student, CUT))
     assert found.file == str(student / "io.c")
     assert "io_read_full(" in (student / "io.c").read_text().splitlines()[found.line - 1]
+    (student / "a.c").write_text("static int io_read_full(void)\n{\n    return 0;\n}\n")
+    assert errors.messages(graded(student, CUT)) == [found]
 
 
 def test_without_the_function_it_is_shown_at_the_file(student):

@@ -188,6 +188,7 @@ def test_the_container_installs_what_setup_does(machine, tmp_path):
         (lab / target).mkdir(parents=True, exist_ok=True)
         for file in files:
             shutil.copy(ROOT / file, lab / target)
+    assert (lab / "harness" / "find-python.sh").is_file()
     script(lab / "harness" / "find-python.sh", "exit 1")  # the real one looks outside of PATH
     (machine / "make").symlink_to(shutil.which("make"))
     (machine / "gcc").unlink()
