@@ -144,7 +144,7 @@ def test_the_digest_is_of_names_and_contents(tmp_path):
     assert first == submissions.digest(ada)
     os.utime(ada / "main.c", (1, 1))
     assert first == submissions.digest(ada)
-    (ada / "main.c").rename(ada / "other.c")
+    (ada / "main.c").rename(ada / "main2.c")
     assert first != submissions.digest(ada)
 
 
@@ -394,6 +394,7 @@ def test_the_numbers_are_drawn(tmp_path):
 
 
 def test_names_fit_their_columns():
+    assert progress.fitted("王小明", 8) == "王小明  "
     for name in ("ada", "王小明" * 20, "x" * 100, "e\u0301" * 50, os.fsdecode(b"\xff\n")):
         assert progress._columns(progress.fitted(name, 20)) == 20
 
