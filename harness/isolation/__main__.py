@@ -1,10 +1,10 @@
-"""Runs a command with limits on what it and everything it starts can do; called by choose()d
-isolations, not by hand:
+"""Runs a command with limits on what it and everything it starts can do:
 
     python -m harness.isolation [--lab DIR --submission DIR --output DIR] -- COMMAND ...
 
 A control group bounds its memory and its threads, where one can be made. With the three directories
-it is confined by Landlock as well. When this process ends, the command ends.
+it is confined by Landlock as well. When the command has ended, or this process has to end, nothing
+is left that the command has started.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from pathlib import Path
 from harness.isolation import landlocked
 from harness.isolation.isolation import environment
 from harness.lab.units import MIB
-from harness.linux import cgroup, landlock, prctl, seccomp
-from harness.server import scratch
+from harness.linux import capabilities, cgroup, landlock, prctl, procfs, seccomp
+from harness.server import kill, scratch
 
 MEMORY_BYTES = 4096 * MIB  # a grade has up to three servers, and each may have 1,536 MiB
 THREADS = 16_384  # of all processes of a grade; a server may have 8,192
@@ -38,6 +38,7 @@ def main(arguments: list[str]) -> int:
     options = parse(arguments)
     for number in _ENDING:
         signal.signal(number, _ended)
+    prctl.adopt_orphans()
     group = cgroup.enter_new(MEMORY_BYTES, THREADS)
     try:
         with confinement(options) as (variables, confine):
@@ -98,7 +99,7 @@ def _confine(made: int) -> None:
         within = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
         resource.setrlimit(which, (within, within))
     seccomp.refuse_lasting_memory()
-    if not landlock.enter(made):
+    if not (capabilities.drop() and landlock.enter(made)):
         raise OSError("not confined")
 
 
@@ -110,6 +111,7 @@ def run(command: list[str], variables: dict[str, str], confine: Callable[[], Non
     finally:
         if process.poll() is None:
             _end(process)
+        kill.until_gone(procfs.below, ENDING_SECONDS)
     return status if status >= 0 else 128 - status
 
 

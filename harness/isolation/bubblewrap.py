@@ -20,11 +20,11 @@ from harness.lab.units import MIB
 from harness.linux import landlock
 
 PROGRAM = "bwrap"
-MISSING = "bwrap is not installed: the package bubblewrap has it"
+MISSING = "the program bwrap is missing; the package bubblewrap has it"
 PROBE_SECONDS = 20
 TEMPORARY = Path("/tmp")
 TEMPORARY_BYTES = 1536 * MIB  # the limits on the files of three servers, and as much again
-KEEPS_RESULTS_BY_LANDLOCK = "This kernel lacks Landlock: a submission can overwrite its own result."
+RESULTS = "This kernel lacks Landlock: a submission can overwrite its own result."
 
 ALWAYS = (
     "--unshare-user --unshare-net --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try "
@@ -44,7 +44,7 @@ class Bubblewrap(Isolation):
     def __init__(self, program: str, words: frozenset[str]) -> None:
         self._program = program
         self._words = words
-        self.open = () if landlock.version() else (KEEPS_RESULTS_BY_LANDLOCK,)
+        self.open = () if landlock.version() else (RESULTS,)
 
     def command(self, argv: list[str], lab: Path, submission: Path, output: Path) -> list[str]:
         lab, submission, output = (path.resolve() for path in (lab, submission, output))

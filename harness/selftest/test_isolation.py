@@ -1,19 +1,373 @@
-"""A hostile submission reaches nothing outside its grade."""
+"""Isolated grades: what a hostile submission reaches, what it leaves, and what a right one gets.
+
+The programs of hostile/ try it, and most of them run without a whole grade around them.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from harness.isolation import __main__ as inside
+from harness.isolation import bubblewrap, choice, landlocked, needs
 from harness.isolation.choice import choose
+from harness.isolation.isolation import Isolation
+from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
+from harness.linux import cgroup, landlock, procfs, seccomp
+from harness.selftest import submissions
+from harness.server.patience import wait_until
+
+HOSTILE = Path(__file__).parent / "hostile"
+TRACE = "LAB_ISOLATION_TEST"  # in the environment of what an isolated command starts
+MODES = ("bubblewrap", "landlock")
+# What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
+# route to another machine depends on this one.
+REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network"}}
+SHARED_MEMORY = Path("/proc/sysvipc/shm")
+SECONDS = 120
+
+CLAIMS = '''
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+
+@claim("01.1", points=60)
+def test_01_echoes(server, rng):
+    """A frame comes back as it was sent."""
+    client = server.connect()
+    body = rng.randbytes(1000)
+    client.send_frame(body)
+    client.expect_frame(body)
+
+@claim("01.2", points=40)
+def test_01_stays(server):
+    """It says on stderr what it has reached."""
+    client = server.connect()
+    client.send_frame(b"x")
+    client.expect_frame(b"x")
+    server.process.stop_gently(5)
+    told = server.process.stderr.text()
+    if told:
+        raise Failure(told.replace("\\n", ", "))
+'''
+
+
+@pytest.fixture(params=MODES)
+def isolation(request) -> Isolation:
+    """Each isolation that works here."""
+    found = choice.KINDS[request.param]()
+    if isinstance(found, str):
+        pytest.skip(found)
+    return found
+
+
+class Outside:
+    """What lies next to a submission on the machine of an instructor; and `run` in isolation."""
+
+    def __init__(self, top: Path, isolation: Isolation) -> None:
+        self.isolation = isolation
+        self.trace = secrets.token_hex(8)
+        self.submission, self.output = top / "sub" / "ada", top / "out" / "ada"
+        self.neighbour = top / "sub" / "ben" / "main.c"
+        for directory in (self.submission, self.output, self.neighbour.parent):
+            directory.mkdir(parents=True)
+        self.neighbour.write_text("int main(void) { return 0; }\n")
+
+    def command(self, *argv: object, **variables: object) -> list[str]:
+        """Of `argv` with these variables, since isolation clears the others."""
+        variables[TRACE] = self.trace
+        words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
+        return self.isolation.command(
+            [str(word) for word in words], ROOT, self.submission, self.output
+        )
+
+    def run(self, *argv: object, **variables: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*argv, **variables),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            start_new_session=True,
+        )
+
+    def left(self) -> list[int]:
+        """The processes that an isolated command has left behind."""
+        table = procfs.table()
+        return [pid for pid in table if procfs.environment(pid, TRACE) == self.trace]
+
+    def build(self, name: str) -> Path:
+        """A program of hostile/, among the files of the submission."""
+        program = self.submission / name
+        subprocess.run(["cc", "-o", program, HOSTILE / f"{name}.c"], check=True)
+        return program
+
+    def grade(self, *words: str, **variables: object) -> dict:
+        """The results of the submission, graded in isolation."""
+        claims = submissions.claims(self.submission / "claims", test_01_x=CLAIMS)
+        results = self.output / "result.json"
+        where = ["--dir", self.submission, "--claims", claims, "--results", results]
+        grade = [sys.executable, "-m", "harness.grade", "--chapter", "01", *where, *words]
+        printed = self.run(*grade, **variables)
+        assert printed.stderr == "", printed.stderr
+        return json.loads(results.read_text())
+
+
+@pytest.fixture
+def outside(tmp_path, isolation):
+    """Nothing is left at the end."""
+    found = Outside(tmp_path, isolation)
+    yield found
+    assert found.left() == []
+    assert not list(found.output.glob(".*"))
+
+
+@pytest.fixture
+def victim():
+    """A process of this user that has nothing to do with a grade."""
+    with subprocess.Popen(["sleep", "600"]) as found:
+        yield found
+        found.kill()
+
+
+# Which one
 
 
 def test_a_wish_that_does_not_exist():
-    with pytest.raises(WrongUsage, match="ISOLATE=jail: it can be one of auto"):
+    with pytest.raises(WrongUsage, match="ISOLATE=jail: it can be one of auto, bubblewrap"):
         choose("jail")
 
 
-def test_nothing_says_what_is_open(tmp_path):
-    nothing = choose("none")
-    assert nothing.name == "none" and nothing.open
-    assert nothing.command(["true"], tmp_path, tmp_path, tmp_path) == ["true"]
+def test_the_best_one_that_works(monkeypatch):
+    monkeypatch.setitem(choice.KINDS, "bubblewrap", lambda: "refused")
+    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
+    assert choose("auto").name == "landlock"
+    monkeypatch.setitem(choice.KINDS, "landlock", lambda: "too old")
+    assert choose("auto").name == "none" and choose("auto").open
+    with pytest.raises(WrongUsage, match="ISOLATE=bubblewrap does not work here: refused; try"):
+        choose("bubblewrap")
+
+
+def test_nothing_changes_nothing(tmp_path):
+    assert choose("none").command(["true"], tmp_path, tmp_path, tmp_path) == ["true"]
+
+
+def test_bubblewrap_is_missing(monkeypatch):
+    monkeypatch.setattr(bubblewrap.shutil, "which", lambda name: None)
+    assert "the package bubblewrap" in bubblewrap.find()
+
+
+def test_bubblewrap_is_refused(monkeypatch, tmp_path):
+    """As AppArmor and containers do it: the program is there, and fails."""
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\necho 'bwrap: loopback: Failed RTM_NEWADDR' >&2\nexit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert bubblewrap.find() == "bwrap: loopback: Failed RTM_NEWADDR"
+
+
+def test_it_says_what_is_open(monkeypatch):
+    monkeypatch.setattr(landlock, "version", lambda: 5)
+    monkeypatch.setattr(seccomp, "known", lambda: False)
+    found = landlocked.Landlocked().open
+    assert landlocked.NETWORK in found and landlocked.MEMORY in found
+    assert landlocked.SIGNALS in found
+    assert bubblewrap.Bubblewrap("bwrap", frozenset()).open == ()
+    monkeypatch.setattr(landlock, "version", lambda: 0)
+    assert bubblewrap.Bubblewrap("bwrap", frozenset()).open == (bubblewrap.RESULTS,)
+
+
+def test_an_older_bubblewrap_gets_no_option_that_it_lacks(tmp_path):
+    words = bubblewrap.Bubblewrap("bwrap", frozenset()).command(["true"], ROOT, tmp_path, tmp_path)
+    assert "--disable-userns" not in words and "--size" not in words
+
+
+def test_a_python_elsewhere_shows_neither_the_lab_nor_a_submission(monkeypatch, tmp_path):
+    packages, submission = tmp_path / "packages", tmp_path / "home" / "sub"
+    for directory in (packages, submission):
+        directory.mkdir(parents=True)
+    monkeypatch.setattr(sys, "path", [str(ROOT), str(packages), str(tmp_path / "home"), ""])
+    found = needs.of_python(ROOT, submission)
+    assert packages in found
+    assert not [one for one in found if ROOT.is_relative_to(one) or one == tmp_path / "home"]
+
+
+# What a submission reaches
+
+
+def test_what_it_reaches(outside, victim):
+    """Nothing outside, or `open` names it; and it is judged by what it serves."""
+    named = landlocked.NETWORK in outside.isolation.open
+    assert named == ("network" in REACHED[outside.isolation.name])
+    shutil.copy(HOSTILE / "escapes.c", outside.submission)
+    shutil.copy(HOSTILE / "hostile.h", outside.submission)
+    secret = outside.neighbour.parent.parent / "secret"
+    secret.write_text("x")
+    key = secrets.randbelow(1 << 30) + 1
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = outside.grade(
+            HOSTILE_PORT=listener.getsockname()[1],
+            HOSTILE_SOLUTION=ROOT / "solutions" / "01-blocking" / "main.c",
+            HOSTILE_NEIGHBOUR=outside.neighbour,
+            HOSTILE_SECRET=secret,
+            HOSTILE_RESULT=outside.output / "result.json",
+            HOSTILE_SOURCE=outside.submission / "escapes.c",
+            HOSTILE_VICTIM=victim.pid,
+            HOSTILE_KEY=key,
+        )
+    told = found["tests"][1]["output"]
+    tried = set(re.findall(r"(reached|refused) (\w+)", told))
+    reached = {name for how, name in tried if how == "reached"}
+    assert len(tried) == 10, told
+    assert reached - {"network"} == REACHED[outside.isolation.name] - {"network"}, told
+    assert reached <= REACHED[outside.isolation.name], told
+    assert [test["score"] for test in found["tests"]] == [60, 0]
+    assert victim.poll() is None
+    assert f" {key} " not in SHARED_MEMORY.read_text()
+
+
+def test_a_right_server_gets_its_points(outside):
+    (outside.submission / "main.c").write_text(submissions.right())
+    assert outside.grade()["score"] == 100
+    assert sorted(path.name for path in outside.output.iterdir()) == ["result.json", "result.log"]
+
+
+PROBE = """
+import os, pathlib, sys
+found = {}
+for word in sys.argv[1:]:
+    how, path = word.split(":", 1)
+    try:
+        if how == "list":
+            found[word] = sorted(os.listdir(path))
+        elif how == "read":
+            found[word] = len(open(path, "rb").read(1))
+        else:
+            open(path, "ab").close()
+            found[word] = True
+    except OSError:
+        found[word] = None
+print(__import__("json").dumps(found))
+"""
+
+
+def test_the_files_that_a_grade_sees(outside):
+    """The grade itself, not its server: so the compiler's #include finds no answer either."""
+    (outside.submission / "main.c").write_text("x")
+    seen = ["harness/grade.py", "chapters/01-blocking/main.c", outside.submission / "main.c"]
+    hidden = [
+        "solutions/01-blocking/main.c",
+        "docs/answers.md",
+        ".git/HEAD",
+        "harness/selftest/submissions.py",
+        outside.neighbour,
+        "/etc/shadow",
+        "/proc/1/environ" if outside.isolation.name == "landlock" else "/root/.profile",
+    ]
+    locked = ["harness/x", "Makefile", "/usr/x", "/etc/x", outside.submission / "x", "/var/tmp/x"]
+    words = [f"read:{path}" for path in (*seen, *hidden)] + [f"write:{path}" for path in locked]
+    words.append(f"write:{outside.output / 'kept'}")
+    found = json.loads(outside.run(sys.executable, "-c", PROBE, *words).stdout)
+    for path in seen:
+        assert found[f"read:{path}"] == 1, path
+    for path in hidden:
+        assert found[f"read:{path}"] is None, path
+    for path in locked:
+        assert found[f"write:{path}"] is None, path
+    assert (outside.output / "kept").exists()
+
+
+def test_the_environment_is_cleared(outside, monkeypatch):
+    """That of bwrap, too, which can be read inside."""
+    monkeypatch.setenv("LAB_SECRET", "of the instructor")
+    monkeypatch.setenv("MAKEFLAGS", "-j")
+    everything = "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'"
+    found = outside.run("sh", "-c", everything).stdout
+    assert outside.trace in found
+    assert "LAB_SECRET" not in found and "MAKEFLAGS" not in found
+
+
+# What a submission leaves
+
+
+STARTS = """
+import subprocess, sys
+server = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+print(server.stdout.readline(), flush=True)
+"""
+
+
+def test_detached_processes_end_with_the_grade(outside):
+    """Two hundred of them, with memory, in sessions of their own."""
+    server = outside.build("detaches")
+    ended = outside.run(sys.executable, "-c", STARTS, server, HOSTILE_MIB=1)
+    assert ended.stdout.startswith("listening on ")
+    assert outside.left() == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_it_is_stopped_from_outside(tmp_path, number):
+    """Also when nobody can tell it that it should end."""
+    isolation = choice.KINDS["bubblewrap"]()
+    if isinstance(isolation, str):
+        pytest.skip(isolation)
+    outside = Outside(tmp_path, isolation)
+    command = outside.command(outside.build("detaches"), HOSTILE_MIB=1)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert len(outside.left()) > 100
+        process.send_signal(number)
+    assert wait_until(lambda: outside.left() == [], 20)
+
+
+def test_a_grade_is_stopped(tmp_path):
+    """Landlock hides no processes: there, the grade ends what it has started."""
+    if not landlock.works():
+        pytest.skip("this kernel cannot confine")
+    outside = Outside(tmp_path, landlocked.Landlocked())
+    command = outside.command(outside.build("detaches"), HOSTILE_MIB=1)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.terminate()
+    assert outside.left() == []
+    assert not list(outside.output.iterdir())
+
+
+def test_the_private_directory_of_a_killed_grade_is_removed(outside):
+    if outside.isolation.name != "landlock":
+        pytest.skip("bubblewrap has its /tmp in memory")
+    old = outside.output / f"{inside.PRIVATE}old"
+    (old / "build").mkdir(parents=True)
+    assert outside.run("true").returncode == 0
+    assert not old.exists()
+
+
+def test_memory_and_threads_are_bounded(outside):
+    """All of a grade together, where a control group can be made."""
+    group = cgroup.enter_new(1 << 30, 1000)
+    if group is None:
+        pytest.skip("no control group can be made here")
+    group.leave()
+    command = outside.command("sh", "-c", "echo ready; exec cat")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+        process.stdout.readline()
+        groups = [procfs.read(f"/proc/{pid}/cgroup").decode() for pid in outside.left()]
+        process.stdin.close()
+    assert groups and all(cgroup.NAME.format(pid=process.pid) in group for group in groups)
+
+
+def test_the_status_of_the_command(outside):
+    assert outside.run("sh", "-c", "exit 2").returncode == 2
+    assert outside.run("sh", "-c", "kill -9 $$").returncode == 128 + signal.SIGKILL
