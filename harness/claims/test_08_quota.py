@@ -1,11 +1,13 @@
 """Chapter 08, the quota: so many frames in an interval, and the rest waits, unread.
 
 A frame may be answered late, by a server that is busy or a machine that is, but never before its
-interval. So what comes too early is found at once, and what comes too late is tried again.
+interval. So what comes too early is found at once, and what comes too late is tried again. If it
+was late because other programs had the processors, it is not judged.
 """
 
 from __future__ import annotations
 
+import os
 import select
 import time
 from collections.abc import Sequence
@@ -15,10 +17,11 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE, Fixed
 from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
-from harness.evidence.failure import Failure
+from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, until_asleep, waits_in_silence
 from harness.lab.units import MB, MIB
+from harness.linux import procfs
 from harness.scenarios.cost import HELD_BYTES, bounded
 from harness.scenarios.exchanges import ask, ping, words
 
@@ -61,12 +64,24 @@ def test_08_quota_is_kept(launch, rng):
     """N frames of a greedy client are answered per interval: never more, over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
     due = INTERVALS * MS
+    busy = False  # so that a right server would have been late in one of the tries
     for _ in range(TRIES):
-        taken = _first_to_last(launch(at_most(FRAMES, MS)).connect(), bodies)
+        server = launch(at_most(FRAMES, MS))
+        before = _ms_in_line(server)
+        taken = _first_to_last(server.connect(), bodies)
         if taken <= TOO_LATE * due:
             return
+        busy |= taken - (_ms_in_line(server) - before) <= TOO_LATE * due
+    if busy:
+        raise NotJudged(f"this machine is too busy: {due} ms took {taken:.0f} ms")
     text = f"the first frame of interval {INTERVALS} came {taken:.0f} ms after that of interval 0"
     raise Failure(f"{text}; due were {due} ms", hint="quota-renewed")
+
+
+def _ms_in_line(server) -> float:
+    """For how long the server and we could have run so far, but others had the processors."""
+    pids = (server.process.pid, os.getpid())
+    return 1000 * sum(sum(procfs.seconds_in_line(pid).values()) for pid in pids)
 
 
 def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
