@@ -1,0 +1,310 @@
+"""Which submissions are alike: copies come first, and independent solutions are not named."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import subprocess
+import tarfile
+import zipfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from harness import similar
+from harness.lab import command_line
+from harness.lab.chapters import ROOT, find
+from harness.mutants import catalogue
+from harness.selftest import copies
+from harness.similarity import handed_in, screen
+from harness.similarity.fingerprints import GRAM, WINDOW, fingerprints, given, grams, winnowed
+from harness.similarity.pairs import COMMON_AT_LEAST, compare
+from harness.similarity.pieces import shared_pieces
+from harness.similarity.tokens import tokens
+
+DISGUISES = (
+    copies.renamed,
+    copies.reordered,
+    copies.reformatted,
+    copies.retyped,
+    copies.on_one_line,
+    copies.disguised,
+)
+PAIRED = ("01", "04")  # chapters with a second solution
+
+
+def codes(text: str) -> bytes:
+    return tokens(text).codes
+
+
+def crowd(number: str, count: int, seed: int = 1) -> dict[str, copies.Files]:
+    """So many different submissions, from both solutions and the wrong servers of a chapter."""
+    chapter, rng = find(number), random.Random(seed)
+    bases = [copies.solution(chapter), copies.independent(chapter)]
+    bases += [mutant.sources() for mutant in catalogue.select(number)]
+    return {
+        f"student {at:03}": copies.different(rng.choice(bases), chapter, rng) for at in range(count)
+    }
+
+
+# Tokens
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("int count = 3;", "static const size_t n=0x10u; // other"),
+        ("if (a) b(c);", "if (a)\n{\n\tb(c); /* it */ }"),
+        ("p->next = NULL;", "q.rest = 0;"),
+        ("unsigned long int x;", "uint64_t y;"),
+        ('say("one \\" // two");', 'tell("");'),
+        ("c = 'a';", "n = 97;"),
+        ("struct conn *c;", "connection *d;"),
+        ("#include <stdio.h>\nint x;", "int x;"),
+        ("a = b \\\n + c;", "a = b + c;"),
+    ],
+)
+def test_what_a_copy_can_change_is_no_token(one, other):
+    assert codes(one) == codes(other)
+
+
+@pytest.mark.parametrize(
+    "one, other", [("a < b;", "a <= b;"), ("while (a) b();", "if (a) b();"), ("a + b", "a - b")]
+)
+def test_structure_is_a_token(one, other):
+    assert codes(one) != codes(other)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\0\xff", "/* never closed", '"never closed', "'", "#", "@`$"]
+)
+def test_text_that_is_no_c_has_tokens_all_the_same(text):
+    tokens(text + "\nint x;")
+
+
+def test_a_token_knows_where_it_begins():
+    text = "/* a */ int\n  x = 1;"
+    assert [text[at] for at in tokens(text).starts] == ["i", "x", "=", "1", ";"]
+
+
+# Fingerprints
+
+
+def test_every_equal_run_of_the_promised_length_has_a_common_fingerprint():
+    """The promise of winnowing, for runs of exactly GRAM + WINDOW - 1 tokens between others."""
+    rng = random.Random(5)
+    for _ in range(200):
+        run = rng.randbytes(GRAM + WINDOW - 1)
+        one = rng.randbytes(rng.randrange(40)) + run + rng.randbytes(rng.randrange(40))
+        other = rng.randbytes(rng.randrange(40)) + run + rng.randbytes(rng.randrange(40))
+        assert winnowed(grams(one)) & winnowed(grams(other))
+
+
+def test_fewer_fingerprints_are_kept_than_there_are_k_grams():
+    every = grams(random.Random(6).randbytes(2000))
+    assert len(winnowed(every)) < 0.3 * len(every)
+
+
+@pytest.mark.parametrize("number", ["01", "04", "10"])
+def test_an_untouched_skeleton_has_no_fingerprint_of_its_own(number):
+    chapter = find(number)
+    texts = copies.untouched(chapter).values()
+    assert fingerprints(texts, ()) and not fingerprints(texts, given(chapter))
+
+
+def test_the_solution_of_an_earlier_chapter_is_no_evidence():
+    before = copies.solution(find("03")).values()
+    assert not fingerprints(before, given(find("04")))
+    assert fingerprints(before, given(find("03")))
+
+
+# Pairs
+
+
+def test_without_what_was_given_an_untouched_skeleton_is_alike_to_a_solution():
+    chapter = find("04")
+    both = {"skeleton": copies.untouched(chapter), "ada": copies.solution(chapter)}
+    assert compare(both).pairs[0].share > 0.9
+    assert not compare(both, given(chapter)).pairs
+
+
+@pytest.mark.parametrize("number", PAIRED)
+def test_two_solutions_written_independently_are_not_named(number):
+    chapter = find(number)
+    both = {"ada": copies.solution(chapter), "ben": copies.independent(chapter)}
+    found = compare(both, given(chapter))
+    assert not found.named and found.pairs[0].share < 0.1
+
+
+@pytest.mark.parametrize("number", PAIRED)
+def test_disguised_copies_come_first(number):
+    """Among forty others, skeletons that nobody has touched, and two independent solutions."""
+    chapter, rng = find(number), random.Random(3)
+    everyone = crowd(number, 40)
+    everyone |= {f"nothing {at}": copies.untouched(chapter) for at in range(5)}
+    everyone |= {"ada": copies.solution(chapter), "ben": copies.independent(chapter)}
+    planted = set()
+    for at, disguise in enumerate(DISGUISES):
+        original = copies.different(everyone[rng.choice(["ada", "ben"])], chapter, rng)
+        everyone |= {f"{at} original": original, f"{at} copy": disguise(original, rng)}
+        planted.add((f"{at} copy", f"{at} original"))
+    found = compare(everyone, given(chapter))
+    first = {tuple(sorted((pair.first, pair.second))) for pair in found.pairs[: len(planted)]}
+    assert first == planted
+    assert all(pair.share > 0.85 for pair in found.pairs[: len(planted)])
+    named = {name for pair in found.named for name in (pair.first, pair.second)}
+    assert not named & {f"nothing {at}" for at in range(5)}
+    assert ("ada", "ben") not in {(pair.first, pair.second) for pair in found.named}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+def test_a_disguised_program_still_compiles(disguise, tmp_path):
+    """Else it would be no copy that a student can hand in."""
+    made = disguise(copies.independent(find("01")), random.Random(4))
+    sources = copies.write(made, tmp_path)
+    command = ["gcc", "-std=gnu11", "-w", "-fsyntax-only", "-pthread", *sources.glob("*.c")]
+    subprocess.run(command, check=True)
+
+
+@pytest.mark.parametrize("number", PAIRED)
+def test_the_second_solutions_compile_without_a_warning(number, tmp_path):
+    sources = copies.write(copies.independent(find(number)), tmp_path)
+    flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-fsyntax-only"]
+    subprocess.run(["gcc", *flags, *sources.glob("*.c")], check=True)
+
+
+def test_what_very_many_have_is_no_evidence_and_that_is_said():
+    chapter = find("01")
+    same = {f"s{at:02}": copies.solution(chapter) for at in range(COMMON_AT_LEAST + 1)}
+    found = compare(same, given(chapter))
+    assert not found.pairs and set(found.alike_to_many) == set(same)
+    assert f"{len(same)} submissions have half" in "\n".join(screen.render(found, {}))
+    del same["s00"]
+    assert len(compare(same, given(chapter)).named) == 45
+
+
+def test_shares_of_the_whole_class():
+    found = compare({"a": {"x.c": ""}, "b": {"x.c": ""}, "c": {"x.c": ""}})
+    assert found.share_at(0.5) == 0 and found.share_at(0.99) == 0
+
+
+# Pieces
+
+
+def test_a_piece_is_found_where_it_is_in_each():
+    body = "\n".join(f"    a{at} = b(c, d{'[1]' * at});" for at in range(6))
+    one = {"x.c": f"int f(void)\n{{\n{body}\n}}\n"}
+    other = {"y.c": f"void g(int n)\n{{\n    n++;\n    n++;\n{body}\n}}\n"}
+    (piece,) = shared_pieces(one, other, ())
+    assert (piece.here.file, piece.here.last) == ("x.c", 8)
+    assert (piece.there.file, piece.there.last) == ("y.c", 10)
+    assert not shared_pieces(one, other, frozenset(grams(codes(one["x.c"]))))
+
+
+# What students hand in
+
+
+def test_directories_zips_and_tars_are_read(tmp_path):
+    files = {
+        "lab/io.c": "int x;",
+        "lab/.git/old.c": "int y;",
+        "__MACOSX/io.c": "\1",
+        "notes.md": "#",
+    }
+    for name, text in files.items():
+        copies.write({Path(name).name: text}, tmp_path / "a 名前" / Path(name).parent)
+    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    with tarfile.open(tmp_path / "c.tar.gz", "w:gz") as archive:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+    found, left_out = handed_in.read(tmp_path)
+    assert found == dict.fromkeys(["a 名前", "b.zip", "c.tar.gz"], {"lab/io.c": "int x;"})
+    assert not left_out
+
+
+def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path):
+    (tmp_path / "broken.zip").write_bytes(b"PK\3\4 and no more")
+    (tmp_path / "broken.tar.gz").write_bytes(b"\x1f\x8b")
+    (tmp_path / "empty").mkdir()
+    other = copies.write({"io.c": "int x;"}, tmp_path / "other")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "io.c").symlink_to(other / "io.c")
+    found, left_out = handed_in.read(tmp_path)
+    assert set(found) == {"other"}
+    assert set(left_out) == {"broken.zip", "broken.tar.gz", "empty", "links"}
+    assert "no .c and .h files" in left_out["links"]
+
+
+# The command
+
+
+class Page(HTMLParser):
+    """The addresses that a page has, the names that its links lead to, and its elements."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.addresses, self.links, self.elements = set(), set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.elements.add(tag)
+        self.addresses.add(values.get("id"))
+        self.links.add(values.get("href"))
+
+
+@pytest.fixture
+def hostile_class(tmp_path, monkeypatch):
+    """Two alike and one other, with names and lines that are no HTML and no good for a terminal."""
+    monkeypatch.setattr(command_line, "BUILD", ROOT / "build" / f"test-{os.getpid()}")
+    chapter = find("01")
+    wanted = {
+        name: text.replace("fd %d", "<script>") for name, text in copies.solution(chapter).items()
+    }
+    for name in ("ada <b>&amp;", "bén \x1b[31m" + "名" * 40):
+        copies.write(wanted, tmp_path / name)
+    copies.write(copies.untouched(chapter), tmp_path / "cleo")
+    (tmp_path / "dan.zip").write_bytes(b"")
+    yield tmp_path
+    subprocess.run(["rm", "-rf", command_line.BUILD], check=True)
+
+
+def test_the_command_prints_a_table_and_writes_a_page(hostile_class, capsys):
+    assert similar.main(["--chapter", "01", "--submissions", str(hostile_class)]) == 0
+    printed = capsys.readouterr().out
+    assert "3 submissions, 3 pairs" in printed and "100%" in printed and "dan.zip" in printed
+    assert "evidence, not a verdict" in printed and "\x1b" not in printed
+    assert all(screen.columns(line) <= 80 for line in printed.splitlines())
+    text = (command_line.BUILD / "similar" / "01" / "similar.html").read_text()
+    page = Page(text)
+    assert not page.elements & {"script", "b", "img", "link"} and "\x1b" not in text
+    assert {link[1:] for link in page.links if link} <= page.addresses
+    assert "evidence, not a verdict" in text and "prefers-color-scheme: dark" in text
+    assert "ada &lt;b&gt;&amp;amp;" in text and "http" not in text
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        ([], "which chapter?"),
+        (["--chapter", "04"], "which submissions?"),
+        (["--chapter", "04", "--submissions", "nowhere"], "does not exist"),
+        (["--chapter", "44", "--submissions", "docs"], "44"),
+        (["--chapter", "04", "--submissions", "docs/curves"], "two or more submissions"),
+    ],
+)
+def test_wrong_usage_says_what_to_do(arguments, says, capsys):
+    assert similar.main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_a_long_name_is_cut_to_columns():
+    assert screen.fitted("名" * 20, 9) == "名" * 4 + "…"
+    assert screen.fitted("ada\n", 6) == "ada.  "
+    assert screen.fitted("e\u0301", 3) == "e\u0301  "

@@ -1,0 +1,66 @@
+"""The pairs of a class as a table of at most 80 columns."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+
+from harness.evidence.printable import harmless
+from harness.similarity.pairs import Comparison, Pair
+
+MOST_ROWS = 20
+NAME_WIDTH = 24
+SCREEN_WIDTH = 80
+EVIDENCE = "This is evidence, not a verdict: read the marked pieces before you decide."
+
+
+def render(comparison: Comparison, left_out: Mapping[str, str]) -> list[str]:
+    """The lines to print: the pairs that are named, and what else there is to know."""
+    named = comparison.named
+    lines = []
+    if named:
+        lines.append(f"       shared  fingerprints  {'submission':{NAME_WIDTH}}  and")
+        lines += [_row(number, pair) for number, pair in enumerate(named[:MOST_ROWS], 1)]
+        if len(named) > MOST_ROWS:
+            lines.append(f"  and {len(named) - MOST_ROWS} more on the page")
+    else:
+        lines.append("  No pair shares enough to be named.")
+    lines += ["", *_whole_class(comparison)]
+    for name, why in left_out.items():
+        says = f"  left out: {fitted(name, NAME_WIDTH).rstrip()}: {why}"
+        lines.append(fitted(says, SCREEN_WIDTH).rstrip())
+    return [*lines, *(["", f"  {EVIDENCE}"] if named else [])]
+
+
+def _row(number: int, pair: Pair) -> str:
+    first, second = fitted(pair.first, NAME_WIDTH), fitted(pair.second, NAME_WIDTH)
+    return f"  {number:>3}  {pair.share:>6.0%}  {pair.shared:>12}  {first}  {second}".rstrip()
+
+
+def _whole_class(comparison: Comparison) -> list[str]:
+    median, high = comparison.share_at(0.5), comparison.share_at(0.99)
+    lines = [f"  Half of all pairs share at most {median:.0%}, 99 of 100 at most {high:.0%}."]
+    many = len(comparison.alike_to_many)
+    if many:
+        who = "One submission has" if many == 1 else f"{many} submissions have"
+        lines.append(f"  {who} half of the own code, or more, in common with more than")
+        lines.append(
+            f"  {comparison.limit} others. That code is not counted; the page has the names."
+        )
+    return lines
+
+
+def fitted(name: str, width: int) -> str:
+    """The name in exactly so many columns: cut with an ellipsis, or filled with blanks."""
+    name = harmless(name).replace("\n", ".").replace("\t", ".")
+    if columns(name) > width:
+        while columns(name) > width - 1:
+            name = name[:-1]
+        name += "…"
+    return name + " " * (width - columns(name))
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal it takes: a Chinese character takes two, an accent none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
