@@ -1,6 +1,10 @@
 """A class by machine: copies that somebody tried to hide, and solutions that differ.
 
 A submission is a dictionary, file name to text. A disguise keeps what the program does.
+
+    python3 -m harness.selftest.copies NN COUNT DIRECTORY
+
+writes a class of so many submissions to a chapter that has a second solution.
 """
 
 from __future__ import annotations
@@ -8,12 +12,13 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+import sys
 from functools import lru_cache
 from pathlib import Path
 
 from harness import skeleton
-from harness.lab.chapters import ROOT, Chapter
-from harness.mutants import rules
+from harness.lab.chapters import ROOT, Chapter, find
+from harness.mutants import catalogue, rules
 
 Files = dict[str, str]
 
@@ -209,3 +214,32 @@ def _laid_out(text: str, rng: random.Random) -> str:
             words = re.split(r"(?<=[;{}(),])|(?<= )", line.strip())
             lines.append("".join(word + rng.choice(["", "", "\n", "\t"]) for word in words))
     return "\n".join(line for line in lines if line.strip()) + "\n"
+
+
+DISGUISES = (renamed, reordered, reformatted, retyped, on_one_line, disguised)
+UNTOUCHED = 5
+
+
+def crowd(chapter: Chapter, count: int, rng: random.Random) -> dict[str, Files]:
+    """A class of `count`: both solutions, skeletons, a disguised copy of each kind, and others."""
+    solutions = [solution(chapter), independent(chapter)]
+    everyone = dict(zip(("one solution", "other solution"), solutions))
+    everyone |= {f"untouched {at}": untouched(chapter) for at in range(UNTOUCHED)}
+    for disguise in DISGUISES:
+        original = different(rng.choice(solutions), chapter, rng)
+        everyone[f"{disguise.__name__} original"] = original
+        everyone[f"{disguise.__name__} copy"] = disguise(original, rng)
+    bases = solutions + [mutant.sources() for mutant in catalogue.select(chapter.number)]
+    for at in range(count - len(everyone)):
+        everyone[f"student {at:03}"] = different(rng.choice(bases), chapter, rng)
+    return everyone
+
+
+def main(number: str, count: str, directory: str) -> None:
+    """Writes a class into the directory, which is made."""
+    for name, files in crowd(find(number), int(count), random.Random(1)).items():
+        write(files, Path(directory) / name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

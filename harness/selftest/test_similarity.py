@@ -16,7 +16,6 @@ import pytest
 from harness import similar
 from harness.lab import command_line
 from harness.lab.chapters import ROOT, find
-from harness.mutants import catalogue
 from harness.selftest import copies
 from harness.similarity import handed_in, screen
 from harness.similarity.fingerprints import GRAM, WINDOW, fingerprints, given, grams, winnowed
@@ -24,29 +23,11 @@ from harness.similarity.pairs import COMMON_AT_LEAST, compare
 from harness.similarity.pieces import shared_pieces
 from harness.similarity.tokens import tokens
 
-DISGUISES = (
-    copies.renamed,
-    copies.reordered,
-    copies.reformatted,
-    copies.retyped,
-    copies.on_one_line,
-    copies.disguised,
-)
 PAIRED = ("01", "04")  # chapters with a second solution
 
 
 def codes(text: str) -> bytes:
     return tokens(text).codes
-
-
-def crowd(number: str, count: int, seed: int = 1) -> dict[str, copies.Files]:
-    """So many different submissions, from both solutions and the wrong servers of a chapter."""
-    chapter, rng = find(number), random.Random(seed)
-    bases = [copies.solution(chapter), copies.independent(chapter)]
-    bases += [mutant.sources() for mutant in catalogue.select(number)]
-    return {
-        f"student {at:03}": copies.different(rng.choice(bases), chapter, rng) for at in range(count)
-    }
 
 
 # Tokens
@@ -142,24 +123,20 @@ def test_two_solutions_written_independently_are_not_named(number):
 def test_disguised_copies_come_first(number):
     """Among forty others, skeletons that nobody has touched, and two independent solutions."""
     chapter, rng = find(number), random.Random(3)
-    everyone = crowd(number, 40)
-    everyone |= {f"nothing {at}": copies.untouched(chapter) for at in range(5)}
-    everyone |= {"ada": copies.solution(chapter), "ben": copies.independent(chapter)}
-    planted = set()
-    for at, disguise in enumerate(DISGUISES):
-        original = copies.different(everyone[rng.choice(["ada", "ben"])], chapter, rng)
-        everyone |= {f"{at} original": original, f"{at} copy": disguise(original, rng)}
-        planted.add((f"{at} copy", f"{at} original"))
+    everyone = copies.crowd(chapter, 40, rng)
+    planted = {(f"{one.__name__} copy", f"{one.__name__} original") for one in copies.DISGUISES}
     found = compare(everyone, given(chapter))
     first = {tuple(sorted((pair.first, pair.second))) for pair in found.pairs[: len(planted)]}
     assert first == planted
     assert all(pair.share > 0.85 for pair in found.pairs[: len(planted)])
     named = {name for pair in found.named for name in (pair.first, pair.second)}
-    assert not named & {f"nothing {at}" for at in range(5)}
-    assert ("ada", "ben") not in {(pair.first, pair.second) for pair in found.named}
+    assert not named & {name for name in everyone if name.startswith("untouched")}
+    assert ("one solution", "other solution") not in {
+        (pair.first, pair.second) for pair in found.named
+    }
 
 
-@pytest.mark.parametrize("disguise", DISGUISES)
+@pytest.mark.parametrize("disguise", copies.DISGUISES)
 def test_a_disguised_program_still_compiles(disguise, tmp_path):
     """Else it would be no copy that a student can hand in."""
     made = disguise(copies.independent(find("01")), random.Random(4))
