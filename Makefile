@@ -93,6 +93,8 @@ help:
 ##    make export CH=03 FORMAT=junit   the last grade for another program;
 ##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:
 ##      FORMAT=canvas GRADEBOOK=g.csv COLUMN='Lab 3' OUT=filled.csv
+##    make similar CH=04 SUB=dir   which submissions in dir share more than the
+##                           skeleton explains, as a table and a page
 ##    make gradescope CH=03  an autograder for Gradescope (OUT=x.zip)
 ##
 ##  With the solutions
@@ -157,6 +159,9 @@ handout:
 
 handin:
 	@$(python) -m harness.handin
+
+similar:
+	@$(python) -m harness.similar
 
 steady:
 	@$(python) -m harness.steady
@@ -233,4 +238,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor appeal steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor appeal similar steady bench run demo diff lesson skeletons test mutants pictures clean format lint

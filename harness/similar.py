@@ -66,9 +66,9 @@ def _notes(comparison: Comparison, left_out: dict[str, str]) -> list[str]:
     notes = [f"Left out: {name}: {why}." for name, why in left_out.items()]
     if comparison.alike_to_many:
         notes.append(
-            f"These have half of their own code, or more, in common with more than "
-            f"{comparison.limit} others. That code is not counted, so they may be missing above. "
-            f"They may have one source: {', '.join(comparison.alike_to_many)}."
+            f"Code that more than {comparison.limit} submissions have is not counted. These "
+            f"submissions consist of this common code by half or more, so they may be missing above. They "
+            f"may have one source: {', '.join(comparison.alike_to_many)}."
         )
     return notes
 

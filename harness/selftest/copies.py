@@ -4,7 +4,8 @@ A submission is a dictionary, file name to text. A disguise keeps what the progr
 
     python3 -m harness.selftest.copies NN COUNT DIRECTORY
 
-writes a class of so many submissions to a chapter that has a second solution.
+writes a class of so many submissions to a chapter that has a second solution. `sizes` in place of
+the three prints the table of docs/decisions.md.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ import random
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from unittest.mock import patch
 
 from harness import skeleton
 from harness.lab.chapters import ROOT, Chapter, find
 from harness.mutants import catalogue, rules
+from harness.similarity import fingerprints as printing
+from harness.similarity.pairs import compare
 
 Files = dict[str, str]
 
@@ -50,7 +55,7 @@ def untouched(chapter: Chapter) -> Files:
 
 
 def independent(chapter: Chapter) -> Files:
-    """A second solution, written from the handout without looking at the first one."""
+    """A second solution, written separately and on purpose in another style."""
     own = skeleton.sources(INDEPENDENT / chapter.number)
     return untouched(chapter) | {path.name: path.read_text() for path in own}
 
@@ -235,11 +240,33 @@ def crowd(chapter: Chapter, count: int, rng: random.Random) -> dict[str, Files]:
     return everyone
 
 
-def main(number: str, count: str, directory: str) -> None:
-    """Writes a class into the directory, which is made."""
+def sizes() -> Iterator[str]:
+    """How alike two solutions and their copies are, for other sizes of k-grams and windows."""
+    for gram, window in ((9, 8), (12, 8), (15, 8), (20, 8), (23, 17)):
+        size = {"GRAM": gram, "WINDOW": window}
+        with patch.multiple(printing, **size):
+            shares = [_shares(find(number)) for number in ("01", "04")]
+        yield "  ".join([f"{gram:>2} {window:>2}", *(", ".join(one) for one in zip(*shares))])
+
+
+def _shares(chapter: Chapter) -> list[str]:
+    """Of an independent pair, a disguised copy and an edited copy."""
+    printing.of_file.cache_clear()
+    known, own, rng = printing.given(chapter), independent(chapter), random.Random(1)
+    others = solution(chapter), disguised(own, rng), different(own, chapter, rng)
+    pairs = [compare({"a": own, "b": other}, known).pairs for other in others]
+    return [f"{found[0].share:.2f}" if found else "0" for found in pairs]
+
+
+def main(arguments: list[str]) -> None:
+    """Writes a class into a directory, which is made; or prints the table of sizes."""
+    if arguments == ["sizes"]:
+        print("\n".join(sizes()))
+        return
+    number, count, directory = arguments
     for name, files in crowd(find(number), int(count), random.Random(1)).items():
         write(files, Path(directory) / name)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1:])

@@ -73,6 +73,11 @@ def test_a_token_knows_where_it_begins():
 # Fingerprints
 
 
+@pytest.mark.parametrize("text", ["[", "<<=", "...", "->"])
+def test_an_operator_is_one_token(text):
+    assert len(codes(text)) == 1
+
+
 def test_every_equal_run_of_the_promised_length_has_a_common_fingerprint():
     """The promise of winnowing, for runs of exactly GRAM + WINDOW - 1 tokens between others."""
     rng = random.Random(5)
@@ -92,7 +97,7 @@ def test_fewer_fingerprints_are_kept_than_there_are_k_grams():
 def test_an_untouched_skeleton_has_no_fingerprint_of_its_own(number):
     chapter = find(number)
     texts = copies.untouched(chapter).values()
-    assert fingerprints(texts, ()) and not fingerprints(texts, given(chapter))
+    assert fingerprints(texts, frozenset()) and not fingerprints(texts, given(chapter))
 
 
 def test_the_solution_of_an_earlier_chapter_is_no_evidence():
@@ -157,7 +162,7 @@ def test_what_very_many_have_is_no_evidence_and_that_is_said():
     same = {f"s{at:02}": copies.solution(chapter) for at in range(COMMON_AT_LEAST + 1)}
     found = compare(same, given(chapter))
     assert not found.pairs and set(found.alike_to_many) == set(same)
-    assert f"{len(same)} submissions have half" in "\n".join(screen.render(found, {}))
+    assert f"{len(same)} submissions share half" in "\n".join(screen.render(found, {}))
     del same["s00"]
     assert len(compare(same, given(chapter)).named) == 45
 

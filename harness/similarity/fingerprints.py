@@ -12,7 +12,8 @@ figures for other sizes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from zlib import crc32
 
@@ -40,13 +41,15 @@ def given(chapter: Chapter) -> frozenset[bytes]:
     return frozenset(gram for text in texts for gram in grams(tokens(text).codes))
 
 
-def fingerprints(texts: Iterable[str], known: Collection[bytes]) -> frozenset[bytes]:
+def fingerprints(texts: Iterable[str], known: frozenset[bytes]) -> frozenset[bytes]:
     """The fingerprints of these files. The k-grams in `known` are left out before any is chosen."""
-    return frozenset(
-        gram
-        for text in texts
-        for gram in winnowed([one for one in grams(tokens(text).codes) if one not in known])
-    )
+    return frozenset(gram for text in texts for gram in of_file(text, known))
+
+
+@lru_cache(maxsize=None)
+def of_file(text: str, known: frozenset[bytes]) -> frozenset[bytes]:
+    """Most files of a class are as they were handed out: these are looked at once."""
+    return frozenset(winnowed([one for one in grams(tokens(text).codes) if one not in known]))
 
 
 def winnowed(chosen_from: list[bytes]) -> set[bytes]:

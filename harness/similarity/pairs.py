@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -58,7 +58,7 @@ class Comparison:
 
 
 def compare(
-    submissions: Mapping[str, Mapping[str, str]], known: Collection[bytes] = ()
+    submissions: Mapping[str, Mapping[str, str]], known: frozenset[bytes] = frozenset()
 ) -> Comparison:
     """Compares submissions: name to files, file to text. `known`: k-grams that are no evidence."""
     marks = {name: fingerprints(files.values(), known) for name, files in submissions.items()}

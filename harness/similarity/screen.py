@@ -42,11 +42,11 @@ def _whole_class(comparison: Comparison) -> list[str]:
     lines = [f"  Half of all pairs share at most {median:.0%}, 99 of 100 at most {high:.0%}."]
     many = len(comparison.alike_to_many)
     if many:
-        who = "One submission has" if many == 1 else f"{many} submissions have"
-        lines.append(f"  {who} half of the own code, or more, in common with more than")
-        lines.append(
-            f"  {comparison.limit} others. That code is not counted; the page has the names."
-        )
+        who = "One submission shares" if many == 1 else f"{many} submissions share"
+        whose = "its" if many == 1 else "their"
+        lines.append(f"  {who} half of {whose} own code, or more, with many others.")
+        lines.append(f"  Code that more than {comparison.limit} submissions have is not counted.")
+        lines.append("  The page has the names.")
     return lines
 
 
