@@ -67,8 +67,8 @@ def _notes(comparison: Comparison, left_out: dict[str, str]) -> list[str]:
     if comparison.alike_to_many:
         notes.append(
             f"Code that more than {comparison.limit} submissions have is not counted. These "
-            f"submissions consist of this common code by half or more, so they may be missing above. They "
-            f"may have one source: {', '.join(comparison.alike_to_many)}."
+            f"consist of it by half or more, so they may be missing above. They may have one "
+            f"source: {', '.join(comparison.alike_to_many)}."
         )
     return notes
 
