@@ -8,8 +8,8 @@
     pool.py          runs units, some at a time
     whole.py         which units are needed, and the files about all of them
     progress.py      what is done, what is left
-    scores.py        scores.csv
-    page.py          class.html
+    scores.py        the table of points
+    page.py          the page about all of them
 
 Imports: evidence, grading, isolation, lab, linux, server.
 """

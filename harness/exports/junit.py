@@ -10,8 +10,8 @@ from harness.exports.result import FAILED, NOT_JUDGED, Claim, Result, number
 def junit(result: Result) -> str:
     """One test suite. A claim that was not judged is an <error>, one that failed a <failure>.
 
-    The elements and attributes are those of junit-10.xsd of Jenkins' xUnit plugin:
-    https://github.com/jenkinsci/xunit-plugin/blob/master/src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd
+    The elements and attributes are those of junit-10.xsd in Jenkins' xUnit plugin:
+    https://github.com/jenkinsci/xunit-plugin
     """
     counts = _counts(result)
     time = f"{result.seconds:.2f}"

@@ -115,7 +115,7 @@ def vpl(result: Result, highest: float = 100.0) -> str:
     of a failure can end the comment, or be a grade. Without a grade line Moodle proposes none.
 
     "Execution settings" in
-    http://demovpl.dis.ulpgc.es/index.php/support/2014-09-27-15-07-38/57-how-to-configure-the-moodle-module
+    http://demovpl.dis.ulpgc.es/index.php/support, "How to configure the Moodle module"
     """
     lines = ["<|--", *(f">{line}" for line in result.output.splitlines())]
     for claim in result.claims:

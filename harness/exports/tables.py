@@ -66,7 +66,7 @@ def canvas(gradebook: str, column: str, shares: Mapping[str, float | None]) -> F
     the ID or the name. `column` is the title of an assignment, with or without Canvas' number
     behind it. Raises BadGradebook.
 
-    https://teaching.resources.osu.edu/toolsets/carmencanvas/guides/calculating-final-grades/import-csv-file-carmen-grades
+    https://teaching.resources.osu.edu/toolsets/carmencanvas, "Import a CSV File to Carmen Grades"
     """
     mark = "\ufeff" if gradebook.startswith("\ufeff") else ""
     rows, dialect = _rows(gradebook.removeprefix(mark))

@@ -275,7 +275,7 @@ def test_the_files_that_a_grade_sees(outside):
         "/etc/shadow",
         "/proc/1/environ" if outside.isolation.name == "landlock" else "/root/.profile",
     ]
-    locked = ["harness/x", "Makefile", "/usr/x", "/etc/x", outside.submission / "x", "/var/tmp/x"]
+    locked = ["chapters/x", "Makefile", "/usr/x", "/etc/x", outside.submission / "x", "/var/tmp/x"]
     words = [f"read:{path}" for path in (*seen, *hidden)] + [f"write:{path}" for path in locked]
     words.append(f"write:{outside.output / 'kept'}")
     found = json.loads(outside.run(sys.executable, "-c", PROBE, *words).stdout)
