@@ -35,6 +35,7 @@ export LAB_SUB    = $(call given,SUB)
 export LAB_JOBS   = $(call given,JOBS)
 export LAB_ANON   = $(call given,ANON)
 export LAB_ISOLATE = $(call given,ISOLATE)
+export LAB_LATE   = $(call given,LATE)
 export LAB_ERRORS = $(call given,ERRORS)
 export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
@@ -47,7 +48,7 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES SUB JOBS ANON ISOLATE ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES SUB JOBS ANON ISOLATE LATE ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -89,6 +90,7 @@ help:
 ##                           again: only what is missing or has changed
 ##      JOBS=2 ANON=1        so many at a time; numbers instead of names
 ##      ISOLATE=auto         bubblewrap, landlock or none
+##      LATE=program         from points and time to the points that count
 ##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
 ##    make export CH=03 FORMAT=junit   the last grade for another program;
 ##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:

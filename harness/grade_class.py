@@ -18,6 +18,7 @@ from harness.classroom.records import NOT_JUDGED
 from harness.classroom.submissions import Submission
 from harness.classroom.unit import GRADE_SECONDS, TRIES, Unit
 from harness.classroom.whole import SPARE_SECONDS, Whole, greeting
+from harness.handover import late
 from harness.isolation.choice import AUTO, KINDS, choose
 from harness.lab import chapters, command_line
 from harness.lab.chapters import ROOT
@@ -42,6 +43,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         default=setting("ISOLATE") or AUTO,
         help=", ".join([AUTO, *KINDS]),
     )
+    add("--late", metavar="PROGRAM", default=setting("LATE"), help="points for late hand-ins")
     add("--one", metavar="NAME", help="grade only this submission, and make no page")
     add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
     add("--results", metavar="DIR", type=Path, default=RESULTS, help="default: build/class")
@@ -84,6 +86,8 @@ def check(options: argparse.Namespace) -> None:
         raise WrongUsage(f"JOBS={options.jobs}: a number from 1 to {MOST_JOBS}")
     if not options.limit.isdigit() or not int(options.limit):
         raise WrongUsage(f"--limit {options.limit}: a number of seconds")
+    if options.late:
+        late.command(options.late)
 
 
 def grade_one(options: argparse.Namespace, units: Unit, found: list[Submission]) -> int:
@@ -106,7 +110,7 @@ def grade_all(
     print(greeting(whole, isolation.name, isolation.open, others), flush=True)
     stopped = whole.grade(whole.missing())
     results = whole.results()
-    whole.publish(results)
+    whole.publish(results, options.late)
     if stopped:
         print("class: stopped, nothing is left running; the same command goes on from here")
     return 2 if stopped or any(one.record.verdict == NOT_JUDGED for one in results) else 0

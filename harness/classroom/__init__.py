@@ -11,5 +11,5 @@
     scores.py        the table of points
     page.py          the page about all of them
 
-Imports: evidence, grading, isolation, lab, linux, server.
+Imports: evidence, grading, handover, isolation, lab, linux, server.
 """

@@ -12,28 +12,36 @@ from harness.classroom.labels import shown
 from harness.classroom.records import Graded
 
 HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
+COUNTS = "counts"  # the points that count, see handover/late.py
 
 
-def as_csv(all_graded: list[Graded]) -> str:
-    """`handed in`: when the newest file of the hand-in that counts was changed, in local time."""
+def as_csv(all_graded: list[Graded], counting: dict[str, float | None] | None = None) -> str:
+    """`handed in`: when the newest file of the hand-in that counts was changed, in local time.
+
+    `counting`: the points that count, by label, for one more column; None is blank.
+    """
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(HEAD)
+    rows.writerow([*HEAD, *([] if counting is None else [COUNTS])])
     for one in all_graded:
         record = one.record
-        score = "" if record.score is None else f"{record.score:g}"
         when = time.localtime(record.handed_in)
         rows.writerow(
             [
-                *(shown(one.label), score, record.verdict, record.not_judged or ""),
+                *(shown(one.label), _points(record.score), record.verdict, record.not_judged or ""),
                 *(
                     record.seconds,
                     time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else "",
                 ),
                 *(record.chosen, " ".join(record.problem.split())),
+                *([] if counting is None else [_points(counting[one.label])]),
             ]
         )
     return text.getvalue()
+
+
+def _points(points: float | None) -> str:
+    return "" if points is None else f"{points:g}"
 
 
 def write(path: Path, text: str) -> None:

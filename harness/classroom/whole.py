@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.classroom import labels, page, pool, records, scores, submissions
-from harness.classroom.labels import Class
+from harness.classroom.labels import Class, shown
 from harness.classroom.progress import Progress, wrapped
 from harness.classroom.records import NOT_JUDGED, Graded, Record
 from harness.classroom.submissions import Submission
+from harness.handover import late
 from harness.lab.chapters import ROOT
 
 CHANGED = "the submission or the lab has changed since it was graded"
@@ -93,8 +94,10 @@ class Whole:
             found.append(records.graded(self.of.label(name), self.of.place(name), record))
         return sorted(found, key=lambda one: one.label)
 
-    def publish(self, results: list[Graded]) -> None:
-        """Writes the scores and the page, and says where they are."""
+    def publish(self, results: list[Graded], program: str | None = None) -> None:
+        """Writes the scores and the page, and says where they are. With the `program` for late days
+        (handover/late.py) the scores have the points that count, too. Raises WrongUsage if it
+        fails: then the other columns are written nevertheless."""
         top = self.of.top
         scores.write(top / "scores.csv", scores.as_csv(results))
         scores.write(top / "class.html", page.render(self.of.chapter, results))
@@ -104,6 +107,15 @@ class Whole:
             print(f"{what:8}{as_typed(top / name)}")
         if self.of.key:
             print(f"{'key:':8}{as_typed(self.of.key)} has the names; do not publish it")
+        if program:
+            number = self.of.chapter.number
+            counting = {
+                one.label: late.points(
+                    program, shown(one.label), number, one.record.score, one.record.handed_in
+                )
+                for one in results
+            }
+            scores.write(top / "scores.csv", scores.as_csv(results, counting))
 
 
 def _key(one: Submission, of: Class) -> str:

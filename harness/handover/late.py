@@ -25,13 +25,13 @@ def points(
 ) -> float | None:
     """The points that count of those that were `graded`. None for a grade that was not judged: the
     program is not called. `program`: its command line. Raises WrongUsage if the program fails."""
-    command = _command(program)
+    started = command(program)
     if graded is None:
         return None
     told = json.dumps({"name": name, "chapter": chapter, "points": graded, "time": time})
     try:
         done = subprocess.run(
-            command, input=told, capture_output=True, text=True, errors="replace", timeout=SECONDS
+            started, input=told, capture_output=True, text=True, errors="replace", timeout=SECONDS
         )
     except subprocess.TimeoutExpired:
         raise WrongUsage(f"LATE={program} did not end within {SECONDS} s for {name}") from None
@@ -43,14 +43,15 @@ def points(
     return _number(done.stdout, program, name)
 
 
-def _command(program: str) -> list[str]:
+def command(program: str) -> list[str]:
+    """Its words. Raises WrongUsage if there is no such program."""
     try:
-        command = shlex.split(program)
+        words = shlex.split(program)
     except ValueError as error:
         raise WrongUsage(f"LATE={program}: {str(error).lower()}") from None
-    if not command or not shutil.which(command[0]):
+    if not words or not shutil.which(words[0]):
         raise WrongUsage(f"LATE={program}: there is no such program")
-    return command
+    return words
 
 
 def _number(printed: str, program: str, name: str) -> float:

@@ -512,3 +512,36 @@ def test_a_real_grade_is_that_of_make_grade(tmp_path):
     result = json.loads((place / "result.json").read_text())
     assert record.verdict == "failed" and record.score == result["score"]
     assert str(tmp_path) not in (place / "output.txt").read_text() + json.dumps(result)
+
+
+# Late hand-ins
+
+
+LATE = ROOT / "docs" / "recipes" / "late-days.py"
+LONG_AGO, FAR_AWAY = 1_000_000_000, 4_000_000_000  # before and after the deadlines in it
+
+
+def test_late_hand_ins_lose_points(a_class):
+    handed_in(a_class.sub / "ada", "80", LONG_AGO)
+    handed_in(a_class.sub / "ben", "80", FAR_AWAY)
+    handed_in(a_class.sub / "cleo", "unjudged", LONG_AGO)
+    a_class.run("--late", f"{sys.executable} {LATE}")
+    counts = {name: row["counts"] for name, row in a_class.rows().items()}
+    assert counts == {"ada": "80", "ben": "0", "cleo": ""}
+    assert a_class.rows()["ben"]["score"] == "80"
+
+
+def test_scores_are_written_though_the_program_for_late_days_fails(a_class):
+    handed_in(a_class.sub / "ada", "80")
+    process = a_class.start("--late", "false")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2 and "LATE=false fails for ada" in errors
+    assert a_class.rows()["ada"]["score"] == "80" and "counts" not in a_class.rows()["ada"]
+
+
+def test_a_program_for_late_days_that_is_not_there_is_told_first(a_class):
+    handed_in(a_class.sub / "ada", "80")
+    process = a_class.start("--late", "nowhere")
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2 and "there is no such program" in errors
+    assert not a_class.called()
