@@ -64,14 +64,14 @@ def test_08_quota_is_kept(launch, rng):
     """N frames of a greedy client are answered per interval: never more, over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
     due = INTERVALS * MS
-    busy = False  # so that a right server would have been late in one of the tries
+    busy = True  # so that a right server may have been late in each of the tries
     for _ in range(TRIES):
         server = launch(at_most(FRAMES, MS))
         before = _ms_in_line(server)
         taken = _first_to_last(server.connect(), bodies)
         if taken <= TOO_LATE * due:
             return
-        busy |= taken - (_ms_in_line(server) - before) <= TOO_LATE * due
+        busy &= taken - (_ms_in_line(server) - before) <= TOO_LATE * due
     if busy:
         raise NotJudged(f"this machine is too busy: {due} ms took {taken:.0f} ms")
     text = f"the first frame of interval {INTERVALS} came {taken:.0f} ms after that of interval 0"
