@@ -165,7 +165,7 @@ void events_again(struct events *e, int fd, unsigned event)
 
 /* TODO 5: Call each watch for which events_again() was called, once, in the next iteration.
  * Calls before begin_turn() count for this one; end_turn() calls what is still due and drops it
- * from the queue. Graded by test_06_again_comes_in_the_next_turn. */
+ * from the queue. Graded by test_06_again_in_the_next_iteration. */
 static int begin_turn(struct events *e)
 {
     e->queue_count = 0;

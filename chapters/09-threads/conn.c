@@ -330,7 +330,7 @@ bool conn_push(struct conn *c, struct bytes text)
 {
     /* TODO 6: Push a message to one connection, but close the connection if more would wait for
      * it than the largest reply and the high-water mark. Graded by
-     * test_09_broadcast_to_one_who_never_reads. */
+     * test_09_broadcast_to_one_that_never_reads. */
     if (c->state != CONN_OPEN)
         return false;
     flow_begin_turn(c);

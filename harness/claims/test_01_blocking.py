@@ -59,7 +59,7 @@ LARGE = {**PIECES, **dict.fromkeys(CLOSED, "large-frame-refused")}
 PARTIAL = {"extra-bytes": "partial-frame-answered"}
 SHORT_WRITE = {
     **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),
-    "wrong-body": "rest-from-elsewhere",
+    "wrong-body": "remainder-from-elsewhere",
 }
 ONE_FRAME = dict.fromkeys(("silence", "closed-early", "reset-early"), "one-frame-only")
 EMPTY = dict.fromkeys(("silence", "closed-early", "reset-early"), "empty-body")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from harness.grading.plugin import claim
 from harness.scenarios.cuts import every_cut, of_several
-from harness.scenarios.single_faults import Party, single_faults
+from harness.scenarios.single_faults import ThreeClients, single_faults
 from harness.scenarios.try_cuts import try_alone, try_at_random, try_together
 from harness.shim import Group
 
@@ -55,4 +55,4 @@ def test_01_random_cuts_of_long_streams(launch, rng):
 @claim("01.6", points=2, chapters="01")
 def test_01_single_faults(launch, run, rng):
     """When any one of its calls fails, the server continues and serves the other clients."""
-    single_faults(launch, Party(rng).in_turn, allocations=bool(run.sources))
+    single_faults(launch, ThreeClients(rng).in_turn, allocations=bool(run.sources))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.grading.plugin import claim
-from harness.scenarios.single_faults import Party, single_faults
+from harness.scenarios.single_faults import ThreeClients, single_faults
 
 
 # 02.5 any number of clients
@@ -12,4 +12,4 @@ from harness.scenarios.single_faults import Party, single_faults
 @claim("02.5", points=3)
 def test_02_single_faults(launch, run, rng):
     """When any one of its calls fails, the server continues and serves the other clients."""
-    single_faults(launch, Party(rng).together, allocations=bool(run.sources))
+    single_faults(launch, ThreeClients(rng).together, allocations=bool(run.sources))

@@ -40,7 +40,7 @@ LET_GO = 0.3  # seconds, for a client that is gone; other claims find a server t
 LARGE = dict.fromkeys(("closed-early", "reset-early", "refused-as-too-long"), "large-frame-refused")
 SHORT_WRITE = {
     **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),
-    **dict.fromkeys(("wrong-body", "wrong-header"), "rest-from-elsewhere"),
+    **dict.fromkeys(("wrong-body", "wrong-header"), "remainder-from-elsewhere"),
 }
 AFTER_SHORT_WRITE = {**SHORT_WRITE, "silence": "one-frame-only"}
 BLOCKED = dict.fromkeys(("silence", "connect-stuck", "not-taken"), "blocked-by-another")
@@ -52,7 +52,7 @@ MANY = dict.fromkeys(
 MANY.update(MIXED)
 FULL = dict.fromkeys(("silence", "ended-early", "closed-early", "reset-early"), "accept-failed")
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
-CLEAN = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), "state-left-behind")
+CLEAN = dict.fromkeys(("silence", "wrong-header", "wrong-body", "extra-bytes"), "state-left-over")
 
 
 # 02.1 a buffer that grows

@@ -43,15 +43,15 @@ def test_03_no_descriptor_is_closed_twice(server, rng):
     base = server.process.descriptors().total
     frame = length_framing.encode(rng.randbytes(100))
     for leave in ("close", "reset", "half_close"):
-        guests = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(6)]
-        for guest, sent in zip(guests, (b"", frame[:2], frame[:50], frame, frame * 3)):
-            guest.send(sent)
-        guests[-1].send(length_framing.header(length_framing.MAX_FRAME + 1))
-        for guest in guests:
-            until_read(guest)
-            getattr(guest, leave)()
-        for guest in guests:
-            guest.close()
+        leaving = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(6)]
+        for client, sent in zip(leaving, (b"", frame[:2], frame[:50], frame, frame * 3)):
+            client.send(sent)
+        leaving[-1].send(length_framing.header(length_framing.MAX_FRAME + 1))
+        for client in leaving:
+            until_read(client)
+            getattr(client, leave)()
+        for client in leaving:
+            client.close()
     eventually(server, lambda: server.process.descriptors().total <= base)
     echo(server.connect("last"), rng.randbytes(5))
     if any(call.closed_twice for call in server.shim.record()):

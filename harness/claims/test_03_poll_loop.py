@@ -28,7 +28,7 @@ IDLE_MANY = 0.004
 # A server without descriptors may try again now and then. One that spins uses all the time it gets.
 # On a busy machine that may be little, so its calls are counted too: asyncio makes 130 a second.
 FULL = 0.25
-FULL_TURNS = 1000
+FULL_ITERATIONS = 1000
 FULL_LOG = 4  # bytes an iteration: the shortest line has more
 FULL_CALLS = 500  # of accept, or of a wait, in a second
 
@@ -40,7 +40,7 @@ OTHERS, REQUESTS = 200, 20
 READS_A_REQUEST = 10  # at most, on average; one or two are needed
 STUCK = 5  # clients that do not take their replies
 WRITES_MORE = 3  # times as many as without them, at most
-CROWD = 1_150
+IDLE_CLIENTS = 1_150
 
 # Wait calls in half a second with nothing to do. A server may look at a clock now and then: this
 # is a look every 5 ms. One that asks for POLLOUT makes 100,000, one with a timeout of 1 ms 450.
@@ -65,8 +65,8 @@ MANY = dict.fromkeys(
 SIGNALS = dict.fromkeys(("ended-early", "closed-early", "reset-early"), "ended-by-a-signal")
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 CLEAN = {
-    **dict.fromkeys(("wrong-header", "wrong-body", "silence"), "state-left-behind"),
-    **dict.fromkeys(("closed-early", "reset-early"), "closed-in-the-turn"),
+    **dict.fromkeys(("wrong-header", "wrong-body", "silence"), "state-left-over"),
+    **dict.fromkeys(("closed-early", "reset-early"), "closed-in-the-iteration"),
 }
 BACK = dict.fromkeys(("silence", "connect-stuck"), "server-stopped-accepting")
 
@@ -154,7 +154,7 @@ def test_03_replies_come_at_once(server, rng):
 # 03.2 the pollfd array and the wait
 
 
-@claim("03.2", points=10, descriptors=CROWD + 200, hints=MANY)
+@claim("03.2", points=10, descriptors=IDLE_CLIENTS + 200, hints=MANY)
 def test_03_more_than_a_thousand_connections(server, rng):
     """1,150 clients are connected at once, and every one is served."""
     clients = _crowd(server)
@@ -165,17 +165,17 @@ def test_03_more_than_a_thousand_connections(server, rng):
         client.expect_frame(body)
 
 
-@claim("03.2", points=8, native=True, waits=0.5, descriptors=CROWD + 200)
-def test_03_idle_crowd_uses_no_cpu(server, rng):
+@claim("03.2", points=8, native=True, waits=0.5, descriptors=IDLE_CLIENTS + 200)
+def test_03_idle_clients_use_no_cpu(server, rng):
     """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
     clients = _crowd(server)
     ping(clients[0], rng)
     ping(clients[-1], rng)
-    no_cpu(server, f"with {CROWD:,} idle clients", IDLE_MANY, "spins-idle")
+    no_cpu(server, f"with {IDLE_CLIENTS:,} idle clients", IDLE_MANY, "spins-idle")
 
 
 def _crowd(server):
-    return [server.connect() for _ in range(CROWD)]
+    return [server.connect() for _ in range(IDLE_CLIENTS)]
 
 
 @claim("03.2", points=8, hints=SIGNALS)
@@ -201,7 +201,7 @@ def test_03_storm_of_signals(server, rng):
 
 
 @claim("03.3", points=3)
-def test_03_reads_only_who_is_ready(server, rng):
+def test_03_reads_only_the_ready(server, rng):
     """A request costs few read and write calls, however many other clients are connected."""
     clients = [server.connect() for _ in range(OTHERS)]
     for client in clients:
@@ -211,7 +211,7 @@ def test_03_reads_only_who_is_ready(server, rng):
     reads, writes = _calls(server, clients[0], rng)
     if reads > REQUESTS * READS_A_REQUEST:
         text = f"{REQUESTS} requests of one client, beside {OTHERS - 1} idle ones, took {reads:,}"
-        raise Failure(f"{text} read calls", hint="reads-everybody")
+        raise Failure(f"{text} read calls", hint="reads-every-client")
     body = rng.randbytes(12 * MIB)
     for _ in range(STUCK):
         stuck = server.connect("stuck", rcvbuf=SMALL_WINDOW)
@@ -221,7 +221,7 @@ def test_03_reads_only_who_is_ready(server, rng):
     _, beside = _calls(server, clients[0], rng)
     if beside > WRITES_MORE * writes:
         text = f"{REQUESTS} requests of one client took {writes:,} write calls, and {beside:,}"
-        raise Failure(f"{text} beside {STUCK} that do not read", hint="writes-to-everybody")
+        raise Failure(f"{text} beside {STUCK} that do not read", hint="writes-to-every-client")
 
 
 def _calls(server, client, rng) -> tuple[int, int]:
@@ -280,7 +280,7 @@ def test_03_every_second_client_leaves(server, rng):
 
 
 @claim("03.3", points=2)
-def test_03_all_leave_in_one_turn(server, rng):
+def test_03_all_leave_in_one_iteration(server, rng):
     """Clients that leave together are all closed, though no other event follows."""
     ping(server.connect(), rng)
     base = server.process.descriptors().total
@@ -295,7 +295,7 @@ def test_03_all_leave_in_one_turn(server, rng):
 
 
 @claim("03.3", points=4, hints=CLEAN)
-def test_03_leaving_and_arriving_in_one_turn(server, rng):
+def test_03_leave_and_arrive_in_one_iteration(server, rng):
     """Clients that arrive while others leave are not mistaken for them."""
     bodies = [words(rng, 6) for _ in range(10)]
     old = [server.connect("old") for _ in bodies]
@@ -370,12 +370,12 @@ def test_03_out_of_descriptors_is_told_once(launch, rng):
     server, served, _ = _full(launch, rng)
     ping(served[0], rng)
     before = server.process.stderr.total
-    for _ in range(FULL_TURNS):
+    for _ in range(FULL_ITERATIONS):
         ping(served[0], rng)
     printed = server.process.stderr.total - before
-    if printed > FULL_LOG * FULL_TURNS:
+    if printed > FULL_LOG * FULL_ITERATIONS:
         text = f"with no descriptor left the log grew by {printed:,} bytes"
-        raise Failure(f"{text} in {FULL_TURNS:,} iterations", hint="log-grows")
+        raise Failure(f"{text} in {FULL_ITERATIONS:,} iterations", hint="log-grows")
 
 
 @claim("03.4", points=8, native=True, hints=BACK)

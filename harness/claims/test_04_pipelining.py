@@ -238,7 +238,7 @@ def test_04_reading_goes_on_when_the_peer_reads(server, rng):
 
 
 @claim("04.4", points=6, hints=RESUME)
-def test_04_small_frames_behind_a_large_one(server, rng):
+def test_04_small_frames_after_a_large_one(server, rng):
     """Small frames sent right after a large one are answered though nothing more arrives."""
     for size in (900_000, MIB, 3 * MIB, 8 * MIB):
         bodies = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]

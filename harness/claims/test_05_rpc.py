@@ -286,7 +286,7 @@ def test_05_string_that_fills_the_frame(launch, rng):
 
 
 @claim("05.4", points=2, cli=True, hints=RESUME)
-def test_05_messages_behind_a_large_one(launch, rng):
+def test_05_messages_after_a_large_one(launch, rng):
     """Messages sent right after a large one are answered when its reply is read, late."""
     server = launch(framing=MESSAGES)
     for size in (MIB, 6 * MIB):

@@ -42,9 +42,9 @@ TRIES = 4  # again, unless it was more than that
 # On average, in a conversation of requests and replies. One is needed.
 READS_A_REQUEST = 1.3
 
-CROWD = 100  # clients that connect while the server does not look
+AT_ONCE = 100  # clients that connect while the server does not look
 TOO_MANY = 1_100  # for select(), whose descriptors end at 1,023
-ROOM = 1_000  # of them stay open: then descriptors are free again
+FREE_AGAIN = 1_000  # of them stay open: then descriptors are free again
 IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 
 # Around what a server may ask of one read().
@@ -52,10 +52,10 @@ SIZES = (*(size + more for size in (64 * KIB, 256 * KIB, MIB) for more in (-5, -
 
 # Of a client that has sent some MiB before the server looks: at most so much is read before others
 # have their turn.
-CLIENTS_FOR_TURNS = 60  # who has more loops than that shares none between two of ours
+CLIENTS_TO_SHARE = 60  # who has more loops than that shares none between two of ours
 HOSE_FRAMES = 3_000  # of 1,000 bytes
 SHARE_BYTES = MIB
-TURNS = 3
+SHARE_TRIES = 3
 INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
 
 # What a general hint means in a claim, see plugin.claim.
@@ -129,7 +129,7 @@ def test_06_many_connect_at_once(server, rng):
     ping(server.connect(), rng)
     for _ in range(2):
         server.process.pause()
-        clients = [(server.connect(), words(rng, 8)) for _ in range(CROWD)]
+        clients = [(server.connect(), words(rng, 8)) for _ in range(AT_ONCE)]
         for client, body in clients:
             client.send_frame(body)
         server.process.resume()
@@ -182,7 +182,7 @@ def test_06_silence_after_a_burst(server, rng):
 
 
 @claim("06.7", points=4, hints=ENDED)
-def test_06_end_right_behind_the_last_bytes(server, rng):
+def test_06_eof_with_the_last_bytes(server, rng):
     """A client whose last bytes arrive together with its FIN gets all replies and is closed."""
     for number, size in enumerate((0, 8, 1000, *SIZES)):
         bodies = [rng.randbytes(size)] * (3 if size <= 1000 else 1)
@@ -218,16 +218,16 @@ def test_06_urgent_data_between_frames(server, rng):
 
 
 @claim("06.7", points=3, hints=EDGE)
-def test_06_share_of_a_turn(server, rng):
+def test_06_share_of_an_iteration(server, rng):
     """However much input of one client is waiting, the others are served in between."""
     if server.shim is None:  # then nobody sees what is read first
         return
-    for _ in range(TURNS):
+    for _ in range(SHARE_TRIES):
         hose = server.connect("hose")
         loop, watched = _served_by(server, hose, rng)
         polite = server.connect("polite")
         while _served_by(server, polite, rng)[0] != loop:  # its turns have nothing to do with ours
-            if len(server.clients) > CLIENTS_FOR_TURNS:
+            if len(server.clients) > CLIENTS_TO_SHARE:
                 return
             polite = server.connect("polite")
         recorded = server.shim.recorded()
@@ -312,7 +312,7 @@ def test_06_select_has_its_limit(launch, rng):
         ping(client, rng)
     for client in clients[500:]:
         client.close()
-    eventually(server, lambda: server.process.descriptors().total < ROOM)
+    eventually(server, lambda: server.process.descriptors().total < FREE_AGAIN)
     for _ in range(3):
         ping(server.connect("late"), rng)
     ping(clients[0], rng)

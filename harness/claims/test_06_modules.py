@@ -19,7 +19,7 @@ MOVED = dict.fromkeys(BROKEN, "watch-lost")
 CANCELLED = dict.fromkeys(BROKEN, "cancelled-once")
 BEYOND = dict.fromkeys(BROKEN, "beyond-the-table")
 WOKEN = {"in-the-module": "wake-up"}
-AGAIN = {"in-the-module": "again-next-turn"}
+AGAIN = {"in-the-module": "again-next-iteration"}
 EDGE = {"in-the-module": "told-once"}
 
 
@@ -66,10 +66,10 @@ def test_06_cancel_beyond_the_table(program):
 
 
 @claim("06.2", points=2, module=True, hints=CANCELLED)
-def test_06_cancel_in_the_turn(program):
+def test_06_cancel_in_the_iteration(program):
     """A watch that is cancelled in an iteration in which it is ready is not called twice."""
     for backend in BACKENDS:
-        program("06_cancel", "in_the_turn", backend=backend)
+        program("06_cancel", "in_the_iteration", backend=backend)
 
 
 @claim("06.2", points=5, module=True)
@@ -126,14 +126,14 @@ def test_06_deleted_watches_are_not_called(program):
     """A deleted watch is not called, even if its event is ready in the same iteration."""
     for backend in BACKENDS:
         program("06_table", "del_and_again", backend=backend)
-        program("06_table", "del_in_the_turn", backend=backend)
+        program("06_table", "del_in_the_iteration", backend=backend)
 
 
 # 06.5 next_turn
 
 
 @claim("06.5", points=9, module=True, hints=AGAIN)
-def test_06_again_comes_in_the_next_turn(program):
+def test_06_again_in_the_next_iteration(program):
     """A watch that requests another call gets one in the next iteration, which does not sleep."""
     for backend in BACKENDS:
         program("06_wake", "once", backend=backend)
@@ -160,9 +160,9 @@ def test_06_hangup_is_told(program):
 
 
 @claim("06.6", points=4, module=True, hints=EDGE)
-def test_06_news_from_before(program):
+def test_06_ready_before_the_watch(program):
     """Input that came before the watch is reported; events of 300 descriptors do not mix."""
     for backend in BACKENDS:
-        for check in ("came_before", "both_events", "crowd"):
+        for check in ("came_before", "both_events", "many_descriptors"):
             program("06_ready", check, backend=backend)
-    program("06_ready", "crowd", backend="epoll", sanitize=SANITIZERS)
+    program("06_ready", "many_descriptors", backend="epoll", sanitize=SANITIZERS)

@@ -26,7 +26,7 @@ EARLY_SECONDS = 2  # before that nobody is
 
 # What a general hint means in a claim, see plugin.claim.
 LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-refused")
-ROOM = dict.fromkeys((*LOST, "extra-bytes"), "max-conns")
+WAITS = dict.fromkeys((*LOST, "extra-bytes"), "max-conns")
 AWAY = dict.fromkeys(LOST, "turned-away")
 BACK = dict.fromkeys(LOST, "reserve")
 
@@ -34,7 +34,7 @@ BACK = dict.fromkeys(LOST, "reserve")
 # 08.5 accept_clients
 
 
-@claim("08.5", points=6, cli=True, hints=ROOM)
+@claim("08.5", points=6, cli=True, hints=WAITS)
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:
@@ -66,7 +66,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
 
 
 @claim("08.5", points=2, cli=True, native=True, waits=1)
-def test_08_full_house_costs_no_cpu(launch, rng):
+def test_08_max_conns_cost_no_cpu(launch, rng):
     """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):
         server = launch(("--max-conns", "2", "--backend", backend))

@@ -16,7 +16,7 @@ from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.server.patience import Deadline, wait_until
 
-BEHIND = 2 * MIB  # bytes after a frame that is too long
+AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
 LINGER_SECONDS = 5  # the time of a peer that makes no progress
 TOLD_SECONDS = 4  # in which a peer gets the FIN after its last reply
 EARLY_SECONDS = 3  # before that nobody is given up
@@ -50,7 +50,7 @@ def test_08_replies_arrive_whatever_follows(launch, rng):
         for count, window in ((1, None), (100, SMALL_WINDOW), (300, SMALL_WINDOW), (5000, None)):
             bodies = [words(rng, 1000) + (b"\n" if framing is LINE else b"") for _ in range(count)]
             client = server.connect(rcvbuf=window)
-            data = b"".join(map(framing.encode, bodies)) + end + bytes(BEHIND)
+            data = b"".join(map(framing.encode, bodies)) + end + bytes(AFTER_BYTES)
             sent = client.send_some(data, quiet=0.1)
             until_asleep(server)
             if sent == len(data):
@@ -181,10 +181,10 @@ def test_08_memory(launch, rng):
     server = launch((*options, "--frame-timeout", "60000"), framing=MESSAGES)
     messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]
     for leave in ("close", "reset", "half_close"):
-        guest = server.connect("guest")
-        guest.send_frames(messages)
-        until_read(guest)
-        getattr(guest, leave)()
+        client = server.connect("leaves")
+        client.send_frames(messages)
+        until_read(client)
+        getattr(client, leave)()
     held, lingers = server.connect("held"), server.connect("lingers")
     held.send_frames(messages)
     lingers.send(length_framing.header(length_framing.MAX_FRAME + 1) + bytes(100))

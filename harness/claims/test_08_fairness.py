@@ -10,7 +10,7 @@ from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.instruments.observe import most_accepted_in_a_turn
+from harness.instruments.observe import most_accepted_in_an_iteration
 from harness.lab.units import MIB
 from harness.linux import procfs
 from harness.scenarios.exchanges import burst_that_waits, ping, words
@@ -29,15 +29,15 @@ SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
 # Clients in the backlog at the same time; the protocol promises that as many fit.
 WAITING = 200
-ACCEPTED_IN_A_TURN = 64
+ACCEPTED_AT_MOST = 64
 
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
 SHORTEST = b""
 
 # What a general hint means in a claim, see plugin.claim.
-LEFT = dict.fromkeys(("silence", "stalled-reply", "replies-missing", "not-taken"), "turn-over")
-LONG = dict.fromkeys(("silence", "connect-stuck"), "turn-too-long")
-HELD = dict.fromkeys(("silence", "turn-too-long"), "quota-held")
+LEFT = dict.fromkeys(("silence", "stalled-reply", "replies-missing", "not-taken"), "budget-used-up")
+LONG = dict.fromkeys(("silence", "connect-stuck"), "iteration-too-long")
+HELD = dict.fromkeys(("silence", "iteration-too-long"), "quota-held")
 
 
 # 08.1 budget
@@ -52,7 +52,7 @@ def test_08_fire_hoses_do_not_keep_the_loop(launch):
 
 
 @claim("08.1", points=3, cli=True, hints=LEFT)
-def test_08_nothing_stalls_when_the_turn_is_over(launch, rng):
+def test_08_nothing_stalls_after_the_budget(launch, rng):
     """Work that is left after one iteration is done in the next ones, though nothing arrives."""
     bodies = [words(rng, 8)] * 100_000
     for backend in BACKENDS:
@@ -81,7 +81,7 @@ def _ask_much(server) -> None:
 
 
 @claim("08.3", points=3, cli=True, native=True, hints=HELD)
-def test_08_who_is_held_holds_nobody(launch):
+def test_08_over_quota_delays_nobody_else(launch):
     """While 40 greedy clients wait for their next interval, others are served as if alone."""
     held, idle = launch(("--quota", "1000/2000"), framing=MESSAGES), launch(framing=MESSAGES)
     with greedy(held, SHORTEST, GREEDY_CLIENTS):
@@ -103,7 +103,7 @@ def _prompt(server: Server, idle: Server) -> None:
     if min(beside) > TIMES_ALONE * statistics.median(reference):
         text = f"a client waits {min(beside):.0f} ms for the slowest of its replies (p99)"
         than = f"beside {GREEDY_CLIENTS} greedy ones, and {min(reference):.1f} ms alone"
-        raise Failure(f"{text} {than}", hint="turn-too-long")
+        raise Failure(f"{text} {than}", hint="iteration-too-long")
 
 
 def _p99(*asked: tuple[Server, Client]) -> list[float]:
@@ -145,7 +145,7 @@ def test_08_many_connects_do_not_hold_the_loop(launch, rng):
             server.process.resume()
         for client in waiting:
             ping(client, rng)
-        most = most_accepted_in_a_turn(server)
-        if most > ACCEPTED_IN_A_TURN:
+        most = most_accepted_in_an_iteration(server)
+        if most > ACCEPTED_AT_MOST:
             text = f"one iteration of the loop accepted {most} clients"
-            raise Failure(f"{text}, and {ACCEPTED_IN_A_TURN} are allowed", hint="accepts-all")
+            raise Failure(f"{text}, and {ACCEPTED_AT_MOST} are allowed", hint="accepts-all")

@@ -285,7 +285,7 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
 
 
 @claim("08.4", points=2, cli=True, hints=OWN_PAUSE)
-def test_08_held_is_not_idle(launch, rng):
+def test_08_over_quota_is_not_idle(launch, rng):
     """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")
     client = launch((*at_most(2, 900), *times)).connect()

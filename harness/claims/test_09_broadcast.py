@@ -201,7 +201,7 @@ def _until_open(server, client: Client, count: int) -> None:
 
 
 @claim("09.6", points=7, cli=True, native=True, hints=BOUND)
-def test_09_broadcast_to_one_who_never_reads(launch, rng):
+def test_09_broadcast_to_one_that_never_reads(launch, rng):
     """A client that never reads is closed when too much is pushed, not earlier; others get all."""
     options = (*THREADS, "--high-water", str(HIGH_WATER))
     server = launch(options, framing=MESSAGES, environment=EXACT)

@@ -165,11 +165,11 @@ def test_09_memory(launch, rng):
     for client in clients:  # from now on, all the time: many broadcasts meet a client that left
         client.send_frames(_many_broadcasts(1000))
     for leave in ("reset", "close", "reset", "close", "reset", "close", "half_close"):
-        guest = server.connect("guest")
-        guest.send_frames([after(1, 60_000, b"far"), *_many_broadcasts(60)])
-        until_read(guest)
-        getattr(guest, leave)()
-        guest.abandon()
+        client = server.connect("leaves")
+        client.send_frames([after(1, 60_000, b"far"), *_many_broadcasts(60)])
+        until_read(client)
+        getattr(client, leave)()
+        client.abandon()
     expect_stop(server, signal.SIGTERM)
 
 
@@ -187,8 +187,8 @@ def test_09_stops_under_load(launch, rng):
     expect_stop(idle, signal.SIGTERM)
     for _ in range(2):
         server = launch(THREADS)
-        guests = [server.connect() for _ in range(80)]
-        ping(guests[-1], rng)
+        leaving = [server.connect() for _ in range(80)]
+        ping(leaving[-1], rng)
         with greedy(server, rng.randbytes(1020), 20):
             expect_stop(server, signal.SIGTERM)
 

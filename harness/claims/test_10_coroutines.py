@@ -56,7 +56,7 @@ SOME_CLIENTS = 200
 STACKS = (32 * KIB, MIB)
 WRONG_STACKS = ("=0", "=100", "=32767", "=-1", "=x", "=", "=64k", "=4294967296", "")
 
-GUESTS, FIRST_GUESTS = 2_000, 200
+LEAVING, FIRST_LEAVING = 2_000, 200  # clients that come and go
 TOLERATED = 40  # mappings: malloc has some of its own
 STATES, STUCK = 40, 6  # clients in each state when the server is stopped
 
@@ -228,17 +228,17 @@ def test_10_stacks_of_any_size(launch, run, rng):
 def test_10_stacks_are_given_back(launch, rng):
     """2,000 clients come and go; then there are as many mappings and descriptors as before."""
     server = launch()
-    come_and_go(server, rng, FIRST_GUESTS)
+    come_and_go(server, rng, FIRST_LEAVING)
     eventually(server, lambda: server.process.descriptors().sockets <= 1)
     base, descriptors = _mappings(server), server.process.descriptors().total
-    come_and_go(server, rng, GUESTS)
+    come_and_go(server, rng, LEAVING)
     if not eventually(server, lambda: server.process.descriptors().total <= descriptors):
         more = server.process.descriptors().total - descriptors
-        text = f"{GUESTS:,} clients have left, and {more} descriptors are still open"
+        text = f"{LEAVING:,} clients have left, and {more} descriptors are still open"
         raise Failure(text, hint="descriptor-leak")
     if not eventually(server, lambda: _mappings(server) <= base + TOLERATED):
         more = _mappings(server) - base
-        text = f"{GUESTS:,} clients have come and gone; {more} mappings are left"
+        text = f"{LEAVING:,} clients have come and gone; {more} mappings are left"
         raise Failure(text, hint="stack-kept")
 
 
@@ -288,11 +288,11 @@ def test_10_memory(launch, rng):
     messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]
     for leave in ("close", "reset", "half_close"):
         for lot in ([big], messages, [broadcast(1, b"to all")] * 3):
-            guest = server.connect("guest", rcvbuf=SMALL_WINDOW)
-            guest.send_frames(lot)
-            until_read(guest)
-            getattr(guest, leave)()
-            guest.abandon()
+            client = server.connect("leaves", rcvbuf=SMALL_WINDOW)
+            client.send_frames(lot)
+            until_read(client)
+            getattr(client, leave)()
+            client.abandon()
     stays = server.connect("stays")
     stays.send_frame(request(ECHO, 1, string(b"stays")))
     stays.expect_frame(reply(ECHO, 1, OK, string(b"stays")))

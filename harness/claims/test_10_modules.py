@@ -13,12 +13,12 @@ BACKENDS = ("select", "poll", "epoll")
 BROKEN = ("in-the-module", "module-crashed", "memory-fault")
 SWITCH = dict.fromkeys(BROKEN, "co-switch")
 GUARD = dict.fromkeys(BROKEN, "stack-guard")
-TURN = dict.fromkeys(BROKEN, "co-turn")
+RUN = dict.fromkeys(BROKEN, "co-run")
 WAKE = dict.fromkeys(BROKEN, "co-wake")
 PARK = dict.fromkeys(BROKEN, "co-park")
 SLEEP = dict.fromkeys(BROKEN, "co-sleep")
 CANCEL = dict.fromkeys(BROKEN, "co-cancel")
-NEWS = dict.fromkeys(BROKEN, "co-news")
+READINESS = dict.fromkeys(BROKEN, "co-readiness")
 READ = dict.fromkeys(BROKEN, "co-read")
 WRITE = dict.fromkeys(BROKEN, "co-write")
 ACCEPT = dict.fromkeys(BROKEN, "co-accept")
@@ -38,14 +38,14 @@ def test_10_a_coroutine_runs(program):
 @claim("10.1", points=4, module=True, native=True, hints=SWITCH)
 def test_10_ten_thousand_coroutines(program):
     """10,000 coroutines run in turn, each keeps its variables, and no stack is left at the end."""
-    program("10_co", "crowd")
+    program("10_co", "ten_thousand")
 
 
 @claim("10.1", points=3, module=True, valgrind=True)
 def test_10_ended_coroutines_are_freed(program):
     """Under valgrind: coroutines that have ended leave no memory behind, and none uses it later."""
     program("10_co", "runs")
-    program("10_line", "everybody_once")
+    program("10_queue", "everybody_once")
 
 
 # 10.2 guard
@@ -60,19 +60,19 @@ def test_10_overflow_names_the_coroutine(program):
 # 10.3 run
 
 
-@claim("10.3", points=6, module=True, hints=TURN)
+@claim("10.3", points=6, module=True, hints=RUN)
 def test_10_everybody_ready_runs_once(program):
     """co_run() runs all that are ready, in order, once; new ones run in the next call."""
-    program("10_line", "everybody_once")
+    program("10_queue", "everybody_once")
 
 
 # 10.4 park
 
 
 @claim("10.4", points=1, module=True, hints=WAKE)
-def test_10_who_is_parked_is_woken(program):
+def test_10_parked_coroutines_are_woken(program):
     """co_wake() makes a parked coroutine ready, once, and does nothing to others, or to NULL."""
-    program("10_line", "wakes")
+    program("10_queue", "wakes")
 
 
 @claim("10.4", points=6, module=True, hints=PARK)
@@ -96,14 +96,14 @@ def test_10_cancelled_for_good(program):
 # 10.5 wait_for
 
 
-@claim("10.5", points=6, module=True, hints=NEWS)
+@claim("10.5", points=6, module=True, hints=READINESS)
 def test_10_waits_for_readiness(program):
     """co_read() parks its coroutine until its own socket is ready, with each backend."""
     for backend in BACKENDS:
-        program("10_read", "news", backend=backend)
+        program("10_read", "readiness", backend=backend)
 
 
-@claim("10.5", points=3, module=True, hints=NEWS)
+@claim("10.5", points=3, module=True, hints=READINESS)
 def test_10_how_a_wait_ends(program):
     """A wait ends because the socket is ready, late, woken or cancelled, and returns which."""
     for backend in BACKENDS:
@@ -121,7 +121,7 @@ def test_10_waiting_owns_no_buffer(program):
 
 
 @claim("10.6", points=3, module=True, hints=READ)
-def test_10_reads_to_the_end(program):
+def test_10_reads_to_eof(program):
     """However much arrives at once, all of it is read, in turn with others, and then EOF."""
     for backend in BACKENDS:
         program("10_input", "to_the_end", backend=backend)

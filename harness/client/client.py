@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from harness.client import length_framing
 from harness.client.expected_replies import End, Replies
 from harness.client.framing import LENGTH, Framing
-from harness.client.stream import REST_BYTES, REST_SECONDS, Stream
+from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
 from harness.evidence.conversation import Conversation, Step, counted, describe_bytes
 from harness.evidence.failure import Failure, NotJudged
 from harness.server.patience import PATIENCE, Deadline, Patience
@@ -290,7 +290,7 @@ class Client:
     def _expect_end(self) -> None:
         __tracebackhide__ = True
         deadline = Deadline(self.patience)
-        came = self._open().receive(REST_BYTES, deadline)
+        came = self._open().receive(REMAINDER_BYTES, deadline)
         if isinstance(came, bytes):
             raise self._extra(came)
         if came is End.SILENCE:
@@ -300,7 +300,7 @@ class Client:
 
     def _expect_silence(self, seconds: float) -> None:
         __tracebackhide__ = True
-        came = self._open().receive(REST_BYTES, Deadline(seconds))
+        came = self._open().receive(REMAINDER_BYTES, Deadline(seconds))
         if isinstance(came, bytes):
             raise self._extra(came)
         if came is not End.SILENCE:
@@ -309,7 +309,7 @@ class Client:
     def _extra(self, came: bytes) -> Failure:
         """The failure when bytes came where none were due; waits a moment so that all can be
         shown."""
-        came += self._open().at_hand(REST_BYTES - len(came), REST_SECONDS)
+        came += self._open().at_hand(REMAINDER_BYTES - len(came), REMAINDER_SECONDS)
         return Failure(
             f"{describe_bytes(came)} came without a request",
             hint="extra-bytes",

@@ -24,8 +24,10 @@ from harness.server.patience import Deadline, Patience
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs
 LOOK_SECONDS = 0.5  # between two of them at most
-REST_SECONDS = 0.05  # how long a failure waits for the remainder of a wrong frame, only to show it
-REST_BYTES = 4096  # and how many bytes of it are enough
+REMAINDER_SECONDS = (
+    0.05  # how long a failure waits for the remainder of a wrong frame, only to show it
+)
+REMAINDER_BYTES = 4096  # and how many bytes of it are enough
 
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
 
@@ -213,13 +215,13 @@ class Stream:
                 self._patience.expired()
             raise replies.ended(came, seconds, remark)
         if not replies.accept(came):
-            replies.add_wrong(self.at_hand(replies.still_wanted(), REST_SECONDS))
+            replies.add_wrong(self.at_hand(replies.still_wanted(), REMAINDER_SECONDS))
             raise replies.wrong()
 
     def at_hand(self, limit: int, seconds: float = 0) -> bytes:
         """Bytes that are there already, or come with gaps below `seconds`; only to be shown."""
         data = b""
-        limit = min(limit, REST_BYTES)
+        limit = min(limit, REMAINDER_BYTES)
         while len(data) < limit:
             came = self.receive(limit - len(data), Deadline(seconds))
             if isinstance(came, End):
@@ -267,7 +269,7 @@ class Stream:
         reset = isinstance(out.refused, ConnectionResetError)
         what = "reset" if reset else "closed by the server"
         text = f"the connection was {what} when {out.progress()} had been sent"
-        answer = self.at_hand(REST_BYTES)
+        answer = self.at_hand(REMAINDER_BYTES)
         if answer:
             text += f"; before that came {describe_bytes(answer)}"
         return Failure(text, hint="reset-early" if reset else "closed-early", received=answer)

@@ -10,26 +10,26 @@ from harness.demos.common import WATCHED_SECONDS, round_trip
 from harness.demos.shown import server_of
 from harness.server.process import ServerProcess
 
-CROWDS = (0, 1000, 5000)  # idle clients
+IDLE_CLIENTS = (0, 1000, 5000)  # idle clients
 SPARE = 200  # descriptors for everything else
 
 
 def show() -> None:
     """What one busy client costs the server, and gets, beside clients that say nothing."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    room = CROWDS[-1] + SPARE if allowed == resource.RLIM_INFINITY else allowed
-    with server_of("05", together=2, nofile=min(room, CROWDS[-1] + SPARE)) as server:
+    most = IDLE_CLIENTS[-1] + SPARE if allowed == resource.RLIM_INFINITY else allowed
+    with server_of("05", together=2, nofile=min(most, IDLE_CLIENTS[-1] + SPARE)) as server:
         print("One client sends small frames, one after the other. More and more others are")
         print("connected, and send nothing at all.\n")
         print("    idle clients   requests a second   server CPU for a request")
         busy, idle = server.connect("busy"), 0
-        for crowd in sorted({min(crowd, max(0, room - SPARE)) for crowd in CROWDS}):
-            for _ in range(crowd - idle):
+        for count in sorted({min(count, max(0, most - SPARE)) for count in IDLE_CLIENTS}):
+            for _ in range(count - idle):
                 server.connect("idle")
-            idle = crowd
+            idle = count
             rate, cost_us = _one_after_the_other(server.process, busy)
             print(f"    {idle:12,} {rate:19,.0f} {cost_us:23,.0f} µs", flush=True)
-        if idle < CROWDS[-1]:
+        if idle < IDLE_CLIENTS[-1]:
             print(f"\nNot more: {allowed:,} descriptors are allowed here (ulimit -Hn).")
         entries = idle + 3  # its own two, and the busy client
         print(f"\nFor each request the server writes a list of {entries:,} entries, and poll()")

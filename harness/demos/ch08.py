@@ -31,11 +31,11 @@ def show() -> None:
         print("possible messages, as fast as they can, and read every reply.\n")
         print("    greedy clients   A's reply after (median)   the slowest of 20")
         polite = server.connect("A")
-        for crowd in GREEDY:
-            with greedy(server, SMALLEST, crowd) if crowd else nullcontext():
+        for clients in GREEDY:
+            with greedy(server, SMALLEST, clients) if clients else nullcontext():
                 waits = [_reply_ms(polite) for _ in range(REPLIES)]
             median, slowest = statistics.median(waits), max(waits)
-            print(f"    {crowd:14} {median:23.1f} ms {slowest:16.1f} ms", flush=True)
+            print(f"    {clients:14} {median:23.1f} ms {slowest:16.1f} ms", flush=True)
         print(f"\nB sends messages whose replies are {OWED:,} bytes, then a frame that is")
         print("too long, and goes on sending. A moment later it begins to read.\n")
         came, end = _breaks_a_rule(server)

@@ -13,7 +13,7 @@ from harness.evidence.failure import NotJudged
 from harness.lab.chapters import ROOT
 from harness.server import build
 
-CROWDS = (1, 2, 8)
+CLIENTS = (1, 2, 8)
 MESSAGE = messages.request(messages.ECHO, 1, messages.string(b"hi"))
 TIMES = 10_000_000  # as in count.c
 
@@ -24,10 +24,10 @@ def show() -> None:
         print("Clients send the smallest messages, as fast as they can, and read the replies.\n")
         print("    clients   messages a second   processors that the server uses")
         running = Running(server.process)
-        for crowd in CROWDS:
-            pace = running.pace(MESSAGE, crowd)
+        for clients in CLIENTS:
+            pace = running.pace(MESSAGE, clients)
             used = f"{pace.processors:.2f} of {len(os.sched_getaffinity(0))}"
-            print(f"    {crowd:7} {pace.messages:19,.0f} {used:>33}", flush=True)
+            print(f"    {clients:7} {pace.messages:19,.0f} {used:>33}", flush=True)
     print(f"\nTwo threads do the simplest thing together: they count. Each adds 1, {TIMES:,}")
     print("times. The sum should be twice that.\n")
     print("    counter                        in the end   seconds")

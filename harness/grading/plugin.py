@@ -192,7 +192,7 @@ def judge(error, stage, hints, refusals=False):
         hint = _reason_in_log(stage) or hint
     hint = _meant(hints.get(hint, hint), hint, stage)
     if hint == "state-shared" and _is_of_the_same_frame(error):
-        hint = "offset-of-the-rest"
+        hint = "offset-of-the-remainder"
     detail = {"message": error.message, "hint": hint, "compare": ""}
     if error.expected is not None and error.received is not None:
         detail["compare"] = compare(error.expected, error.received, COMPARE_WIDTH)

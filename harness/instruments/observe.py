@@ -239,7 +239,7 @@ def waits_in_silence(server, seconds: float) -> int | None:
     return server.process.calls().waits - before.waits
 
 
-def most_accepted_in_a_turn(server) -> int:
+def most_accepted_in_an_iteration(server) -> int:
     """How many clients it has accepted at most between two calls that wait, of the same thread.
 
     A thread that never waits has no turns. 0: there was none, or the library is not in the server.

@@ -921,7 +921,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "behind-the-body-lost",
+        "lost-after-the-body",
         FRAMING,
         "The body is read into a buffer of 4 KiB, and the bytes after it are lost.",
         "test_01_frames_in_one_segment",
@@ -1052,11 +1052,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-from-the-start",
+        "remainder-from-the-start",
         WRITES,
         "After a short write the remainder is sent from the start of the reply.",
         "test_01_write_interrupted_by_a_signal",
-        "rest-from-elsewhere",
+        "remainder-from-elsewhere",
         {
             "io.c": """
 -        ssize_t n = send(fd, next, size, MSG_NOSIGNAL);
@@ -1188,7 +1188,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "no-room-for-the-header",
+        "no-space-for-the-header",
         NUMBERS,
         "Memory is allocated for the body, but header and body are stored there.",
         "test_01_memory",
@@ -1299,7 +1299,7 @@ MUTANTS = (
     ),
     # With the fault library
     mutant(
-        "rest-read-only-once",
+        "remainder-read-once",
         FRAMING,
         "After a short read the remainder is requested only once more.",
         "test_01_every_cut_on_the_way_in",
@@ -1317,7 +1317,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-sent-only-once",
+        "remainder-sent-once",
         WRITES,
         "After a short write the remainder is sent only once more.",
         "test_01_every_cut_on_the_way_out",

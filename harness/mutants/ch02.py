@@ -145,7 +145,7 @@ MUTANTS = (
     ),
     # Short writes
     mutant(
-        "rest-dropped",
+        "remainder-dropped",
         WRITES,
         "After one write the reply is assumed to be sent.",
         "test_02_short_write_is_resumed",
@@ -167,7 +167,7 @@ MUTANTS = (
         WRITES,
         "`sent` is set to the result of the last write, which should be added.",
         "test_02_short_write_is_resumed",
-        "rest-from-elsewhere",
+        "remainder-from-elsewhere",
         {
             "conn.c": """
 -        c->sent += moved;
@@ -180,7 +180,7 @@ MUTANTS = (
         NUMBERS,
         "The result of send() is stored in a size_t and compared with 0: it is never below.",
         "test_02_short_write_is_resumed",
-        "rest-from-elsewhere",
+        "remainder-from-elsewhere",
         {
             "io.c": """
 -    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
@@ -189,11 +189,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-from-the-start",
+        "remainder-from-the-start",
         WRITES,
         "A write begins at the start of the reply, however much of it is sent.",
         "test_02_short_write_is_resumed",
-        "rest-from-elsewhere",
+        "remainder-from-elsewhere",
         {
             "conn.c": """
 -    switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
@@ -221,7 +221,7 @@ MUTANTS = (
         STATE,
         "`sent` is not reset to 0 for the next reply.",
         "test_02_frame_after_a_short_write",
-        "rest-from-elsewhere",
+        "remainder-from-elsewhere",
         {
             "conn.c": """
          c->state = CONN_WRITING;
@@ -400,7 +400,7 @@ MUTANTS = (
         STATE,
         "`sent` is a static variable: all connections share it.",
         "test_02_stalled_reader_stops_nobody",
-        "offset-of-the-rest",
+        "offset-of-the-remainder",
         {
             "conn.c": """
 +static size_t sent; /* bytes of the reply that the kernel has taken */
@@ -423,11 +423,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "begun-anew-at-eagain",
+        "restarts-at-eagain",
         WRITES,
         "When the kernel takes no more, the reply is sent from its beginning again.",
         "test_02_two_large_frames_at_once",
-        "offset-of-the-rest",
+        "offset-of-the-remainder",
         {
             "conn.c": """
          return true;
@@ -665,7 +665,7 @@ MUTANTS = (
         STATE,
         "State is kept by descriptor number and not reset when the number is used again.",
         "test_02_descriptor_used_again_has_a_clean_state",
-        "state-left-behind",
+        "state-left-over",
         {
             "conn.c": """
  struct conn *conn_new(int fd)

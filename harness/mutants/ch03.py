@@ -57,7 +57,7 @@ MUTANTS = (
         "looks-every-50-ms",
         LOOP,
         "poll() has a time limit of 50 ms, so that the server can check whether it should stop.",
-        "test_03_idle_crowd_uses_no_cpu",
+        "test_03_idle_clients_use_no_cpu",
         "spins-idle",
         {
             "server.c": """
@@ -162,7 +162,7 @@ MUTANTS = (
         "one-place-skipped",
         STATE,
         "The last connection takes the place of a removed one, and is skipped itself.",
-        "test_03_all_leave_in_one_turn",
+        "test_03_all_leave_in_one_iteration",
         "descriptor-leak",
         {
             "server.c": """
@@ -181,11 +181,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "reads-from-everybody",
+        "reads-from-every-client",
         LOOP,
         "In each iteration every connection is read, ready or not.",
-        "test_03_reads_only_who_is_ready",
-        "reads-everybody",
+        "test_03_reads_only_the_ready",
+        "reads-every-client",
         {
             "server.c": """
 -        if (ready & (POLLIN | POLLERR | POLLHUP))
@@ -195,11 +195,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "writes-to-everybody",
+        "writes-to-every-client",
         LOOP,
         "In each iteration it tries to send to every connection, ready or not.",
-        "test_03_reads_only_who_is_ready",
-        "writes-to-everybody",
+        "test_03_reads_only_the_ready",
+        "writes-to-every-client",
         {
             "server.c": """
 -        if (ready & (POLLOUT | POLLERR | POLLHUP))
@@ -307,7 +307,7 @@ MUTANTS = (
         "last-one-not-polled",
         LOOP,
         "poll() gets one entry too few: the newest client is not watched.",
-        "test_03_idle_crowd_uses_no_cpu",
+        "test_03_idle_clients_use_no_cpu",
         "silence",
         {
             "server.c": """
@@ -351,7 +351,7 @@ MUTANTS = (
     ),
     # Dispatch
     mutant(
-        "one-event-a-turn",
+        "one-event-an-iteration",
         LOOP,
         "After the first ready connection the loop returns to poll().",
         "test_03_flood_starves_nobody",
@@ -466,7 +466,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "freed-in-the-turn",
+        "freed-in-the-iteration",
         STATE,
         "A connection that read() has closed is freed at once, and then written to.",
         "test_02_memory",
@@ -525,11 +525,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "closed-in-the-turn",
+        "closed-in-the-iteration",
         STATE,
         "A descriptor is closed at once, and again after the iteration, when it belongs to another client.",
-        "test_03_leaving_and_arriving_in_one_turn",
-        "closed-in-the-turn",
+        "test_03_leave_and_arrive_in_one_iteration",
+        "closed-in-the-iteration",
         {
             "conn.c": """
      log_line("fd %d: closed: %s", c->fd, reason);
@@ -551,8 +551,8 @@ MUTANTS = (
         "state-by-descriptor",
         STATE,
         "State is kept by descriptor number and not reset when the number is used again.",
-        "test_03_leaving_and_arriving_in_one_turn",
-        "state-left-behind",
+        "test_03_leave_and_arrive_in_one_iteration",
+        "state-left-over",
         {
             "conn.c": """
  struct conn *conn_new(int fd)
@@ -575,8 +575,8 @@ MUTANTS = (
         "kept-for-the-next",
         STATE,
         "Closed connections are kept for the next clients, with the bytes in their buffers.",
-        "test_03_leaving_and_arriving_in_one_turn",
-        "state-left-behind",
+        "test_03_leave_and_arrive_in_one_iteration",
+        "state-left-over",
         {
             "conn.c": """
 +static struct conn *spares[64];
@@ -612,7 +612,7 @@ MUTANTS = (
     ),
     # Out of descriptors
     mutant(
-        "told-in-each-turn",
+        "told-in-each-iteration",
         RESOURCES,
         "The log says in each iteration that no descriptor is left.",
         "test_03_out_of_descriptors_is_told_once",

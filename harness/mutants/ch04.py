@@ -20,7 +20,7 @@ mutant = partial(Mutant, "04")
 
 MUTANTS = (
     mutant(
-        "small-rest-keeps-block",
+        "remainder-keeps-block",
         RESOURCES,
         "A block that holds a few bytes is kept whole, though 32 MiB of it are unused.",
         "test_04_memory_is_given_back",
@@ -89,7 +89,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "begins-anew-when-empty",
+        "dropped-when-empty-only",
         GROWTH,
         "Consumed bytes are dropped only when the buffer is empty, which may never happen.",
         "test_04_long_stream_costs_no_memory",
@@ -148,7 +148,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "room-from-the-length",
+        "space-from-the-length",
         GROWTH,
         "The new capacity is computed from the bytes held, without the consumed bytes before them.",
         "test_01_random_cuts_of_long_streams",
@@ -194,7 +194,7 @@ MUTANTS = (
             "frame.c": """
          end += FRAME_HEADER_BYTES + (size_t)length;
 +        break;
-"""
+""",
         },
     ),
     mutant(
@@ -239,7 +239,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-left-behind",
+        "remainder-left-out",
         FRAMING,
         "The beginning of a frame that a read leaves over is thrown away.",
         "test_01_frame_cut_at_every_byte",
@@ -341,7 +341,7 @@ MUTANTS = (
         "no-parse-after-drain",
         PRESSURE,
         "After a blocked write has drained, the frames in the buffer are not parsed.",
-        "test_04_small_frames_behind_a_large_one",
+        "test_04_small_frames_after_a_large_one",
         "stuck-after-pause",
         {
             "conn.c": """
@@ -355,7 +355,7 @@ MUTANTS = (
         "stops-once-too-often",
         PRESSURE,
         "It stops at the high-water mark, sends all of it at once, and waits for an event.",
-        "test_04_small_frames_behind_a_large_one",
+        "test_04_small_frames_after_a_large_one",
         "stuck-after-pause",
         {
             "conn.c": """
@@ -559,7 +559,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "room-for-the-length",
+        "space-for-the-length",
         RESOURCES,
         "Up to 1 MiB of memory is taken and cleared as soon as a header announces it.",
         "test_04_declared_length_costs_no_memory",
@@ -601,7 +601,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "freed-in-the-turn",
+        "freed-in-the-iteration",
         STATE,
         "A connection that read() has closed is freed at once, and then written to.",
         "test_04_memory",
@@ -687,7 +687,7 @@ MUTANTS = (
 -        uint8_t *data = malloc(len);
 -        if (data != NULL)
 -            move_to(b, data, len);
-"""
+""",
         },
     ),
 )

@@ -193,7 +193,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "eagain-drops-the-rest",
+        "eagain-drops-remainder",
         CALLS,
         "At EAGAIN the bytes of a partial frame are dropped.",
         "test_05_every_cut_of_fixed_frames",
@@ -228,7 +228,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-is-a-fixed-frame",
+        "remainder-is-a-frame",
         CALLS,
         "At EOF a partial frame is sent back, too.",
         "test_05_partial_fixed_frame_is_dropped",
@@ -675,7 +675,7 @@ MUTANTS = (
 +            return 0;
 +        }
          log_frame(c->fd, (unsigned)frame.body_size);
-"""
+""",
         },
     ),
     mutant(
@@ -898,7 +898,7 @@ MUTANTS = (
         "messages-stay-in-buffer",
         PRESSURE,
         "After a blocked write has drained, the messages in the buffer are not answered.",
-        "test_05_messages_behind_a_large_one",
+        "test_05_messages_after_a_large_one",
         "stuck-after-pause",
         {
             "conn.c": """
@@ -1113,7 +1113,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "end-not-looked-at",
+        "bytes-after-the-fields",
         MESSAGES,
         "Bytes after the last field of a message are ignored.",
         "test_05_strings_that_lie",
@@ -1482,7 +1482,7 @@ MUTANTS = (
 @@
 -    put_bits(buffer_head(w->out) + w->frame, FRAME_HEADER_BYTES, size - FRAME_HEADER_BYTES);
 +    put_bits(w->header, FRAME_HEADER_BYTES, size - FRAME_HEADER_BYTES);
-"""
+""",
         },
     ),
     mutant(
@@ -1503,7 +1503,7 @@ MUTANTS = (
         RESOURCES,
         "A field that found no memory is left out, and the next one hides the failure.",
         "test_05_writer_in_a_buffer_that_moves",
-        "no-room",
+        "no-free-space",
         {
             "writer.c": """
 -    if (!w->failed && !buffer_append(w->out, data, size))

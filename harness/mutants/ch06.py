@@ -301,7 +301,7 @@ MUTANTS = (
         "cancelled-not-removed",
         LOOP,
         "The callback is called with EVENT_CANCELLED, but the watch stays.",
-        "test_06_cancel_in_the_turn",
+        "test_06_cancel_in_the_iteration",
         "cancelled-once",
         {
             "events.c": """
@@ -365,7 +365,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "end-cancels-nothing",
+        "free-cancels-nothing",
         RESOURCES,
         "Watches that are left at the end are forgotten, and with them their connections.",
         "test_06_free_cancels_what_is_left",
@@ -465,8 +465,8 @@ MUTANTS = (
         "again-sleeps",
         LOOP,
         "An iteration that has a watch to call again waits for readiness first.",
-        "test_06_again_comes_in_the_next_turn",
-        "again-next-turn",
+        "test_06_again_in_the_next_iteration",
+        "again-next-iteration",
         {
             "events.c": """
 -    int count = e->backend->wait(e->state, e->ready, e->size, queued > 0 ? 0 : timeout_ms);
@@ -478,8 +478,8 @@ MUTANTS = (
         "again-at-once",
         LOOP,
         "A watch that requests another call is called at once.",
-        "test_06_again_comes_in_the_next_turn",
-        "again-next-turn",
+        "test_06_again_in_the_next_iteration",
+        "again-next-iteration",
         {
             "events.c": """
 -    e->table[fd].again |= (unsigned char)event;
@@ -490,11 +490,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "again-in-the-same-turn",
+        "again-in-same-iteration",
         LOOP,
         "An iteration continues as long as some watch requests another call.",
-        "test_06_again_comes_in_the_next_turn",
-        "again-next-turn",
+        "test_06_again_in_the_next_iteration",
+        "again-next-iteration",
         {
             "events.c": """
      end_turn(e, queued);
@@ -507,8 +507,8 @@ MUTANTS = (
         "again-for-ever",
         LOOP,
         "A watch that has requested one more call is called in every iteration.",
-        "test_06_again_comes_in_the_next_turn",
-        "again-next-turn",
+        "test_06_again_in_the_next_iteration",
+        "again-next-iteration",
         {
             "events.c": """
          entry->due |= entry->again;
@@ -521,11 +521,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "again-beside-news",
+        "again-beside-readiness",
         LOOP,
         "A watch that has requested another call and is ready as well is called twice.",
-        "test_06_again_comes_in_the_next_turn",
-        "again-next-turn",
+        "test_06_again_in_the_next_iteration",
+        "again-next-iteration",
         {
             "events.c": """
          return;
@@ -560,7 +560,7 @@ MUTANTS = (
         "never-in-the-list",
         LOOP,
         "A new descriptor is changed with EPOLL_CTL_MOD, too.",
-        "test_06_news_from_before",
+        "test_06_ready_before_the_watch",
         "module-refuses",
         {
             "backend_epoll.c": """
@@ -575,7 +575,7 @@ MUTANTS = (
         "descriptor-not-told",
         LOOP,
         "epoll is not given the descriptor to report: all events seem to belong to descriptor 0.",
-        "test_06_news_from_before",
+        "test_06_ready_before_the_watch",
         "told-once",
         {
             "backend_epoll.c": """
@@ -588,7 +588,7 @@ MUTANTS = (
         "last-event-only",
         LOOP,
         "The kernel gets only the new event, and forgets the other.",
-        "test_06_news_from_before",
+        "test_06_ready_before_the_watch",
         "told-once",
         {
             "backend_epoll.c": """
@@ -602,7 +602,7 @@ MUTANTS = (
         "registered-for-good",
         LOOP,
         "A descriptor is registered once, for everything, and never changed again.",
-        "test_06_news_from_before",
+        "test_06_ready_before_the_watch",
         "told-once",
         {
             "backend_epoll.c": """
@@ -695,7 +695,7 @@ MUTANTS = (
         "one-more-than-reported",
         LOOP,
         "One report too many is read, after the end of a full batch.",
-        "test_06_news_from_before",
+        "test_06_ready_before_the_watch",
         "memory-fault",
         {
             "backend_epoll.c": """
@@ -818,10 +818,10 @@ MUTANTS = (
         },
     ),
     mutant(
-        "end-behind-a-short-read",
+        "eof-after-a-short-read",
         CALLS,
         "A short read is taken to have read everything, though EOF was reported with it.",
-        "test_06_end_right_behind_the_last_bytes",
+        "test_06_eof_with_the_last_bytes",
         "hangup-untold",
         {
             "conn.c": """
@@ -834,7 +834,7 @@ MUTANTS = (
         "one-client-until-eagain",
         PRESSURE,
         "A client is read until nothing is left, however much arrives meanwhile.",
-        "test_06_share_of_a_turn",
+        "test_06_share_of_an_iteration",
         "starved",
         {
             "conn.c": """
@@ -866,7 +866,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "end-by-hangup-only",
+        "eof-by-hangup-only",
         CALLS,
         "EOF counts only when EVENT_HANGUP has reported it, which poll() never does.",
         "test_06_select_and_poll",

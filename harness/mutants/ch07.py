@@ -152,7 +152,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "index-left-behind",
+        "index-not-updated",
         TIMERS,
         "The index of timers that move up is not updated.",
         "test_07_order_after_cancelling",
@@ -402,7 +402,7 @@ MUTANTS = (
     ),
     # Replies for later
     mutant(
-        "rest-passed-over",
+        "bytes-after-the-string",
         MESSAGES,
         "Bytes after the string of an AFTER are ignored.",
         "test_07_messages_cut_short",
@@ -464,7 +464,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "seq-of-everybody",
+        "seq-of-every-client",
         STATE,
         "Alarms are looked up by their seq among those of all connections.",
         "test_07_a_seq_is_of_its_connection",
@@ -852,7 +852,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "each-byte-anew",
+        "restarts-at-each-byte",
         TIMERS,
         "Each byte of a frame starts the frame-timeout again.",
         "test_07_slow_senders_are_closed",

@@ -15,7 +15,7 @@ MUTANTS = (
         LOOP,
         "One iteration answers everything that was read from a connection.",
         "test_08_fire_hoses_do_not_keep_the_loop",
-        "turn-too-long",
+        "iteration-too-long",
         {
             "flow.c": """
 -    return room < c->budget ? room : c->budget;
@@ -24,11 +24,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "turn-of-64-mib",
+        "budget-of-64-mib",
         LOOP,
         "The budget of an iteration is 64 MiB.",
         "test_08_fire_hoses_do_not_keep_the_loop",
-        "turn-too-long",
+        "iteration-too-long",
         {
             "flow.h": """
 -#define TURN_BYTES (256u << 10)
@@ -41,7 +41,7 @@ MUTANTS = (
         LOOP,
         "Only sent bytes use up the budget, however many messages they are.",
         "test_08_fire_hoses_do_not_keep_the_loop",
-        "turn-too-long",
+        "iteration-too-long",
         {
             "answer.c": """
 -        flow_spend(c, MESSAGE_COST);
@@ -61,7 +61,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "not-called-for-the-rest",
+        "not-called-for-more",
         LOOP,
         "Clients that one iteration has not accepted wait until another one connects.",
         "test_08_many_connects_do_not_hold_the_loop",
@@ -77,8 +77,8 @@ MUTANTS = (
         "not-called-again",
         LOOP,
         "Work that is left when the budget is used up waits for the next event.",
-        "test_08_nothing_stalls_when_the_turn_is_over",
-        "turn-over",
+        "test_08_nothing_stalls_after_the_budget",
+        "budget-used-up",
         {
             "flow.c": """
 -    if (c->budget == 0)
@@ -91,8 +91,8 @@ MUTANTS = (
         "called-again-to-read",
         LOOP,
         "The next iteration resumes only reading, not sending.",
-        "test_08_nothing_stalls_when_the_turn_is_over",
-        "turn-over",
+        "test_08_nothing_stalls_after_the_budget",
+        "budget-used-up",
         {
             "flow.c": """
 -        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
@@ -104,8 +104,8 @@ MUTANTS = (
         "called-again-to-write",
         LOOP,
         "The next iteration resumes only sending, not the frames that were read.",
-        "test_08_nothing_stalls_when_the_turn_is_over",
-        "turn-over",
+        "test_08_nothing_stalls_after_the_budget",
+        "budget-used-up",
         {
             "flow.c": """
 -        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
@@ -117,8 +117,8 @@ MUTANTS = (
         "budget-for-life",
         LOOP,
         "A connection has one budget for all its iterations.",
-        "test_08_nothing_stalls_when_the_turn_is_over",
-        "turn-over",
+        "test_08_nothing_stalls_after_the_budget",
+        "budget-used-up",
         {
             "conn.c": """
      struct conn *c = context;
@@ -286,7 +286,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "room-for-nobody",
+        "max-conns-of-0",
         START,
         "It starts with --max-conns 0.",
         "test_08_refuses_wrong_options",
@@ -525,7 +525,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "end-over-quota",
+        "eof-over-quota",
         CALLS,
         "EOF is read over the quota, and the frames before it are lost.",
         "test_08_half_close_over_quota",
@@ -554,7 +554,7 @@ MUTANTS = (
         "held-as-idle",
         TIMERS,
         "A client that waits for its next interval is closed as idle.",
-        "test_08_held_is_not_idle",
+        "test_08_over_quota_is_not_idle",
         "quota-timeouts",
         {
             "conn.c": """
@@ -567,7 +567,7 @@ MUTANTS = (
         "timed-while-held",
         TIMERS,
         "The time of a frame runs while the quota keeps it from being read.",
-        "test_08_held_is_not_idle",
+        "test_08_over_quota_is_not_idle",
         "quota-timeouts",
         {
             "conn.c": """
@@ -580,7 +580,7 @@ MUTANTS = (
         "sleeps-it-out",
         LOOP,
         "When a quota is used up the server sleeps until the interval is over.",
-        "test_08_who_is_held_holds_nobody",
+        "test_08_over_quota_delays_nobody_else",
         "quota-held",
         {
             "quota.c": """
@@ -677,7 +677,7 @@ MUTANTS = (
         "watched-when-full",
         LOOP,
         "The listening socket is watched, although no client may be accepted.",
-        "test_08_full_house_costs_no_cpu",
+        "test_08_max_conns_cost_no_cpu",
         "max-conns",
         {
             "acceptor.c": """

@@ -91,7 +91,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "one-task-a-turn",
+        "one-task-an-iteration",
         THREADS,
         "One task is removed and run, and the others wait for the next iteration.",
         "test_09_all_tasks_are_run",
@@ -122,7 +122,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "line-not-emptied",
+        "queue-not-emptied",
         THREADS,
         "The queue is not emptied: its tasks are run again in the next iteration.",
         "test_09_all_tasks_are_run",
@@ -153,7 +153,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "until-the-line-is-empty",
+        "until-the-queue-is-empty",
         THREADS,
         "Tasks are run until none is left, also those that the tasks have queued meanwhile.",
         "test_09_tasks_are_run_without_the_lock",
@@ -691,7 +691,7 @@ MUTANTS = (
         "push-without-bound",
         RESOURCES,
         "Messages pile up for a client that never reads.",
-        "test_09_broadcast_to_one_who_never_reads",
+        "test_09_broadcast_to_one_that_never_reads",
         "push-bound",
         {
             "conn.c": """
@@ -707,7 +707,7 @@ MUTANTS = (
         "push-limit-is-a-frame",
         RESOURCES,
         "The limit of pushed bytes leaves the high-water mark out.",
-        "test_09_broadcast_to_one_who_never_reads",
+        "test_09_broadcast_to_one_that_never_reads",
         "push-too-early",
         {
             "conn.c": """
@@ -720,7 +720,7 @@ MUTANTS = (
         "push-limit-below-a-frame",
         RESOURCES,
         "The limit of pushed bytes subtracts the high-water mark instead of adding it.",
-        "test_09_broadcast_to_one_who_never_reads",
+        "test_09_broadcast_to_one_that_never_reads",
         "push-too-early",
         {
             "conn.c": """
@@ -733,7 +733,7 @@ MUTANTS = (
         "push-left-out",
         RESOURCES,
         "A client that never reads gets no more pushes, but keeps the earlier ones in memory.",
-        "test_09_broadcast_to_one_who_never_reads",
+        "test_09_broadcast_to_one_that_never_reads",
         "push-bound",
         {
             "conn.c": """

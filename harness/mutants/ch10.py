@@ -293,7 +293,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "room-on-the-stack",
+        "input-on-the-stack",
         RESOURCES,
         "Input is read into 16 KiB on the stack first.",
         "test_10_ten_thousand_clients",
@@ -314,7 +314,7 @@ MUTANTS = (
         COROUTINES,
         "co_run() runs the first one only, and forgets the others.",
         "test_10_everybody_ready_runs_once",
-        "co-turn",
+        "co-run",
         {
             "co.c": """
 -    while ((co = TAILQ_FIRST(&now)) != NULL) {
@@ -323,11 +323,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "line-that-grows",
+        "queue-that-grows",
         COROUTINES,
         "Coroutines that become ready meanwhile run in the same call, which may never end.",
         "test_10_everybody_ready_runs_once",
-        "co-turn",
+        "co-run",
         {
             "co.c": """
      struct coroutine *co;
@@ -344,7 +344,7 @@ MUTANTS = (
         COROUTINES,
         "The coroutine that became ready last runs first.",
         "test_10_everybody_ready_runs_once",
-        "co-turn",
+        "co-run",
         {
             "co.c": """
 -    TAILQ_INSERT_TAIL(&co->scheduler->ready, co, others);
@@ -353,11 +353,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "turns-not-counted",
+        "iterations-not-counted",
         COROUTINES,
         "Calls of co_run() are not counted.",
         "test_10_everybody_ready_runs_once",
-        "co-turn",
+        "co-run",
         {
             "co.c": """
 -    s->turn++;
@@ -365,11 +365,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "says-who-is-left",
+        "says-what-is-left",
         COROUTINES,
         "co_run() returns whether a coroutine is ready afterwards, not whether any was.",
         "test_10_everybody_ready_runs_once",
-        "co-turn",
+        "co-run",
         {
             "co.c": """
 -    return any;
@@ -382,7 +382,7 @@ MUTANTS = (
         "wakes-the-ready",
         COROUTINES,
         "A coroutine that is ready already is queued once more.",
-        "test_10_who_is_parked_is_woken",
+        "test_10_parked_coroutines_are_woken",
         "co-wake",
         {
             "co.c": """
@@ -395,7 +395,7 @@ MUTANTS = (
         "wakes-nobody",
         COROUTINES,
         "co_wake(NULL) is not handled.",
-        "test_10_who_is_parked_is_woken",
+        "test_10_parked_coroutines_are_woken",
         "co-wake",
         {
             "co.c": """
@@ -405,10 +405,10 @@ MUTANTS = (
         },
     ),
     mutant(
-        "runs-who-is-woken",
+        "runs-what-is-woken",
         COROUTINES,
         "A woken coroutine is run at once.",
-        "test_10_who_is_parked_is_woken",
+        "test_10_parked_coroutines_are_woken",
         "co-wake",
         {
             "co.c": """
@@ -510,7 +510,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "sleeps-anew",
+        "sleeps-the-whole-again",
         TIMERS,
         "After a wake-up the whole time of a sleep begins again.",
         "test_10_sleeps_on_when_woken",
@@ -619,11 +619,11 @@ MUTANTS = (
     ),
     # Waits for descriptors
     mutant(
-        "asks-each-turn",
+        "tries-each-iteration",
         LOOP,
         "Instead of waiting, the coroutine tries the socket in each iteration.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
      d->waiting = co_self();
@@ -640,7 +640,7 @@ MUTANTS = (
         LOOP,
         "A coroutine waits for readiness, but the socket is not watched.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    if (!watched && !events_add(s->events, s->fd, event, on_event, s))
@@ -668,7 +668,7 @@ MUTANTS = (
         STATE,
         "A coroutine stays registered after its wait, and is woken from other waits.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    d->waiting = NULL;
@@ -676,11 +676,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "news-not-kept",
+        "readiness-not-kept",
         STATE,
         "Events wake the coroutine, but are not stored as readiness.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    d->ready = true;
@@ -693,7 +693,7 @@ MUTANTS = (
         LOOP,
         "The watch stays when no coroutine waits: some backends report the same in each iteration.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
          co_wake(d->waiting);
@@ -708,7 +708,7 @@ MUTANTS = (
         STATE,
         "Readable is taken for writable.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    return event == EVENT_READ ? &s->read : &s->write;
@@ -717,11 +717,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "news-never-over",
+        "readiness-never-over",
         LOOP,
         "A socket that was ready once counts as ready for ever.",
         "test_10_waits_for_readiness",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
@@ -734,7 +734,7 @@ MUTANTS = (
         TIMERS,
         "A wait that timed out is reported as a wake-up.",
         "test_10_how_a_wait_ends",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    return result == CO_LATE ? IO_LATE : IO_AGAIN;
@@ -747,7 +747,7 @@ MUTANTS = (
         TIMERS,
         "The time limit of a wait for readiness is not passed on.",
         "test_10_how_a_wait_ends",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    enum co_result result = co_park(timeout_ms);
@@ -757,11 +757,11 @@ MUTANTS = (
         },
     ),
     mutant(
-        "cancel-is-news",
+        "cancel-is-readiness",
         COROUTINES,
         "A cancelled wait is reported as a wake-up.",
         "test_10_how_a_wait_ends",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    if (result == CO_CANCELLED)
@@ -774,7 +774,7 @@ MUTANTS = (
         LOOP,
         "A cancelled watch only wakes the coroutine.",
         "test_10_how_a_wait_ends",
-        "co-news",
+        "co-readiness",
         {
             "co_io.c": """
 -    if (what & EVENT_CANCELLED)
@@ -785,7 +785,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "room-for-nothing",
+        "memory-before-the-wait",
         RESOURCES,
         "The buffer gets its memory before the wait.",
         "test_10_waiting_owns_no_buffer",
@@ -832,10 +832,10 @@ MUTANTS = (
         },
     ),
     mutant(
-        "news-over-too-early",
+        "readiness-over-early",
         LOOP,
         "After each read the readiness is reset, though more may be left.",
-        "test_10_reads_to_the_end",
+        "test_10_reads_to_eof",
         "co-read",
         {
             "co_io.c": """
@@ -845,10 +845,10 @@ MUTANTS = (
         },
     ),
     mutant(
-        "end-told-once",
+        "eof-told-once",
         LOOP,
         "An EOF that was reported with the last bytes is not remembered.",
-        "test_10_reads_to_the_end",
+        "test_10_reads_to_eof",
         "co-read",
         {
             "co_io.c": """
@@ -858,10 +858,10 @@ MUTANTS = (
         },
     ),
     mutant(
-        "no-turns",
+        "others-never-run",
         LOOP,
         "A coroutine reads as long as there is input, and the others do not run.",
-        "test_10_reads_to_the_end",
+        "test_10_reads_to_eof",
         "co-read",
         {
             "co_io.c": """
@@ -883,7 +883,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-taken-for-sent",
+        "remainder-taken-for-sent",
         WRITES,
         "The output is removed from the buffer, sent or not.",
         "test_10_waits_until_the_peer_reads",
@@ -909,7 +909,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "forgets-who-writes",
+        "forgets-the-writer",
         COROUTINES,
         "When a socket is forgotten only the reading coroutine is cancelled.",
         "test_10_waits_until_the_peer_reads",
@@ -935,7 +935,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "nobody-without-room",
+        "no-client-at-emfile",
         LOOP,
         "With no descriptor left it is forgotten that a client waits.",
         "test_10_waits_for_clients",
@@ -948,7 +948,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "no-wait-is-no-room",
+        "early-end-is-emfile",
         LOOP,
         "A wait that ends early is reported as a lack of descriptors.",
         "test_10_waits_for_clients",
@@ -1166,7 +1166,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "rest-never-sent",
+        "remainder-never-sent",
         WRITES,
         "Bytes that the kernel does not take at once are never sent.",
         "test_10_serves_on_when_the_peer_reads",
@@ -1237,7 +1237,7 @@ MUTANTS = (
         },
     ),
     mutant(
-        "looks-each-turn",
+        "looks-each-iteration",
         LOOP,
         "Instead of waiting for space, or an interval, the coroutine checks in each iteration.",
         "test_10_waits_for_the_right_thing",

@@ -9,10 +9,10 @@
 #include "fields.h"
 #include "writer.h"
 
-#define NUMBER  "number-bytes"
-#define LEB128  "leb128-groups"
-#define LENGTH  "length-in-front"
-#define NO_ROOM "no-room"
+#define NUMBER        "number-bytes"
+#define LEB128        "leb128-groups"
+#define LENGTH        "length-in-front"
+#define NO_FREE_SPACE "no-free-space"
 
 enum { HEADER_BYTES = 4, HELD_BYTES = 5, LEFT_BYTE = 0xdd, MESSAGES = 50, SMALL_BYTES = 64 };
 
@@ -133,7 +133,7 @@ static void expect_frame(struct writer *w, struct buffer *out, const char *hint,
 {
     uint8_t header[HEADER_BYTES];
     check_step("calls writer_end()");
-    CHECK(writer_end(w), NO_ROOM, "writer_end() returned false, but there was memory");
+    CHECK(writer_end(w), NO_FREE_SPACE, "writer_end() returned false, but there was memory");
     CHECK(buffer_len(out) >= HEADER_BYTES, LENGTH, "there is no space for the length");
     check_equal(
         hint, "the body", (struct check_bytes){body, size},
@@ -241,7 +241,8 @@ static void frames(void)
             struct writer w = begin(&out);
             size += write_message(&w, due + size);
             check_step("calls writer_end()");
-            CHECK(writer_end(&w), NO_ROOM, "writer_end() returned false, but there was memory");
+            CHECK(writer_end(&w), NO_FREE_SPACE,
+                  "writer_end() returned false, but there was memory");
             compare(LENGTH, &out, due, size);
         }
         buffer_free(&out);
@@ -263,10 +264,11 @@ static void no_room(void)
         check_step("calls writer_end()");
         ended = writer_end(&w);
         bool failed = allowed < 0;
-        CHECK(!ended || !failed, NO_ROOM, "writer_end() returned true, but a field is missing");
-        CHECK(ended || failed, NO_ROOM, "writer_end() returned false, but there was memory");
+        CHECK(!ended || !failed, NO_FREE_SPACE,
+              "writer_end() returned true, but a field is missing");
+        CHECK(ended || failed, NO_FREE_SPACE, "writer_end() returned false, but there was memory");
         if (!ended)
-            compare(NO_ROOM, &out, held, HELD_BYTES);
+            compare(NO_FREE_SPACE, &out, held, HELD_BYTES);
         buffer_free(&out);
     }
     allowed = -1;

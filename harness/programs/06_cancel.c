@@ -156,7 +156,7 @@ static void on_rival(struct events *e, int fd, unsigned what, void *context)
         cancel(e, rival->other, EVENT_READ);
 }
 
-static void in_the_turn(void)
+static void in_the_iteration(void)
 {
     struct events *e = watched_events_new();
     struct pair a = pair_new(3), b = pair_new(3);
@@ -256,7 +256,7 @@ const struct check checks[] = {
     {"beyond_the_table", beyond_the_table},
     {"add_in_the_callback", add_in_the_callback},
     {"free_in_the_callback", free_in_the_callback},
-    {"in_the_turn", in_the_turn},
+    {"in_the_iteration", in_the_iteration},
     {"all", all},
     {"all_but_one", all_but_one},
     {"at_the_end", at_the_end},

@@ -14,7 +14,7 @@
 #define EDGE  "told-once"
 #define ENDED "hangup-untold"
 
-enum { CROWD = 300, RESET_MS = 5000 };
+enum { COUNT = 300, RESET_MS = 5000 };
 
 /* Errors */
 
@@ -188,22 +188,22 @@ static void both_events(void)
 }
 
 /* More are ready than a backend may report at once. */
-static void crowd(void)
+static void many_descriptors(void)
 {
-    static struct heard heard[CROWD];
-    static struct pair pairs[CROWD];
+    static struct heard heard[COUNT];
+    static struct pair pairs[COUNT];
     struct events *e = watched_events_new();
-    for (int i = 0; i < CROWD; i++) {
+    for (int i = 0; i < COUNT; i++) {
         pairs[i] = pair_new(3);
         watched_add(e, pairs[i].fd, EVENT_READ, heard_on_event, &heard[i]);
     }
     check_case();
-    check_step("makes %d descriptors readable", CROWD);
-    for (int i = 0; i < CROWD; i++)
+    check_step("makes %d descriptors readable", COUNT);
+    for (int i = 0; i < COUNT; i++)
         if (write(pairs[i].peer, "x", 1) != 1)
             check_impossible("write: %s", strerror(errno));
     watched_turns(e);
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < COUNT; i++)
         heard_expect_calls(&heard[i], 1, pairs[i].fd, EVENT_READ, EDGE);
     watched_events_free(e);
 }
@@ -214,6 +214,6 @@ const struct check checks[] = {
     {"half_close", half_close},
     {"came_before", came_before},
     {"both_events", both_events},
-    {"crowd", crowd},
+    {"many_descriptors", many_descriptors},
     {0},
 };

@@ -11,7 +11,7 @@
 #define DELETED "called-after-del"
 
 /* LOW: the table has some KiB already. HIGH: and has to move. */
-enum { MOST = 16, CROWD = 300, LOW = 100, HIGH = 250 };
+enum { MOST = 16, COUNT = 300, LOW = 100, HIGH = 250 };
 
 /* Growing */
 
@@ -82,13 +82,13 @@ static void on_grow(struct events *e, int fd, unsigned what, void *context)
 /* The table grows between the two callbacks of one descriptor. */
 static void grows_in_a_callback(void)
 {
-    static struct pair pairs[CROWD];
-    static struct heard others[CROWD];
-    struct grower grower = {.pairs = pairs, .others = others, .count = CROWD};
+    static struct pair pairs[COUNT];
+    static struct heard others[COUNT];
+    struct grower grower = {.pairs = pairs, .others = others, .count = COUNT};
     struct heard writer = {0};
     struct events *e = watched_events_new();
     struct pair low = pair_new(LOW);
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < COUNT; i++)
         pairs[i] = pair_new(HIGH);
     watched_add(e, low.fd, EVENT_READ, on_grow, &grower);
     watched_add(e, low.fd, EVENT_WRITE, heard_on_event, &writer);
@@ -96,12 +96,12 @@ static void grows_in_a_callback(void)
     watched_turn(e);
     heard_expect_calls(&grower.heard, 1, low.fd, EVENT_READ, LOST);
     heard_expect_calls(&writer, 1, low.fd, EVENT_WRITE, LOST);
-    check_step("makes the %d others readable", CROWD);
-    for (int i = 0; i < CROWD; i++)
+    check_step("makes the %d others readable", COUNT);
+    for (int i = 0; i < COUNT; i++)
         if (write(pairs[i].peer, "x", 1) != 1)
             check_impossible("write: %s", strerror(errno));
     watched_turns(e);
-    for (int i = 0; i < CROWD; i++)
+    for (int i = 0; i < COUNT; i++)
         heard_expect_calls(&others[i], 1, pairs[i].fd, EVENT_READ, LOST);
     watched_events_free(e);
 }
@@ -226,7 +226,7 @@ static void expect_one(const struct rival *one, const struct rival *other)
 }
 
 /* The one that is called first deletes the other, which is ready too. */
-static void del_in_the_turn(void)
+static void del_in_the_iteration(void)
 {
     struct events *e = watched_events_new();
     struct pair a = pair_new(3), b = pair_new(3);
@@ -256,6 +256,6 @@ const struct check checks[] = {
     {"add_twice", add_twice},
     {"add_refused", add_refused},
     {"del_and_again", del_and_again},
-    {"del_in_the_turn", del_in_the_turn},
+    {"del_in_the_iteration", del_in_the_iteration},
     {0},
 };

@@ -8,7 +8,7 @@
 #include "watched_events.h"
 
 #define WAKE  "wake-up"
-#define AGAIN "again-next-turn"
+#define AGAIN "again-next-iteration"
 
 enum { WAKES = 70000, PAUSE_NS = 20 * 1000 * 1000, ERRNO = 1234, ASKED = 5, MANY = 40 };
 

@@ -12,8 +12,8 @@ enum {
     YIELDS = 3,
     DEPTH = 20,
     A_FRAME = 64,
-    CROWD = 10000,
-    CROWD_STACK = 32 << 10,
+    COROUTINES = 10000,
+    SMALL_STACK = 32 << 10,
     TOLERATED = 20 /* mappings that come and go with malloc */
 };
 
@@ -129,35 +129,36 @@ static void be_one_of_many(void *argument)
         co_yield_now();
         CHECK(mine == *number + i, SWITCH,
               "a variable of coroutine %d of %d has another value than before the others ran",
-              *number, CROWD);
+              *number, COROUTINES);
         mine++;
     }
     through++;
 }
 
-static void crowd(void)
+static void ten_thousand(void)
 {
-    static int numbers[CROWD];
-    co_case_begin(CROWD_STACK);
+    static int numbers[COROUTINES];
+    co_case_begin(SMALL_STACK);
     int before = mappings();
-    check_step("starts %d coroutines", CROWD);
-    for (int i = 0; i < CROWD; i++) {
+    check_step("starts %d coroutines", COROUTINES);
+    for (int i = 0; i < COROUTINES; i++) {
         numbers[i] = i;
         co_case_start("one of many", be_one_of_many, &numbers[i]);
     }
     check_step("calls co_run() until no coroutine is ready");
     while (co_run(co_case_scheduler))
         continue;
-    CHECK(through == CROWD, SWITCH, "%d of %d coroutines finished", through, CROWD);
+    CHECK(through == COROUTINES, SWITCH, "%d of %d coroutines finished", through, COROUTINES);
     int more = mappings() - before;
     CHECK(more <= TOLERATED, "stack-kept",
-          "%d coroutines have finished, but there are %d more mappings than before", CROWD, more);
+          "%d coroutines have finished, but there are %d more mappings than before", COROUTINES,
+          more);
     co_case_end();
 }
 
 const struct check checks[] = {
     {"runs", runs},
     {"keep_variables", keep_variables},
-    {"crowd", crowd},
+    {"ten_thousand", ten_thousand},
     {0},
 };

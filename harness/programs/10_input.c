@@ -26,9 +26,9 @@ static void owns_nothing(void)
             CHECK(r.in.cap == 0, READ,
                   "while co_read() waits, a buffer that was empty owns %zu bytes", r.in.cap);
         int before = r.in_vain;
-        pair_send_text(r.pair, "news");
+        pair_send_text(r.pair, "input");
         co_io_case_settle(READ);
-        co_reader_expect_text(&r, "news", READ);
+        co_reader_expect_text(&r, "input", READ);
         CHECK(r.in_vain == before, READ, "the socket was ready, but co_read() returned IO_AGAIN");
     }
     CHECK(r.in_vain <= 1, READ,

@@ -9,13 +9,13 @@ enum { READERS = 5, ROUNDS = 3, WAIT_MS = 40 };
 static void expect_watch(const struct co_reader *r, unsigned due)
 {
     unsigned watched = events_interest(co_io_case_events, r->pair.fd);
-    CHECK(watched == due, NEWS, "descriptor %d is watched for %s; due is %s", r->pair.fd,
+    CHECK(watched == due, READINESS, "descriptor %d is watched for %s; due is %s", r->pair.fd,
           watched_names_of(watched), watched_names_of(due));
 }
 
 /* Readiness */
 
-static void only_who_has_news(void)
+static void only_the_ready(void)
 {
     static struct co_reader readers[READERS];
     co_io_case_begin();
@@ -26,10 +26,10 @@ static void only_who_has_news(void)
             co_reader_ask(&readers[i]);
         for (int i = READERS - 1; i >= 0; i--) {
             for (int k = 0; k <= i; k++)
-                co_reader_expect_waiting(&readers[k], NEWS);
-            pair_send_text(readers[i].pair, "news");
-            co_io_case_settle(NEWS);
-            co_reader_expect_text(&readers[i], "news", NEWS);
+                co_reader_expect_waiting(&readers[k], READINESS);
+            pair_send_text(readers[i].pair, "input");
+            co_io_case_settle(READINESS);
+            co_reader_expect_text(&readers[i], "input", READINESS);
         }
     }
     for (int i = 0; i < READERS; i++)
@@ -49,7 +49,7 @@ static void wait_elsewhere(void *argument)
 }
 
 /* Readiness wakes only a coroutine that waits for it; if none waits, it is kept. */
-static void news_without_a_wait(void)
+static void readiness_without_a_wait(void)
 {
     struct co_reader reader;
     co_io_case_begin();
@@ -58,31 +58,31 @@ static void news_without_a_wait(void)
     woken = 0;
     check_step("has a coroutine call co_read(), then co_park(-1)");
     reader.co = co_case_start("reads once", wait_elsewhere, &reader);
-    co_io_case_settle(NEWS);
+    co_io_case_settle(READINESS);
     pair_send_text(reader.pair, "first");
-    co_io_case_settle(NEWS);
-    co_reader_expect_text(&reader, "first", NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_text(&reader, "first", READINESS);
     pair_send_text(reader.pair, "later");
-    co_io_case_settle(NEWS);
-    CHECK(woken == 0, NEWS, "a ready socket woke a coroutine that does not wait for it");
+    co_io_case_settle(READINESS);
+    CHECK(woken == 0, READINESS, "a ready socket woke a coroutine that does not wait for it");
     expect_watch(&reader, 0);
     co_wake(reader.co);
-    co_io_case_settle(NEWS);
+    co_io_case_settle(READINESS);
     reader.reads = true;
     check_step("has another coroutine call co_read()");
     reader.co = co_case_start("reads once", wait_elsewhere, &reader);
-    co_io_case_settle(NEWS);
-    co_reader_expect_text(&reader, "later", NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_text(&reader, "later", READINESS);
     co_wake(reader.co);
-    co_io_case_settle(NEWS);
+    co_io_case_settle(READINESS);
     co_forget(&reader.socket);
     co_io_case_end();
 }
 
-static void news(void)
+static void readiness(void)
 {
-    only_who_has_news();
-    news_without_a_wait();
+    only_the_ready();
+    readiness_without_a_wait();
 }
 
 /* Ends of a wait, and with what it ends */
@@ -94,22 +94,22 @@ static void in_time(void)
     co_reader_begin(&r);
     co_reader_ask(&r);
     pair_send_text(r.pair, "first");
-    co_io_case_settle(NEWS);
-    co_reader_expect_text(&r, "first", NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_text(&r, "first", READINESS);
     r.timeout_ms = WAIT_MS;
     co_reader_ask(&r);
     fake_clock_advance(WAIT_MS * MS - 1);
-    co_io_case_settle(NEWS);
-    co_reader_expect_waiting(&r, NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_waiting(&r, READINESS);
     fake_clock_advance(1);
-    co_io_case_settle(NEWS);
-    co_reader_expect_result(&r, IO_LATE, NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_result(&r, IO_LATE, READINESS);
     co_reader_ask(&r);
     fake_clock_advance(WAIT_MS * MS - 1);
     pair_send_text(r.pair, "in time");
-    co_io_case_settle(NEWS);
-    co_reader_expect_text(&r, "in time", NEWS);
-    CHECK(timers_timeout(co_case_timers) == -1, NEWS,
+    co_io_case_settle(READINESS);
+    co_reader_expect_text(&r, "in time", READINESS);
+    CHECK(timers_timeout(co_case_timers) == -1, READINESS,
           "no coroutine waits for a deadline, but a timer is set");
     co_reader_end(&r);
     co_io_case_end();
@@ -122,20 +122,20 @@ static void woken_for_something_else(void)
     co_reader_begin(&r);
     co_reader_ask(&r);
     pair_send_text(r.pair, "first");
-    co_io_case_settle(NEWS);
-    co_reader_expect_text(&r, "first", NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_text(&r, "first", READINESS);
     r.takes_again = true;
     co_reader_ask(&r);
-    co_reader_expect_waiting(&r, NEWS);
+    co_reader_expect_waiting(&r, READINESS);
     check_step("calls co_wake()");
     co_wake(r.co);
-    co_io_case_settle(NEWS);
-    co_reader_expect_result(&r, IO_AGAIN, NEWS);
+    co_io_case_settle(READINESS);
+    co_reader_expect_result(&r, IO_AGAIN, READINESS);
     r.takes_again = false;
     co_reader_ask(&r);
-    pair_send_text(r.pair, "news");
-    co_io_case_settle(NEWS);
-    co_reader_expect_text(&r, "news", NEWS);
+    pair_send_text(r.pair, "input");
+    co_io_case_settle(READINESS);
+    co_reader_expect_text(&r, "input", READINESS);
     co_reader_end(&r);
     co_io_case_end();
 }
@@ -149,7 +149,7 @@ static void cancelled(enum how how)
     co_io_case_begin();
     co_reader_begin(&r);
     co_reader_ask(&r);
-    co_reader_expect_waiting(&r, NEWS);
+    co_reader_expect_waiting(&r, READINESS);
     check_step("calls %s", calls[how]);
     if (how == BY_CANCEL)
         co_cancel(r.co);
@@ -158,9 +158,9 @@ static void cancelled(enum how how)
     else
         events_cancel_all(co_io_case_events, r.pair.fd);
     r.ends = true;
-    co_io_case_settle(NEWS);
-    co_reader_expect_result(&r, IO_CANCELLED, NEWS);
-    CHECK(r.co == NULL, NEWS, "the coroutine was cancelled, but has not finished");
+    co_io_case_settle(READINESS);
+    co_reader_expect_result(&r, IO_CANCELLED, READINESS);
+    CHECK(r.co == NULL, READINESS, "the coroutine was cancelled, but has not finished");
     co_reader_end(&r);
     expect_watch(&r, 0);
     co_io_case_end();
@@ -175,7 +175,7 @@ static void ends(void)
 }
 
 const struct check checks[] = {
-    {"news", news},
+    {"readiness", readiness},
     {"ends", ends},
     {0},
 };

@@ -9,7 +9,7 @@ void co_reader_read(struct co_reader *r)
         size_t moved = 1; /* co_read() writes it, and has nothing to learn from it */
         r->result = co_read(&r->socket, &r->in, ROOM, &moved, r->timeout_ms);
         r->in_vain += r->result == IO_AGAIN;
-        CHECK(r->in_vain - before <= IN_VAIN_MAX || r->takes_again, NEWS,
+        CHECK(r->in_vain - before <= IN_VAIN_MAX || r->takes_again, READINESS,
               "co_read() returned %d times with IO_AGAIN, but co_wake() was not called",
               r->in_vain - before);
     } while (r->result == IO_AGAIN && !r->takes_again);
@@ -41,14 +41,14 @@ void co_reader_ask(struct co_reader *r)
     check_step("has a coroutine call co_read() for descriptor %d", r->pair.fd);
     r->reads = true;
     co_wake(r->co);
-    co_io_case_settle(NEWS);
+    co_io_case_settle(READINESS);
 }
 
 void co_reader_end(struct co_reader *r)
 {
     r->ends = true;
     co_wake(r->co);
-    co_io_case_settle(NEWS);
+    co_io_case_settle(READINESS);
     co_forget(&r->socket);
     buffer_free(&r->in);
 }

@@ -4,7 +4,7 @@
 
 #include "co_io_case.h"
 
-#define NEWS "co-news"
+#define READINESS "co-readiness"
 
 /* A coroutine that reads, once each time it is asked to. */
 struct co_reader {

@@ -31,7 +31,7 @@ SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes littl
 # Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
 SHORT_SEGMENT = 1000
-GUEST_BYTES = 4 * KIB
+BODY_BYTES = 4 * KIB
 TABLE = 20  # clients at a time
 MOST_OWED = 40_000  # bodies of 1,000 bytes: where the kernel takes all, or does not tell
 PIECE = 64 * KIB  # bytes, of a large frame that takes turns with another
@@ -163,32 +163,32 @@ def come_and_go(server, rng: random.Random, count: int) -> None:
     Their frames are so large that a server which keeps one of each client soon grows visibly.
     """
     __tracebackhide__ = True
-    body = rng.randbytes(GUEST_BYTES)
+    body = rng.randbytes(BODY_BYTES)
     frame = length_framing.encode(body)
     for first in range(0, count, TABLE):
-        guests = [server.connect("guest") for _ in range(min(TABLE, count - first))]
-        for guest in guests:
-            guest.send(frame)
-        for guest in guests:
-            guest.expect_frame(body)
-        _leave(guests, frame)
+        leaving = [server.connect("leaves") for _ in range(min(TABLE, count - first))]
+        for client in leaving:
+            client.send(frame)
+        for client in leaving:
+            client.expect_frame(body)
+        _leave(leaving, frame)
 
 
-def _leave(guests: Sequence[Client], frame: bytes) -> None:
+def _leave(leaving: Sequence[Client], frame: bytes) -> None:
     """Each in another way."""
     __tracebackhide__ = True
-    for number, guest in enumerate(guests):
+    for number, client in enumerate(leaving):
         if number % 4 == 1:
-            guest.send(frame[:-1])
-            guest.close()
+            client.send(frame[:-1])
+            client.close()
         elif number % 4 == 2:
-            guest.send(frame[:2])
-            guest.reset()
+            client.send(frame[:2])
+            client.reset()
         elif number % 4 == 3:
-            guest.send(frame)  # and its reply is not read
-            guest.close()
+            client.send(frame)  # and its reply is not read
+            client.close()
         else:
-            guest.close()
+            client.close()
 
 
 def expect_stop(server, number: signal.Signals) -> None:

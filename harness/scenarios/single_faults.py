@@ -99,7 +99,7 @@ FAULTS = (
 )
 
 
-class Guest:
+class Participant:
     """A client that gets frames back, all of them or, when it was dropped, the first bytes."""
 
     def __init__(self, client: Client) -> None:
@@ -156,7 +156,7 @@ class Guest:
             self.dropped = failure
 
 
-class Party:
+class ThreeClients:
     """The fixed scenario: three clients, with their frames."""
 
     def __init__(self, rng: random.Random) -> None:
@@ -164,12 +164,12 @@ class Party:
         self.several = b"".join(length_framing.encode(rng.randbytes(size)) for size in (0, 5, 2000))
         self.large = length_framing.encode(rng.randbytes(100_000))
 
-    def together(self, server, guests: list[Guest]) -> None:
-        """All three at once. `guests`: each is added as it comes."""
+    def together(self, server, clients: list[Participant]) -> None:
+        """All three at once. `clients`: each is added as it comes."""
         __tracebackhide__ = True
         for name, rcvbuf in (("A", None), ("B", None), ("C", SMALL_WINDOW)):
-            guests.append(Guest(server.connect(name, rcvbuf=rcvbuf)))
-        one, other, third = guests
+            clients.append(Participant(server.connect(name, rcvbuf=rcvbuf)))
+        one, other, third = clients
         one.send(self.small[0])
         third.send(self.large)
         other.send(self.several)
@@ -177,24 +177,24 @@ class Party:
         one.send(self.small[1][:6], owed=b"")
         other.take()
         one.send(self.small[1][6:], owed=self.small[1])
-        for guest in guests:
-            guest.take()
-        for guest in guests:
-            guest.leave()
+        for client in clients:
+            client.take()
+        for client in clients:
+            client.leave()
 
-    def in_turn(self, server, guests: list[Guest]) -> None:
+    def in_turn(self, server, clients: list[Participant]) -> None:
         """One after the other, for a server that can do no more."""
         __tracebackhide__ = True
         for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
-            guest = Guest(server.connect(name))
-            guests.append(guest)
+            client = Participant(server.connect(name))
+            clients.append(client)
             for frame in frames:
-                guest.send(frame)
-                guest.take()
-            guest.leave()
+                client.send(frame)
+                client.take()
+            client.leave()
 
 
-Scenario = Callable[[object, list[Guest]], None]
+Scenario = Callable[[object, list[Participant]], None]
 
 
 def single_faults(
@@ -267,39 +267,39 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     server.conversation.note("the grader", f"makes sure that {which}")
     first = server.shim.connections()
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
-    guests: list[Guest] = []
+    clients: list[Participant] = []
     try:
-        scenario(server, guests)
+        scenario(server, clients)
         fired, hit = server.shim.fired(), server.shim.hit() - first
         server.shim.schedule()
         if fault.fatal and fired:
-            guests = _others(guests, hit)
-        for guest in guests:
-            if guest.dropped:
-                raise guest.dropped
+            clients = _others(clients, hit)
+        for client in clients:
+            if client.dropped:
+                raise client.dropped
         _next_is_served(server)
     except Failure as failure:
         failure.message = f"when {which}: {failure.message}"
-        failure.hint = _meaning(fault, failure.hint, guests)
+        failure.hint = _meaning(fault, failure.hint, clients)
         raise
     return bool(fired)
 
 
-def _meaning(fault: Fault, hint: str, guests: list[Guest]) -> str:
+def _meaning(fault: Fault, hint: str, clients: list[Participant]) -> str:
     """A server that survives a pause in sending but loses the frames after it has its own hint."""
     paused = fault.group == Group.OUTPUT and fault.step.error == errno.EAGAIN
-    stuck = hint == "silence" and any(guest.stuck for guest in guests)
+    stuck = hint == "silence" and any(client.stuck for client in clients)
     return STUCK if paused and stuck else fault.hint
 
 
-def _others(guests: list[Guest], hit: int) -> list[Guest]:
+def _others(clients: list[Participant], hit: int) -> list[Participant]:
     """The clients that a fault of the connection `hit` must not touch.
 
     A fault without a connection (no memory) may cost one client.
     """
-    if 0 <= hit < len(guests):
-        return [guest for place, guest in enumerate(guests) if place != hit]
-    dropped = [guest for guest in guests if guest.dropped]
+    if 0 <= hit < len(clients):
+        return [client for place, client in enumerate(clients) if place != hit]
+    dropped = [client for client in clients if client.dropped]
     return dropped[1:]
 
 

@@ -38,7 +38,7 @@ HINTS = {
             ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early"),
             "short-write",
         ),
-        **dict.fromkeys(("wrong-header", "wrong-body", "extra-bytes"), "rest-from-elsewhere"),
+        **dict.fromkeys(("wrong-header", "wrong-body", "extra-bytes"), "remainder-from-elsewhere"),
     },
 }
 DISTURBED = "call-disturbed"

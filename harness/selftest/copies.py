@@ -225,7 +225,7 @@ DISGUISES = (renamed, reordered, reformatted, retyped, on_one_line, disguised)
 UNTOUCHED = 5
 
 
-def crowd(chapter: Chapter, count: int, rng: random.Random) -> dict[str, Files]:
+def many(chapter: Chapter, count: int, rng: random.Random) -> dict[str, Files]:
     """A class of `count`: both solutions, skeletons, a disguised copy of each kind, and others."""
     solutions = [solution(chapter), independent(chapter)]
     everyone = dict(zip(("one solution", "other solution"), solutions))
@@ -264,7 +264,7 @@ def main(arguments: list[str]) -> None:
         print("\n".join(sizes()))
         return
     number, count, directory = arguments
-    for name, files in crowd(find(number), int(count), random.Random(1)).items():
+    for name, files in many(find(number), int(count), random.Random(1)).items():
         write(files, Path(directory) / name)
 
 

@@ -262,7 +262,7 @@ def test_a_wrong_byte_anywhere(peer, fails, at):
 
 
 def test_a_wrong_header_is_shown_whole_though_it_comes_in_pieces(peer, fails, monkeypatch):
-    monkeypatch.setattr(stream, "REST_SECONDS", 10)
+    monkeypatch.setattr(stream, "REMAINDER_SECONDS", 10)
     client, end = peer.connect()
     end.sendall(b"\0")
 

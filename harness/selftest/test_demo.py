@@ -136,9 +136,9 @@ def test_09_one_loop_uses_one_core_and_two_threads_miscount():
 
 def test_10_threads_cost_memory_and_switches_time():
     lines = show("10")
-    crowds = [numbers(line) for line in lines if line.endswith(" KiB")]
-    assert [crowd[-2] for crowd in crowds] == [1, 1001]
-    assert crowds[1][-1] > 4 * crowds[0][-1]
+    rows = [numbers(line) for line in lines if line.endswith(" KiB")]
+    assert [row[-2] for row in rows] == [1, 1001]
+    assert rows[1][-1] > 4 * rows[0][-1]
     callback, coroutine, thread = [numbers(line)[-1] for line in lines if line.endswith(" ns")]
     assert callback < coroutine < thread
 

@@ -81,7 +81,7 @@ NEEDED = [
     ("loopback", no_loopback, "01_first_frames", "09_tasks_of_many_threads"),
     ("shim library", no_library, "01_first_frames", None),
     ("valgrind", no_valgrind, "10_memory", "01_first_frames"),
-    ("descriptors", few_descriptors, "10_ten_thousand_clients", "03_idle_crowd_uses_no_cpu"),
+    ("descriptors", few_descriptors, "10_ten_thousand_clients", "03_idle_clients_use_no_cpu"),
     ("AddressSanitizer", refuses("address"), "01_sanitized", "09_no_data_races"),
     ("ThreadSanitizer", refuses("thread"), "09_no_data_races", "01_sanitized"),
     ("sock_diag", no_sock_diag, "08_slow_reader_gets_everything", "01_first_frames"),

@@ -11,7 +11,7 @@ import pytest
 
 from harness.lab import chapters
 from harness.lab.chapters import CHAPTERS
-from harness.scenarios.single_faults import FAULTS, Party, single_faults
+from harness.scenarios.single_faults import FAULTS, ThreeClients, single_faults
 from harness.selftest.drawn import slug, some
 from harness.server import build
 from harness.shim import Group, shim_library
@@ -31,8 +31,8 @@ def stage(request):
 
 
 def scenario(chapter):
-    party = Party(random.Random(1))
-    return party.in_turn if chapter.number == "01" else party.together
+    three = ThreeClients(random.Random(1))
+    return three.in_turn if chapter.number == "01" else three.together
 
 
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 2, "solutions, fault by fault", slug))
@@ -82,10 +82,10 @@ def test_no_memory_while_it_starts_is_its_own_affair(changed, monkeypatch):
     stage = changed("server.c", "    if (!resize(&s, 16))", f"    {busy}    if (!resize(&s, 16))")
     allocation = [fault for fault in FAULTS if fault.group == Group.ALLOCATION]
     monkeypatch.setattr("harness.scenarios.single_faults.FAULTS", allocation)
-    assert single_faults(stage.launch, Party(random.Random(1)).together, allocations=True)
+    assert single_faults(stage.launch, ThreeClients(random.Random(1)).together, allocations=True)
 
 
 def test_an_end_that_is_wrong_anyhow_is_for_other_claims_to_say(changed):
     stage = changed("main.c", "return EXIT_SUCCESS;", "return EXIT_FAILURE;")
-    party = Party(random.Random(1))
-    assert single_faults(stage.launch, party.together, allocations=False) > POINTS
+    three = ThreeClients(random.Random(1))
+    assert single_faults(stage.launch, three.together, allocations=False) > POINTS

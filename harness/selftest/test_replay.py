@@ -15,7 +15,7 @@ from harness.lab.chapters import find
 from harness.mutants.catalogue import CATALOGUE
 from harness.selftest.test_verdicts import grade, lost
 
-TEST = "04_small_frames_behind_a_large_one"
+TEST = "04_small_frames_after_a_large_one"
 
 
 def replay(*words, capsys):

@@ -138,7 +138,7 @@ def moving(record):
 
 def test_a_long_round_is_counted_too(tmp_path):
     """Every descriptor that is ready has an entry: fifty of them, and the wait."""
-    record = recorded(tmp_path, "crowd")
+    record = recorded(tmp_path, "many")
     (counter,) = [entry for entry in record if entry.repeated]
     assert (counter.size, counter.result) == (51, 51 * (20_000 - 2))
 

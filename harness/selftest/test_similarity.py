@@ -128,7 +128,7 @@ def test_two_solutions_written_independently_are_not_named(number):
 def test_disguised_copies_come_first(number):
     """Among forty others, skeletons that nobody has touched, and two independent solutions."""
     chapter, rng = find(number), random.Random(3)
-    everyone = copies.crowd(chapter, 40, rng)
+    everyone = copies.many(chapter, 40, rng)
     planted = {(f"{one.__name__} copy", f"{one.__name__} original") for one in copies.DISGUISES}
     found = compare(everyone, given(chapter))
     first = {tuple(sorted((pair.first, pair.second))) for pair in found.pairs[: len(planted)]}

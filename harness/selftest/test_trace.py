@@ -470,7 +470,7 @@ def test_a_right_server(capsys):
 WAITS = ["select.c", "epoll_level.c", "epoll_edge.c"]
 WRONG = {
     "04-no-parse-after-drain": "has read but not sent back; the server waits for input",
-    "02-rest-dropped": "bytes that the server has read but not sent back",
+    "02-remainder-dropped": "bytes that the server has read but not sent back",
     "02-eagain-is-the-end": "close() of A",
     "04-pollin-while-paused": "poll() = A: input x ",
     "03-reads-while-writing": "poll() = A: input x ",

@@ -53,15 +53,15 @@ class Output:
 
 
 class Drain(threading.Thread):
-    """Reads the pipes until their end, sets `news` at each piece, and calls `watch` regularly."""
+    """Reads the pipes until EOF, sets `activity` at each piece, and calls `watch` regularly."""
 
     def __init__(
-        self, pipes: dict[IO[bytes], Output], news: threading.Event, watch: Callable[[], None]
+        self, pipes: dict[IO[bytes], Output], activity: threading.Event, watch: Callable[[], None]
     ) -> None:
         """Takes over the pipes, and closes each at its end."""
         super().__init__(name="drain", daemon=True)
         self._pipes = pipes
-        self._news = news
+        self._activity = activity
         self._watch = watch
         self._finish = threading.Event()
         self.dry = threading.Event()  # set when nobody can print any more
@@ -83,7 +83,7 @@ class Drain(threading.Thread):
         for pipe in self._pipes:
             pipe.close()
         self.dry.set()
-        self._news.set()
+        self._activity.set()
         while not self._finish.wait(PERIOD):
             self._look()
 
@@ -103,7 +103,7 @@ class Drain(threading.Thread):
             selector.unregister(pipe)
             pipe.close()
             self._pipes[pipe].closed = True
-        self._news.set()
+        self._activity.set()
 
     def _look(self) -> None:
         """Whatever happens to the watch, a full pipe must not stop the server."""

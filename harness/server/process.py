@@ -43,7 +43,7 @@ class ServerProcess:
     """
 
     def __init__(self) -> None:
-        self.news = threading.Event()  # set when something was printed or the server ended
+        self.activity = threading.Event()  # set when something was printed or the server ended
         self.tell: Callable[[str], object] = str  # gets a text for each signal() and the like
         self._home: Path | None = None
         self._environment: dict[str, str] = {}
@@ -174,7 +174,7 @@ class ServerProcess:
         self._tree = ProcessTree(self.pid, mark)
         self._limits = limits.Watch(self._tree, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
-        self._drain = Drain(pipes, self.news, self._watch)
+        self._drain = Drain(pipes, self.activity, self._watch)
         self._drain.start()
         self._waiter = threading.Thread(target=self._wait_for_end, name="waiter", daemon=True)
         self._waiter.start()
@@ -329,7 +329,7 @@ class ServerProcess:
             number = result.si_status
             self.status = ExitStatus(signal=number) if by_signal else ExitStatus(code=number)
         self._ended.set()
-        self.news.set()
+        self.activity.set()
 
     def _watch(self, excess: Callable[[], str] | None = None) -> None:
         """Kills a server that uses too much: `excess` says of what."""

@@ -30,7 +30,7 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
     __tracebackhide__ = True
     deadline = Deadline(patience)
     while True:
-        server.news.clear()
+        server.activity.clear()
         ended = server.status is not None
         if ended:
             server.settle()
@@ -42,8 +42,8 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         if server.stdout.closed or len(server.stdout.head) == KEPT:
             server.settle()  # it may be about to end, and its end says more
             raise _died(server) if server.status else _not_announced(server, None)
-        news = server.news.wait(deadline.left()) or announced_in(server.stdout.head)
-        if not news and not deadline.left():
+        activity = server.activity.wait(deadline.left()) or announced_in(server.stdout.head)
+        if not activity and not deadline.left():
             patience.expired()
             raise _not_announced(server, deadline.seconds)
 
@@ -79,8 +79,8 @@ def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str
             patience.expired()
             raise _not_listening(server, port, deadline.seconds)
         else:
-            server.news.wait(LOOK)
-            server.news.clear()
+            server.activity.wait(LOOK)
+            server.activity.clear()
     raise _died(server)
 
 

@@ -35,7 +35,7 @@ def run(options) -> int:
     if options.id:
         replay.take_id(options)
     if options.chapter is None or not options.only:
-        raise WrongUsage("which test? For instance CH=03 T=03_idle_crowd_uses_no_cpu")
+        raise WrongUsage("which test? For instance CH=03 T=03_idle_clients_use_no_cpu")
     target = named(options)
     claim = grade.one_test(options, target.chapter.number)
     options.only = claim.name

@@ -30,7 +30,7 @@ TEXTS = {
         "that place as an offset from the head of the buffer. A pointer is invalid as soon as the "
         "buffer grows, because the buffer may move."
     ),
-    "no-room": (
+    "no-free-space": (
         "There was no memory for a field. The writer has to remember that, whatever is written "
         "next. Then writer_end() returns the failure and leaves the buffer as it was before the "
         "frame."

@@ -16,7 +16,7 @@ TEXTS = {
         "Coroutines have finished, and their stacks are still mapped. munmap() has to take the "
         "whole range that mmap() returned, including the guard page."
     ),
-    "co-turn": (
+    "co-run": (
         "One call of co_run() runs every coroutine that is ready when the call begins, in order, "
         "each once. Take the whole queue out first. Coroutines that become ready meanwhile go "
         "into the next queue."
@@ -40,7 +40,7 @@ TEXTS = {
         "the cancellation. The wait that is in progress has to end at once, which takes a "
         "wake-up."
     ),
-    "co-news": (
+    "co-readiness": (
         "If the direction is not ready, make sure that the socket is watched, register the "
         "coroutine as the waiting one, and park. Afterwards clear that registration, whatever "
         "ended the wait. Return IO_OK for readiness, IO_LATE for a timeout, IO_CANCELLED for a "

@@ -27,11 +27,11 @@ TEXTS = {
         "and epoll_wait() returns only the ready descriptors. So do no work for every open "
         "connection."
     ),
-    "reads-everybody": (
+    "reads-every-client": (
         "poll() has reported which clients are ready. A read() of any other one only returns "
         "EAGAIN, and costs a system call for each of them in each iteration."
     ),
-    "writes-to-everybody": (
+    "writes-to-every-client": (
         "poll() has reported which clients are writable. A write() to any other one only returns "
         "EAGAIN, and costs a system call for each of them in each iteration."
     ),

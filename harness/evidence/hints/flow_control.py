@@ -1,12 +1,12 @@
 """The hints of docs/reading-failures.md#flow-control, by their keys."""
 
 TEXTS = {
-    "turn-over": (
+    "budget-used-up": (
         "The budget ended the iteration before all work was done, and the remaining work was "
         "never resumed. Frames in the buffer, and a socket that is still writable, cause no new "
         "event. Whenever the budget stops you, request another call in the next iteration."
     ),
-    "turn-too-long": (
+    "iteration-too-long": (
         "A few clients that never stop kept the loop busy for long. The budget of one client per "
         "iteration has to count its messages as well as its bytes. Then the other clients are "
         "served."

@@ -33,12 +33,12 @@ TEXTS = {
         "whole header or a whole body again, the bytes that came before are lost. Request only "
         "the bytes that are still missing."
     ),
-    "rest-from-elsewhere": (
+    "remainder-from-elsewhere": (
         "After a short write the remainder was sent from the wrong place. Remember how many bytes "
         "are sent, add the result of each write(), and continue from there. The next reply begins "
         "at 0 again."
     ),
-    "offset-of-the-rest": (
+    "offset-of-the-remainder": (
         "These bytes belong to the same frame, but to another place in it: after a short write "
         "the remainder began at a wrong offset. The offset belongs to the connection and grows by "
         "the result of each write(). EAGAIN leaves it as it is."

@@ -44,7 +44,7 @@ TEXTS = {
         "Replies that were owed are lost. EOF, or a frame that is too long, means that no more "
         "requests will come. Send the replies to the earlier requests first, then close."
     ),
-    "closed-in-the-turn": (
+    "closed-in-the-iteration": (
         "A client connected as another one left, and lost its connection. A descriptor closed "
         "within an iteration is given to a new client at once, so an old event or a second "
         "close() hits the new client. Close after dispatch, once."

@@ -39,7 +39,7 @@ TEXTS = {
         "sleeps already. It never waits, and several wake-ups count as one. on_wake() makes "
         "wake_fd unreadable again; an eventfd takes and gives exactly 8 bytes."
     ),
-    "again-next-turn": (
+    "again-next-iteration": (
         "A watch that requested another call is called in the next iteration: once, without a "
         "sleep before it, after all the others, and only if it is still watched then. Requests "
         "for reading and for writing add up."

@@ -32,7 +32,7 @@ TEXTS = {
         "The input ended inside a frame, and the server answered it all the same. If read() "
         "returns 0 inside a header or a body, drop the partial frame and close."
     ),
-    "state-left-behind": (
+    "state-left-over": (
         "Descriptor numbers are used again at once. Initialise everything that belongs to a "
         "connection (buffer, state, offset) for each new one, and free it with the connection."
     ),

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define ROUNDS  20000
-#define CROWD   50
+#define COUNT   50
 #define BYTES   100000
 #define LONGEST 1000
 
@@ -30,13 +30,13 @@ static int accept_one(int *client)
 }
 
 /* A round of many calls: each descriptor that is ready is an entry of its own. */
-static void spin_with_a_crowd(int client)
+static void spin_with_many(int client)
 {
-    struct pollfd waits[CROWD];
-    for (int i = 0; i < CROWD; i++)
+    struct pollfd waits[COUNT];
+    for (int i = 0; i < COUNT; i++)
         waits[i] = (struct pollfd){.fd = dup(client), .events = POLLOUT};
     for (int round = 0; round < ROUNDS; round++)
-        poll(waits, CROWD, -1);
+        poll(waits, COUNT, -1);
 }
 
 /* Calls that are not alike, and get nothing. */
@@ -65,8 +65,8 @@ int main(int count, char **words)
     int connection = accept_one(&client);
     char byte;
     (void)!read(connection, &byte, 1);
-    if (count == 2 && strcmp(words[1], "crowd") == 0)
-        spin_with_a_crowd(client);
+    if (count == 2 && strcmp(words[1], "many") == 0)
+        spin_with_many(client);
     if (count == 2 && strcmp(words[1], "failures") == 0)
         fail(client);
     if (count == 2 && strcmp(words[1], "bytes") == 0)

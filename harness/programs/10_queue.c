@@ -4,7 +4,7 @@
 
 #include "co_case.h"
 
-#define TURN "co-turn"
+#define RUN  "co-run"
 #define WAKE "co-wake"
 
 enum { YIELDS = 3, ORDER_MAX = 64 };
@@ -75,17 +75,17 @@ static void once(void)
     co_case_start("b", yield_often, "b");
     co_case_start("c", yield_often, "c");
     for (int i = 0; i < YIELDS; i++) {
-        CHECK(co_is_ready(co_case_scheduler), TURN,
+        CHECK(co_is_ready(co_case_scheduler), RUN,
               "co_is_ready() returned false, but three coroutines are ready");
         co_case_run();
-        expect_order("abc", TURN);
+        expect_order("abc", RUN);
     }
-    CHECK(co_case_run(), TURN,
+    CHECK(co_case_run(), RUN,
           "co_run() returned false, but three coroutines were ready and have finished");
-    expect_order("", TURN);
-    CHECK(!co_is_ready(co_case_scheduler), TURN,
+    expect_order("", RUN);
+    CHECK(!co_is_ready(co_case_scheduler), RUN,
           "co_is_ready() returned true, but all have finished");
-    CHECK(!co_case_run(), TURN, "co_run() returned true, but no coroutine was ready");
+    CHECK(!co_case_run(), RUN, "co_run() returned true, but no coroutine was ready");
     co_case_end();
 }
 
@@ -93,14 +93,14 @@ static void started_meanwhile(void)
 {
     co_case_begin(STACK_BYTES);
     co_case_start("w", start_another, "w");
-    CHECK(co_case_run(), TURN, "co_run() returned false, but a coroutine was ready");
-    expect_order("w", TURN);
+    CHECK(co_case_run(), RUN, "co_run() returned false, but a coroutine was ready");
+    expect_order("w", RUN);
     for (int i = 0; i < YIELDS; i++) {
         co_case_run();
-        expect_order("n", TURN);
+        expect_order("n", RUN);
     }
-    co_case_run_all(TURN);
-    expect_order("", TURN);
+    co_case_run_all(RUN);
+    expect_order("", RUN);
     co_case_end();
 }
 
@@ -122,12 +122,12 @@ static void once_a_turn(void)
     co_case_start("never ends", never_end, &stop);
     co_case_start("notes turns", note_turn, turns);
     for (int i = 0; i < RUNS; i++)
-        CHECK(co_case_run(), TURN, "co_run() returned false, but a coroutine was ready");
-    CHECK(turns[0] == turns[1] && turns[2] == turns[3] && turns[1] != turns[2], TURN,
+        CHECK(co_case_run(), RUN, "co_run() returned false, but a coroutine was ready");
+    CHECK(turns[0] == turns[1] && turns[2] == turns[3] && turns[1] != turns[2], RUN,
           "co_turn() was %u, %u in one call of co_run(), and %u, %u in the next", turns[0],
           turns[1], turns[2], turns[3]);
     stop = true;
-    co_case_run_all(TURN);
+    co_case_run_all(RUN);
     co_case_end();
 }
 
