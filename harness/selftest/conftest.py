@@ -2,8 +2,9 @@
 
     @pytest.mark.full("wrong servers")
 
-with what each of them is one of. Other tests of the same kind are left, drawn by SEED, so that the
-kind as a whole is tried every time. Tests that are named, by -k or by their file, are always run.
+with what each of them is one of. Where there are many of a kind, some are left, drawn by SEED, so
+that the kind as a whole is tried every time. Tests that are named, by -k or by their file, are
+always run.
 """
 
 from __future__ import annotations

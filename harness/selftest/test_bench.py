@@ -321,6 +321,7 @@ def test_some_curves(monkeypatch, capsys):
     assert "there is no curve 'what'; they are idle-requests" in capsys.readouterr().err
 
 
+@pytest.mark.full("benchmarks")
 def test_your_server_is_in_the_table(monkeypatch, capsys):
     monkeypatch.setattr(bench, "RESULTS", subjects.BUILT / "test.json")
     words = ["--chapter", "01", "--rows", "a", "--cores", "1", "--rounds", "1"]
@@ -329,6 +330,7 @@ def test_your_server_is_in_the_table(monkeypatch, capsys):
     assert {"yours", "01", "limit"} <= set(names)
 
 
+@pytest.mark.full("benchmarks")
 def test_curves_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
     plot.curve(

@@ -496,6 +496,7 @@ def test_the_first_failure_is_one_of_the_chapter_itself():
     assert unit.first_failure({"tests": []}) is None
 
 
+@pytest.mark.full("whole grades")
 def test_a_real_grade_is_that_of_make_grade(tmp_path):
     """Its points, without the place of the files, and with the timeline of the first failure."""
     sub = tmp_path / "sub"

@@ -69,6 +69,7 @@ def test_02_tells_how_long_b_waits():
     assert numbers(show("02")[-1])[0] >= 2.5
 
 
+@pytest.mark.full("demos")
 def test_03_more_idle_clients_cost_more():
     rows = [numbers(line) for line in show("03") if "%" in line]
     assert [row[0] for row in rows] == [10, 100, 1000]
@@ -109,6 +110,7 @@ def test_06_is_content_with_few_descriptors():
     assert "1,024 descriptors" in result.stdout
 
 
+@pytest.mark.full("demos")
 def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
     lines = show("07")
     assert any(line.endswith("B has no reply, and the others are still there") for line in lines)
@@ -117,6 +119,7 @@ def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
     assert until_due[0] < 5
 
 
+@pytest.mark.full("demos")
 def test_08_greedy_clients_make_others_wait_and_a_reset_destroys_replies():
     lines = show("08")
     alone, _, beside_many = [numbers(line) for line in lines if line.endswith(" ms")]
@@ -125,6 +128,7 @@ def test_08_greedy_clients_make_others_wait_and_a_reset_destroys_replies():
     assert numbers(came)[0] < 2_000_000
 
 
+@pytest.mark.full("demos")
 def test_09_one_loop_uses_one_core_and_two_threads_miscount():
     lines = show("09")
     paces = [numbers(line) for line in lines if " of " in line and line.startswith("     ")]
@@ -134,6 +138,7 @@ def test_09_one_loop_uses_one_core_and_two_threads_miscount():
     assert counted[0][0] <= counted[1][0] == counted[2][0] == 20_000_000
 
 
+@pytest.mark.full("demos")
 def test_10_threads_cost_memory_and_switches_time():
     lines = show("10")
     rows = [numbers(line) for line in lines if line.endswith(" KiB")]

@@ -35,12 +35,12 @@ def scenario(chapter):
     return three.in_turn if chapter.number == "01" else three.together
 
 
-@pytest.mark.parametrize("chapter", some(CHAPTERS, 2, "solutions, fault by fault", slug))
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "solutions, fault by fault", slug))
 def test_solutions_survive_every_point(chapter, stage):
     assert single_faults(stage.launch, scenario(chapter), allocations=True, alone=True) > POINTS
 
 
-@pytest.mark.parametrize("chapter", some(CHAPTERS, 2, "solutions and every fault", slug))
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "solutions and every fault", slug))
 def test_every_fault_happens(chapter, stage, monkeypatch):
     """Where one cannot (EAGAIN in a server that waits in read) the list of points is empty.
 

@@ -65,6 +65,7 @@ def test_an_engine_finds_what_is_wrong(run, wrong):
     assert run(DIR=str(SOLUTION))[:2] == (0, "this input passes\n")
 
 
+@pytest.mark.full("runs of a fuzzing engine")
 def test_an_engine_finds_nothing_in_the_solution(run):
     status, out, _ = run(CH="05", FROM="solutions", SECONDS="2")
     assert status == 0

@@ -22,6 +22,7 @@ from harness.grading import guard
 from harness.lab.chapters import ROOT
 from harness.linux import cgroup, landlock, procfs
 from harness.selftest import submissions
+from harness.selftest.drawn import some
 from harness.server import kill, process_tree, scratch
 from harness.server.patience import wait_until
 
@@ -173,7 +174,12 @@ def test_it_takes_too_much(grade, name, reason):
 
 
 @pytest.mark.parametrize(
-    "bounded, mib, words", [("1", "20", ["--jobs", "2"]), ("0", "10", ["--only", "test_01_echoes"])]
+    "bounded, mib, words",
+    some(
+        [("1", "20", ["--jobs", "2"]), ("0", "10", ["--only", "test_01_echoes"])],
+        *(1, "ways to bound detached processes"),
+        ids=lambda way: "a cgroup" if way[0] == "1" else "limits",
+    ),
 )
 def test_it_takes_too_much_in_processes_that_left_it(grade, bounded, mib, words):
     """Before it listens; in each claim, by two workers, also where the kernel bounds nothing."""
@@ -191,7 +197,7 @@ def test_it_takes_too_much_and_is_not_confined(grade):
     assert "killed by the grader: started more than 2,048 processes" in found.text
 
 
-@pytest.mark.parametrize("confinement", [CONFINED, FREE])
+@pytest.mark.parametrize("confinement", some([CONFINED, FREE], 1, "breeds, confined or not", str))
 def test_it_is_gone_before_anybody_looks(grade, confinement):
     found = grade("breeds", confinement, "--only", "test_01_echoes", patience=1)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
@@ -263,7 +269,7 @@ def test_it_reaches_nothing_when_confined(grade, tmp_path, name):
     assert target.read_text() == CLAIMS
 
 
-@pytest.mark.parametrize("jobs", ["2", "0"])
+@pytest.mark.parametrize("jobs", some(["2", "0"], 1, "killers, with workers and without", str))
 @pytest.mark.parametrize("name", ["kills_group", "kills_parent"])
 def test_it_kills_the_grader(grade, name, jobs):
     found = grade(name, FREE, "--jobs", jobs)
@@ -315,7 +321,7 @@ def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
     assert wait_until(lambda: left(trace) == [], 20)  # they end by themselves after 40
 
 
-@pytest.mark.parametrize("confinement", [CONFINED, FREE])
+@pytest.mark.parametrize("confinement", some([CONFINED, FREE], 1, "stoppers, confined or not", str))
 def test_it_stops_the_grader(grade, confinement):
     """Which goes on after a while, and judges."""
     found = grade("stops_parent", confinement, "--only", "test_01_echoes")
