@@ -18,7 +18,7 @@ from harness.grading.scoring import FAILED, Grade
 from harness.handover import appeal, archive, handin
 from harness.handover.archive import Member
 from harness.lab import command_line, seed
-from harness.lab.target import Target, WrongUsage, named, setting
+from harness.lab.target import Target, WrongUsage, as_typed, named, setting
 from harness.server import build
 from harness.trace import page, screen, timeline
 
@@ -134,7 +134,7 @@ def _now(found: Grade) -> str:
 
 
 def _told(path: Path, files: dict[str, str], digest: str, now: str, first: bool) -> list[str]:
-    lines = [archive.as_typed(path), f"  sha256  {digest}"]
+    lines = [as_typed(path), f"  sha256  {digest}"]
     lines += [f"  {name:15} {what}" for name, what in files.items()]
     if not first:
         lines.append("  The result of the grade itself is not in build/, so not in the file.")

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from harness.exports import formats, platforms, result, tables
 from harness.exports.formats import NAMES, Context
-from harness.lab import chapters, command_line
+from harness.lab import chapters, command_line, files
 from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage, setting
+from harness.lab.target import WrongUsage, as_typed, setting
 
 BUILD = ROOT / "build"
 FAULTS = (result.NoScore, platforms.BadName, platforms.NoIdentity)
@@ -72,12 +72,12 @@ def _load(file: Path, chapter: chapters.Chapter) -> object:
         found = json.loads(file.read_text())
         graded = result.read(found).chapter
     except FileNotFoundError:
-        wrong = f"{_short(file)} is not there: `make grade CH={chapter.number}` writes it"
+        wrong = f"{as_typed(file)} is not there: `make grade CH={chapter.number}` writes it"
         raise WrongUsage(wrong) from None
     except (OSError, ValueError, result.NoResult) as error:
-        raise WrongUsage(f"{_short(file)} cannot be read: {error}") from None
+        raise WrongUsage(f"{as_typed(file)} cannot be read: {error}") from None
     if graded != chapter.slug:
-        raise WrongUsage(f"{_short(file)} is a grade of {graded}, and not of {chapter.slug}")
+        raise WrongUsage(f"{as_typed(file)} is a grade of {graded}, and not of {chapter.slug}")
     return found
 
 
@@ -109,7 +109,7 @@ def _shares(directory: Path, chapter: chapters.Chapter) -> dict[str, float | Non
     for place in sorted(path for path in directory.glob("*") if path.is_dir()):
         shares[place.name] = _share(place, chapter)
     if all(share is None for share in shares.values()):
-        where = f"{_short(directory)}: there are no grades in it"
+        where = f"{as_typed(directory)}: there are no grades in it"
         raise WrongUsage(f"{where}; `make class CH={chapter.number} SUB=...` writes them")
     return shares
 
@@ -140,18 +140,7 @@ def _write(text: str, out: str | None) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.flush()
         return
-    path = Path(out).expanduser()
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_bytes(text.encode())
-        os.replace(scratch, path)
-    except OSError as error:
-        raise WrongUsage(f"OUT={out}: it cannot be written: {error.strerror}") from None
-
-
-def _short(path: Path) -> Path:
-    return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+    files.write_out(Path(out).expanduser(), text.encode())
 
 
 if __name__ == "__main__":

@@ -6,14 +6,12 @@ Exit status: 0 written, 2 wrong usage.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from pathlib import Path
 
 from harness.autograder import bundle
+from harness.handover import archive
 from harness.lab import chapters, command_line
-from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage, setting
+from harness.lab.target import WrongUsage, as_typed, setting
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -35,20 +33,11 @@ def run(options: argparse.Namespace) -> int:
     if not options.chapter:
         raise WrongUsage("which chapter? For instance: make gradescope CH=03")
     chapter = chapters.find(options.chapter)
-    default = ROOT / "build" / f"gradescope-{chapter.number}.zip"
-    path = Path(options.out).expanduser() if options.out else default
-    data = bundle.packed(chapter)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_bytes(data)
-        os.replace(scratch, path)
-    except OSError as error:
-        if not options.out:
-            raise
-        raise WrongUsage(f"OUT={options.out}: it cannot be written: {error.strerror}") from None
-    shown = options.out or default.relative_to(ROOT)
-    print(f"{shown}: {len(data) / 1e6:.1f} MB, the autograder of {chapter.slug}")
+    default = command_line.BUILD / f"gradescope-{chapter.number}.zip"
+    path = archive.named(options.out, default, (".zip",))
+    archive.write_zip(path, bundle.members(chapter))
+    size = path.stat().st_size / 1e6
+    print(f"{as_typed(path)}: {size:.1f} MB, the autograder of {chapter.slug}")
     print("Gradescope: Configure Autograder, Select Autograder (.zip), Update Autograder.")
     return 0
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.evidence.printable import harmless
 from harness.handover import archive, handin
 from harness.lab import chapters, command_line, seed
-from harness.lab.target import Target, WrongUsage, resolve, setting
+from harness.lab.target import Target, WrongUsage, as_typed, resolve, setting
 from harness.server import build
 
 PLACE = command_line.BUILD / "handin"
@@ -54,7 +54,7 @@ def _told(path: Path, found: handin.HandIn, digest: str, target: Target) -> list
     number = seed.of_files(target.source)
     size = sum(len(one.data) for one in found.members) / 1000
     return [
-        archive.as_typed(path),
+        as_typed(path),
         f"  {len(found.members)} files, {size:,.0f} kB",
         f"  sha256  {digest}",
         f"  seed    {number}",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.handover import archive, handout
 from harness.lab import chapters, command_line
-from harness.lab.target import setting
+from harness.lab.target import as_typed, setting
 
 DEFAULT = command_line.BUILD / "handout" / "lab.tar.gz"
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 def _told(path: Path, members: list[archive.Member], digest: str) -> list[str]:
     size = path.stat().st_size / 1000
     lines = [
-        archive.as_typed(path),
+        as_typed(path),
         f"  {len(members)} files, {size:,.0f} kB; sha256 {digest[:16]}",
     ]
     if handout.tracked() is None:

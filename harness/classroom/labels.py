@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import fcntl
 import hashlib
+import io
 import os
 import random
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.evidence.printable import harmless
+from harness.lab import files
 from harness.lab.chapters import Chapter
 
 
@@ -75,13 +77,11 @@ def draw(key: Path, names: list[str]) -> dict[str, str]:
 
 def _write(key: Path, numbers: dict[str, str]) -> None:
     """In one step, and so that only its owner can read it."""
-    scratch = key.with_name(f".{key.name}.{os.getpid()}")
-    descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", newline="", encoding="utf-8", errors="surrogateescape") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(["number", "name"])
-        rows.writerows([number, name] for name, number in numbers.items())
-    os.replace(scratch, key)
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["number", "name"])
+    rows.writerows([number, name] for name, number in numbers.items())
+    files.write(key, text.getvalue().encode("utf-8", "surrogateescape"), 0o600)
 
 
 def read(key: Path) -> dict[str, str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 import time
 from pathlib import Path
 
 from harness.classroom.labels import shown
 from harness.classroom.records import Graded
+from harness.lab import files
 
 HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
 COUNTS = "counts"  # the points that count, see handover/late.py
@@ -46,7 +46,4 @@ def _points(points: float | None) -> str:
 
 def write(path: Path, text: str) -> None:
     """Writes the file in one step."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(text, encoding="utf-8", errors="replace")
-    os.replace(scratch, path)
+    files.write(path, text.encode("utf-8", "replace"))

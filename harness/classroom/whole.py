@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from harness.classroom import labels, page, pool, records, scores, submissions
 from harness.classroom.labels import Class, shown
@@ -14,7 +13,7 @@ from harness.classroom.progress import Progress, wrapped
 from harness.classroom.records import NOT_JUDGED, Graded, Record
 from harness.classroom.submissions import Submission
 from harness.handover import late
-from harness.lab.chapters import ROOT
+from harness.lab.target import as_typed
 
 CHANGED = "the submission or the lab has changed since it was graded"
 SPARE_SECONDS = 300  # of a unit, for a trace and to end everything
@@ -121,11 +120,6 @@ class Whole:
 def _key(one: Submission, of: Class) -> str:
     chosen = submissions.latest(one.places, of.chapter.slug)
     return records.key(submissions.digest(chosen), of.chapter)
-
-
-def as_typed(path: Path) -> str:
-    """The path as one would type it from the lab's directory."""
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 def greeting(whole: Whole, isolation: str, reachable: tuple[str, ...], others: list[str]) -> str:

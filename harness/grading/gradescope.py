@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from pathlib import Path
 
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
+from harness.lab import files
 
 # Texts are shown as they are. By default Gradescope takes `output` for HTML, in which
 # "#include <x.h>" loses its end: "Output string formatting" in
@@ -44,10 +44,7 @@ def as_json(grade: Grade) -> dict:
 
 def write(grade: Grade, path: Path) -> None:
     """Writes it to `path` in one step: a reader never sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    scratch.write_text(json.dumps(as_json(grade), indent=2) + "\n")
-    os.replace(scratch, path)
+    files.write(path, f"{json.dumps(as_json(grade), indent=2)}\n".encode())
 
 
 def _hundredths(worths: list[Fraction]) -> list[int]:

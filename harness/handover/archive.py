@@ -9,13 +9,14 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import tarfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab.chapters import ROOT
+from harness.lab import files
 from harness.lab.target import WrongUsage
 
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
@@ -72,7 +73,7 @@ def write_zip(path: Path, members: Iterable[Member]) -> str:
         for one in sorted(members):
             about = zipfile.ZipInfo(one.name, EARLIEST)
             about.compress_type = zipfile.ZIP_DEFLATED
-            about.create_system, about.external_attr = 3, one.mode << 16  # of Unix
+            about.create_system, about.external_attr = 3, (stat.S_IFREG | one.mode) << 16  # of Unix
             file.writestr(about, one.data)
     return _save(path, zipped.getvalue())
 
@@ -89,20 +90,6 @@ def named(out: str | None, default: Path, suffixes: tuple[str, ...] = TAR_NAMES)
     return path
 
 
-def as_typed(path: Path) -> str:
-    """The path as one would type it from the lab's directory."""
-    path = path.resolve()
-    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
-
-
 def _save(path: Path, data: bytes) -> str:
-    """In one step: a reader never sees half of it."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_bytes(data)
-        os.replace(scratch, path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise WrongUsage(f"{path} cannot be written: {error.strerror}") from None
+    files.write_out(path, data)
     return hashlib.sha256(data).hexdigest()

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.evidence.printable import harmless
-from harness.handover import archive
 from harness.handover.archive import Member
-from harness.lab.target import WrongUsage
+from harness.lab.target import WrongUsage, as_typed
 from harness.lab.units import MIB
 
 FILE_BYTES = 4 * MIB
@@ -122,4 +121,4 @@ def _check_link(path: Path, source: Path) -> None:
 
 
 def _named(path: Path) -> str:
-    return harmless(str(Path(archive.as_typed(path.parent), path.name)))
+    return harmless(str(Path(as_typed(path.parent), path.name)))

@@ -417,7 +417,7 @@ def test_the_command_fills_in_a_gradebook(tmp_path):
         ("--format csv --results {0}/text.json", "text.json cannot be read: "),
         ("--format csv --chapter 03 --results {0}/04.json", "a grade of 04-pipelining, and not of"),
         ("--format gradescope --results {0}/04.json", "a claim was not judged"),
-        ("--format csv --results {0}/04.json --out /proc/x/y", "OUT=/proc/x/y: it cannot be"),
+        ("--format csv --results {0}/04.json --out /proc/x/y", "/proc/x/y cannot be written: "),
         ("--format canvas", "canvas needs the exported gradebook and a column: GRADEBOOK="),
         ("--format canvas --column L --gradebook g --grades {0}", "there are no grades in it"),
     ],

@@ -1,0 +1,30 @@
+"""Files that appear whole or not at all: a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness.lab.target import WrongUsage
+
+
+def write(path: Path, data: bytes, mode: int = 0o666) -> None:
+    """Writes the file in one step, and makes its directory. `mode`: for open(2). Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+        with open(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(scratch, path)
+    except OSError:
+        scratch.unlink(missing_ok=True)
+        raise
+
+
+def write_out(path: Path, data: bytes) -> None:
+    """The same for a file that somebody named. Raises WrongUsage."""
+    try:
+        write(path, data)
+    except OSError as error:
+        raise WrongUsage(f"{path} cannot be written: {error.strerror}") from None
