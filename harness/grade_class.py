@@ -21,10 +21,8 @@ from harness.classroom.whole import SPARE_SECONDS, Whole, greeting
 from harness.handover import late
 from harness.isolation.choice import AUTO, KINDS, choose
 from harness.lab import chapters, command_line
-from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, setting
 
-RESULTS = ROOT / "build" / "class"
 MOST_JOBS = 256
 
 
@@ -46,7 +44,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--late", metavar="PROGRAM", default=setting("LATE"), help="points for late hand-ins")
     add("--one", metavar="NAME", help="grade only this submission, and make no page")
     add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
-    add("--results", metavar="DIR", type=Path, default=RESULTS, help="default: build/class")
+    add("--results", metavar="DIR", type=Path, default=labels.RESULTS, help="default: build/class")
     add("--grader", help=argparse.SUPPRESS)  # a Python file instead of harness.grade, for tests
     return parser.parse_args(arguments)
 

@@ -10,9 +10,12 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness.lab import command_line
-from harness.lab.chapters import ROOT, Chapter, find
-from harness.lab.target import WrongUsage, setting
+from harness import skeleton
+from harness.classroom import labels, submissions
+from harness.classroom.labels import Class
+from harness.lab import command_line, files
+from harness.lab.chapters import find
+from harness.lab.target import WrongUsage, as_typed, setting
 from harness.similarity import handed_in, page, screen
 from harness.similarity.fingerprints import given
 from harness.similarity.pairs import Comparison, compare
@@ -26,6 +29,10 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--chapter", metavar="NN", default=setting("CH"), help="which chapter")
     parser.add_argument(
         "--submissions", metavar="PATH", default=setting("SUB"), help="a directory of submissions"
+    )
+    anonymous = setting("ANON") not in (None, "0")
+    parser.add_argument(
+        "--anonymous", action="store_true", default=anonymous, help="numbers for names"
     )
     return parser.parse_args(arguments)
 
@@ -43,27 +50,39 @@ def run(options: argparse.Namespace) -> int:
     if not options.submissions:
         raise WrongUsage(f"which submissions? For instance: {EXAMPLE}")
     chapter = find(options.chapter)
-    submissions, left_out = handed_in.read(Path(options.submissions).expanduser())
-    if len(submissions) < 2:
-        raise WrongUsage(f"SUB={options.submissions}: two or more submissions are needed")
+    found, others = submissions.find(Path(options.submissions).expanduser())
+    of = labels.of(chapter, labels.RESULTS, [one.name for one in found], options.anonymous)
+    texts, left_out = handed_in.read(found, of)
+    if not options.anonymous:
+        left_out |= dict.fromkeys(others, "It is neither a directory nor an archive.")
+    if len(texts) < 2:
+        raise WrongUsage(_too_few(options.submissions, left_out))
     known = given(chapter)
-    comparison = compare(submissions, known)
-    summary = _summary(chapter, len(submissions))
+    comparison = compare(texts, known)
+    summary = _summary(len(texts))
     print(f"chapter {chapter.number}: {summary}\n")
     print("\n".join(screen.render(comparison, left_out)))
     notes = _notes(comparison, left_out)
-    written = _write(chapter, summary, submissions, comparison, known, notes)
-    print(f"\n  the page: {written.relative_to(ROOT)}")
+    written = _write(of, summary, texts, comparison, known, notes)
+    print(f"\n  the page: {as_typed(written)}")
+    if of.key:
+        print(f"  the names: {as_typed(of.key)}; do not publish it")
     return 0
 
 
-def _summary(chapter: Chapter, count: int) -> str:
+def _too_few(directory: str, left_out: dict[str, str]) -> str:
+    """What is wrong, with one reason why."""
+    reasons = [f"; for instance {labels.shown(name)}: {why}" for name, why in left_out.items()]
+    return f"SUB={directory}: two or more submissions are needed{''.join(reasons[:1])}"
+
+
+def _summary(count: int) -> str:
     pairs = count * (count - 1) // 2
     return f"{count} submissions, {pairs:,} pairs, without what was handed out"
 
 
 def _notes(comparison: Comparison, left_out: dict[str, str]) -> list[str]:
-    notes = [f"Left out: {name}: {why}." for name, why in left_out.items()]
+    notes = [f"Left out: {name}: {why}" for name, why in left_out.items()]
     if comparison.alike_to_many:
         notes.append(
             f"Code that more than {comparison.limit} submissions have is not counted. These "
@@ -74,21 +93,20 @@ def _notes(comparison: Comparison, left_out: dict[str, str]) -> list[str]:
 
 
 def _write(
-    chapter: Chapter,
+    of: Class,
     summary: str,
-    submissions: dict[str, dict[str, str]],
+    texts: dict[str, dict[str, str]],
     comparison: Comparison,
     known: frozenset[bytes],
     notes: list[str],
 ) -> Path:
     """Writes the page. Returns its path."""
-    target = command_line.BUILD / "similar" / chapter.number / "similar.html"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    sources = [path for path in chapter.chapter_dir.iterdir() if path.suffix in (".c", ".h")]
+    target = command_line.BUILD / "similar" / of.top.name / "similar.html"
+    sources = skeleton.sources(of.chapter.chapter_dir)
     lines = [line for path in sources for line in path.read_text().splitlines()]
-    title = f"Chapter {chapter.number}: which submissions share more than the skeleton explains"
-    text = page.render(title, f"{summary}.", submissions, comparison, known, lines, notes)
-    target.write_text(text, encoding="utf-8")
+    title = f"Chapter {of.chapter.number}: which submissions share more than the skeleton explains"
+    text = page.render(title, f"{summary}.", texts, comparison, known, lines, notes)
+    files.write(target, text.encode("utf-8", "replace"))
     return target
 
 

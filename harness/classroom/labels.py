@@ -19,8 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.evidence.printable import harmless
-from harness.lab import files
+from harness.lab import command_line, files
 from harness.lab.chapters import Chapter
+
+
+RESULTS = command_line.BUILD / "class"
 
 
 @dataclass(frozen=True)

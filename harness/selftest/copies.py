@@ -55,9 +55,31 @@ def untouched(chapter: Chapter) -> Files:
 
 
 def independent(chapter: Chapter) -> Files:
-    """A second solution, written separately and on purpose in another style."""
-    own = skeleton.sources(INDEPENDENT / chapter.number)
-    return untouched(chapter) | {path.name: path.read_text() for path in own}
+    """A second solution, written separately and on purpose in another style.
+
+    independent/NN/ has only what a student writes: functions in place of those of the skeleton, and
+    more functions and includes in front of them. Everything else is the skeleton's.
+    """
+    files = untouched(chapter)
+    for path in skeleton.sources(INDEPENDENT / chapter.number):
+        files[path.name] = _replaced(files[path.name], path.read_text())
+    return files
+
+
+def _replaced(text: str, own: str) -> str:
+    """The text with the functions of `own` that it has, too; each brings what stands before it."""
+    replaced = {_name(match): match[0] for match in FUNCTION.finditer(text)}
+    begin = 0
+    for match in FUNCTION.finditer(own):
+        old = replaced.get(_name(match))
+        if old is not None:
+            text = text.replace(old, own[begin : match.end()].lstrip("\n"))
+            begin = match.end()
+    return text
+
+
+def _name(function: re.Match[str]) -> str:
+    return WORD.findall(function["head"].split("(")[0])[-1]
 
 
 def write(files: Files, directory: Path) -> Path:

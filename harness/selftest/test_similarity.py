@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
+import shutil
 import subprocess
-import tarfile
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from harness import similar
+from harness.classroom import labels, submissions
 from harness.lab import command_line
-from harness.lab.chapters import ROOT, find
+from harness.lab.chapters import find
 from harness.selftest import copies
 from harness.similarity import handed_in, screen
 from harness.similarity.fingerprints import GRAM, WINDOW, fingerprints, given, grams, winnowed
@@ -151,6 +151,17 @@ def test_a_disguised_program_still_compiles(disguise, tmp_path):
 
 
 @pytest.mark.parametrize("number", PAIRED)
+def test_a_second_solution_has_its_own_functions_and_repeats_none_of_the_skeleton(number):
+    chapter = find(number)
+    made = copies.independent(chapter)
+    for path in (copies.INDEPENDENT / number).iterdir():
+        given = copies.untouched(chapter)[path.name]
+        own = [match[0] for match in copies.FUNCTION.finditer(path.read_text())]
+        assert own and not [text for text in own if text in given]
+        assert all(made[path.name].count(text) == 1 for text in own)
+
+
+@pytest.mark.parametrize("number", PAIRED)
 def test_the_second_solutions_compile_without_a_warning(number, tmp_path):
     sources = copies.write(copies.independent(find(number)), tmp_path)
     flags = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-fsyntax-only"]
@@ -188,39 +199,64 @@ def test_a_piece_is_found_where_it_is_in_each():
 # What students hand in
 
 
+def read(directory: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    chapter = find("01")
+    found, _ = submissions.find(directory)
+    return handed_in.read(found, labels.of(chapter, directory, [], anonymous=False))
+
+
 def test_directories_zips_and_tars_are_read(tmp_path):
     files = {
         "lab/io.c": "int x;",
+        "lab/more/io.h": "int z;",
         "lab/.git/old.c": "int y;",
+        "lab/.old.c": "int y;",
         "__MACOSX/io.c": "\1",
         "notes.md": "#",
     }
+    top = tmp_path / "a 名前"
     for name, text in files.items():
-        copies.write({Path(name).name: text}, tmp_path / "a 名前" / Path(name).parent)
-    with zipfile.ZipFile(tmp_path / "b.zip", "w") as archive:
-        for name, text in files.items():
-            archive.writestr(name, text)
-    with tarfile.open(tmp_path / "c.tar.gz", "w:gz") as archive:
-        for name, text in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(text)
-            archive.addfile(entry, io.BytesIO(text.encode()))
-    found, left_out = handed_in.read(tmp_path)
-    assert found == dict.fromkeys(["a 名前", "b.zip", "c.tar.gz"], {"lab/io.c": "int x;"})
+        copies.write({Path(name).name: text}, top / Path(name).parent)
+    for name, kind in (("b", "zip"), ("c", "gztar")):
+        shutil.make_archive(str(tmp_path / name), kind, top)
+    found, left_out = read(tmp_path)
+    assert found == dict.fromkeys(["a 名前", "b", "c"], {"io.c": "int x;", "more/io.h": "int z;"})
     assert not left_out
+
+
+def test_of_several_hand_ins_the_latest_counts(tmp_path):
+    """The one that `make class` grades."""
+    for when, text in ((2000, "int late;"), (1000, "int early;")):
+        place = copies.write({"io.c": text}, tmp_path / "ada" / str(9999 - when))
+        os.utime(place / "io.c", (when, when))
+    assert read(tmp_path)[0] == {"ada": {"io.c": "int late;"}}
+    with zipfile.ZipFile(tmp_path / "ada.zip", "w") as archive:
+        archive.writestr("io.c", "int last;")
+    assert read(tmp_path)[0] == {"ada": {"io.c": "int last;"}}
 
 
 def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path):
     (tmp_path / "broken.zip").write_bytes(b"PK\3\4 and no more")
-    (tmp_path / "broken.tar.gz").write_bytes(b"\x1f\x8b")
+    (tmp_path / "damaged.tar.gz").write_bytes(b"\x1f\x8b")
     (tmp_path / "empty").mkdir()
     other = copies.write({"io.c": "int x;"}, tmp_path / "other")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "io.c").symlink_to(other / "io.c")
-    found, left_out = handed_in.read(tmp_path)
+    with zipfile.ZipFile(tmp_path / "outside.zip", "w") as archive:
+        archive.writestr("../io.c", "int x;")
+    found, left_out = read(tmp_path)
     assert set(found) == {"other"}
-    assert set(left_out) == {"broken.zip", "broken.tar.gz", "empty", "links"}
-    assert "no .c and .h files" in left_out["links"]
+    assert set(left_out) == {"broken", "damaged", "empty", "links", "outside"}
+    assert "There are no .c files" in left_out["links"]
+    assert "would be outside" in left_out["outside"]
+
+
+def test_a_submission_with_far_too_much_c_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(handed_in, "MOST_BYTES", 8)
+    for name, text in (("ada", "int x;"), ("ben", "int x, y;")):
+        copies.write({"io.c": text, "data.txt": "more than eight bytes"}, tmp_path / name)
+    found, left_out = read(tmp_path)
+    assert set(found) == {"ada"} and "of C" in left_out["ben"]
 
 
 # The command
@@ -244,7 +280,10 @@ class Page(HTMLParser):
 @pytest.fixture
 def hostile_class(tmp_path, monkeypatch):
     """Two alike and one other, with names and lines that are no HTML and no good for a terminal."""
-    monkeypatch.setattr(command_line, "BUILD", ROOT / "build" / f"test-{os.getpid()}")
+    build = tmp_path / "build"
+    monkeypatch.setattr(command_line, "BUILD", build)
+    monkeypatch.setattr(labels, "RESULTS", build / "class")
+    tmp_path = tmp_path / "sub"
     chapter = find("01")
     wanted = {
         name: text.replace("fd %d", "<script>") for name, text in copies.solution(chapter).items()
@@ -253,22 +292,42 @@ def hostile_class(tmp_path, monkeypatch):
         copies.write(wanted, tmp_path / name)
     copies.write(copies.untouched(chapter), tmp_path / "cleo")
     (tmp_path / "dan.zip").write_bytes(b"")
-    yield tmp_path
-    subprocess.run(["rm", "-rf", command_line.BUILD], check=True)
+    (tmp_path / "list.txt").touch()
+    return tmp_path
 
 
 def test_the_command_prints_a_table_and_writes_a_page(hostile_class, capsys):
     assert similar.main(["--chapter", "01", "--submissions", str(hostile_class)]) == 0
     printed = capsys.readouterr().out
-    assert "3 submissions, 3 pairs" in printed and "100%" in printed and "dan.zip" in printed
+    assert (
+        "3 submissions, 3 pairs" in printed
+        and "100%" in printed
+        and "left out: dan: The" in printed
+    )
+    assert "left out: list.txt: It is neither" in printed
     assert "evidence, not a verdict" in printed and "\x1b" not in printed
-    assert all(screen.columns(line) <= 80 for line in printed.splitlines())
+    table = printed.split("the page:")[0]
+    assert all(screen.columns(line) <= 80 for line in table.splitlines())
     text = (command_line.BUILD / "similar" / "01" / "similar.html").read_text()
     page = Page(text)
     assert not page.elements & {"script", "b", "img", "link"} and "\x1b" not in text
     assert {link[1:] for link in page.links if link} <= page.addresses
     assert "evidence, not a verdict" in text and "prefers-color-scheme: dark" in text
     assert "ada &lt;b&gt;&amp;amp;" in text and "http" not in text
+
+
+def test_with_anon_numbers_stand_for_names_and_are_those_of_the_class(hostile_class, capsys):
+    names = [one.name for one in submissions.find(hostile_class)[0]]
+    before = labels.of(find("01"), labels.RESULTS, names, anonymous=True).numbers
+    arguments = ["--chapter", "01", "--submissions", str(hostile_class), "--anonymous"]
+    assert similar.main(arguments) == 0
+    printed = capsys.readouterr().out
+    text = (command_line.BUILD / "similar" / "01-anonymous" / "similar.html").read_text()
+    assert "01-key.csv" in printed
+    for said in (printed.split("the page:")[0], text):
+        assert not [name for name in ("ada", "bén", "cleo", "list.txt") if name in said]
+        assert f"{before['dan']}: The archive" in said
+        assert all(before[name] in said for name in names if name != "cleo")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +337,8 @@ def test_the_command_prints_a_table_and_writes_a_page(hostile_class, capsys):
         (["--chapter", "04"], "which submissions?"),
         (["--chapter", "04", "--submissions", "nowhere"], "does not exist"),
         (["--chapter", "44", "--submissions", "docs"], "44"),
-        (["--chapter", "04", "--submissions", "docs/curves"], "two or more submissions"),
+        (["--chapter", "04", "--submissions", "docs/curves"], "no submissions in it"),
+        (["--chapter", "04", "--submissions", "docs"], "instance curves: There are no .c files"),
     ],
 )
 def test_wrong_usage_says_what_to_do(arguments, says, capsys):

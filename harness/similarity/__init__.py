@@ -4,8 +4,8 @@
     fingerprints.py   short pieces of it, chosen by winnowing; what everybody was given is left out
     pairs.py          a class: which pairs share how much
     pieces.py         where two submissions are alike
-    handed_in.py      a submission as the text of its C files
+    handed_in.py      the hand-in of each that counts, as the text of its C files
     page.py           the pairs side by side, page.html; screen.py the table in the terminal
 
-Imports: evidence, lab.
+Imports: classroom, evidence, lab, server, skeleton.
 """

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 from zlib import crc32
 
+from harness import skeleton
 from harness.lab.chapters import CHAPTERS, Chapter
 from harness.similarity.tokens import tokens
 
 GRAM = 12
 WINDOW = 8
-SUFFIXES = (".c", ".h")
 
 
 def grams(codes: bytes) -> list[bytes]:
@@ -37,7 +36,8 @@ def given(chapter: Chapter) -> frozenset[bytes]:
     earlier = CHAPTERS[: CHAPTERS.index(chapter)]
     directories = [one.chapter_dir for one in (*earlier, chapter)]
     directories += [one.solution_dir for one in earlier]
-    texts = {path.read_text() for directory in directories for path in _sources(directory)}
+    here = [directory for directory in directories if directory.is_dir()]
+    texts = {path.read_text() for directory in here for path in skeleton.sources(directory)}
     return frozenset(gram for text in texts for gram in grams(tokens(text).codes))
 
 
@@ -57,9 +57,3 @@ def winnowed(chosen_from: list[bytes]) -> set[bytes]:
     hashed = [(crc32(gram), gram) for gram in chosen_from]
     windows = max(1, len(hashed) - WINDOW + 1) if hashed else 0
     return {min(hashed[at : at + WINDOW])[1] for at in range(windows)}
-
-
-def _sources(directory: Path) -> list[Path]:
-    if not directory.is_dir():
-        return []
-    return sorted(path for path in directory.iterdir() if path.suffix in SUFFIXES)

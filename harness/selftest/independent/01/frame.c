@@ -1,5 +1,3 @@
-#include "frame.h"
-
 bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
 {
     uint32_t sum = 0;

@@ -1,10 +1,3 @@
-#include "io.h"
-
-#include <errno.h>
-#include <stdint.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 enum io_result io_read_full(int fd, void *data, size_t size)
 {
     size_t have = 0;

@@ -1,11 +1,3 @@
-#include "server.h"
-
-#include <unistd.h>
-
-#include "conn.h"
-#include "net.h"
-#include "stop.h"
-
 void server_run(int listen_fd)
 {
     int client;

@@ -1,15 +1,4 @@
-#include "stop.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <stddef.h>
 #include <string.h>
-#include <sys/socket.h>
-
-enum { NO_SOCKET = -1, WATCHED_MAX = 2 }; /* the listener and one client */
-
-static volatile sig_atomic_t requested;
-static volatile sig_atomic_t watched[WATCHED_MAX] = {NO_SOCKET, NO_SOCKET};
 
 static void wake(int sock)
 {
@@ -35,29 +24,4 @@ void stop_install(void)
     how.sa_handler = handler;
     for (int i = 0; i != 2; ++i)
         sigaction(signals[i], &how, 0);
-}
-
-bool stop_requested(void)
-{
-    return requested != 0;
-}
-
-static void replace(int from, int to)
-{
-    for (size_t i = 0; i < WATCHED_MAX; i++) {
-        if (watched[i] == from) {
-            watched[i] = to;
-            return;
-        }
-    }
-}
-
-void stop_watch(int fd)
-{
-    replace(NO_SOCKET, fd);
-}
-
-void stop_unwatch(int fd)
-{
-    replace(fd, NO_SOCKET);
 }
