@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.
@@ -14,9 +15,25 @@ SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 HANGS_PART = 4  # of a wait: a server that has slept for such a part, and for ever, hangs
 MOST_TIMES = 10  # so that the wait gets shorter, too, for a server that hangs everywhere
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
+WORKED_PART = 8  # of a wait: a server that has computed for so much of it is not held up
 SHORT_SECONDS = 0.03  # of a wait, in which the patience is not read again
 LOOK_SELDOM = 0.02  # of the time that has passed: the minimum pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
+
+
+class Spent(NamedTuple):
+    """What the threads of the servers have had of the processors so far."""
+
+    cpu: float  # seconds, of all of them
+    in_line: dict[int, float]  # seconds of each that could have run, while others did
+
+    def held_up(self, before: Spent, worked: float) -> float:
+        """For how many seconds since `before` other programs kept a thread from running; 0 if they
+        have computed for `worked` seconds."""
+        if self.cpu - before.cpu >= worked:
+            return 0.0
+        waits = (seconds - before.in_line.get(t, 0.0) for t, seconds in self.in_line.items())
+        return max(waits, default=0.0)
 
 
 class Patience:
@@ -60,6 +77,10 @@ class Patience:
     def lost(self) -> float:
         """Seconds up to now that do not count. See Stretched."""
         return 0.0
+
+    def spent(self) -> Spent:
+        """By the servers that it waits for. See Fair."""
+        return Spent(0.0, {})
 
     def hopeless(self, began: float) -> bool:
         """Whether a wait that began then, on time.monotonic(), has nothing more to wait for."""
@@ -116,6 +137,28 @@ class Stretched(Patience):
         self._patience.expired()
 
 
+class Fair(Patience):
+    """Another patience. The time in which other programs keep the servers from running does not
+    count. `spent`: what the servers have had so far."""
+
+    def __init__(self, patience: Patience, spent: Callable[[], Spent]) -> None:
+        self._patience = patience
+        self._spent = spent
+
+    @property
+    def seconds(self) -> float:
+        return self._patience.seconds
+
+    def spent(self) -> Spent:
+        return self._spent()
+
+    def give_up(self) -> None:
+        self._patience.give_up()
+
+    def expired(self) -> None:
+        self._patience.expired()
+
+
 class Watchful(Patience):
     """Another patience. `hangs` tells which waits are hopeless: it gets when the wait began, and
     for how many seconds a server that hangs must have slept."""
@@ -127,6 +170,9 @@ class Watchful(Patience):
     @property
     def seconds(self) -> float:
         return self._patience.seconds
+
+    def spent(self) -> Spent:
+        return self._patience.spent()
 
     def hopeless(self, began: float) -> bool:
         return self._hangs(began, self.seconds / HANGS_PART)
@@ -160,13 +206,19 @@ class Deadline:
     def restart(self) -> None:
         """Called at every sign of progress."""
         self._began, self._restarted = self._now(), time.monotonic()
+        self._before: Spent | None = None
 
     def left(self) -> float:
         """Seconds that are left now, never below 0."""
         passed = self._now() - self._began
-        if self._patience is not None and SHORT_SECONDS < passed < self.seconds:
-            now = 0.0 if self._is_hopeless() else self._patience.seconds
-            self.seconds = min(self.seconds, max(round(passed, 1), now))
+        if self._patience is not None and passed > SHORT_SECONDS:
+            self._before = self._before or self._patience.spent()
+            if passed < self.seconds:
+                now = 0.0 if self._is_hopeless() else self._patience.seconds
+                self.seconds = min(self.seconds, max(round(passed, 1), now))
+            else:
+                worked = self.seconds / WORKED_PART
+                passed -= self._patience.spent().held_up(self._before, worked)
         return max(0.0, self.seconds - passed)
 
     def _is_hopeless(self) -> bool:
