@@ -113,7 +113,7 @@ def test_01_restarts_at_once_on_the_same_port(launch):
     first = launch(port=port)
     before = first.process.descriptors().sockets
     first.connect()
-    wait_until(lambda: first.process.descriptors().sockets > before, first.patience.seconds)
+    wait_until(lambda: first.process.descriptors().sockets > before, first.patience)
     text = f"ends the server, and starts it again on port {first.address[1]}"
     first.conversation.note("the grader", text)
     first.process.stop_gently(2)

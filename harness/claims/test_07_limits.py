@@ -20,7 +20,7 @@ from harness.grading.plugin import claim
 from harness.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
 from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
-from harness.server.patience import Deadline
+from harness.server.patience import Deadline, Longer
 
 TRIES = 5  # with a machine that is too slow for one of them
 STEP = 0.05  # seconds between two bytes, or frames, of a client that takes its time
@@ -192,7 +192,7 @@ def test_07_slow_senders_are_closed(launch, rng):
 def _send_until_closed(server, client: Client) -> None:
     """A frame without an end, byte by byte. That the next byte is refused is an end, too."""
     __tracebackhide__ = True
-    deadline = Deadline(server.patience.seconds)
+    deadline = Deadline(Longer(server.patience, 0))
     client.send(length_framing.header(1000))
     client.conversation.note(client.name, f"sends a byte of the body every {1000 * STEP:g} ms")
     while client.offer(b"x") >= 0 and _is_open(client):

@@ -10,7 +10,7 @@ from harness.grading.plugin import claim
 from harness.instruments.observe import is_open, until_asleep, waits_in_silence
 from harness.scenarios.cost import no_cpu
 from harness.scenarios.exchanges import echo, ping, words
-from harness.server.patience import wait_until
+from harness.server.patience import Longer, wait_until
 
 BACKENDS = ("select", "poll", "epoll")
 
@@ -130,9 +130,10 @@ def _expect_turned_away(
     began = time.monotonic()
     waiting = [server.connect("waits") for _ in range(WAITING)]
     last, body = waiting[-1], words(rng, 8)
-    seconds = REFUSE_SECONDS + server.patience.seconds
+    longer = Longer(server.patience, REFUSE_SECONDS)
+    seconds = longer.seconds
     server.conversation.note("the grader", f"watches {WAITING} waiting clients")
-    if not wait_until(lambda: not is_open(last), seconds):
+    if not wait_until(lambda: not is_open(last), longer):
         server.patience.expired()
         text = f"no descriptor is free, and after {seconds:g} s a client still waits"
         raise Failure(text, hint=hint)

@@ -14,7 +14,7 @@ from harness.grading.plugin import claim
 from harness.instruments.observe import until_asleep, until_read
 from harness.lab.units import KIB, MIB
 from harness.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
-from harness.server.patience import Deadline, wait_until
+from harness.server.patience import Deadline, Longer, wait_until
 
 AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
 LINGER_SECONDS = 5  # the time of a peer that makes no progress
@@ -82,10 +82,11 @@ def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> Non
 def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -> None:
     """So many or fewer are open soon, or within these seconds more."""
     __tracebackhide__ = True
-    seconds += server.patience.seconds
-    if not wait_until(lambda: server.process.descriptors().total <= goal, seconds):
-        server.patience.expired()
-        raise Failure(f"after {seconds:g} s {otherwise}", hint="linger")
+    longer = Longer(server.patience, seconds)
+    text = f"after {longer.seconds:g} s {otherwise}"
+    if not wait_until(lambda: server.process.descriptors().total <= goal, longer):
+        longer.expired()
+        raise Failure(text, hint="linger")
 
 
 # 08.8 closing
@@ -127,7 +128,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
         text = f"the client got a FIN only after {told:.1f} s"
         raise Failure(text, hint="lost-at-close")
     server.conversation.note(client.name, "keeps sending")
-    deadline = Deadline(LINGER_SECONDS + server.patience.seconds)
+    deadline = Deadline(Longer(server.patience, LINGER_SECONDS))
     while client.offer(bytes(1000)) >= 0:
         if not deadline.left():
             server.patience.expired()

@@ -23,7 +23,6 @@ from harness.server.patience import Deadline, Patience
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs
-LOOK_SECONDS = 0.5  # between two of them at most
 REMAINDER_SECONDS = (
     0.05  # how long a failure waits for the remainder of a wrong frame, only to show it
 )
@@ -314,11 +313,18 @@ class _Outgoing:
         return f" ({self.progress()} had been sent)" if self.left else ""
 
 
+def is_ready(one: socket.socket, events: int, deadline: Deadline) -> bool:
+    """Waits until one of the events has come. False when the deadline has passed."""
+    poller = select.poll()
+    poller.register(one, events)
+    return bool(_poll(poller, deadline))
+
+
 def _poll(poller: select.poll, deadline: Deadline, rest: float = 0) -> int:
     """The events that are ready, 0 when no more than `rest` seconds are left."""
     while True:
         left = max(0.0, deadline.left() - rest)
-        ready = poller.poll(min(left, deadline.seconds / LOOKS, LOOK_SECONDS) * 1000)
+        ready = poller.poll(min(left, deadline.seconds / LOOKS, deadline.pause()) * 1000)
         if ready or not left:
             return ready[0][1] if ready else 0
 

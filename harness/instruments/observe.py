@@ -19,7 +19,7 @@ from weakref import WeakSet
 from harness.lab.units import MIB
 from harness.linux import procfs, sockdiag
 from harness.linux.syscalls import has_timer, sleeps_for_ever
-from harness.server.patience import PATIENCE, wait_until
+from harness.server.patience import PATIENCE, Fair, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
@@ -171,7 +171,8 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     def at_rest() -> bool:
         return procfs.thread_states(pid) <= set("SZX")
 
-    wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, seconds)
+    patience = Fair(Patience(((0, seconds),)), lambda: [server.process])
+    wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, patience)
     return procfs.thread_states(pid) == {"S"}
 
 

@@ -22,7 +22,7 @@ from harness.instruments.observe import (
     until_read,
 )
 from harness.lab.units import KIB
-from harness.server.patience import Patience, Watchful
+from harness.server.patience import Fair, Patience, Watchful
 from harness.server.process import ServerProcess
 
 LISTENING = b"listening on "  # begins the one line on stdout
@@ -199,7 +199,7 @@ def expect_stop(server, number: signal.Signals) -> None:
         raise Failure(text, hint="ended-early")
     server.process.signal(number)
     seconds = server.patience.seconds
-    if server.process.wait(seconds) is None:
+    if server.process.wait(server.patience) is None:
         server.patience.expired()
         text = f"{seconds:g} s after {number.name} the server still runs"
         raise Failure(text, hint="not-ended")
@@ -212,7 +212,8 @@ def expect_failed_start(argv: Sequence[str], status: int, words: str, patience: 
     """The program ends by itself, with this status, and `words` are in what it says on stderr."""
     __tracebackhide__ = True
     process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
-    ended = process.run(argv, Watchful(patience, Hang(lambda: [process])))
+    fair = Fair(patience, lambda: [process])
+    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])))
     if ended is None:
         patience.expired()
         text = f"{named}: it kept running instead of ending with an error"
@@ -240,7 +241,7 @@ def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) 
             text = f"with -v it logged nothing about a {client.framing.noun} on stderr"
             raise Failure(text, hint="not-verbose")
     client.close()
-    process.stop_gently(server.patience.seconds)  # what is in a buffer of stdout comes out now
+    process.stop_gently(server.patience)  # what is in a buffer of stdout comes out now
     process.settle()
     others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
     if others:

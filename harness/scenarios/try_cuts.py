@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import random
+import select
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from harness.client.stream import is_ready
 from harness.evidence.compare import first_difference
 from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
@@ -140,14 +142,15 @@ def _answer(server, client: socket.socket) -> bytes | None:
     """All that comes until the server closes; None if it does not."""
     answer = b""
     try:
-        while data := client.recv(MOST):
+        while is_ready(client, select.POLLIN, Deadline(server.patience)):
+            data = client.recv(MOST)
+            if not data:
+                return answer
             answer += data
-    except socket.timeout:
-        server.patience.expired()
-        return None
     except OSError:
-        pass
-    return answer
+        return answer
+    server.patience.expired()
+    return None
 
 
 def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -> None:

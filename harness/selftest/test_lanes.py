@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -13,9 +12,7 @@ from harness.grading.lanes import Lanes
 from harness.server.patience import (
     PATIENCE,
     Deadline,
-    Fair,
     Patience,
-    Spent,
     Stretched,
     Watchful,
     wait_until,
@@ -169,17 +166,3 @@ def test_a_wait_ends_when_the_server_is_known_to_hang():
     hopeless.append(True)
     assert wait_until(lambda: not deadline.left(), 5)
     assert deadline.seconds < 5 and of_the_kernel.left() > 0
-
-
-@pytest.mark.parametrize(
-    "cpu, in_line, left",
-    [(0.0, 0.0, False), (0.0, 0.1, True), (1.0, 0.1, False)],
-    ids=["sleeps", "is held up", "computes"],
-)
-def test_time_in_which_others_have_the_processors_does_not_count(cpu, in_line, left):
-    spent = [Spent(0.0, {7: 5.0})]
-    deadline = Deadline(Fair(Patience(((0, 0.05),)), lambda: spent[0]))
-    wait_until(lambda: deadline.left() < 0.02, 5)
-    spent[0] = Spent(cpu, {7: 5.0 + in_line})
-    time.sleep(0.05)
-    assert bool(deadline.left()) is left

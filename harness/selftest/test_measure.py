@@ -18,7 +18,7 @@ from harness.lab.units import KIB, MIB
 from harness.linux import procfs, sockdiag
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.greedy import greedy
-from harness.server.patience import Patience, wait_until
+from harness.server.patience import Patience, Spent, wait_until
 
 
 class Server:
@@ -106,6 +106,7 @@ def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
 def test_whether_a_server_sleeps(program, asleep):
     """One that spins, or has ended, is not waited for to the end."""
     server = SimpleNamespace(process=subprocess.Popen([sys.executable, "-c", program]))
+    server.process.spent = Spent
     try:
         assert observe.until_asleep(server, 30) is asleep
     finally:
@@ -133,6 +134,7 @@ def test_a_server_that_hangs(program, hangs):
             pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
         )
         try:
+            process.spent = Spent
             observe.until_asleep(SimpleNamespace(process=process), 1)
             hang, began = observe.Hang(lambda: [server], spinning=True), time.monotonic()
             assert not hang(began, 0.6)

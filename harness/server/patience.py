@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
+
+from harness.evidence.failure import NotJudged
+from harness.linux import procfs
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.
@@ -16,24 +19,36 @@ HANGS_PART = 4  # of a wait: a server that has slept for such a part, and for ev
 MOST_TIMES = 10  # so that the wait gets shorter, too, for a server that hangs everywhere
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 WORKED_PART = 8  # of a wait: a server that has computed for so much of it is not held up
+MORE_SECONDS = 0.5  # at most, for a thread that waits in line when a wait has run out
+LEAST_SECONDS = 0.01  # a wait is not continued for less
+LATE_SECONDS = 1.0  # between two looks at a wait: then we could not run ourselves
+WAIT_SECONDS = 60  # of the clock, for a wait that other programs make longer
 SHORT_SECONDS = 0.03  # of a wait, in which the patience is not read again
 LOOK_SELDOM = 0.02  # of the time that has passed: the minimum pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
 
 class Spent(NamedTuple):
-    """What the threads of the servers have had of the processors so far."""
+    """What the processes of servers have had of the processors so far."""
 
-    cpu: float  # seconds, of all of them
-    in_line: dict[int, float]  # seconds of each that could have run, while others did
+    cpu: float = 0.0  # seconds, of all of them
+    in_line: dict[int, float] = {}  # seconds of each thread that could have run, while others did
+    runnable: bool = False  # a thread of them runs now, or waits in line
 
     def held_up(self, before: Spent, worked: float) -> float:
-        """For how many seconds since `before` other programs kept a thread from running; 0 if they
-        have computed for `worked` seconds."""
+        """For how many seconds since `before` other programs kept one of the threads from running;
+        0 if they have computed for `worked` seconds: then their own threads may be the others."""
         if self.cpu - before.cpu >= worked:
             return 0.0
         waits = (seconds - before.in_line.get(t, 0.0) for t, seconds in self.in_line.items())
         return max(waits, default=0.0)
+
+
+class Spender(Protocol):
+    """A server, as far as this module needs it."""
+
+    def spent(self) -> Spent:
+        ...
 
 
 class Patience:
@@ -80,7 +95,7 @@ class Patience:
 
     def spent(self) -> Spent:
         """By the servers that it waits for. See Fair."""
-        return Spent(0.0, {})
+        return Spent()
 
     def hopeless(self, began: float) -> bool:
         """Whether a wait that began then, on time.monotonic(), has nothing more to wait for."""
@@ -138,19 +153,50 @@ class Stretched(Patience):
 
 
 class Fair(Patience):
-    """Another patience. The time in which other programs keep the servers from running does not
-    count. `spent`: what the servers have had so far."""
+    """Another patience. The time in which other programs keep the servers `processes` from running
+    does not count; nor does the time in which they keep the grader itself from it."""
 
-    def __init__(self, patience: Patience, spent: Callable[[], Spent]) -> None:
+    def __init__(self, patience: Patience, processes: Callable[[], Iterable[Spender]]) -> None:
         self._patience = patience
-        self._spent = spent
+        self._processes = processes
 
     @property
     def seconds(self) -> float:
         return self._patience.seconds
 
+    def lost(self) -> float:
+        return self._patience.lost()
+
     def spent(self) -> Spent:
-        return self._spent()
+        found = [process.spent() for process in self._processes()]
+        in_line = procfs.seconds_in_line(os.getpid())
+        for one in found:
+            in_line.update(one.in_line)
+        return Spent(sum(one.cpu for one in found), in_line, any(one.runnable for one in found))
+
+    def give_up(self) -> None:
+        self._patience.give_up()
+
+    def expired(self) -> None:
+        self._patience.expired()
+
+
+class Longer(Patience):
+    """Another patience, and `more` seconds. For what a server does by itself after that time."""
+
+    def __init__(self, patience: Patience, more: float) -> None:
+        self._patience = patience
+        self._more = more
+
+    @property
+    def seconds(self) -> float:
+        return self._patience.seconds + self._more
+
+    def lost(self) -> float:
+        return self._patience.lost()
+
+    def spent(self) -> Spent:
+        return self._patience.spent()
 
     def give_up(self) -> None:
         self._patience.give_up()
@@ -194,6 +240,9 @@ class Deadline:
     before others ran out is not longer than one that begins afterwards. It also runs out earlier
     when the wait becomes hopeless, but not with `kernel`, which is for what the kernel does by
     itself after some time. `seconds` is then the time it took. `patient`: it belongs to a patience.
+
+    It runs out later by the time in which other programs had the processors; see Fair. So left()
+    has to be called after each pause(). It raises NotJudged when such a wait takes WAIT_SECONDS.
     """
 
     def __init__(self, limit: float | Patience, kernel: bool = False) -> None:
@@ -206,23 +255,60 @@ class Deadline:
     def restart(self) -> None:
         """Called at every sign of progress."""
         self._began, self._restarted = self._now(), time.monotonic()
+        self._looked = self._restarted
+        self._late = self._excused = 0.0  # seconds that do not count
         self._before: Spent | None = None
 
     def left(self) -> float:
         """Seconds that are left now, never below 0."""
-        passed = self._now() - self._began
-        if self._patience is not None and passed > SHORT_SECONDS:
+        if self._patience is None:
+            return max(0.0, self.seconds - (time.monotonic() - self._restarted))
+        self._notice_late_look()
+        passed = self._passed()
+        if passed > SHORT_SECONDS:
             self._before = self._before or self._patience.spent()
-            if passed < self.seconds:
-                now = 0.0 if self._is_hopeless() else self._patience.seconds
-                self.seconds = min(self.seconds, max(round(passed, 1), now))
-            else:
-                worked = self.seconds / WORKED_PART
-                passed -= self._patience.spent().held_up(self._before, worked)
-        return max(0.0, self.seconds - passed)
+            hopeless = self._shrink(passed) if passed < self.seconds else False
+            if self._passed() >= self.seconds and not hopeless:
+                self._excuse(self._before, self._patience.spent())
+        return max(0.0, self.seconds - self._passed())
 
-    def _is_hopeless(self) -> bool:
-        return not self._kernel and self._patience.hopeless(self._restarted)
+    def pause(self) -> float:
+        """Seconds after which left() has to be called again, if so many are left."""
+        first = self._patience is not None and self._before is None
+        return SHORT_SECONDS if first else LATE_SECONDS / 2
+
+    def _notice_late_look(self) -> None:
+        """Time in which this program could not run is not the server's."""
+        now = time.monotonic()
+        self._late += max(0.0, now - self._looked - LATE_SECONDS)
+        self._excused = max(self._excused, self._late)
+        self._looked = now
+
+    def _passed(self) -> float:
+        return self._now() - self._began - self._excused
+
+    def _shrink(self, passed: float) -> bool:
+        """Makes it as short as the patience is now. Returns whether nothing can come any more."""
+        hopeless = not self._kernel and self._patience.hopeless(self._restarted)
+        now = 0.0 if hopeless else self._patience.seconds
+        self.seconds = min(self.seconds, max(round(passed, 1), now))
+        return hopeless
+
+    def _excuse(self, before: Spent, spent: Spent) -> None:
+        """Goes on for the time in which the servers could not run. Raises NotJudged if that is
+        most of WAIT_SECONDS."""
+        __tracebackhide__ = True
+        worked = self.seconds / WORKED_PART
+        excused = max(self._late, spent.held_up(before, worked))
+        if spent.runnable and spent.cpu - before.cpu < worked:
+            excused = max(excused, self._excused + min(MORE_SECONDS, self.seconds / 4))
+        waited = self._now() - self._began
+        if self.seconds - (waited - excused) < LEAST_SECONDS:
+            return
+        if waited >= WAIT_SECONDS:
+            text = "other programs kept the server from running for most of the time"
+            raise NotJudged(f"this machine is too busy: in a wait of {waited:.0f} s {text}")
+        self._excused = excused
 
     def _now(self) -> float:
         return time.monotonic() - (self._patience.lost() if self._patience is not None else 0.0)
@@ -239,7 +325,7 @@ def wait_until(
     while not condition():
         left = deadline.left()
         if not left:
-            return False
+            return bool(condition())  # we may have been kept from looking meanwhile
         passed = max(0.0, deadline.seconds - left)
-        time.sleep(min(max(look_seconds, LOOK_SELDOM * passed), left))
+        time.sleep(min(max(look_seconds, LOOK_SELDOM * passed), deadline.pause(), left))
     return True

@@ -16,7 +16,14 @@ from harness.lab.units import MB
 from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
 from harness.server.output import Drain, Output
-from harness.server.patience import PATIENCE, Patience, wait_until
+from harness.server.patience import (
+    PATIENCE,
+    Deadline,
+    Fair,
+    Patience,
+    Spent,
+    wait_until,
+)
 from harness.server.process_tree import (
     MARK,
     ExitStatus,
@@ -186,9 +193,11 @@ class ServerProcess:
         self.settle()
         return self._tree is not None and self.status is None
 
-    def wait(self, seconds: float) -> ExitStatus | None:
-        """Waits for its end; None if it still runs after `seconds`."""
-        self._ended.wait(seconds)
+    def wait(self, limit: float | Patience) -> ExitStatus | None:
+        """Waits for its end; None if it still runs after that."""
+        deadline = Deadline(limit, kernel=True)
+        while not self._ended.wait(min(deadline.left(), deadline.pause())) and deadline.left():
+            pass
         return self.status
 
     def signal(self, number: int) -> None:
@@ -200,24 +209,30 @@ class ServerProcess:
             self.tell(f"sends {signal_name(number)} to the server")
             os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
 
-    def stop_gently(self, seconds: float) -> ExitStatus | None:
-        """Sends SIGTERM and waits; None when it still runs after `seconds`."""
+    def stop_gently(self, limit: float | Patience) -> ExitStatus | None:
+        """Sends SIGTERM and waits; None when it still runs after that."""
         self.signal(signal.SIGTERM)
-        return self.wait(seconds)
+        return self.wait(limit)
 
     def settle(self) -> None:
         """Waits a moment for a server that is ending, as a client may have seen."""
         if self._tree is None or self._destroyed:
             return
-        if procfs.ending(self.pid) and self._ended.wait(DYING_SECONDS):
+        if procfs.ending(self.pid) and self._dies():
             self._drain.dry.wait(LAST_OUTPUT_SECONDS)
+
+    def _dies(self) -> bool:
+        """Waits for the end of a server that is ending. Whether it came."""
+        if not self._ended.is_set():
+            self.wait(Fair(Patience(((0, DYING_SECONDS),)), lambda: [self]))
+        return self._ended.is_set()
 
     def look_at_limits(self) -> None:
         """Kills a server that uses too much: the last check may be some time ago."""
         if self._tree is not None and not self._destroyed:
             self._watch(self._limits.excess_now)
             if self._killed_for:
-                self._ended.wait(DYING_SECONDS)
+                self._dies()
 
     def destroy(self) -> None:
         """Kills everything the server started and removes what it wrote. May be called again.
@@ -275,6 +290,10 @@ class ServerProcess:
     def cpu_seconds(self) -> float:
         """CPU time since the start, user and system, of all its processes; see ProcessTree."""
         return self._tree.cpu_seconds() if self._tree else 0.0
+
+    def spent(self) -> Spent:
+        """What all its processes have had of the processors since the start."""
+        return self._tree.spent() if self._tree else Spent()
 
     def resident_bytes(self) -> int:
         """Resident memory of all its processes; shared pages count once."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from harness.evidence.failure import NotJudged
 from harness.linux import prctl, procfs
 from harness.server import kill
-from harness.server.patience import PATIENCE, wait_until
+from harness.server.patience import PATIENCE, Spent, wait_until
 
 MARK = "EVENT_LOOP_LAB_CHILD"
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
@@ -96,6 +96,16 @@ class ProcessTree:
         return self._reaped_cpu + sum(
             procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members
         )
+
+    def spent(self) -> Spent:
+        """What its processes have had of the processors since its start."""
+        members = self.members()
+        cpu = sum(procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members)
+        in_line: dict[int, float] = {}
+        for member in members:
+            in_line.update(procfs.seconds_in_line(member.pid))
+        runnable = any("R" in procfs.thread_states(member.pid) for member in members)
+        return Spent(self._reaped_cpu + cpu, in_line, runnable)
 
     def kill(self) -> None:
         """SIGKILL until none of its processes runs any more; destroy() still has to be called."""

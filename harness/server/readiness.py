@@ -42,7 +42,8 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         if server.stdout.closed or len(server.stdout.head) == KEPT:
             server.settle()  # it may be about to end, and its end says more
             raise _died(server) if server.status else _not_announced(server, None)
-        activity = server.activity.wait(deadline.left()) or announced_in(server.stdout.head)
+        pause = min(deadline.left(), deadline.pause())
+        activity = server.activity.wait(pause) or announced_in(server.stdout.head)
         if not activity and not deadline.left():
             patience.expired()
             raise _not_announced(server, deadline.seconds)

@@ -22,7 +22,7 @@ from harness.instruments import crash, gdb, sanitizers, valgrind
 from harness.instruments.observe import Hang, never_waits, waits_for_readiness
 from harness.linux import network, procfs
 from harness.server import build
-from harness.server.patience import PATIENCE, Fair, Patience, Spent, Stretched, Watchful, wait_until
+from harness.server.patience import PATIENCE, Fair, Patience, Stretched, Watchful, wait_until
 from harness.server.process import ServerProcess
 from harness.shim import Shim, alloc_library
 from harness.stage import recorder
@@ -165,7 +165,7 @@ class Stage:
         if self.valgrind:
             self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS, self._in_line)
         else:
-            self.patience = Fair(PATIENCE, self._spent)
+            self.patience = Fair(PATIENCE, self._processes)
         if run.sources:
             self.patience = Watchful(self.patience, Hang(self._processes, self._clients))
         if run.debugger:
@@ -311,13 +311,6 @@ class Stage:
         """
         waits = [procfs.seconds_in_line(server.process.pid) for server in self.servers]
         return sum(sum(seconds.values()) for seconds in waits)
-
-    def _spent(self) -> Spent:
-        """By all servers so far."""
-        processes = self._processes()
-        waits = [procfs.seconds_in_line(pid) for one in processes for pid in one.pids()]
-        in_line = {thread: seconds for found in waits for thread, seconds in found.items()}
-        return Spent(sum(one.cpu_seconds() for one in processes), in_line)
 
     def _free_the_port(self) -> None:
         """With a fixed port there is one server at a time: the one before has ended."""
