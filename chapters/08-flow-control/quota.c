@@ -27,7 +27,7 @@ void quota_free(struct quota *q)
 }
 
 /* TODO 3: Count the frames of an interval, which begins with the first of them; the remaining
- * frames have to wait for its end. Graded by test_08_quota_is_kept. */
+ * frames have to wait for its end. Graded by test_08_over_quota_is_not_read. */
 size_t quota_left(const struct quota *q)
 {
     (void)q;

@@ -74,7 +74,8 @@ def test_08_max_conns_cost_no_cpu(launch, rng):
         for client in served:
             ping(client, rng)
         for _ in range(3):
-            server.connect("waits").send_frame(b"here")
+            waiting = server.connect("waits")
+            waiting.send_frame(b"here")
         for client in served:
             ping(client, rng)
         no_cpu(server, "with --max-conns reached", IDLE, "max-conns", WATCHED)
@@ -83,6 +84,7 @@ def test_08_max_conns_cost_no_cpu(launch, rng):
         if waits is not None and waits > IDLE_WAITS:
             text = f"with --max-conns reached the server made {waits:,} wait calls in {WATCHED:g} s"
             raise Failure(text, hint="max-conns")
+        waiting.expect_nothing_yet()
 
 
 # 08.6 turn_away. valgrind has a limit of its own, and closes what it accepts above it.

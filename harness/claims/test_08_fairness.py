@@ -31,6 +31,9 @@ SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 WAITING = 200
 ACCEPTED_AT_MOST = 64
 
+# The budget of an iteration is 256 KiB, and a message takes 1 KiB of it.
+MESSAGES_SENT, MESSAGES_A_BUDGET = 10_000, 256
+
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
 SHORTEST = b""
 
@@ -65,16 +68,26 @@ def test_08_nothing_stalls_after_the_budget(launch, rng):
 
 
 def _ask_much(server) -> None:
-    """Sums of nothing, which are all there when the server looks."""
-    client, count = server.connect(), 10_000
-    data = b"".join(length_framing.encode(sum_of(seq)) for seq in range(count))
-    replies = [reply(SUM, seq, OK, i64(0)) for seq in range(count)]
+    """Sums of nothing, which are all there when the server looks, and more than one budget is
+    for."""
+    __tracebackhide__ = True
+    client = server.connect()
+    data = b"".join(length_framing.encode(sum_of(seq)) for seq in range(MESSAGES_SENT))
+    replies = [reply(SUM, seq, OK, i64(0)) for seq in range(MESSAGES_SENT)]
+    before = server.process.calls()
     server.process.pause()
     try:
         sent = client.send_some(data, quiet=0.05)
     finally:
         server.process.resume()
     client.exchange(data[sent:], replies)
+    if before is None:  # the library that counts is not in this server
+        return
+    waits = server.process.calls().waits - before.waits
+    if waits < MESSAGES_SENT // MESSAGES_A_BUDGET:
+        text = f"{MESSAGES_SENT:,} messages were answered in {waits} iterations of the loop"
+        text += f"; the budget of one is enough for {MESSAGES_A_BUDGET}"
+        raise Failure(text, hint="iteration-too-long")
 
 
 # 08.3 quota

@@ -45,7 +45,7 @@ WATER = dict.fromkeys((*STOPPED, "memory-grows"), "water-marks")
 # 08.2 water
 
 
-@claim("08.2", points=7, cli=True, native=True, hints=WATER)
+@claim("08.2", points=9, cli=True, native=True, hints=WATER)
 def test_08_reads_again_at_low_water(launch, rng):
     """From high-water on a client is not read; at low-water, and not before, it is read again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
@@ -81,7 +81,7 @@ def _take_until_read(server, client: Client, sent: int) -> int:
         lowest = min(lowest, held)
 
 
-@claim("08.2", points=4, cli=True, hints=WATER)
+@claim("08.2", points=5, cli=True, hints=WATER)
 def test_08_any_marks_will_do(launch, rng):
     """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]
@@ -98,7 +98,7 @@ def test_08_any_marks_will_do(launch, rng):
         burst(bytewise, [bytes(1)] * count)
 
 
-@claim("08.2", points=4, cli=True, native=True, waits=2.5, hints=WATER)
+@claim("08.2", points=1, cli=True, native=True, waits=2.5, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
     for framing, data in (
@@ -118,11 +118,16 @@ def test_08_hundred_that_never_read(launch):
             burst(server.connect(), [bytes(1)] * 1000)
 
 
-@claim("08.2", points=2, cli=True)
+@claim("08.3", points=2, cli=True, hints={"extra-bytes": "quota-kept"})
 def test_08_refuses_wrong_options(launch, run):
-    """Wrong values of quotas, marks and numbers of clients are refused with status 2."""
+    """Wrong quotas, marks and numbers of clients are refused with status 2; a right quota holds."""
     for option in WRONG_USAGE:
         expect_failed_start([*run.argv, option], 2, "usage", PATIENCE)
     expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage", PATIENCE)
-    for options in (("--quota=1/1", "--max-conns=1"), ("--low-water=5", "--high-water=5")):
-        burst(launch(options).connect(), [b"right"])
+    burst(launch(("--low-water=5", "--high-water=5")).connect(), [b"right"])
+    server = launch(("--quota=1/60000", "--max-conns=1"))
+    client = server.connect()
+    burst(client, [b"right"])
+    client.send_frame(b"over the quota")
+    until_asleep(server)
+    client.expect_nothing_yet()
