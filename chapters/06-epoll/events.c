@@ -19,8 +19,8 @@ struct watch {
 struct entry {
     struct watch read;
     struct watch write;
-    unsigned char again; /* events to call in the next iteration, ready or not */
-    unsigned char due;   /* the same for this iteration; cleared by the call */
+    unsigned char requested; /* events to call in the next iteration, ready or not */
+    unsigned char pending;   /* the same for this iteration; cleared by the call */
 };
 
 struct events {
@@ -35,7 +35,7 @@ struct events {
     int size;            /* entries in each of the two */
 
     /* Written by events_again and, once an iteration, by end_turn. */
-    int *queue; /* descriptors with events in `again` or `due`, and some that had them */
+    int *queue; /* descriptors with events in `requested` or `pending`, and some that had them */
     int queue_count;
     int queue_size;
 
@@ -91,8 +91,8 @@ bool events_del(struct events *e, int fd, unsigned event)
      * itself. */
     e->backend->set(e->state, fd, before, before & ~event);
     *watch_of(&e->table[fd], event) = (struct watch){0};
-    e->table[fd].again &= (unsigned char)~event;
-    e->table[fd].due &= (unsigned char)~event;
+    e->table[fd].requested &= (unsigned char)~event;
+    e->table[fd].pending &= (unsigned char)~event;
     return true;
 }
 
@@ -153,19 +153,19 @@ static bool extend_queue(struct events *e)
 void events_again(struct events *e, int fd, unsigned event)
 {
     event &= events_interest(e, fd);
-    if (event == 0 || (e->table[fd].again & event))
+    if (event == 0 || (e->table[fd].requested & event))
         return;
     if (!extend_queue(e)) {
         log_line("fd %d: cannot be called again: out of memory", fd);
         return;
     }
-    e->table[fd].again |= (unsigned char)event;
+    e->table[fd].requested |= (unsigned char)event;
     e->queue[e->queue_count++] = fd;
 }
 
 /* TODO 5: Call each watch for which events_again() was called, once, in the next iteration.
- * Calls before begin_turn() count for this one; end_turn() calls what is still due and drops it
- * from the queue. Graded by test_06_again_in_the_next_iteration. */
+ * Calls before begin_turn() count for this one; end_turn() calls what is still pending and drops
+ * it from the queue. Graded by test_06_again_in_the_next_iteration. */
 static int begin_turn(struct events *e)
 {
     e->queue_count = 0;

@@ -19,8 +19,8 @@ struct watch {
 struct entry {
     struct watch read;
     struct watch write;
-    unsigned char again; /* events to call in the next iteration, ready or not */
-    unsigned char due;   /* the same for this iteration; cleared by the call */
+    unsigned char requested; /* events to call in the next iteration, ready or not */
+    unsigned char pending;   /* the same for this iteration; cleared by the call */
 };
 
 struct events {
@@ -35,7 +35,7 @@ struct events {
     int size;            /* entries in each of the two */
 
     /* Written by events_again and, once an iteration, by end_turn. */
-    int *queue; /* descriptors with events in `again` or `due`, and some that had them */
+    int *queue; /* descriptors with events in `requested` or `pending`, and some that had them */
     int queue_count;
     int queue_size;
 
@@ -101,8 +101,8 @@ bool events_del(struct events *e, int fd, unsigned event)
      * itself. */
     e->backend->set(e->state, fd, before, before & ~event);
     *watch_of(&e->table[fd], event) = (struct watch){0};
-    e->table[fd].again &= (unsigned char)~event;
-    e->table[fd].due &= (unsigned char)~event;
+    e->table[fd].requested &= (unsigned char)~event;
+    e->table[fd].pending &= (unsigned char)~event;
     return true;
 }
 
@@ -149,7 +149,7 @@ static void call(struct events *e, int fd, unsigned event, unsigned hangup)
 {
     if (!(events_interest(e, fd) & event))
         return;
-    e->table[fd].due &= (unsigned char)~event;
+    e->table[fd].pending &= (unsigned char)~event;
     struct watch watch = *watch_of(&e->table[fd], event);
     watch.call(e, fd, event | hangup, watch.context);
 }
@@ -180,32 +180,32 @@ static bool extend_queue(struct events *e)
 void events_again(struct events *e, int fd, unsigned event)
 {
     event &= events_interest(e, fd);
-    if (event == 0 || (e->table[fd].again & event))
+    if (event == 0 || (e->table[fd].requested & event))
         return;
     if (!extend_queue(e)) {
         log_line("fd %d: cannot be called again: out of memory", fd);
         return;
     }
-    e->table[fd].again |= (unsigned char)event;
+    e->table[fd].requested |= (unsigned char)event;
     e->queue[e->queue_count++] = fd;
 }
 
-/* Requests made until now are due in this iteration, later ones in the next. */
+/* Requests made until now are pending in this iteration, later ones in the next. */
 static int begin_turn(struct events *e)
 {
     for (int i = 0; i < e->queue_count; i++) {
         struct entry *entry = &e->table[e->queue[i]];
-        entry->due |= entry->again;
-        entry->again = 0;
+        entry->pending |= entry->requested;
+        entry->requested = 0;
     }
     return e->queue_count;
 }
 
-/* Calls the watches that are due and were not called for a report of this iteration. */
+/* Calls the watches that are pending and were not called for a report of this iteration. */
 static void end_turn(struct events *e, int queued)
 {
     for (int i = 0; i < queued; i++)
-        dispatch(e, e->queue[i], e->table[e->queue[i]].due);
+        dispatch(e, e->queue[i], e->table[e->queue[i]].pending);
     e->queue_count -= queued;
     if (queued > 0 && e->queue_count > 0)
         memmove(e->queue, e->queue + queued, (size_t)e->queue_count * sizeof *e->queue);

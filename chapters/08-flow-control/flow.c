@@ -1,12 +1,12 @@
 #include "flow.h"
 
-/* TODO 1: Bound what a connection does in one iteration by a budget of TURN_BYTES. If a callback
- * ends with the budget used up, have the connection called again in the next iteration. Graded
- * by test_08_fire_hoses_do_not_keep_the_loop.
+/* TODO 1: Bound what a connection does in one iteration by a budget of BUDGET_BYTES. If a
+ * callback ends with the budget used up, have the connection called again in the next iteration.
+ * Graded by test_08_fire_hoses_do_not_keep_the_loop.
  * flow.h has the contract of the four functions. The stub has no budget. */
 void flow_begin_turn(struct conn *c)
 {
-    c->budget = TURN_BYTES;
+    c->budget = BUDGET_BYTES;
 }
 
 size_t flow_room(const struct conn *c)

@@ -14,7 +14,7 @@
 
 /* What one connection may read, and what it may send, in one iteration of the loop. This is many
  * small frames, or a good part of a large one. */
-#define TURN_BYTES (256u << 10)
+#define BUDGET_BYTES (256u << 10)
 
 /* To be called first by every callback: the whole budget is available again. */
 void flow_begin_turn(struct conn *c);

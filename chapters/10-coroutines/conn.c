@@ -65,7 +65,7 @@ static void send_rest(void *argument)
      * In each round, alarms that waited for free space come first (answer_owed()), then
      * flow_look(). A write is traffic. `c->end` says why a wait was cancelled. */
     while (c->end != CONN_BROKEN && buffer_len(&c->out) > 0)
-        if (co_write(&c->socket, &c->out, TURN_BYTES) == IO_ERROR)
+        if (co_write(&c->socket, &c->out, BUDGET_BYTES) == IO_ERROR)
             conn_close(c, strerror(errno));
     buffer_trim(&c->out);
     c->sending = NULL;
@@ -77,7 +77,7 @@ void conn_send(struct conn *c)
     flow_look(c);
     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
         return;
-    size_t size = buffer_len(&c->out) < TURN_BYTES ? buffer_len(&c->out) : TURN_BYTES;
+    size_t size = buffer_len(&c->out) < BUDGET_BYTES ? buffer_len(&c->out) : BUDGET_BYTES;
     size_t moved = 0;
     if (io_write(c->socket.fd, buffer_head(&c->out), size, &moved) == IO_ERROR) {
         conn_close(c, strerror(errno));

@@ -7,7 +7,7 @@ size_t flow_room(const struct conn *c)
     if (c->suspended || waiting >= high_water)
         return 0;
     size_t room = high_water - waiting;
-    return room < TURN_BYTES ? room : TURN_BYTES;
+    return room < BUDGET_BYTES ? room : BUDGET_BYTES;
 }
 
 bool flow_wants_input(const struct conn *c)

@@ -15,10 +15,10 @@
 
 /* What one connection may read, and what it may send, in one iteration of the loop. This is many
  * small frames, or a good part of a large one. */
-#define TURN_BYTES (256u << 10)
+#define BUDGET_BYTES (256u << 10)
 
 /* How many bytes of replies may be added now: 0 while it is suspended, and never more than
- * TURN_BYTES or the free space below high water. */
+ * BUDGET_BYTES or the free space below high water. */
 size_t flow_room(const struct conn *c);
 
 /* Suspends the connection at high water, and resumes it at low water. Between the two nothing

@@ -482,7 +482,7 @@ MUTANTS = (
         "again-next-iteration",
         {
             "events.c": """
--    e->table[fd].again |= (unsigned char)event;
+-    e->table[fd].requested |= (unsigned char)event;
 -    e->queue[e->queue_count++] = fd;
 +    struct watch watch = *watch_of(&e->table[fd], event);
 +    watch.call(e, fd, event, watch.context);
@@ -511,8 +511,8 @@ MUTANTS = (
         "again-next-iteration",
         {
             "events.c": """
-         entry->due |= entry->again;
--        entry->again = 0;
+         entry->pending |= entry->requested;
+-        entry->requested = 0;
 @@
 -    e->queue_count -= queued;
 -    if (queued > 0 && e->queue_count > 0)
@@ -529,14 +529,14 @@ MUTANTS = (
         {
             "events.c": """
          return;
--    e->table[fd].due &= (unsigned char)~event;
+-    e->table[fd].pending &= (unsigned char)~event;
      struct watch watch = *watch_of(&e->table[fd], event);
 @@
      for (int i = 0; i < queued; i++)
--        dispatch(e, e->queue[i], e->table[e->queue[i]].due);
+-        dispatch(e, e->queue[i], e->table[e->queue[i]].pending);
 +    {
-+        unsigned events = e->table[e->queue[i]].due;
-+        e->table[e->queue[i]].due = 0;
++        unsigned events = e->table[e->queue[i]].pending;
++        e->table[e->queue[i]].pending = 0;
 +        dispatch(e, e->queue[i], events);
 +    }
 """

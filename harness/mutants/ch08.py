@@ -31,8 +31,8 @@ MUTANTS = (
         "iteration-too-long",
         {
             "flow.h": """
--#define TURN_BYTES (256u << 10)
-+#define TURN_BYTES (64u << 20)
+-#define BUDGET_BYTES (256u << 10)
++#define BUDGET_BYTES (64u << 20)
 """
         },
     ),

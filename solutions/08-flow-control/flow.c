@@ -3,7 +3,7 @@
 // BEGIN budget
 void flow_begin_turn(struct conn *c)
 {
-    c->budget = TURN_BYTES;
+    c->budget = BUDGET_BYTES;
 }
 
 size_t flow_room(const struct conn *c)

@@ -68,7 +68,7 @@ static void flush(struct conn *c)
 {
     flow_look(c);
     while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
-        size_t size = buffer_len(&c->out) < TURN_BYTES ? buffer_len(&c->out) : TURN_BYTES;
+        size_t size = buffer_len(&c->out) < BUDGET_BYTES ? buffer_len(&c->out) : BUDGET_BYTES;
         size_t moved;
         enum io_result result = io_write(c->fd, buffer_head(&c->out), size, &moved);
         if (result == IO_ERROR)
@@ -135,12 +135,12 @@ static void answer_owed(struct conn *c)
 /* Reads once. True: there may be more to read, and no event will report it. */
 static bool read_once(struct conn *c)
 {
-    if (!buffer_reserve(&c->in, TURN_BYTES)) {
+    if (!buffer_reserve(&c->in, BUDGET_BYTES)) {
         conn_close(c, "out of memory");
         return false;
     }
     size_t moved = 0;
-    switch (io_read(c->fd, buffer_tail(&c->in), TURN_BYTES, &moved)) {
+    switch (io_read(c->fd, buffer_tail(&c->in), BUDGET_BYTES, &moved)) {
     case IO_OK:
         if (c->state == CONN_OPEN) { /* else it lingers: the bytes are thrown away */
             buffer_fill(&c->in, moved);
@@ -161,7 +161,7 @@ static bool read_once(struct conn *c)
     // BEGIN drained
     /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
      * reported again if it was reported with the last bytes. */
-    return moved == TURN_BYTES || (c->ending && moved > 0);
+    return moved == BUDGET_BYTES || (c->ending && moved > 0);
     // END drained
 }
 

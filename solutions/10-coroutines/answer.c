@@ -5,7 +5,7 @@
 #include "log.h"
 #include "rpc.h"
 
-/* Messages answered in one iteration: about as much work as echoing TURN_BYTES. */
+/* Messages answered in one iteration: about as much work as echoing BUDGET_BYTES. */
 enum { TURN_MESSAGES = 256 };
 
 /* Logs each frame in the first `size` bytes of the input. */

@@ -66,7 +66,7 @@ static void send_rest(void *argument)
         flow_look(c);
         if (buffer_len(&c->out) == 0)
             break;
-        enum io_result result = co_write(&c->socket, &c->out, TURN_BYTES);
+        enum io_result result = co_write(&c->socket, &c->out, BUDGET_BYTES);
         if (result == IO_ERROR)
             conn_close(c, strerror(errno));
         if (result != IO_OK)
@@ -86,7 +86,7 @@ void conn_send(struct conn *c)
     flow_look(c);
     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
         return;
-    size_t size = buffer_len(&c->out) < TURN_BYTES ? buffer_len(&c->out) : TURN_BYTES;
+    size_t size = buffer_len(&c->out) < BUDGET_BYTES ? buffer_len(&c->out) : BUDGET_BYTES;
     size_t moved = 0;
     if (io_write(c->socket.fd, buffer_head(&c->out), size, &moved) == IO_ERROR) {
         conn_close(c, strerror(errno));

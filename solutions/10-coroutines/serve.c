@@ -37,7 +37,7 @@ static void receive(struct conn *c)
 {
     size_t moved;
     int left = timeouts_left(&c->timeouts, peer_is_next(c));
-    switch (co_read(&c->socket, &c->in, TURN_BYTES, &moved, left)) {
+    switch (co_read(&c->socket, &c->in, BUDGET_BYTES, &moved, left)) {
     case IO_OK:
         timeouts_traffic(&c->timeouts);
         break;
@@ -122,7 +122,7 @@ static void linger(struct conn *c)
     enum io_result result = shutdown(fd, SHUT_WR) == 0 ? IO_OK : IO_ERROR;
     while (result != IO_EOF && result != IO_ERROR && result != IO_CANCELLED && left > 0) {
         size_t moved;
-        result = co_read(&c->socket, &c->in, TURN_BYTES, &moved, (int)left);
+        result = co_read(&c->socket, &c->in, BUDGET_BYTES, &moved, (int)left);
         buffer_free(&c->in);
         left = until - clock_ms();
         int before = unsent;
