@@ -19,7 +19,7 @@ from harness.lab.chapters import find
 from harness.selftest import copies
 from harness.similarity import handed_in, screen
 from harness.similarity.fingerprints import GRAM, WINDOW, fingerprints, given, grams, winnowed
-from harness.similarity.pairs import COMMON_AT_LEAST, compare
+from harness.similarity.pairs import COMMON_AT_LEAST, Pair, compare
 from harness.similarity.pieces import shared_pieces
 from harness.similarity.tokens import tokens
 
@@ -176,6 +176,13 @@ def test_what_very_many_have_is_no_evidence_and_that_is_said():
     assert f"{len(same)} submissions share half" in "\n".join(screen.render(found, {}))
     del same["s00"]
     assert len(compare(same, given(chapter)).named) == 45
+
+
+@pytest.mark.parametrize(
+    "shared, share, named", [(15, 0.25, True), (14, 1.0, False), (100, 0.24, False)]
+)
+def test_a_pair_is_named_when_both_the_share_and_the_number_are_large(shared, share, named):
+    assert Pair("ada", "ben", shared, share).named is named
 
 
 def test_shares_of_the_whole_class():

@@ -36,7 +36,7 @@ CODES |= dict.fromkeys([".", "->"], MEMBER) | dict.fromkeys(VALUES, VALUE)
 TYPE = rf"(?:{'|'.join(TYPES)})\b"
 TOKEN = re.compile(
     rf"""
-      (?P<skip> \s+ | \\\n | /\*.*?(?:\*/|\Z) | //(?:\\\n|[^\n])* | [{{}}]
+      (?P<skip> \s+ | /\*.*?(?:\*/|\Z) | //(?:\\\n|[^\n])* | [{{}}]
         | ^[ \t]*\#[ \t]*include\b[^\n]* | (?:{'|'.join(DROPPED)})\b )
     | (?P<string> (?:L|u8|u|U)?"(?:\\.|[^"\\\n])*"? )
     | (?P<value> \.?\d(?:[eEpP][+-]|[\w.])* | (?:L|u|U)?'(?:\\.|[^'\\\n])*'? )
