@@ -16,7 +16,7 @@ import pytest
 from harness.lab.chapters import ROOT
 from harness.selftest import test_gradescope
 from harness.selftest.test_exports import BAD, UNJUDGED
-from harness.selftest.test_gradescope import autograder  # noqa: F401
+from harness.selftest.test_gradescope import autograder, pack  # noqa: F401
 from harness.selftest.test_makefile import script
 
 RECIPES = ROOT / "docs" / "recipes"
