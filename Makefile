@@ -36,6 +36,8 @@ export LAB_JOBS   = $(call given,JOBS)
 export LAB_ANON   = $(call given,ANON)
 export LAB_ISOLATE = $(call given,ISOLATE)
 export LAB_LATE   = $(call given,LATE)
+export LAB_ENGINE = $(call given,ENGINE)
+export LAB_SSHLOGIN = $(call given,SSHLOGIN)
 export LAB_ERRORS = $(call given,ERRORS)
 export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
@@ -48,7 +50,7 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES SUB JOBS ANON ISOLATE LATE ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -91,6 +93,7 @@ help:
 ##      JOBS=2 ANON=1        so many at a time; numbers instead of names
 ##      ISOLATE=auto         bubblewrap, landlock or none
 ##      LATE=program         from points and time to the points that count
+##      ENGINE=slurm         on a cluster; ENGINE=parallel SSHLOGIN=a,b by ssh
 ##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
 ##    make export CH=03 FORMAT=junit   the last grade for another program;
 ##      FORMAT= lists the formats; OUT=file; canvas is filled in for a class:

@@ -12,8 +12,8 @@ import signal
 import sys
 from pathlib import Path
 
-from harness.classroom import labels, submissions
-from harness.classroom.progress import cores
+from harness.classroom import engines, labels, submissions
+from harness.classroom.engines import LOCAL, NAMES
 from harness.classroom.records import NOT_JUDGED
 from harness.classroom.submissions import Submission
 from harness.classroom.unit import GRADE_SECONDS, TRIES, Unit
@@ -32,7 +32,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--chapter", metavar="NN", default=setting("CH"))
     add("--submissions", metavar="DIR", default=setting("SUB"), help="the directory of all of them")
-    add("--jobs", metavar="N", default=setting("JOBS") or str(cores()), help="grades at a time")
+    add("--jobs", metavar="N", default=setting("JOBS"), help="grades at a time")
+    add("--engine", metavar="NAME", default=setting("ENGINE") or LOCAL, help=", ".join(NAMES))
+    add("--sshlogin", metavar="HOSTS", default=setting("SSHLOGIN"), help="as of GNU parallel")
     anonymous = setting("ANON") not in (None, "0")
     add("--anonymous", action="store_true", default=anonymous, help="numbers for names")
     add(
@@ -80,8 +82,9 @@ def check(options: argparse.Namespace) -> None:
     """Raises WrongUsage."""
     if not options.chapter or not options.submissions:
         raise WrongUsage("which chapter, and where are the submissions? make class CH=04 SUB=dir")
-    if not options.jobs.isdigit() or not 1 <= int(options.jobs) <= MOST_JOBS:
-        raise WrongUsage(f"JOBS={options.jobs}: a number from 1 to {MOST_JOBS}")
+    jobs = options.jobs
+    if jobs is not None and not (jobs.isdigit() and 1 <= int(jobs) <= MOST_JOBS):
+        raise WrongUsage(f"JOBS={jobs}: a number from 1 to {MOST_JOBS}")
     if not options.limit.isdigit() or not int(options.limit):
         raise WrongUsage(f"--limit {options.limit}: a number of seconds")
     if options.late:
@@ -99,11 +102,12 @@ def grade_one(options: argparse.Namespace, units: Unit, found: list[Submission])
 def grade_all(
     options: argparse.Namespace, units: Unit, found: list[Submission], others: list[str]
 ) -> int:
-    """Grades what has no valid result, and writes scores.csv and the page, also when stopped."""
+    """Grades what has no valid result, and writes scores.csv and the page, also when stopped.
+    Raises WrongUsage."""
     seconds = TRIES * int(options.limit) + SPARE_SECONDS
-    whole = Whole(
-        units.of, found, lambda name: command_of(options, units, name), int(options.jobs), seconds
-    )
+    jobs = int(options.jobs) if options.jobs else None
+    engine = engines.find(options.engine, jobs, options.sshlogin, units.of)
+    whole = Whole(units.of, found, lambda name: command_of(options, units, name), engine, seconds)
     isolation = units.isolation
     print(greeting(whole, isolation.name, isolation.open, others), flush=True)
     stopped = whole.grade(whole.missing())

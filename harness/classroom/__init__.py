@@ -5,7 +5,12 @@
     labels.py        the name or the number of a submission, and its places
     records.py       the result of one submission, and whether it is still valid
     unit.py          grades one submission, in a process of its own
-    pool.py          runs units, some at a time
+    pool.py          runs units on this machine, some at a time
+    engines.py       what runs the units: the pool, GNU parallel or Slurm
+    plan.py          the units as a file, for engines on several machines
+    task.py          runs some units of such a file
+    parallel.py      GNU parallel
+    slurm.py         a job array of Slurm
     whole.py         which units are needed, and the files about all of them
     progress.py      what is done, what is left
     scores.py        the table of points

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.lab.chapters import ROOT
+from harness.lab.target import as_typed
 from harness.linux import prctl
 
 TICK_SECONDS = 0.05  # between two looks at the processes
@@ -21,14 +22,35 @@ STARTS = 2  # of a unit that ends without a result
 
 @dataclass
 class Job:
-    """One unit. `log`: the file with what its process prints, which is nothing if all is well."""
+    """One unit. `log`: the file with what its process prints, which is nothing if all is well.
+    `result`: the file that it leaves; `before` is that of an earlier run. `fault`: a line that says
+    why it left none.
+    """
 
     name: str
     command: list[str]
     log: Path
+    result: Path
+    before: tuple[int, int] | None = None
     starts: int = 0
+    fault: str = ""
     began: float = 0.0
     process: subprocess.Popen | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        self.before = self._stamp()
+
+    def has_result(self) -> bool:
+        """Whether it has left a result since this object was made."""
+        return self._stamp() not in (None, self.before)
+
+    def _stamp(self) -> tuple[int, int] | None:
+        """Changes with each result. None if there is none."""
+        try:
+            found = self.result.stat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
 
     def start(self) -> None:
         self.starts += 1
@@ -50,7 +72,6 @@ def run(
     jobs: list[Job],
     at_once: int,
     seconds: float,
-    has_result: Callable[[str], bool],
     tick: Callable[[list[Job]], None] = lambda running: None,
 ) -> Iterator[Job]:
     """Runs them and yields each when it is over. A unit without a result is started once more. One
@@ -68,9 +89,11 @@ def run(
             time.sleep(TICK_SECONDS)
             for job in [one for one in running if _is_over(one, seconds)]:
                 running.remove(job)
-                if job.starts < STARTS and not has_result(job.name):
+                if job.starts < STARTS and not job.has_result():
                     waiting.append(job)
                 else:
+                    status = f"(status {job.process.returncode})"
+                    job.fault = f"its process left no result {status}; see {as_typed(job.log)}"
                     yield job
 
 

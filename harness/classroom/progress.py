@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import textwrap
@@ -18,15 +17,17 @@ NAME = 32  # columns
 
 
 class Progress:
-    """Tells of `total` submissions, `done` of which have a result from an earlier run."""
+    """Tells of `total` submissions, `done` of which have a result from an earlier run. `at_once` is
+    None if it is not known how many are graded at a time."""
 
-    def __init__(self, total: int, done: int, at_once: int) -> None:
+    def __init__(self, total: int, done: int, at_once: int | None) -> None:
         self._total = total
         self._done = done
         self._at_once = at_once
         self._seconds: list[float] = []
         self._moves = command_line.knows_escapes(sys.stdout)
         self._written = 0.0
+        self._began = time.monotonic()
 
     def graded(self, label: str, record: Record, seconds: float) -> None:
         """One more is over."""
@@ -46,8 +47,11 @@ class Progress:
         if not count or not self._seconds:
             return f"{count} left" if count else ""
         mean = sum(self._seconds) / len(self._seconds)
-        rounds = max(count / self._at_once, 1)
-        return f"{count} left, {duration(mean * rounds)}"
+        if self._at_once is None:
+            left = (time.monotonic() - self._began) * count / len(self._seconds)
+        else:
+            left = mean * max(count / self._at_once, 1)
+        return f"{count} left, {duration(left)}"
 
     def running(self, labels: list[tuple[str, float]]) -> None:
         """What runs now, and since when: (label, seconds)."""
@@ -55,7 +59,8 @@ class Progress:
             return
         self._written = time.monotonic()
         names = ", ".join(f"{fitted(shown(n), 16).strip()} {s:.0f} s" for n, s in labels)
-        line = f"{self._done} of {self._total}, {self.left() or 'none left'}; {names}"
+        line = f"{self._done} of {self._total}, {self.left() or 'none left'}"
+        line += f"; {names}" if names else ""
         width = shutil.get_terminal_size().columns - 1
         print(f"\r\033[K{fitted(line, width).rstrip()}", end="", flush=True)
 
@@ -77,7 +82,12 @@ def wrapped(text: str, indent: int) -> str:
     """The text in lines for a terminal; a path stays whole."""
     space = " " * indent
     return textwrap.fill(
-        text, WIDTH, initial_indent=space, subsequent_indent=space, break_long_words=False
+        text,
+        WIDTH,
+        initial_indent=space,
+        subsequent_indent=space,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
@@ -101,8 +111,3 @@ def _width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
-
-
-def cores() -> int:
-    """Processors that we may use."""
-    return len(os.sched_getaffinity(0))

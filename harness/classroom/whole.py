@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from harness.classroom import labels, page, pool, records, scores, submissions
+from harness.classroom.engines import Engine
 from harness.classroom.labels import Class, shown
 from harness.classroom.progress import Progress, wrapped
 from harness.classroom.records import NOT_JUDGED, Graded, Record
@@ -27,7 +28,7 @@ class Whole:
     of: Class
     found: list[Submission]
     command: Callable[[str], list[str]]
-    at_once: int
+    engine: Engine
     seconds: int
     keys: dict[str, str] = field(default_factory=dict)
     failures: dict[str, Record] = field(default_factory=dict)
@@ -50,38 +51,25 @@ class Whole:
         return False
 
     def _grade(self, names: list[str]) -> None:
-        of, before = self.of, {name: self._stamp(name) for name in names}
-        shown = Progress(len(self.keys), len(self.keys) - len(names), self.at_once)
-        jobs = [
-            pool.Job(name, self.command(name), of.work(name).with_suffix(".log")) for name in names
-        ]
-
-        def has_result(name: str) -> bool:
-            return self._stamp(name) not in (None, before[name])
+        of = self.of
+        shown = Progress(len(self.keys), len(self.keys) - len(names), self.engine.at_once)
+        jobs = [self._job(name) for name in names]
 
         def tick(running: list[pool.Job]) -> None:
             now = time.monotonic()
             shown.running([(of.label(job.name), now - job.began) for job in running])
 
-        for job in pool.run(jobs, self.at_once, self.seconds, has_result, tick):
-            record = records.load(of.place(job.name)) if has_result(job.name) else None
+        for job in self.engine.run(jobs, self.seconds, tick):
+            record = records.load(of.place(job.name)) if job.has_result() else None
             if record is None:
-                record = self.failures[job.name] = self._fault(job)
-            shown.graded(of.label(job.name), record, time.monotonic() - job.began)
+                record = Record(self.keys[job.name], NOT_JUDGED, problem=job.fault)
+                self.failures[job.name] = record
+            took = time.monotonic() - job.began if job.began else record.seconds
+            shown.graded(of.label(job.name), record, took)
 
-    def _stamp(self, name: str) -> tuple[int, int] | None:
-        """Changes with each result. None if there is none."""
-        try:
-            found = (self.of.place(name) / records.UNIT).stat()
-        except OSError:
-            return None
-        return found.st_ino, found.st_mtime_ns
-
-    def _fault(self, job: pool.Job) -> Record:
-        """The record of a unit that left no result."""
-        status = job.process.returncode
-        why = f"its process left no result (status {status}); see {as_typed(job.log)}"
-        return Record(self.keys[job.name], NOT_JUDGED, problem=why)
+    def _job(self, name: str) -> pool.Job:
+        log = self.of.work(name).with_suffix(".log")
+        return pool.Job(name, self.command(name), log, self.of.place(name) / records.UNIT)
 
     def results(self) -> list[Graded]:
         """The result of each submission as it is handed in now, by label."""
@@ -127,7 +115,7 @@ def greeting(whole: Whole, isolation: str, reachable: tuple[str, ...], others: l
     submission can reach. `others`: files that are no submission."""
     total, known = len(whole.keys), len(whole.keys) - len(whole.missing())
     before = f", {known} of them graded before" if known else ""
-    lines = [f"{whole.of.chapter.slug}: {total} submissions{before}; {whole.at_once} at a time"]
+    lines = [f"{whole.of.chapter.slug}: {total} submissions{before}; {whole.engine.speed}"]
     lines += [f"isolation: {isolation}{'. These things are open:' if reachable else ''}"]
     lines += [wrapped(sentence, 2) for sentence in reachable]
     if others and whole.of.key is None:
