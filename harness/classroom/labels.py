@@ -60,7 +60,11 @@ def of(chapter: Chapter, results: Path, names: list[str], anonymous: bool) -> Cl
 
 def shown(label: str) -> str:
     """The label as text that can be printed, whatever bytes the file system has."""
-    return harmless(os.fsencode(label).decode("utf-8", "replace")).replace("\n", ".")
+    return (
+        harmless(os.fsencode(label).decode("utf-8", "replace"))
+        .replace("\n", ".")
+        .replace("\t", ".")
+    )
 
 
 def draw(key: Path, names: list[str]) -> dict[str, str]:

@@ -92,18 +92,19 @@ def wrapped(text: str, indent: int) -> str:
 
 
 def fitted(text: str, columns: int) -> str:
-    """The label in exactly that many columns of a terminal; Chinese characters need two each."""
+    """The text in exactly that many columns of a terminal; Chinese characters need two each."""
     text = shown(text)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     text = text.encode(encoding, "replace").decode(encoding)
-    if _columns(text) > columns:
-        while _columns(text) > columns - 3:
+    if columns_of(text) > columns:
+        while columns_of(text) > columns - 3:
             text = text[:-1]
         text += "..."
-    return text + " " * (columns - _columns(text))
+    return text + " " * (columns - columns_of(text))
 
 
-def _columns(text: str) -> int:
+def columns_of(text: str) -> int:
+    """How many columns of a terminal it takes."""
     return sum(_width(char) for char in text)
 
 

@@ -235,7 +235,7 @@ def test_one_hang_and_one_fault_do_not_end_the_batch(a_class):
     twice = {name for name in called if called.count(name) == 2}
     assert twice == set(words) - {"ada", "ben 2"} and len(called) == 2 + 2 * len(twice)
     lines = [line for line in printed.splitlines() if str(a_class.results) not in line]
-    assert len(lines) > 12 and max(map(progress._columns, lines)) <= 80
+    assert len(lines) > 12 and max(map(progress.columns_of, lines)) <= 80
     text = (a_class.results / "01" / "ben 2" / "output.txt").read_text()
     assert "graded: your submission\nagain make grade CH=01 T=x" in text
     trace = (a_class.results / "01" / "ben 2" / "trace.txt").read_text()
@@ -395,8 +395,11 @@ def test_the_numbers_are_drawn(tmp_path):
 
 def test_names_fit_their_columns():
     assert progress.fitted("王小明", 8) == "王小明  "
+    assert progress.fitted("王" * 20, 9) == "王王王..."
+    assert progress.fitted("a\n\t", 5) == "a..  "
+    assert progress.fitted("e\u0301", 3) == "e\u0301  "
     for name in ("ada", "王小明" * 20, "x" * 100, "e\u0301" * 50, os.fsdecode(b"\xff\n")):
-        assert progress._columns(progress.fitted(name, 20)) == 20
+        assert progress.columns_of(progress.fitted(name, 20)) == 20
 
 
 # The files about all of them

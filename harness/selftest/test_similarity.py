@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from harness import similar
-from harness.classroom import labels, submissions
+from harness.classroom import labels, progress, submissions
 from harness.lab import command_line
 from harness.lab.chapters import find
 from harness.selftest import copies
 from harness.similarity import handed_in, screen
 from harness.similarity.fingerprints import GRAM, WINDOW, fingerprints, given, grams, winnowed
-from harness.similarity.pairs import COMMON_AT_LEAST, Pair, compare
+from harness.similarity.pairs import COMMON_AT_LEAST, Comparison, Pair, compare
 from harness.similarity.pieces import shared_pieces
 from harness.similarity.tokens import tokens
 
@@ -188,6 +188,9 @@ def test_a_pair_is_named_when_both_the_share_and_the_number_are_large(shared, sh
 def test_shares_of_the_whole_class():
     found = compare({"a": {"x.c": ""}, "b": {"x.c": ""}, "c": {"x.c": ""}})
     assert found.share_at(0.5) == 0 and found.share_at(0.99) == 0
+    pairs = (Pair("a", "b", 1, 0.2), Pair("a", "c", 1, 0.9))
+    found = Comparison(pairs, frozenset(), 10, (), dict.fromkeys("abc", 1))
+    assert [found.share_at(part) for part in (0, 0.5, 1)] == [0, 0.2, 0.9]
 
 
 # Pieces
@@ -314,7 +317,7 @@ def test_the_command_prints_a_table_and_writes_a_page(hostile_class, capsys):
     assert "left out: list.txt: It is neither" in printed
     assert "evidence, not a verdict" in printed and "\x1b" not in printed
     table = printed.split("the page:")[0]
-    assert all(screen.columns(line) <= 80 for line in table.splitlines())
+    assert all(progress.columns_of(line) <= 80 for line in table.splitlines())
     text = (command_line.BUILD / "similar" / "01" / "similar.html").read_text()
     page = Page(text)
     assert not page.elements & {"script", "b", "img", "link"} and "\x1b" not in text
@@ -351,9 +354,3 @@ def test_with_anon_numbers_stand_for_names_and_are_those_of_the_class(hostile_cl
 def test_wrong_usage_says_what_to_do(arguments, says, capsys):
     assert similar.main(arguments) == 2
     assert says in capsys.readouterr().err
-
-
-def test_a_long_name_is_cut_to_columns():
-    assert screen.fitted("名" * 20, 9) == "名" * 4 + "…"
-    assert screen.fitted("ada\n", 6) == "ada.  "
-    assert screen.fitted("e\u0301", 3) == "e\u0301  "

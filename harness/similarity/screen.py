@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
 
-from harness.evidence.printable import harmless
+from harness.classroom.progress import fitted
 from harness.similarity.pairs import Comparison, Pair
 
 MOST_ROWS = 20
@@ -48,19 +47,3 @@ def _whole_class(comparison: Comparison) -> list[str]:
         lines.append(f"  Code that more than {comparison.limit} submissions have is not counted.")
         lines.append("  The page has the names.")
     return lines
-
-
-def fitted(name: str, width: int) -> str:
-    """The name in exactly so many columns: cut with an ellipsis, or filled with blanks."""
-    name = harmless(name).replace("\n", ".").replace("\t", ".")
-    if columns(name) > width:
-        while columns(name) > width - 1:
-            name = name[:-1]
-        name += "…"
-    return name + " " * (width - columns(name))
-
-
-def columns(text: str) -> int:
-    """How many columns of a terminal it takes: a Chinese character takes two, an accent none."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return len(text) + wide - sum(unicodedata.combining(character) > 0 for character in text)
