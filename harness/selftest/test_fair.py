@@ -39,10 +39,10 @@ class Server:
 @pytest.fixture
 def clock(monkeypatch):
     """Time that passes only when a test says so, or sleeps."""
-    found = SimpleNamespace(now=1000.0, in_sleep=0.0)
+    found = SimpleNamespace(now=1000.0)
 
     def sleep(seconds: float) -> None:
-        found.now += seconds + found.in_sleep
+        found.now += seconds
 
     monkeypatch.setattr(waits, "time", SimpleNamespace(monotonic=lambda: found.now, sleep=sleep))
     monkeypatch.setattr(waits.procfs, "seconds_in_line", lambda pid: {})
@@ -141,9 +141,15 @@ def test_time_in_which_the_grader_could_not_run_does_not_count(clock):
 
 
 def test_what_came_in_the_last_moment_counts(clock):
-    clock.in_sleep = 20  # and so longer than the wait
-    assert wait_until(lambda: clock.now > 1010, 8)
-    assert not wait_until(lambda: False, 8)
+    """We are kept from running between a look and the end of the wait."""
+
+    def arrived() -> bool:
+        found = clock.now > 1000 + SECONDS
+        clock.now += 0.9
+        return found
+
+    assert wait_until(arrived, SECONDS)
+    assert not wait_until(lambda: False, SECONDS)
 
 
 def test_other_waits_keep_to_the_clock(clock):

@@ -281,7 +281,6 @@ class Deadline:
         """Time in which this program could not run is not the server's."""
         now = time.monotonic()
         self._late += max(0.0, now - self._looked - LATE_SECONDS)
-        self._excused = max(self._excused, self._late)
         self._looked = now
 
     def _passed(self) -> float:
