@@ -203,12 +203,14 @@ def test_a_machine_that_is_down_loses_nothing(tmp_path, monkeypatch):
     assert set(hosts.read_text().split()) == {"dead", "good"}
 
 
+@pytest.mark.full("runs on a cluster of one node")
 @needs_slurm
 def test_slurm_grades_what_is_missing(by_slurm):
     printed = grades_what_is_missing(by_slurm)
     assert printed.count("slurm: job array") == 2
 
 
+@pytest.mark.full("runs on a cluster of one node")
 @needs_slurm
 def test_an_array_goes_on_after_kill_9_and_the_next_run_waits_for_it(by_slurm, tmp_path):
     process = stopped_halfway(by_slurm, tmp_path, signal.SIGKILL)
@@ -223,6 +225,7 @@ def test_an_array_goes_on_after_kill_9_and_the_next_run_waits_for_it(by_slurm, t
     assert "slurm: job array" not in printed and by_slurm.called() in ([], ["3"])
 
 
+@pytest.mark.full("runs on a cluster of one node")
 @needs_slurm
 def test_ctrl_c_cancels_the_array(by_slurm, cluster, tmp_path):
     process = stopped_halfway(by_slurm, tmp_path, signal.SIGINT)
