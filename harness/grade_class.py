@@ -8,16 +8,19 @@ Exit status: 0 everything was judged, 2 something was not, it was stopped, or wr
 from __future__ import annotations
 
 import argparse
+import contextlib
 import signal
 import sys
 from pathlib import Path
 
+from harness import shim
 from harness.classroom import engines, labels, submissions
 from harness.classroom.engines import LOCAL, NAMES
 from harness.classroom.records import NOT_JUDGED
 from harness.classroom.submissions import Submission
 from harness.classroom.unit import GRADE_SECONDS, TRIES, Unit
 from harness.classroom.whole import SPARE_SECONDS, Whole, greeting
+from harness.evidence.failure import NotJudged
 from harness.handover import late
 from harness.isolation.choice import AUTO, KINDS, choose
 from harness.lab import chapters, command_line
@@ -96,6 +99,7 @@ def grade_one(options: argparse.Namespace, units: Unit, found: list[Submission])
     named = [one for one in found if one.name == options.one]
     if not named:
         raise WrongUsage(f"there is no submission {options.one!r} in {options.submissions}")
+    share_libraries(units, again=False)
     return 2 if units.run(named[0]).verdict == NOT_JUDGED else 0
 
 
@@ -110,12 +114,23 @@ def grade_all(
     whole = Whole(units.of, found, lambda name: command_of(options, units, name), engine, seconds)
     isolation = units.isolation
     print(greeting(whole, isolation.name, isolation.open, others), flush=True)
-    stopped = whole.grade(whole.missing())
+    missing = whole.missing()
+    if missing:
+        share_libraries(units, again=True)
+    stopped = whole.grade(missing)
     results = whole.results()
     whole.publish(results, options.late)
     if stopped:
         print("class: stopped, nothing is left running; the same command goes on from here")
     return 2 if stopped or any(one.record.verdict == NOT_JUDGED for one in results) else 0
+
+
+def share_libraries(units: Unit, again: bool) -> None:
+    """Builds the grader's own libraries once, if each grade would build them. No submission can
+    write there. Without a compiler each grade says what is missing."""
+    if units.isolation.has_own_build:
+        with contextlib.suppress(NotJudged):
+            shim.build_into(units.of.libraries, again)
 
 
 def command_of(options: argparse.Namespace, units: Unit, name: str) -> list[str]:

@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import io
 import os
+import platform
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,12 @@ class Class:
     def place(self, name: str) -> Path:
         """The directory of the result."""
         return self.top / self.label(name)
+
+    @property
+    def libraries(self) -> Path:
+        """A directory for the libraries that the grades on this machine share. On another machine
+        they could not be loaded."""
+        return self.top / ".work" / f"libraries-{platform.node()}"
 
     def work(self, name: str) -> Path:
         """A directory for files that are needed only during the grade."""

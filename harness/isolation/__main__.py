@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="isolation", description=__doc__.splitlines()[0])
-    for name in ("lab", "submission", "output"):
+    for name in ("lab", "submission", "output", "libraries"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
@@ -73,11 +73,13 @@ def confinement(
     for old in options.output.glob(f"{PRIVATE}*"):  # of one that was killed
         scratch.remove(old)
     private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=options.output))
-    made = landlocked.ruleset(options.lab, options.submission, private, options.output)
+    places = (options.lab, options.submission, private, options.output, options.libraries)
+    made = landlocked.ruleset(*places)
     try:
         if made is None:
             raise SystemExit("isolation: the kernel refuses Landlock; try ISOLATE=none")
-        variables = {**environment(private), "LAB_BUILD": str(private / "build")}
+        variables = environment(private, options.libraries)
+        variables["LAB_BUILD"] = str(private / "build")
         yield variables, lambda: _confine(made)
     finally:
         if made is not None:

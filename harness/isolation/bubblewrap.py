@@ -46,19 +46,28 @@ class Bubblewrap(Isolation):
         self._words = words
         self.open = () if landlock.version() else (RESULTS,)
 
-    def command(self, argv: list[str], lab: Path, submission: Path, output: Path) -> list[str]:
+    def command(
+        self,
+        argv: list[str],
+        lab: Path,
+        submission: Path,
+        output: Path,
+        libraries: Path | None = None,
+    ) -> list[str]:
         lab, submission, output = (path.resolve() for path in (lab, submission, output))
+        shared = [libraries.resolve()] if libraries else []
         return [
             *BOUNDED,
             self._program,
             *ALWAYS,
             *(["--disable-userns"] if "--disable-userns" in self._words else []),
-            *_variables(),
+            *_variables(*shared),
             *_system(),
             *self._empty(TEMPORARY, TEMPORARY_BYTES),
             *_shown(needs.of_python(lab, submission, output)),
             *_shown(needs.of_the_lab(lab)),
             *self._empty(lab / needs.HIDDEN, MIB),
+            *_shown(shared),
             *_given(submission, output),
             *("--remount-ro", str(lab / needs.HIDDEN), "--remount-ro", "/"),
             *("--chdir", str(lab), "--", *argv),
@@ -100,8 +109,8 @@ def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, "", str(error))
 
 
-def _variables() -> list[str]:
-    variables = {**environment(TEMPORARY), "LAB_BUILD": str(TEMPORARY / "build")}
+def _variables(libraries: Path | None = None) -> list[str]:
+    variables = {**environment(TEMPORARY, libraries), "LAB_BUILD": str(TEMPORARY / "build")}
     return [word for pair in variables.items() for word in ("--setenv", *pair)]
 
 

@@ -36,9 +36,17 @@ class Landlocked(Isolation):
             *(() if memory else (MEMORY,)),
         )
 
-    def command(self, argv: list[str], lab: Path, submission: Path, output: Path) -> list[str]:
+    def command(
+        self,
+        argv: list[str],
+        lab: Path,
+        submission: Path,
+        output: Path,
+        libraries: Path | None = None,
+    ) -> list[str]:
         words = [sys.executable, "-m", "harness.isolation"]
         places = {"--lab": lab, "--submission": submission, "--output": output}
+        places |= {"--libraries": libraries} if libraries else {}
         for name, path in places.items():
             words += [name, str(path.resolve())]
         return [*words, "--", *argv]
@@ -51,7 +59,9 @@ def find() -> Landlocked | str:
     return "the kernel has no Landlock (5.13 is the first that has it), or it is switched off"
 
 
-def ruleset(lab: Path, submission: Path, private: Path, output: Path) -> int | None:
+def ruleset(
+    lab: Path, submission: Path, private: Path, output: Path, libraries: Path | None = None
+) -> int | None:
     """What landlock.enter() takes: the files that the grade of one submission needs."""
     harness = [place for place in (lab / "harness").iterdir() if place != lab / needs.HIDDEN]
     others = [place for place in needs.of_the_lab(lab) if place.name != "harness"]
@@ -62,6 +72,7 @@ def ruleset(lab: Path, submission: Path, private: Path, output: Path) -> int | N
         *harness,
         *others,
         submission,
+        *([libraries] if libraries else []),
         Path("/proc"),
         *landlock.DEVICES,
     ]

@@ -19,8 +19,11 @@ from urllib.parse import unquote
 
 import pytest
 
+from harness import grade_class
 from harness.classroom import labels, page, progress, records, scores, submissions, unit, unpack
 from harness.classroom.records import Graded, Record
+from harness.isolation.choice import choose
+from harness.isolation.isolation import Isolation
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
@@ -500,6 +503,34 @@ def test_the_first_failure_is_one_of_the_chapter_itself():
 
 
 @pytest.mark.full("whole grades")
+class Noting(Isolation):
+    """No isolation, but it has the libraries of each command."""
+
+    name = "noting"
+
+    def __init__(self) -> None:
+        self.libraries: list[Path] = []
+
+    def command(self, argv, lab, submission, output, libraries=None):
+        self.libraries.append(libraries)
+        return list(argv)
+
+
+def test_the_grades_of_a_class_share_the_libraries_of_the_lab(tmp_path, monkeypatch):
+    """They are built before the first grade, where each grade would build them."""
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    handed_in(tmp_path / "sub" / "ada")
+    found, _ = submissions.find(tmp_path / "sub")
+    of, grader = labels.of(CHAPTER, tmp_path, ["ada"], False), (sys.executable, str(FAKE))
+    grade_class.share_libraries(unit.Unit(of, choose("none")), again=True)
+    assert not of.libraries.exists()
+    units = unit.Unit(of, Noting(), 60, grader, grader)
+    grade_class.share_libraries(units, again=True)
+    assert sorted(path.name for path in of.libraries.iterdir()) == ["alloc.so", "shim.so"]
+    assert units.run(found[0]).score == 100
+    assert units.isolation.libraries == [of.libraries]
+
+
 def test_a_real_grade_is_that_of_make_grade(tmp_path):
     """Its points, without the place of the files, and with the timeline of the first failure."""
     sub = tmp_path / "sub"

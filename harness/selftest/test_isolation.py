@@ -83,12 +83,15 @@ class Outside:
             directory.mkdir(parents=True)
         self.neighbour.write_text("int main(void) { return 0; }\n")
 
+        self.libraries = top / "out" / "libraries"
+        self.libraries.mkdir()
+
     def command(self, *argv: object, **variables: object) -> list[str]:
         """Of `argv` with these variables, since isolation clears the others."""
         variables[TRACE] = self.trace
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
         return self.isolation.command(
-            [str(word) for word in words], ROOT, self.submission, self.output
+            [str(word) for word in words], ROOT, self.submission, self.output, self.libraries
         )
 
     def run(self, *argv: object, **variables: object) -> subprocess.CompletedProcess[str]:
@@ -286,6 +289,18 @@ def test_the_files_that_a_grade_sees(outside):
     for path in locked:
         assert found[f"write:{path}"] is None, path
     assert (outside.output / "kept").exists()
+
+
+def test_the_libraries_are_shared_and_cannot_be_changed(outside):
+    """They are the lab's own, and the next grade uses them, too."""
+    library = outside.libraries / "shim.so"
+    library.write_text("not a library")
+    code = "from harness import shim; print(shim.shim_library())"
+    assert outside.run(sys.executable, "-c", code).stdout == f"{library}\n"
+    words = [f"read:{library}", f"write:{library}", f"write:{library.parent / 'other.so'}"]
+    found = json.loads(outside.run(sys.executable, "-c", PROBE, *words).stdout)
+    assert [found[word] for word in words] == [1, None, None]
+    assert [path.name for path in outside.libraries.iterdir()] == ["shim.so"]
 
 
 def test_the_environment_is_cleared(outside, monkeypatch):

@@ -287,6 +287,20 @@ def test_it_is_built_again_when_a_source_is_younger(sources, changed):
     assert shim_library().stat().st_ino != first.st_ino
 
 
+def test_libraries_that_others_have_built_are_used(sources, monkeypatch):
+    """Unless they are older than their sources: then this process builds its own."""
+    ready = sources.parent / "ready"
+    shim.build_into(ready)
+    monkeypatch.setenv(shim.READY, str(ready))
+    assert [shim_library(), alloc_library()] == [ready / "shim.so", ready / "alloc.so"]
+    os.utime(ready / "alloc.so", (0, 0))
+    assert alloc_library() == sources.parent / "built" / "alloc.so"
+    kept = {name: (ready / name).stat().st_ino for name in shim.NAMES}
+    shim.build_into(ready, again=False)
+    changed = [name for name in shim.NAMES if (ready / name).stat().st_ino != kept[name]]
+    assert changed == ["alloc.so"]
+
+
 def test_no_compiler_is_not_the_students_fault(sources, monkeypatch):
     monkeypatch.setattr(shim, "COMPILERS", ("no-such-compiler",))
     with pytest.raises(NotJudged, match="no C compiler"):

@@ -24,6 +24,8 @@ __all__ = ["Calls", "Crash", "Entry", "Group", "Plan", "Shim", "Step", "fail", "
 DIRECTORY = Path(__file__).parent
 ALLOCATOR = ("alloc.c",)  # sources of the second library; all others are those of the first
 LIBRARIES = BUILD / "shim"
+NAMES = ("shim.so", "alloc.so")
+READY = "LAB_LIBRARIES"  # in the environment: a directory that build_into() has filled
 VARIABLE = "EVENT_LOOP_SHIM"  # names the shared file to the library
 FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -fPIC -shared -Wall -Wextra".split()
 LINKED = "-ldl -pthread -Wl,-z,now".split()  # now: a signal handler must not look for a function
@@ -44,30 +46,53 @@ def environment(libraries: Sequence[Path], shared: Path) -> dict[str, str]:
 
 def shim_library() -> Path:
     """The library, built if it is missing or older than its sources. Raises NotJudged."""
-    sources = sorted(path for path in DIRECTORY.glob("*.c") if path.name not in ALLOCATOR)
-    return _built("shim.so", sources)
+    return _built("shim.so")
 
 
 def alloc_library() -> Path:
     """The library that makes allocations fail; to be loaded behind the other. Raises NotJudged."""
-    return _built("alloc.so", [DIRECTORY / name for name in ALLOCATOR])
+    return _built("alloc.so")
 
 
-def _built(name: str, sources: list[Path]) -> Path:
+def build_into(directory: Path, again: bool = True) -> None:
+    """Builds both libraries, for processes that may only read this directory. Without `again`, only
+    one that is missing or older than its sources. Raises NotJudged."""
+    for name in NAMES:
+        if again or not _is_new(name, directory):
+            _build(name, directory)
+
+
+def _sources(name: str) -> list[Path]:
+    if name == "alloc.so":
+        return [DIRECTORY / source for source in ALLOCATOR]
+    return sorted(path for path in DIRECTORY.glob("*.c") if path.name not in ALLOCATOR)
+
+
+def _built(name: str) -> Path:
+    for directory in (Path(os.environ.get(READY) or LIBRARIES), LIBRARIES):
+        if _is_new(name, directory):
+            return directory / name
+    return _build(name, LIBRARIES)
+
+
+def _is_new(name: str, directory: Path) -> bool:
+    """Whether it is there, and not older than its sources."""
+    library = directory / name
+    youngest = max(path.stat().st_mtime for path in [*_sources(name), *DIRECTORY.glob("*.h")])
+    return library.exists() and library.stat().st_mtime >= youngest
+
+
+def _build(name: str, directory: Path) -> Path:
     """Several processes may do this at once: each builds its own file and renames it into place."""
-    library = LIBRARIES / name
-    youngest = max(path.stat().st_mtime for path in [*sources, *DIRECTORY.glob("*.h")])
-    if library.exists() and library.stat().st_mtime >= youngest:
-        return library
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         raise NotJudged("the shim cannot be built: there is no C compiler")
-    LIBRARIES.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=LIBRARIES) as scratch:
+    directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
         built = Path(scratch) / name
-        command = [compiler, *FLAGS, "-o", str(built), *map(str, sources), *LINKED]
+        command = [compiler, *FLAGS, "-o", str(built), *map(str, _sources(name)), *LINKED]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if result.returncode:
             raise NotJudged(f"the shim cannot be built:\n{result.stderr}")
-        os.replace(built, library)
-    return library
+        os.replace(built, directory / name)
+    return directory / name
