@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -45,10 +46,10 @@ def run(options: argparse.Namespace) -> int:
     options.only = claim.name
     if target.source is None:
         raise WrongUsage("SERVER= has no source files to pack; give DIR=")
-    _check_seed(target, int(options.seed))
-    sources = handin.collect(target.source, SOURCES).members
     places = [one for pattern in RESULTS for one in command_line.BUILD.glob(pattern)]
     first = appeal.find_result(places, target.chapter.number, int(options.seed), claim.name)
+    _check_seed(target, int(options.seed), first)
+    sources = handin.collect(target.source, SOURCES).members
     result = [Member("result.json", first.read_bytes())] if first else []
     found, seen = _again(target, options)
     members = [*sources, *result, *_evidence(found, seen, identity)]
@@ -79,14 +80,20 @@ def _has(members: list[Member], name: str) -> bool:
     return name in names or name[-1] == "/" and any(one.startswith(name) for one in names)
 
 
-def _check_seed(target: Target, number: int) -> None:
-    """Raises WrongUsage if these are not the sources that were graded."""
+def _check_seed(target: Target, number: int, first: Path | None) -> None:
+    """Raises WrongUsage if these are not the sources that were graded. `first` is the result of
+    that grade: make class keeps the sources beside it."""
     own = seed.of_files(target.source)
-    if own != number:
-        raise WrongUsage(
-            f"the ID has the seed {number}, and the files in {target.subject} have {own}: they "
-            "have changed since that grade, or it had SEED=; name what was graded with DIR="
-        )
+    if own == number:
+        return
+    kept = first.with_name("submission") if first else None
+    if kept and kept.is_dir() and seed.of_files(kept) == number:
+        place = shlex.quote(as_typed(kept))
+        raise WrongUsage(f"the ID is of files that a class handed in; add DIR={place}")
+    raise WrongUsage(
+        f"the ID has the seed {number}, and the files in {target.subject} have {own}: they "
+        "have changed since that grade, or it had SEED=; name what was graded with DIR="
+    )
 
 
 def _again(

@@ -7,12 +7,14 @@ that).
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from harness.classroom.scores import COUNTS
 from harness.exports import formats, platforms, result, tables
 from harness.exports.formats import NAMES, Context
 from harness.lab import chapters, command_line, files
@@ -20,6 +22,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, as_typed, setting
 
 BUILD = ROOT / "build"
+POINTS = 100  # of a grade
 FAULTS = (result.NoScore, platforms.BadName, platforms.NoIdentity)
 
 
@@ -102,12 +105,16 @@ def _canvas(chapter: chapters.Chapter, options: argparse.Namespace) -> int:
 def _shares(directory: Path, chapter: chapters.Chapter) -> dict[str, float | None]:
     """For each submission the part of the points that it got, None if it was not judged.
 
-    A submission is a directory with a result.json. A directory without one has no score. Raises
-    WrongUsage if there is no grade at all.
+    A submission is a directory with a result.json. A directory without one has no score. The
+    points that count, in scores.csv, replace those of the grade. Raises WrongUsage if there is no
+    grade at all.
     """
     shares: dict[str, float | None] = {}
-    for place in sorted(path for path in directory.glob("*") if path.is_dir()):
+    for place in sorted(path for path in directory.glob("[!.]*") if path.is_dir()):
         shares[place.name] = _share(place, chapter)
+    for name, share in _counting(directory / "scores.csv").items():
+        if shares.get(name) is not None:
+            shares[name] = share
     if all(share is None for share in shares.values()):
         where = f"{as_typed(directory)}: there are no grades in it"
         raise WrongUsage(f"{where}; `make class CH={chapter.number} SUB=...` writes them")
@@ -122,6 +129,21 @@ def _share(place: Path, chapter: chapters.Chapter) -> float | None:
         return None
     judged = found.chapter == chapter.slug and found.verdict != result.NOT_JUDGED
     return found.share if judged else None
+
+
+def _counting(file: Path) -> dict[str, float | None]:
+    """The share by name as `make class LATE=` wrote it; empty if it was made without LATE=."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            rows = [row for row in csv.DictReader(lines) if row.get(COUNTS) is not None]
+        texts = {row["name"]: row[COUNTS] for row in rows}
+        return {name: float(text) / POINTS if text else None for name, text in texts.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, csv.Error) as error:
+        raise WrongUsage(
+            f"{as_typed(file)} cannot be read: {error}; run make class again"
+        ) from None
 
 
 def _told(filled: tables.Filled) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import zipfile
 from pathlib import Path
 
@@ -93,6 +94,22 @@ def test_sources_that_have_changed_are_refused(wrong, results, tmp_path, capsys,
     assert status == 2
     assert "they have changed since that grade, or it had SEED=" in said
     assert not (tmp_path / "x.zip").exists()
+
+
+def test_the_files_of_a_class_are_named(wrong, results, capsys, monkeypatch):
+    """Without DIR=, the message says where the files are that have the seed of the ID."""
+    number = seed.of_files(wrong)
+    place = results.parent / "class/01/Dan O'Neill"
+    place.mkdir(parents=True)
+    wrong.rename(place / "submission")
+    failed = {"status": "failed", "extra_data": {"test": f"test_{TEST}"}}
+    extra = {"chapter": "01-blocking", "seed": number}
+    (place / "result.json").write_text(json.dumps({"extra_data": extra, "tests": [failed]}))
+    monkeypatch.setenv("LAB_OUT", "")
+    status, _, said = run(module.main, capsys, "--id", f"01-{TEST}-{number}")
+    assert status == 2
+    (typed,) = shlex.split(said.split("add DIR=")[1])
+    assert Path(typed) == place / "submission"
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,15 @@ def test_make_targets_exist(document, targets):
             assert known, f"{document}: `make {word}` is no target: correct {command!r}"
 
 
+def test_variables_of_an_instructors_commands_exist():
+    """make ignores a variable that it does not know."""
+    known = re.search(r"^VARIABLES *:?=((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.M)
+    for command in commands(ROOT / "docs/instructors.md"):
+        words = re.findall(r" ([A-Z]+)=", command) if command.startswith("make ") else []
+        unknown = set(words) - set(known[1].split())
+        assert not unknown, f"the Makefile has no {unknown}: correct {command!r}"
+
+
 @each_document
 def test_tests_that_are_named_exist(document):
     names = {claim.name for claim in CLAIMS}

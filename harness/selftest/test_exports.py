@@ -408,6 +408,24 @@ def test_the_command_fills_in_a_gradebook(tmp_path):
     ]
 
 
+def test_late_hand_ins_have_the_points_that_count_in_a_gradebook(tmp_path):
+    """scores.csv has them; the working directory of make class is no submission."""
+    top = tmp_path / "class"
+    for name, found in {"ada": GOOD, ".work": None, "cleo": BAD}.items():
+        (top / name).mkdir(parents=True)
+        if found:
+            (top / name / "result.json").write_text(json.dumps(found))
+    (top / "scores.csv").write_text("name,score,counts\nada,100,90\ncleo,62.5,\n")
+    (tmp_path / "g.csv").write_bytes(GRADEBOOK.encode())
+    words = ["--format", "canvas", "--grades", str(top), "--column", "Lab 4"]
+    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"))
+    assert cells(ended.stdout)[3][5] == "45"
+    assert ended.stderr.splitlines() == [
+        "export: scores entered: 1, each out of 50",
+        "  cleo: not judged, so the cell stays as it was",
+    ]
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [
