@@ -125,7 +125,7 @@ def test_make_targets_exist(document, targets):
 
 
 def test_variables_of_an_instructors_commands_exist():
-    """make ignores a variable that it does not know."""
+    """The Makefile refuses others."""
     known = re.search(r"^VARIABLES *:?=((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.M)
     for command in commands(ROOT / "docs/instructors.md"):
         words = re.findall(r" ([A-Z]+)=", command) if command.startswith("make ") else []
