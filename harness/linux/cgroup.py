@@ -19,6 +19,7 @@ from harness.linux import procfs
 SWITCH = "LAB_BOUND"
 MEMORY, TASKS = "memory", "pids"  # the controllers
 NAME = "event-loop-lab-{pid}"
+TRIES = 5  # before we are in it, another process may take our empty group for one left behind
 _PROCESSES = "cgroup.procs"  # a process that writes 0 into it moves there
 _KILLED = re.compile(rb"^oom_kill (\d+)$", re.M)
 
@@ -65,9 +66,10 @@ def enter_new(memory: int, tasks: int) -> Group | None:
         tasks=homes[TASKS] / name,
         before=tuple({own for _, own in mine.values()}),
     )
-    if _make(group) and _bound(group, memory, tasks) and _enter(group):
-        return group
-    group.leave()
+    for _ in range(TRIES):
+        if _make(group) and _bound(group, memory, tasks) and _enter(group):
+            return group
+        group.leave()
     return None
 
 

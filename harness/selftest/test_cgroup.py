@@ -82,3 +82,21 @@ def test_the_kernel_bounds_what_is_in_it():
     if "no group can be made" in ran.stderr:
         pytest.skip("no control group can be made here")
     assert ran.stdout.split("\n") == ["-9 1", "True", "False False True", ""], ran.stderr
+
+
+def test_another_process_may_remove_an_empty_group(monkeypatch):
+    """Before we have entered it. Then it is made again."""
+    right, tries = cgroup._enter, []
+
+    def enter(group) -> bool:
+        tries.append(group)
+        if len(tries) == 1:
+            group.memory.rmdir()
+        return right(group)
+
+    monkeypatch.setattr(cgroup, "_enter", enter)
+    group = cgroup.enter_new(1 << 30, 1000)
+    if not tries:
+        pytest.skip("no control group can be made here")
+    assert group is not None and len(tries) == 2
+    group.leave()
