@@ -25,6 +25,7 @@ GREEDY_CLIENTS = 40
 TIMES_ALONE = 5
 SOON_ENOUGH_MS = 40
 TRIES = 3
+HOPELESS_TIMES = 100  # as long as alone, twice: one that is so slow gets no third try
 SAMPLES, SECONDS = 200, 1.5  # of one try: whichever is reached first
 
 # Clients in the backlog at the same time; the protocol promises that as many fit.
@@ -113,6 +114,8 @@ def _prompt(server: Server, idle: Server) -> None:
             return
         beside.append(ours)
         reference.append(theirs)
+        if len(beside) > 1 and min(beside) > HOPELESS_TIMES * max(reference):
+            break
     if min(beside) > TIMES_ALONE * statistics.median(reference):
         text = f"a client waits {min(beside):.0f} ms for the slowest of its replies (p99)"
         than = f"beside {GREEDY_CLIENTS} greedy ones, and {min(reference):.1f} ms alone"
