@@ -180,7 +180,8 @@ class Hang:
     """Whether servers will do nothing more, however long one waits: for `seconds` all of their
     threads were asleep in calls that have no time limit, whenever we looked, and used no CPU time.
 
-    None of them has a timer, and the kernel has nothing left to send to these clients.
+    None of them has a timer, and the kernel has nothing left to deliver between these clients and
+    them.
 
     Or, with `spinning`, they have used `seconds` of it in this wait: for work that takes next
     to none. One that stands in line for a processor is not asleep.
@@ -221,13 +222,21 @@ class Hang:
         return self._hangs
 
     def _is_sending(self) -> bool:
-        """Whether the kernel still has something to send to a client, or does not tell."""
+        """Whether the kernel still has something to deliver, to a client or to a server that has
+        nothing to read, or does not tell. A busy machine may leave it undelivered for a while."""
         ends = [_ends(client) for client in self._clients() if not client.closed]
         try:
-            found = [sockdiag.queues(there, here) for here, there in filter(None, ends)]
+            found = [
+                (sockdiag.queues(there, here), sockdiag.queues(here, there))
+                for here, there in filter(None, ends)
+            ]
         except sockdiag.Unavailable:
             return True
-        return any(queues.unsent for queues in found if queues)
+        return any(
+            theirs.unsent or ours and ours.unsent and not theirs.unread
+            for theirs, ours in found
+            if theirs
+        )
 
 
 def waits_in_silence(server, seconds: float) -> int | None:
