@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,15 +42,20 @@ class Graded:
 
 
 class Grader:
-    """A process that grades. One thread at a time may use it. To be closed."""
+    """A process that grades; another one, if it was killed. One thread at a time may use it. To be
+    closed."""
 
     def __init__(self, environment: dict[str, str] | None = None) -> None:
         """`environment`: variables beside ours, but for LAB_*: a make around us chooses nothing."""
         own = {name: value for name, value in os.environ.items() if not name.startswith("LAB_")}
-        self._process = subprocess.Popen(
+        self._environment = {**own, SHARED: "1", **(environment or {})}
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen:
+        return subprocess.Popen(
             [sys.executable, "-m", __name__],
             cwd=ROOT,
-            env={**own, SHARED: "1", **(environment or {})},
+            env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -64,6 +70,9 @@ class Grader:
         `results`: what --results names, if they are to be kept, and the log beside them. Raises
         subprocess.TimeoutExpired after `seconds`; then nothing of it is left.
         """
+        if self._process.poll() is not None:  # a hostile server that is not confined may end it
+            self.close()
+            self._process = self._start()
         with tempfile.TemporaryDirectory(prefix="lab-grader-") as scratch:
             places = {name: str(Path(scratch, name)) for name in ("stdout", "stderr")}
             results = results or Path(scratch, "results")
@@ -82,7 +91,8 @@ class Grader:
             return Graded(status, stdout, stderr, found)
 
     def close(self) -> None:
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()
 

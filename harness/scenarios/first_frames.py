@@ -13,10 +13,11 @@ from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
 from harness.instruments.observe import Hang, unread_bytes, until_asleep, until_read
 from harness.scenarios.exchanges import echo, words
-from harness.server.patience import Watchful
+from harness.server.patience import Watchful, wait_until
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 PROBE_SECONDS = 0.5  # for an answer that only names a cause
+ENDS_SECONDS = 0.5  # for a server that has closed its sockets to be gone
 
 
 def try_out(server, rng: random.Random, at_once: bool) -> None:
@@ -74,8 +75,9 @@ def _try(what: str, server, client: Client, rng: random.Random) -> None:
 
 
 def _ended(server, failure: Failure, what: str = "") -> Failure:
-    """The failure of a client, after another one has left."""
-    if not server.process.alive():
+    """The failure of a client, after another one has left. A server that ends closes its sockets
+    first."""
+    if wait_until(lambda: not server.process.alive(), ENDS_SECONDS):
         text = "the server ended when its first client left: it " + server.describe()
         return Failure(text, hint="ends-with-a-client")
     return _also(failure, what, "one-client-only") if what else failure

@@ -48,6 +48,12 @@ def test_wrong_usage_saves_nothing(grader):
     assert "this directory does not exist" in found.stderr
 
 
+def test_one_that_was_killed_is_replaced(grader):
+    grader._process.kill()
+    grader._process.wait()
+    assert grader.grade(["--chapter", "99"]).status == 2
+
+
 def test_a_grade_that_takes_too_long_is_stopped(grader, submitted, tmp_path):
     slow = submissions.claims(tmp_path / "slow", test_01_x=submissions.CLAIMS_SLOW)
     words = submitted("right", submissions.right())
