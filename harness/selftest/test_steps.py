@@ -21,6 +21,7 @@ from harness.selftest.drawn import slug, some
 
 SECOND = {"LAB_PATIENCE": "1"}  # most of a skeleton hangs in most claims
 NOT_JUDGED = 2  # exit status
+TOO_BUSY = "not judged: this machine is too busy"
 JOBS = "4"  # waiting costs no processor
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
@@ -41,17 +42,22 @@ def hasty():
 
 
 def graded_tests(hasty, chapter, solved, directory, *words) -> dict[str, dict]:
-    """The tests of a grade of the chapter with its first `solved` TODOs solved, by name."""
+    """The tests of a grade of the chapter with its first `solved` TODOs solved, by name.
+
+    Many grades run side by side: what the machine was too busy for is graded once more. A claim
+    about pauses may still be not judged then, as it should be.
+    """
     source = directory / f"{chapter.number}-{solved}"
     skeleton.write(chapter, source, solved)
     words = ["--chapter", chapter.number, "--dir", str(source), *words]
-    graded = hasty.grade(words)
-    if graded.status == NOT_JUDGED:  # the machine was too busy for a claim: once more
-        graded = hasty.grade(words)
-    assert (graded.status, graded.stderr) == (1, "")
+    graded = hasty.grade([*words, "--jobs", JOBS])
+    if graded.status == NOT_JUDGED:
+        graded = hasty.grade([*words, "--jobs", "1"])
+    assert (graded.status, graded.stderr) in ((1, ""), (NOT_JUDGED, ""))
     tests = {test["extra_data"]["test"]: test for test in graded.results["tests"]}
     for name, test in tests.items():
-        assert test.get("status") in ("passed", "failed"), f"{name}: {test['output']}"
+        judged = test.get("status") in ("passed", "failed")
+        assert judged or TOO_BUSY in test["output"], f"{name}: {test['output']}"
     return tests
 
 
@@ -60,13 +66,13 @@ def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
     """The tests that the solved TODOs name are passed, and that of the next one is not."""
     todos = skeleton.todos(chapter)[: solved + 1]
     only = ",".join(todo.test for todo in todos)
-    tests = graded_tests(hasty, chapter, solved, tmp_path, "--only", only, "--jobs", JOBS)
+    tests = graded_tests(hasty, chapter, solved, tmp_path, "--only", only)
     for todo in todos[:-1]:
         found = tests[todo.test]
-        assert found["status"] == "passed", f"TODO {todo.number} is solved\n{found['output']}"
+        assert found.get("status") == "passed", f"TODO {todo.number} is solved\n{found['output']}"
     unsolved = todos[-1]
     assert (
-        tests[unsolved.test]["status"] == "failed"
+        tests[unsolved.test].get("status") == "failed"
     ), f"TODO {unsolved.number} is not solved, and {unsolved.test} passes"
 
 
@@ -85,7 +91,7 @@ def test_each_step_raises_the_score(chapter, hasty, tmp_path):
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "untouched skeletons, in full", slug))
 def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
     """SIGTERM and SIGINT are no crashes: the grader sends them, and 01 begins without a handler."""
-    for name, test in graded_tests(hasty, chapter, 0, tmp_path, "--jobs", JOBS).items():
+    for name, test in graded_tests(hasty, chapter, 0, tmp_path).items():
         crashed = re.search(r"killed by SIG(?!TERM|INT)", test["output"])
         assert not crashed, f"{name}: {test['output']}"
 
