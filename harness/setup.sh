@@ -5,8 +5,8 @@ has() {
     command -v "$1" >/dev/null
 }
 
-# With musl harness/shim does not compile, since it replaces functions as glibc declares them; 07 to
-# 10 include <sys/queue.h>, and 10 is about ucontext.h. Installing packages does not change that.
+# With musl harness/shim does not compile, since it replaces functions as glibc declares them, and 07
+# to 10 include <sys/queue.h>. Installing packages does not change that.
 libc=$(ldd --version 2>&1)
 case $libc in
 "musl libc"*)

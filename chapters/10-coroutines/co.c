@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 #include <sys/queue.h>
-#include <ucontext.h>
 
 #include "clock.h"
+#include "context.h"
 #include "stack.h"
 #include "tools.h"
 
 struct coroutine {
-    ucontext_t context; /* where it continues */
+    struct context context; /* where it continues */
     struct scheduler *scheduler;
     struct stack stack;
     void *fiber; /* ThreadSanitizer's handle for it; NULL without that tool */
@@ -26,10 +26,10 @@ struct coroutine {
 TAILQ_HEAD(coroutines, coroutine);
 
 struct scheduler {
-    ucontext_t context; /* of the thread, while a coroutine runs */
+    struct context context; /* of the thread, while a coroutine runs */
     void *fiber;
     struct timers *timers;
-    size_t stack_bytes;
+    struct stacks stacks; /* that no coroutine uses now */
     unsigned turn;
     struct coroutines ready; /* the ready queue: first in, first out */
 };
@@ -57,13 +57,14 @@ struct scheduler *scheduler_new(struct timers *timers, size_t stack_bytes)
     if (s == NULL)
         return NULL;
     s->timers = timers;
-    s->stack_bytes = stack_bytes;
+    s->stacks.size = stack_bytes;
     TAILQ_INIT(&s->ready);
     return s;
 }
 
 void scheduler_free(struct scheduler *s)
 {
+    stacks_free(&s->stacks);
     free(s);
 }
 
@@ -85,8 +86,9 @@ static void on_time(struct timer *timer, void *context)
  * coroutine that has ended. Graded by test_10_a_coroutine_runs.
  * A coroutine calls suspend(), which returns when the coroutine is resumed. begin() is the first
  * function on a new stack and never returns. resume() says which coroutine runs.
- * The scheduler's `fiber` is FIBER_SELF(), read by resume(). Right before each swapcontext()
- * comes FIBER_SWITCH() with the fiber of the other side. */
+ * The scheduler's `fiber` is FIBER_SELF(), read by resume(). Right before each context_switch()
+ * comes FIBER_SWITCH() with the fiber of the other side. A coroutine that has ended gives its
+ * stack to `stacks`. */
 static void suspend(void)
 {
 }
@@ -100,22 +102,13 @@ static void resume(struct coroutine *co)
     (void)co;
 }
 
-/* Makes the context start in begin(), on the coroutine's own stack. */
-static void prepare(struct coroutine *co)
-{
-    getcontext(&co->context);
-    co->context.uc_stack.ss_sp = co->stack.bottom;
-    co->context.uc_stack.ss_size = co->stack.size;
-    makecontext(&co->context, begin, 0);
-}
-
 struct coroutine *co_start(struct scheduler *s, const char *name, co_function *function,
                            void *argument)
 {
     struct coroutine *co = calloc(1, sizeof *co);
     if (co == NULL)
         return NULL;
-    if (!stack_open(&co->stack, s->stack_bytes)) {
+    if (!stacks_take(&s->stacks, &co->stack)) {
         free(co);
         return NULL;
     }
@@ -125,7 +118,7 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
     co->function = function;
     co->argument = argument;
     co->timer = (struct timer){.call = on_time, .context = co};
-    prepare(co);
+    context_make(&co->context, co->stack.bottom, co->stack.size, begin);
     make_ready(co);
     return co;
 }

@@ -19,6 +19,7 @@ from harness.server.process import ServerProcess
 
 CLIENTS = 1000
 SPARE = 200  # descriptors for everything else
+SWITCH = ROOT / "chapters" / "10-coroutines" / "context.c"
 HALF = length_framing.encode(b"ping")[:6]
 
 
@@ -34,7 +35,7 @@ def show() -> None:
     print("\nA callback has returned. The fields of a struct tell how far its client is.")
     print("A thread is still inside read(): its stack tells, and it goes on from there.\n")
     print("    a switch to another and back")
-    printed = subprocess.run([_built("switch")], capture_output=True, text=True).stdout
+    printed = subprocess.run([_built("switch", SWITCH)], capture_output=True, text=True).stdout
     for line in printed.splitlines():
         told, nanoseconds = line.split("\t")
         print(f"    {told:29} {int(nanoseconds):10,} ns")
@@ -63,11 +64,19 @@ def _thread_for_each() -> Iterator[Shown]:
         shown.end()
 
 
-def _built(name: str) -> str:
-    """The program made of the C file of that name. Raises NotJudged."""
+def _built(name: str, *more: Path) -> str:
+    """The program made of the C file of that name, and of `more`. Raises NotJudged."""
     source, binary = Path(__file__).with_name(f"{name}.c"), ROOT / "build" / name
     binary.parent.mkdir(exist_ok=True)
-    command = [*build.find_compiler(), "-O2", "-pthread", "-o", str(binary), str(source)]
+    command = [
+        *build.find_compiler(),
+        "-O2",
+        "-pthread",
+        "-o",
+        str(binary),
+        str(source),
+        *map(str, more),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise NotJudged(f"{source.name}: {done.stderr}")

@@ -128,7 +128,9 @@ CHAPTERS = (
             "acceptor.[ch] answer.[ch] conn.[ch] flow.[ch] io.h loop.[ch] main.c options.[ch] "
             "server.c service.[ch] timeouts.[ch]"
         ),
-        adds="clock.h co.[ch] co_io.[ch] overflow.[ch] serve.[ch] stack.[ch] tools.h",
+        adds=(
+            "clock.h co.[ch] co_io.[ch] context.[ch] overflow.[ch] serve.[ch] stack.[ch] tools.h"
+        ),
     ),
 )
 

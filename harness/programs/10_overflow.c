@@ -1,5 +1,5 @@
 /* Stacks that are used up, in a child process: whether it is ended, and what it says before.
- * links: co.c stack.c overflow.c timers.c */
+ * links: co.c context.c? stack.c overflow.c timers.c */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

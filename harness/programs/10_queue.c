@@ -1,5 +1,5 @@
 /* The order in which coroutines run: the queue of the ready ones, and what is queued there.
- * links: co.c stack.c timers.c */
+ * links: co.c context.c? stack.c timers.c */
 #include <string.h>
 
 #include "co_case.h"

@@ -1,5 +1,5 @@
 /* Coroutines that wait: for a time, for each other, and to be told that they are to end.
- * links: co.c stack.c timers.c */
+ * links: co.c context.c? stack.c timers.c */
 #include "co_case.h"
 #include "fake_clock.h"
 

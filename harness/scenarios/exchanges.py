@@ -157,16 +157,16 @@ def interrupt(server) -> None:
         until_asleep(server)
 
 
-def come_and_go(server, rng: random.Random, count: int) -> None:
-    """Clients, a few at a time; each gets a reply, and the ways in which they leave alternate.
+def come_and_go(server, rng: random.Random, count: int, at_once: int = TABLE) -> None:
+    """Clients, `at_once` at a time; each gets a reply, and the ways in which they leave alternate.
 
     Their frames are so large that a server which keeps one of each client soon grows visibly.
     """
     __tracebackhide__ = True
     body = rng.randbytes(BODY_BYTES)
     frame = length_framing.encode(body)
-    for first in range(0, count, TABLE):
-        leaving = [server.connect("leaves") for _ in range(min(TABLE, count - first))]
+    for first in range(0, count, at_once):
+        leaving = [server.connect("leaves") for _ in range(min(at_once, count - first))]
         for client in leaving:
             client.send(frame)
         for client in leaving:

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 #include <sys/queue.h>
-#include <ucontext.h>
 
 #include "clock.h"
+#include "context.h"
 #include "stack.h"
 #include "tools.h"
 
 struct coroutine {
-    ucontext_t context; /* where it continues */
+    struct context context; /* where it continues */
     struct scheduler *scheduler;
     struct stack stack;
     void *fiber; /* ThreadSanitizer's handle for it; NULL without that tool */
@@ -26,10 +26,10 @@ struct coroutine {
 TAILQ_HEAD(coroutines, coroutine);
 
 struct scheduler {
-    ucontext_t context; /* of the thread, while a coroutine runs */
+    struct context context; /* of the thread, while a coroutine runs */
     void *fiber;
     struct timers *timers;
-    size_t stack_bytes;
+    struct stacks stacks; /* that no coroutine uses now */
     unsigned turn;
     struct coroutines ready; /* the ready queue: first in, first out */
 };
@@ -57,13 +57,14 @@ struct scheduler *scheduler_new(struct timers *timers, size_t stack_bytes)
     if (s == NULL)
         return NULL;
     s->timers = timers;
-    s->stack_bytes = stack_bytes;
+    s->stacks.size = stack_bytes;
     TAILQ_INIT(&s->ready);
     return s;
 }
 
 void scheduler_free(struct scheduler *s)
 {
+    stacks_free(&s->stacks);
     free(s);
 }
 
@@ -87,10 +88,10 @@ static void suspend(void)
 {
     struct coroutine *me = self;
     FIBER_SWITCH(me->scheduler->fiber);
-    swapcontext(&me->context, &me->scheduler->context);
+    context_switch(&me->context, &me->scheduler->context);
 }
 
-/* The first function on a new stack. makecontext() passes only ints, so self has the coroutine. */
+/* The first function on a new stack. It gets no argument: self is the coroutine. */
 static void begin(void)
 {
     self->function(self->argument);
@@ -99,7 +100,7 @@ static void begin(void)
 }
 
 /* Runs a coroutine until it waits or ends. Frees it if it has ended: here, on the stack of the
- * thread, because code must not unmap the stack it runs on. */
+ * thread, because code must not free the stack it runs on. */
 static void resume(struct coroutine *co)
 {
     struct scheduler *s = co->scheduler;
@@ -107,24 +108,15 @@ static void resume(struct coroutine *co)
     co->state = CO_RUNS;
     self = co;
     FIBER_SWITCH(co->fiber);
-    swapcontext(&s->context, &co->context);
+    context_switch(&s->context, &co->context);
     self = NULL;
     if (co->state == CO_ENDED) {
         FIBER_FREE(co->fiber);
-        stack_close(&co->stack);
+        stacks_give(&s->stacks, &co->stack);
         free(co);
     }
 }
 // END switch
-
-/* Makes the context start in begin(), on the coroutine's own stack. */
-static void prepare(struct coroutine *co)
-{
-    getcontext(&co->context);
-    co->context.uc_stack.ss_sp = co->stack.bottom;
-    co->context.uc_stack.ss_size = co->stack.size;
-    makecontext(&co->context, begin, 0);
-}
 
 struct coroutine *co_start(struct scheduler *s, const char *name, co_function *function,
                            void *argument)
@@ -132,7 +124,7 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
     struct coroutine *co = calloc(1, sizeof *co);
     if (co == NULL)
         return NULL;
-    if (!stack_open(&co->stack, s->stack_bytes)) {
+    if (!stacks_take(&s->stacks, &co->stack)) {
         free(co);
         return NULL;
     }
@@ -142,7 +134,7 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
     co->function = function;
     co->argument = argument;
     co->timer = (struct timer){.call = on_time, .context = co};
-    prepare(co);
+    context_make(&co->context, co->stack.bottom, co->stack.size, begin);
     make_ready(co);
     return co;
 }

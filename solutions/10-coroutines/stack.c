@@ -36,6 +36,28 @@ void stack_close(struct stack *stack)
     munmap(stack->bottom - page, page + stack->size);
 }
 
+bool stacks_take(struct stacks *stacks, struct stack *stack)
+{
+    if (stacks->count == 0)
+        return stack_open(stack, stacks->size);
+    *stack = stacks->kept[--stacks->count]; /* the last one: its pages may still be in a cache */
+    return true;
+}
+
+void stacks_give(struct stacks *stacks, struct stack *stack)
+{
+    if (stacks->count < KEPT_STACKS)
+        stacks->kept[stacks->count++] = *stack;
+    else
+        stack_close(stack);
+}
+
+void stacks_free(struct stacks *stacks)
+{
+    while (stacks->count > 0)
+        stack_close(&stacks->kept[--stacks->count]);
+}
+
 bool stack_guards(const struct stack *stack, const void *address)
 {
     uintptr_t bottom = (uintptr_t)stack->bottom;

@@ -4,7 +4,7 @@ TEXTS = {
     "co-switch": (
         "A coroutine starts at its function, on its own stack, and later resumes where it "
         "stopped, with all its variables. Set the running coroutine before the switch: "
-        "swapcontext() saves the current context and loads the other one. After it returns, no "
+        "context_switch() saves the current context and loads the other one. After it returns, no "
         "coroutine is running."
     ),
     "stack-guard": (
