@@ -197,7 +197,7 @@ skeletons:
 
 test:
 	$(call needs,harness/selftest)
-	@$(python) -m pytest harness/selftest -n 6 $(call given,TESTARGS)
+	@$(python) -m pytest harness/selftest -n 7 $(call given,TESTARGS)
 
 pictures:
 	@$(python) -m harness.pictures
