@@ -57,7 +57,8 @@ def _breaks_a_rule(server: Shown) -> tuple[int, str]:
     data = length_framing.encode(message) * (OWED // REPLY) + b"\xff" * MIB
     came = 0
     with socket.create_connection(server.address) as b:
-        sender = threading.Thread(target=_send, args=(b, data), daemon=True)
+        problems: list[OSError] = []
+        sender = threading.Thread(target=_send, args=(b, data, problems), daemon=True)
         sender.start()
         other_things = select.poll()  # that it has to do, until the reset has come
         other_things.register(b, 0)
@@ -65,15 +66,17 @@ def _breaks_a_rule(server: Shown) -> tuple[int, str]:
         try:
             while part := b.recv(MIB):
                 came += len(part)
-            end = "the end"
         except OSError as error:
-            end = error.strerror or str(error)
+            problems.append(error)
         sender.join()
-    return came, end
+    resets = [error for error in problems if isinstance(error, ConnectionResetError)]
+    end = next(iter(resets or problems), None)
+    return came, end.strerror or str(end) if end else "the end"
 
 
-def _send(stream: socket.socket, data: bytes) -> None:
+def _send(stream: socket.socket, data: bytes, problems: list[OSError]) -> None:
+    """The kernel tells of a reset once: to this call, or to the one that receives."""
     try:
         stream.sendall(data)
-    except OSError:
-        pass  # the server has closed the connection: that is what is shown
+    except OSError as error:
+        problems.append(error)
