@@ -31,6 +31,7 @@ HANG_LOOKS = 8  # in the time after which one that sleeps hangs; at most one in 
 HANG_LOOK_SECONDS = 0.1
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES = 4
+FREE_PART = 10  # of a measurement counts at least, however busy the machine is
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
 # With more in a socket, the replies that a client does not read vanish there: nothing waits in the
@@ -293,15 +294,19 @@ def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> flo
 
     Measured over `seconds`, and again up to `tries` times as long as it is over `limit`: what the
     server still had to do, or a neighbour's noise, is over by then. One that was busy each time is
-    not measured as often: it spins.
+    not measured as often: it spins. Time in which it wanted the processor and other programs had it
+    does not count: so a server that spins is seen on a busy machine, too.
     This is a step of the conversation.
     """
     server.conversation.note("the grader", "watches what the server costs while nothing happens")
     shares: list[float] = []
     while len(shares) < tries and not (len(shares) == SURE_TRIES and min(shares) > SPINS_SHARE):
-        before, start = server.process.cpu_seconds(), time.monotonic()
+        before, start = server.process.spent(), time.monotonic()
         time.sleep(seconds)
-        shares.append((server.process.cpu_seconds() - before) / (time.monotonic() - start))
+        after, passed = server.process.spent(), time.monotonic() - start
+        used = after.cpu - before.cpu
+        free = passed - after.held_up(before, worked=passed)
+        shares.append(used / max(free, used, passed / FREE_PART))
         if shares[-1] <= limit:
             break
     return shares[-1]

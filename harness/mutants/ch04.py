@@ -123,7 +123,7 @@ MUTANTS = (
         {
             "conn.h": """
      const char *reason; /* why it is draining */
-+    uint16_t *lengths;  /* of all its frames, the newest first */
++    uint8_t *lengths;  /* of all its frames, the newest first */
 +    size_t frames, room;
 """,
             "conn.c": """
@@ -136,7 +136,7 @@ MUTANTS = (
 +            c->lengths = realloc(c->lengths, c->room * sizeof *c->lengths);
 +        }
 +        memmove(c->lengths + 1, c->lengths, c->frames++ * sizeof *c->lengths);
-+        c->lengths[0] = (uint16_t)length;
++        c->lengths[0] = (uint8_t)length;
 @@
 -    if (log_is_verbose())
 -        log_frames(c, size);

@@ -39,6 +39,9 @@ enum { NOBODY = -1, NO_ROOM = -2 }; /* what accept_next() says instead of a desc
 #ifndef READ_BYTES
 #define READ_BYTES (64u << 10) /* at most, of one recv() */
 #endif
+#ifndef RECV_BYTES
+#define RECV_BYTES(c) READ_BYTES /* of the next one */
+#endif
 #ifndef READS_A_TURN
 #define READS_A_TURN 1 /* before the replies to what they brought are sent */
 #endif
@@ -168,7 +171,7 @@ static inline ssize_t conn_read(struct conn *c)
 {
     if (!make_room(c))
         return errno = ENOMEM, -1;
-    ssize_t n = recv(c->fd, c->data + c->end, READ_BYTES, 0);
+    ssize_t n = recv(c->fd, c->data + c->end, RECV_BYTES(c), 0);
     if (n < 0)
         return n;
     c->end += (size_t)n;
