@@ -2,7 +2,7 @@
  * Unusual: asks recv() for one byte at a time. one_byte PORT
  *
  * Right, since a frame ends where its header says, however it was read. In an iteration it calls
- * recv() up to 32 Ki times, so that poll() is not called for every byte, too. Behind the first
+ * recv() up to 32 Ki times, so that poll() is not called for every byte, too. After the first
  * 256 KiB of a frame it asks for 16 bytes: 32 MiB would be as many calls, and take a minute.
  */
 #define READ_BYTES    16
