@@ -228,7 +228,7 @@ def _run(
 ) -> None:
     """Runs the claims of `grade.outcomes`, and notes the result of each. Raises Interrupted.
 
-    Claims named in the option `first` come before the others, and then the claim that explains why
+    Those for which the machine was too busy are run once more, one after the other. Claims named in the option `first` come before the others, and then the claim that explains why
     others fail. Claims without a server mostly compile: meanwhile others may find out that the
     server hangs, and the waits get shorter. The chapter's own claims come before inherited ones.
     """
@@ -244,22 +244,27 @@ def _run(
     )
     following = Following(grade, options)
     alone = target.port is not None or len(claims) == 1
+    jobs = 0 if alone else int(options.jobs)
     grade.log = Path(as_typed(log))
+    log.unlink(missing_ok=True)
     how = _how(grade, command, target, options)
     files = [options.claims, *LIBRARIES.glob("*.so")]
     files += [Path(command[0])] if target.source else []
     before = {} if landlock.works() else guard.digests(files)
+    end = time.monotonic() + _limit(options)
     try:
-        grade.problem = runner.run_claims(
-            claims,
-            how,
-            jobs=0 if alone else int(options.jobs),
-            log=log,
-            found=following.found,
-            begun=following.progress.begun,
-            tick=following.tick,
-            seconds=_limit(options),
-        )
+        while claims and not grade.problem:
+            grade.problem = runner.run_claims(
+                claims,
+                how,
+                jobs=jobs,
+                log=log,
+                found=following.found,
+                begun=following.progress.begun,
+                tick=following.tick,
+                seconds=max(0.0, end - time.monotonic()),
+            )
+            claims, jobs = following.again(), min(jobs, 1)
     except Broken:
         _give_up(grade)
     except Lost:
@@ -318,6 +323,7 @@ class Following:
         self._options = options
         self._began = time.monotonic()
         self._patient = grade.memcheck
+        self._tried_again = False
         self.progress = Progress(len(grade.outcomes))
 
     def found(self, name: str, verdict: str, seconds: float, detail: dict) -> None:
@@ -336,6 +342,15 @@ class Following:
     def tick(self) -> None:
         self.progress.tick()
         self._look()
+
+    def again(self) -> list[Claim]:
+        """Claims for which the machine was too busy: they are to be tried again. Only once."""
+        if self._tried_again:
+            return []
+        self._tried_again = True
+        busy = [outcome.claim for outcome in self._outcomes.values() if outcome.detail.get("busy")]
+        self.progress.more(len(busy))
+        return busy
 
     def _look(self) -> None:
         """Raises Broken."""
@@ -357,6 +372,9 @@ class Progress:
         self._running: dict[str, float] = {}  # when it began, by name; the oldest first
         self._shown = command_line.knows_escapes(sys.stdout)
         self.tick()
+
+    def more(self, count: int) -> None:
+        self._total += count
 
     def begun(self, name: str) -> None:
         self._running[name] = time.monotonic()

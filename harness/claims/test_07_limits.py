@@ -15,7 +15,7 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure, TooBusy
 from harness.grading.plugin import claim
 from harness.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
 from harness.lab.units import KIB, MIB
@@ -79,7 +79,7 @@ def until_quick(server: Server, attempt: Callable, ms: int):
         except Failure as failure:
             if failure.hint in NOTHING_MOVES or keeper.blames():  # the slow are closed
                 raise
-    raise NotJudged(f"this machine is too busy: {ms} ms go by between two bytes")
+    raise TooBusy(f"{ms} ms go by between two bytes")
 
 
 def not_before(began: float, ms: int, hint: str) -> None:

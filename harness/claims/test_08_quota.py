@@ -17,7 +17,7 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE, Fixed
 from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure, TooBusy
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_share, until_asleep, waits_in_silence
 from harness.lab.units import MB, MIB
@@ -142,7 +142,7 @@ def test_08_quota_is_kept(launch, rng):
             return
         busy &= taken - (_ms_in_line(server) - before) <= TOO_LATE * due
     if busy:
-        raise NotJudged(f"this machine is too busy: {due} ms took {taken:.0f} ms")
+        raise TooBusy(f"{due} ms took {taken:.0f} ms")
     text = f"the first frame of interval {INTERVALS} came {taken:.0f} ms after that of interval 0"
     raise Failure(f"{text}; due were {due} ms", hint="quota-renewed")
 

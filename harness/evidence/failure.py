@@ -57,3 +57,11 @@ class Failure(AssertionError):
 
 class NotJudged(Exception):
     """The harness or the machine is at fault, or an instrument is not available here."""
+
+
+class TooBusy(NotJudged):
+    """Other programs had the processors for so long that the server may be right. The claim is
+    tried once more when nothing of the grade runs beside it. `text` says what took too long."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"this machine is too busy: {text}")

@@ -17,7 +17,8 @@ and, when it begins, {"begun": "test_..."}.
 
 A Failure, or a test that takes too long, is a failure. Every other exception is a fault of ours:
 the test was not judged. The detail of a failure has: message, hint (a key of hints.HINTS), steps,
-compare, server, stderr, crashed; that of a test that was not judged has only the message.
+compare, server, stderr, crashed; that of a test that was not judged has only the message, and
+"busy" if the machine was too busy for it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from pathlib import Path
 import pytest
 
 from harness.evidence.compare import compare, first_difference
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure, NotJudged, TooBusy
 from harness.grading import guard
 from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
@@ -185,7 +186,8 @@ def judge(error, stage, hints, refusals=False):
         error = Failure("the test took longer than a test may", hint="too-long")
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
-        return NOT_JUDGED, {"message": (kind + str(error)).split("\n")[0]}
+        detail = {"message": (kind + str(error)).split("\n")[0]}
+        return NOT_JUDGED, {**detail, "busy": True} if isinstance(error, TooBusy) else detail
     error = stage.explained(error)
     hint = _hint(error, stage)
     if hint in CUT_SHORT and not refusals:

@@ -52,14 +52,14 @@ def run_claims(
     `begun` is called with the name of each that begins, `tick` every second without
     a result.
 
-    The output of pytest, including tracebacks, goes into `log`.
+    The output of pytest, including tracebacks, is added to `log`.
     """
     prctl.adopt_orphans()
     bystanders = {(process.pid, process.started) for process in procfs.below()}
     log.parent.mkdir(parents=True, exist_ok=True)
     reader, writer = os.pipe()
     try:
-        with scratch.directory("lab-") as directory, log.open("wb") as output:
+        with scratch.directory("lab-") as directory, log.open("ab") as output:
             command = _command(claims, run, directory, jobs, writer)
             process = start(
                 command,

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 
 from harness.client import length_framing
 from harness.client.stream import Stream
-from harness.evidence.failure import NotJudged
+from harness.evidence.failure import TooBusy
 from harness.lab.units import KIB, MIB
 
 OFFERED_BYTES = MIB  # to one send, about
@@ -76,7 +76,7 @@ def greedy(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
     When it begins, all of them have sent something, and a reply has come if one comes soon. They
     check nothing, and a server that closes a connection ends that one: what is claimed of these
     clients themselves is for other tests to say. Raises Failure when they cannot connect, and
-    NotJudged when they do not begin.
+    TooBusy when they do not begin.
     """
     __tracebackhide__ = True
     what = f"frames of {len(body):,} bytes" if body else "empty frames"
@@ -91,7 +91,7 @@ def greedy(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
         data = frame * max(1, OFFERED_BYTES // len(frame))
         process = stack.enter_context(_started(numbers, data))
         if not _a_line(process, SENT_SECONDS):
-            raise NotJudged(f"{clients} greedy clients did not begin within {SENT_SECONDS:g} s")
+            raise TooBusy(f"{clients} greedy clients did not begin within {SENT_SECONDS:g} s")
         _a_line(process, min(REPLY_SECONDS, server.patience.seconds))
         yield
 

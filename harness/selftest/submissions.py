@@ -157,6 +157,28 @@ def test_01_connects(server):
     server.connect()
 '''
 
+CLAIMS_BUSY = '''
+from pathlib import Path
+
+from harness.evidence.failure import TooBusy
+from harness.grading.plugin import claim
+
+@claim("01.1", points=60)
+def test_01_quiet_the_second_time(server):
+    """The machine is too busy for it, and then it is not."""
+    tried = Path(__file__).with_suffix(".tried")
+    if not tried.exists():
+        tried.touch()
+        raise TooBusy("a first time")
+
+@claim("01.2", points=40)
+def test_01_never_quiet(server):
+    """The machine is always too busy for it."""
+    with Path(__file__).with_suffix(".never").open("a") as file:
+        file.write(".")
+    raise TooBusy("each time")
+'''
+
 CLAIMS_SLOW = '''
 import time
 

@@ -216,6 +216,18 @@ def test_faults_of_the_harness_are_not_judged(grade, tmp_path):
     assert "KeyError" in log.read_text()
 
 
+def test_what_the_machine_was_too_busy_for_is_tried_once_more(grade, tmp_path):
+    claims = one(tmp_path, submissions.CLAIMS_BUSY)
+    outcome = grade(submissions.right(), claims=claims)
+    assert outcome.verdicts() == {
+        "test_01_quiet_the_second_time": "passed",
+        "test_01_never_quiet": "none",
+    }
+    assert (outcome.status, outcome.results["score"]) == (2, 60)
+    assert "this machine is too busy: each time" in outcome.text
+    assert next(claims.glob("*.never")).read_text() == ".."
+
+
 def test_claims_that_cannot_be_loaded(grade, tmp_path):
     outcome = grade(submissions.right(), claims=one(tmp_path, "1 / 0\n"))
     assert outcome.status == 2

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from harness.evidence.failure import NotJudged
+from harness.evidence.failure import TooBusy
 from harness.linux import procfs
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
@@ -242,7 +242,7 @@ class Deadline:
     itself after some time. `seconds` is then the time it took. `patient`: it belongs to a patience.
 
     It runs out later by the time in which other programs had the processors; see Fair. So left()
-    has to be called after each pause(). It raises NotJudged when such a wait takes WAIT_SECONDS.
+    has to be called after each pause(). It raises TooBusy when such a wait takes WAIT_SECONDS.
     """
 
     def __init__(self, limit: float | Patience, kernel: bool = False) -> None:
@@ -294,7 +294,7 @@ class Deadline:
         return hopeless
 
     def _excuse(self, before: Spent, spent: Spent) -> None:
-        """Goes on for the time in which the servers could not run. Raises NotJudged if that is
+        """Goes on for the time in which the servers could not run. Raises TooBusy if that is
         most of WAIT_SECONDS."""
         __tracebackhide__ = True
         worked = self.seconds / WORKED_PART
@@ -306,7 +306,7 @@ class Deadline:
             return
         if waited >= WAIT_SECONDS:
             text = "other programs kept the server from running for most of the time"
-            raise NotJudged(f"this machine is too busy: in a wait of {waited:.0f} s {text}")
+            raise TooBusy(f"in a wait of {waited:.0f} s {text}")
         self._excused = excused
 
     def _now(self) -> float:
