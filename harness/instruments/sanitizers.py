@@ -32,6 +32,7 @@ REMEDY = "`sudo sysctl vm.mmap_rnd_bits=28`, or for a container `--security-opt 
 _WHERE = re.compile(r" (?:on (?:unknown )?address |\(pid=).*")
 _ACCESS = re.compile(r"^ *((?:READ|WRITE) of size \d+|.* by a (?:READ|WRITE) memory access)", re.M)
 _STACK = re.compile(r"^ +#0 .*?(?=\n\s*\n|\Z)", re.M | re.S)
+# What one side of a race did to the memory, the thread, and where.
 _RACER = re.compile(
     r"^ +((?:Previous )?(?:Atomic )?(?:read|write) of size \d+) at \S+ (by [^(:\n]*\w)[^\n]*:\n"
     r"(.*?)(?=\n\s*\n|\Z)",
@@ -85,16 +86,15 @@ def fault(printed: str, sources: Collection[str]) -> Failure | None:
     what = _WHERE.sub("", title[2])
     access = _ACCESS.search(report)
     lines = [f"{title[1]}: {what}" + (f", {_shortened(access[1])}" if access else "")]
-    lines += _racers(report, sources) if what == "data race" else _frames(report, sources)
-    return Failure("\n".join(lines), hint=HINTS.get(what, "memory-fault"))
-
-
-def _racers(report: str, sources: Collection[str]) -> list[str]:
-    """Both sides of a race: what each did to the memory, and where."""
-    lines = []
-    for access, thread, stack in _RACER.findall(report)[:2]:
-        lines += [f"  {access.lower()} {thread}", *_frames(stack, sources)]
-    return lines
+    racers = _RACER.findall(report)[:2]
+    for did, thread, stack in racers:
+        lines += [f"  {did.lower()} {thread}", *_frames(stack, sources)]
+    if not racers:
+        lines += _frames(report, sources)
+    # If the second access is that of free(), the title of a race is "heap-use-after-free".
+    races = len({thread for _, thread, _ in racers}) == 2
+    hint = "data-race" if races else HINTS.get(what, "memory-fault")
+    return Failure("\n".join(lines), hint=hint)
 
 
 def without_reports(printed: str) -> str:

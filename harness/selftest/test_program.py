@@ -316,6 +316,15 @@ WARNING: ThreadSanitizer: data race (pid=12)
     #0 read_bits /tmp/x/reader.c:3:1 (prog+0x2)
     #1 main /tmp/x/main.c:4:2 (prog+0x3)
 """
+OF_FREE = """==================
+WARNING: ThreadSanitizer: heap-use-after-free (pid=12)
+  Read of size 4 at 0x55 by thread T2:
+    #0 reader_string /tmp/x/reader.c:7 (prog+0x1)
+
+  Previous write of size 8 at 0x55 by {thread}:
+    #0 free ../../../../src/libsanitizer/tsan/tsan_interceptors_posix.cpp:706 (libtsan.so.2+0x4)
+    #1 events_free /tmp/x/events.c:5 (prog+0x2)
+"""
 UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
 
 
@@ -337,6 +346,17 @@ UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
             "data-race",
             "",
         ),
+        *(
+            (
+                OF_FREE.format(thread=thread),
+                "ThreadSanitizer: heap-use-after-free\n"
+                "  read of size 4 by thread T2\n  in reader_string (reader.c:7)\n"
+                f"  previous write of size 8 by {thread}\n  in events_free (events.c:5)",
+                hint,
+                "",
+            )
+            for thread, hint in (("thread T1", "data-race"), ("thread T2", "memory-fault"))
+        ),
         (
             f"hello\n{UNDEFINED}",
             "undefined behaviour: reader.c:33: left shift of 255 by 24 places",
@@ -344,7 +364,7 @@ UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
             "hello\n",
         ),
     ],
-    ids=["clang", "threads", "undefined"],
+    ids=["clang", "threads", "freed-by-another", "freed-by-itself", "undefined"],
 )
 def test_reports_are_cut_down(printed, says, hint, rest):
     fault = sanitizers.fault(printed, ["reader.c", "events.c"])
