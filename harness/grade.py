@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 
 from harness.evidence.printable import harmless
@@ -228,20 +229,9 @@ def _run(
 ) -> None:
     """Runs the claims of `grade.outcomes`, and notes the result of each. Raises Interrupted.
 
-    Those for which the machine was too busy are run once more, one after the other. Claims named in the option `first` come before the others, and then the claim that explains why
-    others fail. Claims without a server mostly compile: meanwhile others may find out that the
-    server hangs, and the waits get shorter. The chapter's own claims come before inherited ones.
+    Those for which the machine was too busy are run once more, one after the other.
     """
-    claims: list[Claim] = [outcome.claim for outcome in grade.outcomes]
-    own = target.chapter.number
-    claims.sort(
-        key=lambda claim: (
-            claim.name not in options.first,
-            not claim.explains,
-            not claim.module,
-            claim.chapter != own,
-        )
-    )
+    claims = _in_order(grade, options.first)
     following = Following(grade, options)
     alone = target.port is not None or len(claims) == 1
     jobs = 0 if alone else int(options.jobs)
@@ -275,6 +265,24 @@ def _run(
     changed = guard.changed(before, guard.digests(files)) if before else []
     if changed:
         _spoilt(grade, guard.complaint(changed))
+
+
+def _in_order(grade: Grade, first: Collection[str]) -> list[Claim]:
+    """Its claims in the order in which they are run.
+
+    Claims named in `first` come before the others, and then the claim that explains why others
+    fail. Claims without a server mostly compile: meanwhile others may find out that the server
+    hangs, and the waits get shorter. The chapter's own claims come before inherited ones.
+    """
+    return sorted(
+        (outcome.claim for outcome in grade.outcomes),
+        key=lambda claim: (
+            claim.name not in first,
+            not claim.explains,
+            not claim.module,
+            claim.chapter != grade.chapter.number,
+        ),
+    )
 
 
 def _give_up(grade: Grade) -> None:

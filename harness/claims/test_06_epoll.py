@@ -6,13 +6,11 @@ What the event manager promises to its callers is in test_06_modules.py.
 from __future__ import annotations
 
 import signal
-import socket
-import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from harness.client import length_framing
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import cpu_of, eventually, is_open, until_asleep
 from harness.lab.units import KIB, MIB
@@ -25,6 +23,7 @@ from harness.scenarios.exchanges import (
     ping,
     words,
 )
+from harness.scenarios.many_clients import connected
 from harness.server.patience import wait_until
 
 IDLE = 5_000  # clients that are connected and say nothing
@@ -105,20 +104,10 @@ def _ask(client, rng) -> None:
 
 @contextmanager
 def _idle(server) -> Iterator[None]:
-    """Meanwhile so many clients are connected. They leave by a reset: no port stays taken."""
+    """Meanwhile so many clients are connected."""
+    __tracebackhide__ = True
     server.conversation.note("the grader", f"connects {IDLE:,} clients, which send nothing")
-    linger_zero = struct.pack("ii", 1, 0)
-    with ExitStack() as stack:
-        for _ in range(IDLE):
-            try:
-                idle = socket.create_connection(server.address, server.patience.seconds)
-            except (ConnectionError, socket.timeout) as error:
-                text = f"one of {IDLE:,} clients could not connect: {error}"
-                raise Failure(text, hint="table-too-small") from None
-            except OSError as error:
-                raise NotJudged(f"{IDLE:,} clients are too many here: {error}") from None
-            stack.enter_context(idle)
-            idle.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
+    with connected(server, IDLE):
         wait_until(lambda: until_asleep(server), SETTLE_SECONDS)  # to let them in is work
         yield
 

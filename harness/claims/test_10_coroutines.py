@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import signal
-import socket
-import struct
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.client import length_framing
@@ -25,7 +23,7 @@ from harness.client.messages import (
     rung,
     string,
 )
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import eventually, until_asleep, until_read
 from harness.lab.units import KIB, MIB
@@ -39,7 +37,7 @@ from harness.scenarios.exchanges import (
     ping,
     words,
 )
-
+from harness.scenarios.many_clients import connected
 
 LOW_WATER = ("--high-water", str(64 * KIB))
 OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody reads
@@ -179,30 +177,15 @@ def test_10_ten_thousand_clients(launch, rng):
 
 @contextmanager
 def _served(server, count: int) -> Iterator[None]:
-    """Meanwhile so many clients are connected, each of which has got a reply. They leave by a
-    reset: no port stays taken."""
+    """Meanwhile so many clients are connected, each of which has got a reply."""
     __tracebackhide__ = True
     server.conversation.note("the grader", f"connects {count:,} clients; each has a frame echoed")
-    linger_zero, frame = struct.pack("ii", 1, 0), length_framing.encode(b"here")
-    seconds = server.patience.seconds
-    with ExitStack() as stack:
-        streams = []
-        for _ in range(count):
-            try:
-                stream = socket.create_connection(server.address, seconds)
-            except (ConnectionError, socket.timeout) as error:
-                text = f"one of {count:,} clients could not connect: {error}"
-                raise Failure(text, hint="table-too-small") from None
-            except OSError as error:
-                raise NotJudged(f"{count:,} clients are too many here: {error}") from None
-            streams.append(stack.enter_context(stream))
-            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger_zero)
-            stream.sendall(frame)
+    frame = length_framing.encode(b"here")
+    with connected(server, count) as streams:
+        for stream in streams:
+            stream.send_all(frame)
         for number, stream in enumerate(streams):
-            try:
-                came = stream.recv(len(frame))
-            except OSError as error:
-                raise Failure(f"client {number} of {count:,} got no reply: {error}", hint="silence")
+            came = stream.read_exactly(len(frame), f"the reply to client {number} of {count:,}")
             if came != frame:
                 raise Failure(f"client {number} of {count:,} got a wrong reply", hint="wrong-body")
         yield

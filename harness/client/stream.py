@@ -313,13 +313,6 @@ class _Outgoing:
         return f" ({self.progress()} had been sent)" if self.left else ""
 
 
-def is_ready(one: socket.socket, events: int, deadline: Deadline) -> bool:
-    """Waits until one of the events has come. False when the deadline has passed."""
-    poller = select.poll()
-    poller.register(one, events)
-    return bool(_poll(poller, deadline))
-
-
 def _poll(poller: select.poll, deadline: Deadline, rest: float = 0) -> int:
     """The events that are ready, 0 when no more than `rest` seconds are left."""
     while True:

@@ -14,7 +14,7 @@ from harness.evidence.failure import Failure
 from harness.server.patience import Deadline, Patience
 
 MISSING = "valgrind is not installed; `make setup` installs it"
-PROBE_SECONDS = 20
+PROBE_SECONDS = 60
 SHOWN_LINES = 12
 SANITIZER = b"__asan_init"  # a function that such a program calls
 # What an ELF file has in it that is of use to valgrind; and what such a file has, if it is not.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import errno
 import random
-import select
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 
-from harness.client.stream import is_ready
+from harness.client.expected_replies import End
+from harness.client.stream import Stream
 from harness.evidence.compare import first_difference
 from harness.evidence.conversation import counted
 from harness.evidence.failure import Failure
@@ -109,48 +109,46 @@ def _failing(server, batch: Sequence[Cut]) -> tuple[Cut, bytes | None] | None:
     server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
     clients = _asked(server, [cut.stream for cut in batch])
     failed = None
-    for client, cut in zip(clients, batch):
-        with client:
-            answer = b"" if failed else _answer(server, client)
-            if not failed and answer != cut.due:
-                failed = cut, answer
+    for client, cut in zip_longest(clients, batch):
+        answer = _answer(server, client)
+        if answer != cut.due:
+            failed = cut, answer
+            break
+    for client in clients:
+        client.close(by_reset=False)
     server.shim.schedule()
     return failed
 
 
-def _asked(server, streams: Iterable[bytes]) -> list[socket.socket]:
-    """For each stream a client that has sent it. A fault is found when it reads; after
-    the first that waits in vain no other is tried."""
-    clients = []
-    for stream in streams:
-        client = socket.socket(socket.AF_INET6 if ":" in server.address[0] else socket.AF_INET)
-        clients.append(client)
-        client.settimeout(server.patience.seconds)
+def _asked(server, messages: Iterable[bytes]) -> list[Stream]:
+    """For each message a client that has sent it. A fault is found when it reads; after the first
+    one that the server does not take, no other is tried."""
+    clients: list[Stream] = []
+    for message in messages:
         try:
-            client.connect(server.address)
-            client.sendall(stream)
-            client.shutdown(socket.SHUT_WR)
-        except socket.timeout:
-            server.patience.expired()
+            clients.append(Stream(server.address, server.patience))
+            clients[-1].send_all(message)
+            clients[-1].socket.shutdown(socket.SHUT_WR)
+        except Failure:
             break
         except OSError:
-            pass
+            pass  # the server was the first to close
     return clients
 
 
-def _answer(server, client: socket.socket) -> bytes | None:
-    """All that comes until the server closes; None if it does not."""
+def _answer(server, client: Stream | None) -> bytes | None:
+    """All that comes until the server closes; None if it does not. Nothing comes to a client that
+    could not connect."""
     answer = b""
-    try:
-        while is_ready(client, select.POLLIN, Deadline(server.patience)):
-            data = client.recv(MOST)
-            if not data:
-                return answer
-            answer += data
-    except OSError:
-        return answer
-    server.patience.expired()
-    return None
+    while client is not None:
+        came = client.receive(MOST, Deadline(server.patience))
+        if came is End.SILENCE:
+            server.patience.expired()
+            return None
+        if isinstance(came, End):
+            break
+        answer += came
+    return answer
 
 
 def try_at_random(launch: Callable, rng: random.Random, pieces: Sequence[int]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import socket
 import sys
@@ -11,7 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.client.stream import is_ready
 from harness.evidence.failure import Failure, NotJudged
 from harness.scenarios import exchanges, try_cuts
 from harness.server import patience as waits
@@ -196,13 +194,23 @@ def test_a_program_that_should_end_is_held_up_itself(monkeypatch):
 
 
 def test_cuts_are_waited_for_as_fair():
-    ours, theirs = socket.socketpair()
     server = Server()
-    tried = SimpleNamespace(patience=fair(server, 0.1))
-    with ours, theirs:
-        assert try_cuts._answer(tried, ours) is None
-        assert server.looks
-        theirs.send(b"reply")
-        theirs.shutdown(socket.SHUT_WR)
-        assert try_cuts._answer(tried, ours) == b"reply"
-        assert is_ready(ours, select.POLLIN, Deadline(0))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        tried = SimpleNamespace(address=listener.getsockname(), patience=fair(server, 0.1))
+        (ours,) = try_cuts._asked(tried, [b"message"])
+        theirs, _ = listener.accept()
+        with ours.socket, theirs:
+            assert try_cuts._answer(tried, ours) is None
+            assert server.looks
+            theirs.sendall(b"reply")
+            theirs.shutdown(socket.SHUT_WR)
+            assert try_cuts._answer(tried, ours) == b"reply"
+
+
+def test_a_client_that_cannot_connect_fails_its_cut():
+    """And ends the batch: the first cut that fails is the one that is told."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+    tried = SimpleNamespace(address=address, patience=fair(Server(), 0.1))
+    assert try_cuts._asked(tried, [b"one", b"two"]) == []
+    assert try_cuts._answer(tried, None) == b""
