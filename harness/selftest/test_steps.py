@@ -44,15 +44,12 @@ def hasty():
 def graded_tests(hasty, chapter, solved, directory, *words) -> dict[str, dict]:
     """The tests of a grade of the chapter with its first `solved` TODOs solved, by name.
 
-    Many grades run side by side: what the machine was too busy for is graded once more. A claim
-    about pauses may still be not judged then, as it should be.
+    Many grades run side by side. A claim about pauses may be not judged then, as it should be.
     """
     source = directory / f"{chapter.number}-{solved}"
     skeleton.write(chapter, source, solved)
     words = ["--chapter", chapter.number, "--dir", str(source), *words]
     graded = hasty.grade([*words, "--jobs", JOBS])
-    if graded.status == NOT_JUDGED:
-        graded = hasty.grade([*words, "--jobs", "1"])
     assert (graded.status, graded.stderr) in ((1, ""), (NOT_JUDGED, ""))
     tests = {test["extra_data"]["test"]: test for test in graded.results["tests"]}
     for name, test in tests.items():
