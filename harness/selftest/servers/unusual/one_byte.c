@@ -3,10 +3,10 @@
  *
  * Right, since a frame ends where its header says, however it was read. In an iteration it calls
  * recv() up to 32 Ki times, so that poll() is not called for every byte, too. After the first
- * 256 KiB of a frame it asks for 16 bytes: 32 MiB would be as many calls, and take a minute.
+ * 256 bytes of a frame it asks for 16: with one byte in each, 32 MiB take a minute.
  */
 #define READ_BYTES    16
-#define RECV_BYTES(c) ((c)->end < (256u << 10) ? 1 : READ_BYTES)
+#define RECV_BYTES(c) ((c)->end - (c)->whole < 256 ? 1 : READ_BYTES)
 #define READS_A_TURN  (32 << 10)
 
 #include "loop.h"
