@@ -252,7 +252,7 @@ def _run(
                 found=following.found,
                 begun=following.progress.begun,
                 tick=following.tick,
-                seconds=max(0.0, end - time.monotonic()),
+                seconds=max(0, round(end - time.monotonic())),
             )
             claims, jobs = following.again(), min(jobs, 1)
     except Broken:

@@ -12,6 +12,7 @@ What a grade does is not changed by that: it is a process of its own, and so is 
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import os
 import select
@@ -169,6 +170,7 @@ def _serve() -> None:
     get_config()  # imports what pytest itself is made of
     runner.start = Forked
     scoring.load()
+    gc.freeze()  # so that no grade looks through what has been imported, and copies its pages
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()

@@ -503,7 +503,6 @@ def test_the_first_failure_is_one_of_the_chapter_itself():
     assert unit.first_failure({"tests": []}) is None
 
 
-@pytest.mark.full("whole grades")
 class Noting(Isolation):
     """No isolation, but it has the libraries of each command."""
 
@@ -532,6 +531,7 @@ def test_the_grades_of_a_class_share_the_libraries_of_the_lab(tmp_path, monkeypa
     assert units.isolation.libraries == [of.libraries]
 
 
+@pytest.mark.full("whole grades")
 def test_a_real_grade_is_that_of_make_grade(tmp_path):
     """Its points, without the place of the files, and with the timeline of the first failure."""
     sub = tmp_path / "sub"

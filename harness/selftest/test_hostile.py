@@ -22,10 +22,11 @@ from harness.grading import guard
 from harness.lab.chapters import ROOT
 from harness.linux import cgroup, landlock, procfs
 from harness.selftest import submissions
-from harness.selftest.drawn import some
+from harness.selftest.drawn import FULL, some
 from harness.server import kill, process_tree, scratch
 from harness.server.patience import wait_until
 
+ONE = ["--only", "test_01_echoes"]
 HOSTILE = Path(__file__).parent / "hostile"
 GRADED_IN = ("hostile", "isolation")
 TRACE = "LAB_HOSTILE_TEST"  # in the environment of all that a grade of ours starts
@@ -166,7 +167,7 @@ def test_every_program_is_graded():
     ],
 )
 def test_it_takes_too_much(grade, name, reason):
-    found = grade(name, CONFINED, "--only", "test_01_echoes", patience=40)
+    found = grade(name, CONFINED, *ONE, patience=40)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
     text = " ".join(found.text.split())
     assert f"killed by the grader: {reason}" in text
@@ -176,13 +177,14 @@ def test_it_takes_too_much(grade, name, reason):
 @pytest.mark.parametrize(
     "bounded, mib, words",
     some(
-        [("1", "20", ["--jobs", "2"]), ("0", "10", ["--only", "test_01_echoes"])],
+        [("1", "20", ["--jobs", "2"] if FULL else ONE), ("0", "10", ONE)],
         *(1, "ways to bound detached processes"),
         ids=lambda way: "a cgroup" if way[0] == "1" else "limits",
     ),
 )
 def test_it_takes_too_much_in_processes_that_left_it(grade, bounded, mib, words):
-    """Before it listens; in each claim, by two workers, also where the kernel bounds nothing."""
+    """Before it listens; with FULL=1 in each claim, by two workers. Also where the kernel bounds
+    nothing."""
     environment = {cgroup.SWITCH: bounded, "HOSTILE_MIB": mib}
     found = grade("detaches", CONFINED, *words, patience=40, **environment)
     assert found.status == FAILED and "test_01_echoes" in found.lost
@@ -192,14 +194,14 @@ def test_it_takes_too_much_in_processes_that_left_it(grade, bounded, mib, words)
 
 
 def test_it_takes_too_much_and_is_not_confined(grade):
-    found = grade("forks", FREE, "--only", "test_01_echoes", patience=40)
+    found = grade("forks", FREE, *ONE, patience=40)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
     assert "killed by the grader: started more than 2,048 processes" in found.text
 
 
 @pytest.mark.parametrize("confinement", some([CONFINED, FREE], 1, "breeds, confined or not", str))
 def test_it_is_gone_before_anybody_looks(grade, confinement):
-    found = grade("breeds", confinement, "--only", "test_01_echoes", patience=1)
+    found = grade("breeds", confinement, *ONE, patience=1)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
 
 
@@ -324,7 +326,7 @@ def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
 @pytest.mark.parametrize("confinement", some([CONFINED, FREE], 1, "stoppers, confined or not", str))
 def test_it_stops_the_grader(grade, confinement):
     """Which goes on after a while, and judges."""
-    found = grade("stops_parent", confinement, "--only", "test_01_echoes")
+    found = grade("stops_parent", confinement, *ONE)
     assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
 
 
@@ -339,7 +341,7 @@ def test_it_kills_the_group_of_one_worker_only(grade, tmp_path):
 def test_it_edits_the_harness(grade, tmp_path):
     """The claims that it is graded with are another file, made for this test."""
     target = tmp_path / "claims" / "test_01_x.py"
-    found = grade("edits_harness", FREE, "--only", "test_01_echoes", HOSTILE_TARGET=str(target))
+    found = grade("edits_harness", FREE, *ONE, HOSTILE_TARGET=str(target))
     assert found.status == NOT_JUDGED
     assert found.lost == {"test_01_echoes"}
     said = " ".join(found.text.split())

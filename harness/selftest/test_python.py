@@ -105,6 +105,7 @@ def test_nothing_is_newer_than_promised():
     assert not found, f"not in Python {VERSION}, which README.md promises:\n{lines}"
 
 
+@pytest.mark.full("runs of flake8")
 def test_flake8_has_nothing_to_say():
     """As in `make lint`; .flake8 has what it is told."""
     if not shutil.which("flake8"):
