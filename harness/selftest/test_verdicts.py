@@ -51,8 +51,8 @@ def slow_claims(chapter) -> list[str]:
         return own_claims(chapter)
     if setting("FULL") == "2":
         return []
-    names = [claim.name for claim in scoring.holding(scoring.load(), chapter.number)]
-    inherited = [name for name in names if not name.startswith(f"test_{chapter.number}_")]
+    claims = [c for c in scoring.holding(scoring.load(), chapter.number) if not c.native]
+    inherited = [claim.name for claim in claims if claim.chapter != chapter.number]
     drawn = random.Random(SEED).sample(inherited, len(inherited) // INHERITED_PART)
     return ["--only", ",".join([f"test_{chapter.number}_", *drawn])]
 
