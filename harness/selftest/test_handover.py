@@ -107,6 +107,7 @@ def test_the_search_for_lines_of_solutions_finds_them():
     assert secret & {line.strip(" +-") for line in text.splitlines()}
 
 
+@pytest.mark.full("whole grades")
 def test_a_handout_is_graded_where_it_is_unpacked(tmp_path):
     """With the first chapter only: what it leaves out is not needed."""
     assert handout_command.main(["--chapter", "01", "--out", f"{tmp_path}/a b.tar.gz"]) == 0

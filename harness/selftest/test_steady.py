@@ -17,18 +17,18 @@ from harness.selftest.test_grade import below
 from harness.server.patience import wait_until
 
 STEADY = [sys.executable, "-m", "harness.steady"]
-BUSY = 1  # process beside the grades: other tests want the cores, too
+BUSY = 1  # process beside the grades, where it matters: other tests want the cores, too
 
 
 @pytest.fixture
 def start(tmp_path):
     """start(source, *options) -> the process, grading this submission with small claims."""
 
-    def run(source, *options):
+    def run(source, *options, busy=0):
         submission = submissions.submission(tmp_path / "submission", source)
         claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_01)
         words = ["--dir", str(submission), "--claims", str(claims)]
-        words += ["--kept", str(tmp_path / "kept"), "--busy", str(BUSY)]
+        words += ["--kept", str(tmp_path / "kept"), "--busy", str(busy)]
         return subprocess.Popen(
             [*STEADY, "--chapter", "01", *words, *options],
             cwd=ROOT,
@@ -72,7 +72,7 @@ def test_lost_points_are_reported(start, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_a_summary(start, number):
-    process = start(submissions.right(submissions.HANG), "--times", "1000")
+    process = start(submissions.right(submissions.HANG), "--times", "1000", busy=BUSY)
     processes = BUSY + 4  # a grade, pytest, its workers
     assert wait_until(lambda: len(below(process.pid)) >= processes, 20, 0.02)
     started = {child.pid for child in below(process.pid)}

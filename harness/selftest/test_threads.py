@@ -75,6 +75,7 @@ def test_the_thread_sanitizer_is_silent():
     storms(built.binary, [], ROUNDS)
 
 
+@pytest.mark.full("runs of helgrind")
 def test_helgrind_is_silent():
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")

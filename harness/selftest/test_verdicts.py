@@ -155,6 +155,7 @@ def _running(name: str) -> list[str]:
     return found
 
 
+@pytest.mark.full("builds for another processor")
 def test_10_can_switch_by_ucontext():
     """On a processor for which context.c has no assembly, the solution is as right."""
     with Grader({"CC": "gcc -DCONTEXT_UCONTEXT"}) as other:
