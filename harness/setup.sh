@@ -61,6 +61,7 @@ imports() {
 plugins="python3-pytest python3-pytest-timeout python3-pytest-xdist" # Debian and Fedora
 compiles gcc || need "compiles the servers" "gcc libc6-dev" "gcc glibc-devel" "gcc"
 compiles gcc -fsanitize=thread || need "finds data races" - "libtsan libasan libubsan" -
+includes liburing.h || need "compiles 11" liburing-dev liburing-devel liburing
 finds_python || need "grades them" "python3 $plugins" "python3 $plugins" \
     "python python-pytest python-pytest-timeout python-pytest-xdist"
 has valgrind || need "make memcheck" valgrind valgrind valgrind

@@ -132,6 +132,15 @@ CHAPTERS = (
             "clock.h co.[ch] co_io.[ch] context.[ch] overflow.[ch] serve.[ch] stack.[ch] tools.h"
         ),
     ),
+    Chapter(
+        "completion",
+        "say what is to be done, and hear when it is",
+        changes=(
+            "acceptor.c backend.h buffer.[ch] co.[ch] co_io.[ch] conn.[ch] events.[ch] main.c "
+            "net.[ch] options.[ch] tools.h"
+        ),
+        adds="backend_uring.c co_uring.[ch] lent.[ch] ring.[ch]",
+    ),
 )
 
 

@@ -30,6 +30,7 @@ from harness.server.patience import Deadline
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
+LIBRARIES = {"liburing.h": "-luring"}  # by the header that a file includes
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
 MESSAGE_LINES = 60
@@ -75,6 +76,16 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
     return _cached(source, "server", find_compiler(), extra_flags, tuple(_sources(source)))
 
 
+def libraries(source: Path, words: tuple[str, ...]) -> list[str]:
+    """Options for the libraries whose headers these files of `source` include."""
+    texts = [path.read_bytes() for path in (source / word for word in words) if path.is_file()]
+    return [
+        option
+        for header, option in LIBRARIES.items()
+        if any(b"#include <%s>" % header.encode() in text for text in texts)
+    ]
+
+
 def cached_program(
     source: Path,
     name: str,
@@ -102,7 +113,7 @@ def _cached(
         notes = binary.with_name("warnings")
         if not binary.exists() or not notes.exists():
             product = Path(scratch).resolve() / "server"
-            inputs = [str(one.file) for one in objects]
+            inputs = [*(str(one.file) for one in objects), *libraries(source, words)]
             failed, said = _make(product, [*command, *inputs], source, deadline)
             if failed:
                 raise _failed(messages + said, failed)

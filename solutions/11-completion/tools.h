@@ -1,5 +1,5 @@
 /* What valgrind and ThreadSanitizer have to be told about coroutines. Without these tools it costs
- * next to nothing.
+ * next to nothing. ring.c asks whether valgrind runs the program.
  *
  * valgrind sees the stack pointer jump, and would take that for one very large frame. So it is told
  * where the stacks are. ThreadSanitizer keeps the calls of each thread. So it is told of each
@@ -12,6 +12,7 @@
 #else
 #define VALGRIND_STACK_REGISTER(start, end) (0u)
 #define VALGRIND_STACK_DEREGISTER(id)       ((void)(id))
+#define RUNNING_ON_VALGRIND                 0
 #endif
 
 #if defined(__has_feature)

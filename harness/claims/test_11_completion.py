@@ -1,0 +1,12 @@
+"""Chapter 11: bytes are moved by operations that complete."""
+
+from __future__ import annotations
+
+from harness.grading.plugin import claim
+from harness.scenarios.exchanges import ping
+
+
+@claim("11.1", points=100, cli=True)
+def test_11_echoes_with_io_uring(launch, rng):
+    """With --io uring a frame is echoed."""
+    ping(launch(("--io", "uring")).connect(), rng)
