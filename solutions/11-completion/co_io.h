@@ -23,7 +23,7 @@ struct co_direction {
 
 /* A socket as coroutines use it. It must stay at its address until co_forget(). */
 struct co_socket {
-    int fd;                /* borrowed; nonblocking. With a ring: blocking, unless it listens */
+    int fd;                /* borrowed; nonblocking */
     struct events *events; /* borrowed; of the loop whose coroutines use it */
     bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
     struct co_direction read;

@@ -240,10 +240,9 @@ int uring_accept(struct co_socket *s)
     }
     do {
         io_uring_prep_accept(begin_call(s->ring, &call), s->fd, NULL, NULL, 0);
-        co_park(-1);
-        end_call(s->ring, &call);
+        end_call(s->ring, &call); /* at once: it is tried once, and then does not wait */
     } while (call.result == -ECONNABORTED || call.result == -EINTR);
-    s->read.ready = call.result != -EAGAIN;
+    s->read.ready = !is_nothing(call.result); /* there may be more */
     if (call.result >= 0) {
         net_welcome(call.result);
         return call.result;
