@@ -137,7 +137,7 @@ void acceptor_close(struct acceptor *a)
     co_cancel(a->accepting);
     while (a->accepting != NULL)
         if (!co_run(a->all->each[0].loop.scheduler))
-            loop_turn(&a->all->each[0].loop);
+            events_turn(a->all->each[0].loop.events, -1); /* it waits for what it has cancelled */
     co_forget(&a->socket);
     if (a->reserve_fd >= 0)
         close(a->reserve_fd);

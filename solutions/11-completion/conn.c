@@ -204,8 +204,9 @@ void conn_close_all(struct service *service)
 {
     for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = LIST_NEXT(c, others))
         conn_close(c, "server stops");
-    /* If no coroutine is ready, all of them wait for operations that they have cancelled. */
+    /* If no coroutine is ready, all of them wait for operations that they have cancelled. No tasks
+     * are run any more: one of them could open a connection. */
     while (!LIST_EMPTY(&service->conns))
         if (!co_run(service->loop.scheduler))
-            loop_turn(&service->loop);
+            events_turn(service->loop.events, -1);
 }
