@@ -8,6 +8,7 @@
 
 #include "lent.h"
 #include "net.h"
+#include "tools.h"
 
 /* From so many bytes on, a partial frame is a large one: its remainder is received into the memory
  * of the reader. And no more than about this is received before somebody wants to read it. */
@@ -20,7 +21,6 @@ struct call {
     int result;
 };
 
-// BEGIN call
 static void on_call(struct operation *op, int result, unsigned flags)
 {
     struct call *call = op->context;
@@ -47,7 +47,6 @@ static void end_call(struct ring *ring, struct call *call)
     while (call->op.in_flight)
         co_hold();
 }
-// END call
 
 /* Nothing has been moved, and nothing is wrong. */
 static bool is_nothing(int result)
@@ -61,11 +60,54 @@ static enum io_result failed(int error)
     return IO_ERROR;
 }
 
-static enum io_result send_result(const struct co_socket *s)
+// BEGIN calls
+int uring_accept(struct co_socket *s)
 {
-    if (s->sent_bytes >= 0)
+    struct call call;
+    if (!s->read.ready) {
+        io_uring_prep_poll_add(begin_call(s->ring, &call), s->fd, POLLIN);
+        s->read.waiting = co_self();
+        co_park(-1);
+        end_call(s->ring, &call);
+        s->read.waiting = NULL;
+        if (call.result < 0)
+            return NET_NONE;
+    }
+    do {
+        io_uring_prep_accept(begin_call(s->ring, &call), s->fd, NULL, NULL, 0);
+        end_call(s->ring, &call); /* at once: it is tried once, and then does not wait */
+    } while (call.result == -ECONNABORTED || call.result == -EINTR);
+    s->read.ready = !is_nothing(call.result); /* there may be more */
+    if (call.result >= 0) {
+        net_welcome(call.result);
+        return call.result;
+    }
+    errno = -call.result;
+    return is_nothing(call.result) ? NET_NONE : NET_FULL;
+}
+
+enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *address)
+{
+    struct call call;
+    enum co_result how;
+    io_uring_prep_connect(begin_call(s->ring, &call), s->fd, (const struct sockaddr *)address,
+                          sizeof *address);
+    s->write.waiting = co_self();
+    do
+        how = co_park(-1);
+    while (how == CO_WOKEN && call.op.in_flight);
+    end_call(s->ring, &call);
+    s->write.waiting = NULL;
+    if (call.result == 0)
         return IO_OK;
-    return is_nothing(s->sent_bytes) ? IO_AGAIN : failed(-s->sent_bytes);
+    return how == CO_CANCELLED ? IO_CANCELLED : failed(-call.result);
+}
+// END calls
+
+/* Whether a read need not wait. */
+static bool has_input(const struct co_socket *s)
+{
+    return buffer_len(&s->arrived) > 0 || s->eof || s->error != 0;
 }
 
 // BEGIN receive
@@ -96,15 +138,27 @@ static void receive(struct co_socket *s)
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = LENT_GROUP;
 }
+
+/* Waits for input in lent buffers. IO_OK: there is something to read now. */
+static enum io_result wait_for_input(struct co_socket *s, int timeout_ms)
+{
+    while (!has_input(s)) {
+        if (!s->receive.in_flight)
+            receive(s);
+        s->read.waiting = co_self();
+        enum co_result how = co_park(timeout_ms);
+        s->read.waiting = NULL;
+        if (how == CO_CANCELLED)
+            return IO_CANCELLED;
+        if (how == CO_LATE)
+            return has_input(s) ? IO_OK : IO_LATE;
+        if (s->receive.in_flight && !has_input(s))
+            return IO_AGAIN;
+    }
+    return IO_OK;
+}
 // END receive
 
-/* Whether a read need not wait. */
-static bool has_input(const struct co_socket *s)
-{
-    return buffer_len(&s->arrived) > 0 || s->eof || s->error != 0;
-}
-
-// BEGIN large
 /* Ends the receiving into lent buffers. More input may arrive before it has ended. */
 static void stop_receiving(struct co_socket *s)
 {
@@ -133,6 +187,7 @@ static enum io_result read_large(struct co_socket *s, struct buffer *in, size_t 
     }
     if (call.result > 0) {
         *moved = (size_t)call.result;
+        VALGRIND_MAKE_MEM_DEFINED(buffer_tail(in), *moved);
         buffer_fill(in, *moved);
         return IO_OK;
     }
@@ -141,27 +196,6 @@ static enum io_result read_large(struct co_socket *s, struct buffer *in, size_t 
     if (how == CO_CANCELLED)
         return IO_CANCELLED;
     return how == CO_LATE ? IO_LATE : IO_AGAIN;
-}
-// END large
-
-// BEGIN uring_read
-/* Waits for input in lent buffers. IO_OK: there is something to read now. */
-static enum io_result wait_for_input(struct co_socket *s, int timeout_ms)
-{
-    while (!has_input(s)) {
-        if (!s->receive.in_flight)
-            receive(s);
-        s->read.waiting = co_self();
-        enum co_result how = co_park(timeout_ms);
-        s->read.waiting = NULL;
-        if (how == CO_CANCELLED)
-            return IO_CANCELLED;
-        if (how == CO_LATE)
-            return has_input(s) ? IO_OK : IO_LATE;
-        if (s->receive.in_flight && !has_input(s))
-            return IO_AGAIN;
-    }
-    return IO_OK;
 }
 
 enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
@@ -185,9 +219,16 @@ enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, s
     *moved = size;
     return IO_OK;
 }
-// END uring_read
 
 // BEGIN send
+/* How the last send has ended. */
+static enum io_result send_result(const struct co_socket *s)
+{
+    if (s->sent_bytes >= 0)
+        return IO_OK;
+    return is_nothing(s->sent_bytes) ? IO_AGAIN : failed(-s->sent_bytes);
+}
+
 /* A send has completed, perhaps with less than all. */
 static void on_send(struct operation *op, int result, unsigned flags)
 {
@@ -224,52 +265,6 @@ enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most)
     return s->send.in_flight ? IO_AGAIN : send_result(s);
 }
 // END send
-
-// BEGIN accept
-int uring_accept(struct co_socket *s)
-{
-    struct call call;
-    if (!s->read.ready) {
-        io_uring_prep_poll_add(begin_call(s->ring, &call), s->fd, POLLIN);
-        s->read.waiting = co_self();
-        co_park(-1);
-        end_call(s->ring, &call);
-        s->read.waiting = NULL;
-        if (call.result < 0)
-            return NET_NONE;
-    }
-    do {
-        io_uring_prep_accept(begin_call(s->ring, &call), s->fd, NULL, NULL, 0);
-        end_call(s->ring, &call); /* at once: it is tried once, and then does not wait */
-    } while (call.result == -ECONNABORTED || call.result == -EINTR);
-    s->read.ready = !is_nothing(call.result); /* there may be more */
-    if (call.result >= 0) {
-        net_welcome(call.result);
-        return call.result;
-    }
-    errno = -call.result;
-    return is_nothing(call.result) ? NET_NONE : NET_FULL;
-}
-// END accept
-
-// BEGIN connect
-enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *address)
-{
-    struct call call;
-    enum co_result how;
-    io_uring_prep_connect(begin_call(s->ring, &call), s->fd, (const struct sockaddr *)address,
-                          sizeof *address);
-    s->write.waiting = co_self();
-    do
-        how = co_park(-1);
-    while (how == CO_WOKEN && call.op.in_flight);
-    end_call(s->ring, &call);
-    s->write.waiting = NULL;
-    if (call.result == 0)
-        return IO_OK;
-    return how == CO_CANCELLED ? IO_CANCELLED : failed(-call.result);
-}
-// END connect
 
 void uring_init(struct co_socket *s, struct ring *ring)
 {

@@ -29,6 +29,7 @@ static unsigned number_in(unsigned flags)
 {
     return flags >> IORING_CQE_BUFFER_SHIFT;
 }
+// END lent
 
 bool lent_has(unsigned flags)
 {
@@ -44,7 +45,6 @@ void lent_return(struct lent *lent, unsigned flags)
 {
     put(lent, number_in(flags));
 }
-// END lent
 
 bool lent_open(struct lent *lent, struct io_uring *ring)
 {

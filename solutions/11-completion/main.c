@@ -15,6 +15,7 @@
 static void open_services(struct services *services, const struct options *options,
                           const struct service *like)
 {
+    // BEGIN open
     int count = options->threads;
     size_t stack_bytes = options->stack_bytes;
     if (options->moves != MOVES_EPOLL) {
@@ -26,6 +27,7 @@ static void open_services(struct services *services, const struct options *optio
     }
     if (!services_open(services, count, options->backend, stack_bytes, like))
         die("loops");
+    // END open
 }
 
 int main(int argc, char **argv)

@@ -82,6 +82,21 @@ struct io_uring_sqe *ring_begin(struct ring *r, struct operation *op)
     return entry;
 }
 
+/* Submits and waits, in one system call. */
+static int submit_and_wait(struct ring *r, int timeout_ms)
+{
+    struct io_uring_cqe *ignored;
+    struct __kernel_timespec limit = {
+        .tv_sec = timeout_ms / 1000,
+        .tv_nsec = timeout_ms % 1000 * 1000000LL,
+    };
+    if (timeout_ms == 0)
+        return io_uring_submit_and_get_events(&r->rings);
+    if (timeout_ms < 0)
+        return io_uring_submit_and_wait(&r->rings, 1);
+    return io_uring_submit_and_wait_timeout(&r->rings, &ignored, 1, &limit, NULL);
+}
+
 /* Calls `completed` for each completion that is there now. For those that come meanwhile there is
  * the next iteration. */
 static void complete(struct ring *r)
@@ -101,7 +116,7 @@ static void complete(struct ring *r)
 }
 // END operation
 
-// BEGIN cancel
+// BEGIN ring_cancel
 void ring_cancel(struct ring *r, struct operation *op)
 {
     if (!op->in_flight || op->cancelled)
@@ -111,24 +126,7 @@ void ring_cancel(struct ring *r, struct operation *op)
     io_uring_prep_cancel(entry, op, 0);
     io_uring_sqe_set_data(entry, NULL);
 }
-// END cancel
-
-/* Submits and waits, in one system call. */
-static int submit_and_wait(struct ring *r, int timeout_ms)
-{
-    // BEGIN submit_and_wait
-    struct io_uring_cqe *ignored;
-    struct __kernel_timespec limit = {
-        .tv_sec = timeout_ms / 1000,
-        .tv_nsec = timeout_ms % 1000 * 1000000LL,
-    };
-    if (timeout_ms == 0)
-        return io_uring_submit_and_get_events(&r->rings);
-    if (timeout_ms < 0)
-        return io_uring_submit_and_wait(&r->rings, 1);
-    return io_uring_submit_and_wait_timeout(&r->rings, &ignored, 1, &limit, NULL);
-    // END submit_and_wait
-}
+// END ring_cancel
 
 /* valgrind believes that io_uring_enter(2) never waits: meanwhile it runs no other thread, and
  * delivers no signal. So under valgrind the wait is in poll(2), which DEFER_TASKRUN does not wake. */

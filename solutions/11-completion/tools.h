@@ -2,16 +2,18 @@
  * next to nothing. ring.c asks whether valgrind runs the program.
  *
  * valgrind sees the stack pointer jump, and would take that for one very large frame. So it is told
- * where the stacks are. ThreadSanitizer keeps the calls of each thread. So it is told of each
+ * where the stacks are. It does not see what the kernel writes into memory for an operation. So it is
+ * told that, too. ThreadSanitizer keeps the calls of each thread. So it is told of each
  * switch to another coroutine, which has other calls. */
 #ifndef TOOLS_H
 #define TOOLS_H
 
-#if __has_include(<valgrind/valgrind.h>)
-#include <valgrind/valgrind.h>
+#if __has_include(<valgrind/memcheck.h>)
+#include <valgrind/memcheck.h>
 #else
 #define VALGRIND_STACK_REGISTER(start, end) (0u)
 #define VALGRIND_STACK_DEREGISTER(id)       ((void)(id))
+#define VALGRIND_MAKE_MEM_DEFINED(at, size) ((void)(at))
 #define RUNNING_ON_VALGRIND                 0
 #endif
 
