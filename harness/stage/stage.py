@@ -40,7 +40,8 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files,
-    in `directory`. `trace`: the file for the record of the test. `debugger`: the file that tells a
+    in `directory`. `by_calls`: options for a claim that sees calls, see lab.chapters.Chapter.
+    `trace`: the file for the record of the test. `debugger`: the file that tells a
     debugger which server to attach to, before the test begins.
     """
 
@@ -52,6 +53,7 @@ class Run:
     valgrind: bool = False
     sources: list[str] = field(default_factory=list)
     directory: str | None = None
+    by_calls: list[str] = field(default_factory=list)
     trace: str | None = None
     debugger: str | None = None
 
@@ -154,11 +156,13 @@ class Server:
 class Stage:
     """What belongs to one test: its conversation, its servers, and how they ended.
 
-    `valgrind`: the servers run under it, also if the run does not set it.
+    `valgrind`: the servers run under it, also if the run does not set it. `sees_calls`: the test
+    counts or disturbs calls that move bytes.
     """
 
-    def __init__(self, run: Run, valgrind: bool = False) -> None:
+    def __init__(self, run: Run, valgrind: bool = False, sees_calls: bool = False) -> None:
         self.run = run
+        self.sees_calls = sees_calls
         self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
         self.patience = PATIENCE
@@ -211,7 +215,8 @@ class Stage:
         if wanted.sanitize:
             program = str(self._sanitized(wanted.sanitize))
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
-        return [program, *more, *wanted.framing.options, *port, *wanted.argv_extra]
+        calls = self.run.by_calls if self.sees_calls else []
+        return [program, *more, *calls, *wanted.framing.options, *port, *wanted.argv_extra]
 
     def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
         """Starts it; twice, if only connections of another claim were in its way."""
