@@ -11,8 +11,11 @@
 #include "tools.h"
 
 /* Operations that can be begun before the kernel has to take some. There is space for twice as many
- * completions. The kernel keeps further ones until there is space again. */
-enum { RING_ENTRIES = 1024 };
+ * completions. The kernel keeps further ones until there is space again. To see what happens when
+ * the rings are full, compile with -DRING_ENTRIES=2. */
+#ifndef RING_ENTRIES
+#define RING_ENTRIES 1024
+#endif
 
 struct ring {
     struct io_uring rings;
