@@ -1,7 +1,6 @@
 #include "co_uring.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
 #include <poll.h>
 #include <sys/socket.h>

@@ -278,7 +278,8 @@ def never_waits(pid: int) -> bool:
 
 def waits_for_readiness(pid: int) -> bool:
     """Whether all its threads sleep in poll(), select(), epoll_wait() or io_uring_enter(), so that
-    none is blocked by a client. False, too, where the kernel does not tell, and if it does not sleep."""
+    none is blocked by a client. False, too, where the kernel does not tell, and if it does not
+    sleep."""
     channels: set[str] = set()
 
     def sleeps() -> bool:

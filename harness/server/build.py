@@ -43,7 +43,7 @@ class BuildFailed(Exception):
 
 
 class NoCompiler(Exception):
-    """This machine has no C compiler: this is no fault of a submission."""
+    """This machine has no C compiler, or lacks a library: this is no fault of a submission."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,25 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
 
 def libraries(source: Path, words: tuple[str, ...]) -> list[str]:
     """Options for the libraries whose headers these files of `source` include."""
+    return [LIBRARIES[header] for header in _included(source, words)]
+
+
+def _included(source: Path, words: tuple[str, ...]) -> list[str]:
+    """The headers of LIBRARIES that these files include."""
     texts = [path.read_bytes() for path in (source / word for word in words) if path.is_file()]
     return [
-        option
-        for header, option in LIBRARIES.items()
+        header
+        for header in LIBRARIES
         if any(b"#include <%s>" % header.encode() in text for text in texts)
     ]
+
+
+def _look_for_libraries(compiler: list[str], source: Path, words: tuple[str, ...]) -> None:
+    """Raises NoCompiler if a library that these files include is not installed."""
+    for header in _included(source, words):
+        command = [*compiler, "-E", "-include", header, "-x", "c", os.devnull]
+        if subprocess.run(command, capture_output=True).returncode:
+            raise NoCompiler(f"{header} is not installed; `make setup` installs it")
 
 
 def cached_program(
@@ -105,7 +118,11 @@ def _cached(
     deadline = Deadline(COMPILE_SECONDS)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
-        objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
+        try:
+            objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
+        except BuildFailed:
+            _look_for_libraries(compiler, source, words)
+            raise
         messages = "".join(one.message for one in objects)
         made_of = "\0".join([*command, *(one.digest for one in objects)])
         digest = hashlib.sha256(made_of.encode()).hexdigest()[:16]

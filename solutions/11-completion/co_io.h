@@ -41,7 +41,7 @@ struct co_socket {
     int error;                /* why it has failed, as an errno; 0: it has not */
     struct operation send;    /* of the bytes at the head of `out` */
     struct buffer *out;       /* borrowed while this is in flight */
-    int sent_bytes;           /* by the last one, or -errno */
+    int send_result;          /* of the last one: how many bytes, or -errno */
 };
 
 void co_socket_init(struct co_socket *s, int fd, struct events *events);
@@ -61,7 +61,8 @@ void co_send(struct co_socket *s, struct buffer *out, size_t most);
  * twice in one iteration lets the others run in between. */
 
 /* Reads up to `room` bytes into a buffer, and sets *moved to their number. The buffer needs memory
- * for them only once they have arrived. Waits at most `timeout_ms` (-1: no limit), then returns
+ * for them only once they have arrived. But with a ring, if it holds many bytes already, it needs
+ * the memory before: the kernel writes there meanwhile. Waits at most `timeout_ms` (-1: no limit), then returns
  * IO_LATE. */
 enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                        int timeout_ms);

@@ -1,7 +1,6 @@
 #include "co_uring.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -222,11 +221,11 @@ enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, s
 
 // BEGIN send
 /* How the last send has ended. */
-static enum io_result send_result(const struct co_socket *s)
+static enum io_result how_sent(const struct co_socket *s)
 {
-    if (s->sent_bytes >= 0)
+    if (s->send_result >= 0)
         return IO_OK;
-    return is_nothing(s->sent_bytes) ? IO_AGAIN : failed(-s->sent_bytes);
+    return is_nothing(s->send_result) ? IO_AGAIN : failed(-s->send_result);
 }
 
 /* A send has completed, perhaps with less than all. */
@@ -237,11 +236,11 @@ static void on_send(struct operation *op, int result, unsigned flags)
     buffer_unpin(s->out);
     if (result > 0)
         buffer_consume(s->out, (size_t)result);
-    s->sent_bytes = result;
+    s->send_result = result;
     if (s->write.waiting != NULL)
         co_wake(s->write.waiting);
     else if (s->sent != NULL)
-        s->sent(s->context, send_result(s));
+        s->sent(s->context, how_sent(s));
 }
 
 void uring_send(struct co_socket *s, struct buffer *out, size_t most)
@@ -262,7 +261,7 @@ enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most)
     s->write.waiting = NULL;
     if (how == CO_CANCELLED)
         return IO_CANCELLED;
-    return s->send.in_flight ? IO_AGAIN : send_result(s);
+    return s->send.in_flight ? IO_AGAIN : how_sent(s);
 }
 // END send
 

@@ -103,8 +103,10 @@ static void on_sent(void *context, enum io_result result)
         timeouts_traffic(&c->timeouts);
     buffer_trim(&c->out);
     flow_look(c);
-    answer_owed(c);                     /* before an alarm that rings later takes the free space */
-    if (c->socket.read.waiting == NULL) /* otherwise it waits for input, and not for this */
+    /* Here, before an alarm that rings later takes the free space. */
+    answer_owed(c);
+    /* A coroutine that waits for input does not wait for this. */
+    if (c->socket.read.waiting == NULL)
         co_wake(c->serving);
     if (buffer_len(&c->out) == 0)
         return;
