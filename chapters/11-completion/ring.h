@@ -36,7 +36,7 @@ struct operation {
 /* Owned by the caller. NULL: errno has the reason; the kernel may not have io_uring. */
 struct ring *ring_new(void);
 
-/* What is still in flight ends, and none of it is completed. */
+/* Operations that are in flight end, and none of them is completed. */
 void ring_free(struct ring *r);
 
 /* Begins an operation, which must not be in flight. The caller fills in the entry returned, with

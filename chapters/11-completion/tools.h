@@ -2,9 +2,9 @@
  * next to nothing. ring.c asks whether valgrind runs the program.
  *
  * valgrind sees the stack pointer jump, and would take that for one very large frame. So it is told
- * where the stacks are. It does not see what the kernel writes into memory for an operation. So it is
- * told that, too. ThreadSanitizer keeps the calls of each thread. So it is told of each
- * switch to another coroutine, which has other calls. */
+ * where the stacks are. It does not see what the kernel writes into memory for an operation. So it
+ * is told that, too. ThreadSanitizer keeps the calls of each thread. So it is told of each switch
+ * to another coroutine, which has other calls. */
 #ifndef TOOLS_H
 #define TOOLS_H
 

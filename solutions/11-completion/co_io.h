@@ -62,8 +62,8 @@ void co_send(struct co_socket *s, struct buffer *out, size_t most);
 
 /* Reads up to `room` bytes into a buffer, and sets *moved to their number. The buffer needs memory
  * for them only once they have arrived. But with a ring, if it holds many bytes already, it needs
- * the memory before: the kernel writes there meanwhile. Waits at most `timeout_ms` (-1: no limit), then returns
- * IO_LATE. */
+ * the memory before: the kernel writes there meanwhile. Waits at most `timeout_ms` (-1: no limit),
+ * then returns IO_LATE. */
 enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                        int timeout_ms);
 
