@@ -26,8 +26,11 @@ enum {
 struct op {
     struct io_uring_sqe entry;
     unsigned number;    /* in the order in which they were submitted */
-    unsigned wait;      /* calls until it completes, once it could */
+    unsigned wait;      /* calls until it completes, once it is over */
+    int tried;          /* in this call, see fake_ring_seen.calls */
     bool cancelled;     /* by a request */
+    bool over;          /* it has moved what it will move, and completes soon */
+    int result;         /* then */
     struct operation head; /* its memory, as it was at first */
     uint8_t *copy;      /* of what it sends */
 };
@@ -285,6 +288,15 @@ static void finish(struct op *op, int result, unsigned flags)
     remove_op(op);
 }
 
+/* It is over. Its completion may come late. */
+static void settle(struct op *op, int result)
+{
+    op->over = true;
+    op->result = result;
+    if (op->wait == 0)
+        finish(op, result, 0);
+}
+
 /* Carrying out */
 
 static void scribble(const struct op *op)
@@ -301,33 +313,27 @@ static int call_result(ssize_t result)
     return result < 0 ? -errno : (int)result;
 }
 
-/* Receives into a lent buffer. Returns false if it would wait; then nothing is changed. */
-static bool receive_lent(struct op *op)
+/* Receives into a lent buffer, if there is something. */
+static void receive_lent(struct op *op)
 {
     char byte;
-    ssize_t there = recv(op->entry.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (there < 0 && errno == EAGAIN)
-        return false;
-    if (there <= 0) {
-        finish(op, call_result(there), 0);
-        return true;
-    }
     void *memory;
     unsigned size;
-    int number = fake_ring_take_buffer(&memory, &size);
-    if (number < 0) {
-        finish(op, -ENOBUFS, 0);
-        return true;
+    ssize_t there = recv(op->entry.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (there < 0 && errno == EAGAIN)
+        return;
+    int number = there > 0 ? fake_ring_take_buffer(&memory, &size) : -1;
+    if (there <= 0 || number < 0) {
+        settle(op, there > 0 ? -ENOBUFS : call_result(there));
+        return;
     }
     int result = call_result(recv(op->entry.fd, memory, size, MSG_DONTWAIT));
     unsigned flags = IORING_CQE_F_BUFFER | (unsigned)number << IORING_CQE_BUFFER_SHIFT;
-    if (repeats(op)) {
-        look_at_memory(op);
-        post(op->entry.user_data, result, flags | IORING_CQE_F_MORE);
-    } else {
+    if (!repeats(op)) {
         finish(op, result, flags);
+        return;
     }
-    return true;
+    post(op->entry.user_data, result, flags | IORING_CQE_F_MORE);
 }
 
 static int connected(const struct op *op)
@@ -366,52 +372,46 @@ static int carry_out(struct op *op)
     }
 }
 
-/* Tries an operation. Returns whether it has completed, once at least. */
-static bool attempt(struct op *op)
+/* Tries an operation, as the kernel does when it is submitted, and whenever something happens. */
+static void attempt(struct op *op)
 {
     int result;
+    op->tried = fake_ring_seen.calls;
     look_at_memory(op);
+    if (op->over) {
+        if (--op->wait == 0)
+            finish(op, op->result, 0);
+        return;
+    }
     scribble(op);
     if (op->cancelled) {
-        if (op->wait-- > 0)
-            return false;
-        finish(op, -ECANCELED, 0);
-        return true;
+        settle(op, -ECANCELED);
+    } else if (fake_ring_held && op->entry.opcode != IORING_OP_NOP) {
+        return;
+    } else if (planned(op->entry.opcode, &result)) {
+        settle(op, result);
+    } else if (uses_lent(op)) {
+        receive_lent(op);
+    } else {
+        result = carry_out(op);
+        if (result == -EAGAIN)
+            return;
+        if (repeats(op) && result >= 0)
+            post(op->entry.user_data, result, IORING_CQE_F_MORE);
+        else
+            settle(op, result);
     }
-    if (fake_ring_held && op->entry.opcode != IORING_OP_NOP)
-        return false;
-    if (op->wait > 0) {
-        op->wait--;
-        return false;
-    }
-    if (planned(op->entry.opcode, &result)) {
-        finish(op, result, 0);
-        return true;
-    }
-    if (uses_lent(op))
-        return receive_lent(op);
-    result = carry_out(op);
-    if (result == -EAGAIN)
-        return false;
-    if (repeats(op) && result >= 0)
-        post(op->entry.user_data, result, IORING_CQE_F_MORE);
-    else
-        finish(op, result, 0);
-    return true;
 }
 
 static void run_all(void)
 {
     look_at_lent();
-    unsigned last = op_number; /* no operation runs twice because others have gone */
-    for (unsigned number = 0; number <= last; number++) {
-        unsigned i = 0;
-        while (i < op_count && ops[i].number < number)
-            i++;
-        if (i == op_count)
-            break;
-        number = ops[i].number;
-        attempt(&ops[i]);
+    unsigned i = 0;
+    while (i < op_count) {
+        unsigned number = ops[i].number;
+        if (ops[i].tried != fake_ring_seen.calls)
+            attempt(&ops[i]);
+        i += i < op_count && ops[i].number == number; /* otherwise it has gone */
     }
 }
 
@@ -431,10 +431,9 @@ static void cancel(const struct io_uring_sqe *request)
     int count = 0;
     fake_ring_seen.cancels++;
     for (unsigned i = 0; i < op_count; i++) {
-        if (!is_meant(&ops[i], request) || ops[i].cancelled)
+        if (!is_meant(&ops[i], request) || ops[i].cancelled || ops[i].over)
             continue;
         ops[i].cancelled = true;
-        ops[i].wait = fake_ring_plan.late;
         count++;
         if (!(request->cancel_flags & (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY)))
             break;
@@ -472,6 +471,8 @@ static void submit_one(const struct io_uring_sqe *entry)
     }
     op_count++;
     look_for_a_second(op);
+    look_at_lent();
+    attempt(op);
 }
 
 static int submit(void)
