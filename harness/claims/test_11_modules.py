@@ -38,7 +38,7 @@ def test_11_rings_are_full(program):
 # 11.2 lent
 
 
-@claim("11.2", points=6, module=True, native=True, needs="io_uring", hints=LENT)
+@claim("11.2", points=5, module=True, native=True, needs="io_uring", hints=LENT)
 def test_11_buffers_are_lent(program):
     """Every buffer is lent, is found by its number, and is lent again after lent_return()."""
     program("11_lent", "lends")
@@ -47,7 +47,7 @@ def test_11_buffers_are_lent(program):
 # 11.3 receive
 
 
-@claim("11.3", points=6, module=True, needs="io_uring", hints=RECEIVE)
+@claim("11.3", points=5, module=True, needs="io_uring", hints=RECEIVE)
 def test_11_reads_from_lent_buffers(program):
     """With a ring co_read() waits for input, owns no buffer meanwhile, and reads to EOF."""
     program("10_read", "readiness", backend="uring")
@@ -61,7 +61,7 @@ def test_11_how_a_read_ends(program):
     program("10_read", "ends_here", backend="uring")
 
 
-@claim("11.3", points=5, module=True, native=True, needs="io_uring", hints=RECEIVE)
+@claim("11.3", points=4, module=True, native=True, needs="io_uring", hints=RECEIVE)
 def test_11_no_buffer_is_free(program):
     """With two buffers for five clients all input is read, in order, and both are given back."""
     program("11_receive", "no_buffer", backend="uring")
@@ -76,7 +76,7 @@ def test_11_input_comes_before_its_end(program):
 # 11.4 send
 
 
-@claim("11.4", points=5, module=True, needs="io_uring", hints=SEND)
+@claim("11.4", points=4, module=True, needs="io_uring", hints=SEND)
 def test_11_sends_every_byte_once(program):
     """With a ring co_write() waits while the kernel takes nothing, continues, loses nothing."""
     program("10_write", "writes", backend="uring")
@@ -97,7 +97,7 @@ def test_11_how_a_send_ends(program):
 # 11.5 ring_cancel
 
 
-@claim("11.5", points=6, module=True, native=True, needs="io_uring", hints=CANCEL)
+@claim("11.5", points=5, module=True, native=True, needs="io_uring", hints=CANCEL)
 def test_11_cancelled_operations_complete(program):
     """A cancelled operation is asked for once, and stays in flight until it has completed."""
     program("11_ring", "cancels")
@@ -112,7 +112,7 @@ def test_11_nobody_reads(program):
 # 11.6 calls
 
 
-@claim("11.6", points=5, module=True, needs="io_uring", hints=CALLS)
+@claim("11.6", points=4, module=True, needs="io_uring", hints=CALLS)
 def test_11_accepts_and_connects(program):
     """With a ring co_accept() and co_connect() wait, and return what has become of it."""
     program("10_accept", "accepts", backend="uring")

@@ -73,7 +73,8 @@ class Options:
     set. `restarted`: another one has just listened there. `nofile`: it needs this many descriptors.
     `shim`: its calls can be counted and disturbed. `allocations`: they can be made to fail.
     `environment`: variables that it gets. `framing`: of the server and its clients. `sanitize`:
-    "thread", or other sanitizers of the compiler; then without the shim.
+    "thread", or other sanitizers of the compiler; then without the shim. `ring`: the kernel has
+    io_uring for it. `defines`: macros with which it is built again, "NAME=1".
     """
 
     argv_extra: tuple[str, ...] = ()
@@ -85,6 +86,8 @@ class Options:
     environment: dict[str, str] | None = None
     framing: Framing = LENGTH
     sanitize: str = ""
+    ring: bool = True
+    defines: tuple[str, ...] = ()
 
 
 class Server:
@@ -214,6 +217,8 @@ class Stage:
         program, *more = self.run.argv
         if wanted.sanitize:
             program = str(self._sanitized(wanted.sanitize))
+        elif wanted.defines:
+            program = str(self._built(wanted.defines))
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
         calls = self.run.by_calls if self.sees_calls else []
         return [program, *more, *calls, *wanted.framing.options, *port, *wanted.argv_extra]
@@ -268,6 +273,7 @@ class Stage:
             environment=environment,
             patience=self.patience,
             traced=bool(self.run.trace),
+            ring=wanted.ring,
         )
 
     def _wrapper(self, server: Server, wanted: Options) -> list[str]:
@@ -290,6 +296,16 @@ class Stage:
             return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
         except (build.BuildFailed, build.NoCompiler):
             raise NotJudged(f"no compiler here builds with -fsanitize={names}") from None
+
+    def _built(self, defines: tuple[str, ...]) -> Path:
+        """The server, built with these macros from the student's files."""
+        flags = tuple(f"-D{define}" for define in defines)
+        try:
+            source = Path(self.run.directory)
+            return build.cached_server(source, extra_flags=flags).binary
+        except (build.BuildFailed, build.NoCompiler) as error:
+            text = f"the server does not build with {' '.join(flags)}: {error}"
+            raise NotJudged(text.splitlines()[0]) from None
 
     def new_logs(self) -> Path:
         """An empty directory for valgrind's logs of one server."""
