@@ -37,7 +37,7 @@ from harness.grading import guard
 from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
 from harness.lab.units import KIB
-from harness.linux import prctl, procfs
+from harness.linux import prctl, procfs, ring
 from harness.server import kill, limits
 from harness.server.patience import PATIENCE, wait_until
 from harness.server.process_tree import destroy_all
@@ -165,6 +165,8 @@ def pytest_runtest_setup(item):
     lacking = limits.lacking_descriptors(marked["descriptors"])
     if lacking:
         raise NotJudged(lacking)
+    if marked["needs"] == "io_uring" and ring.problem():
+        raise NotJudged(f"{ring.problem()}; this helps: {ring.REMEDY}")
 
 
 @pytest.hookimpl(hookwrapper=True)

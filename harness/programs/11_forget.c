@@ -42,10 +42,10 @@ static void own(void *argument)
     forgotten = true;
 }
 
-static struct owner *begin_owner(unsigned late)
+static struct owner *begin_owner(unsigned late, int slow)
 {
     static const uint8_t zeros[OUT_BYTES];
-    fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
+    fake_ring_plan = (struct fake_ring_plan){.late = late, .slow = slow, .hint = IN_FLIGHT};
     co_io_case_begin();
     pair = pair_new(3);
     forgets = forgotten = false;
@@ -82,9 +82,9 @@ static void expect_usable(void)
 }
 
 /* What it is doing when it is forgotten. */
-static void in_flight(unsigned late, bool sends, bool cancelled)
+static void in_flight(unsigned late, int slow, bool sends, bool cancelled)
 {
-    struct owner *o = begin_owner(late);
+    struct owner *o = begin_owner(late, slow);
     fake_ring_held = true;
     if (sends) {
         check_step("calls co_send(), and the peer takes nothing");
@@ -111,7 +111,7 @@ static void in_flight(unsigned late, bool sends, bool cancelled)
 /* Nothing is in flight: then it returns at once. */
 static void nothing_in_flight(void)
 {
-    begin_owner(0);
+    begin_owner(0, 0);
     fake_ring_fail_next(IORING_OP_RECV, -ECONNRESET);
     forgets = true;
     check_step("has co_read() fail; then the coroutine calls co_forget()");
@@ -136,7 +136,7 @@ static void read_other(void *argument)
 
 static void another_socket(void)
 {
-    struct owner *o = begin_owner(1);
+    struct owner *o = begin_owner(1, 0);
     struct pair second = pair_new(3);
     other = (struct owner){0};
     other_over = false;
@@ -185,8 +185,8 @@ static void forgets_all(void)
 {
     for (unsigned late = 0; late <= LATE; late += LATE) {
         for (int sends = 0; sends < 2; sends++) {
-            in_flight(late, sends, false);
-            in_flight(late, sends, true);
+            in_flight(late, IORING_OP_SEND, sends, false);
+            in_flight(late, IORING_OP_RECV, sends, true);
         }
     }
     nothing_in_flight();

@@ -302,6 +302,10 @@ static void cancel_one(unsigned late)
     open_pair();
     init(&n);
     init(&other);
+    cancel(&n);
+    turn(0);
+    CHECK(fake_ring_seen.cancels == 0, CANCEL,
+          "the operation was not in flight, but the kernel was asked to cancel it");
     poll_it(&other, false);
     poll_it(&n, true);
     turn(0);

@@ -161,8 +161,11 @@ static bool overlaps(const char *from, size_t size, uint64_t at, size_t used)
     return at != 0 && used > 0 && first < at + used && at < first + size;
 }
 
+static void look_at_lent(void);
+
 static void look_at_freed(const char *function, void *memory)
 {
+    look_at_lent(); /* it may be filled again from now on, also while a copy is being made */
     if (ring == NULL || memory == NULL || op_count == 0)
         return;
     size_t size = malloc_usable_size(memory);
@@ -460,7 +463,8 @@ static void submit_one(const struct io_uring_sqe *entry)
         check_impossible("too many operations are in flight");
     fake_ring_seen.submitted++;
     struct op *op = &ops[op_count];
-    *op = (struct op){.entry = *entry, .number = ++op_number, .wait = fake_ring_plan.late};
+    unsigned late = fake_ring_plan.late * (entry->opcode == fake_ring_plan.slow ? 2 : 1);
+    *op = (struct op){.entry = *entry, .number = ++op_number, .wait = late};
     if (head_of(op) != NULL)
         op->head = *head_of(op);
     if (sends(op)) {

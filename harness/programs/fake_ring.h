@@ -19,7 +19,8 @@ struct fake_ring_plan {
     unsigned entries;  /* at most so many in the ring of operations */
     unsigned buffers;  /* so many lent buffers are free, and others hold the remaining ones */
     unsigned piece;    /* a send moves at most so many bytes */
-    unsigned late;     /* an operation completes so many calls after it could */
+    unsigned late;     /* an operation completes so many calls after it is over */
+    int slow;          /* those of this kind (IORING_OP_...) after twice as many */
     const char *hint;  /* of a failure that is found here */
 };
 

@@ -48,6 +48,11 @@ TEXTS = {
         "completion it belongs to the kernel, with the bytes that it reads or writes. Cancelling "
         "it does not end that: wait for the completion."
     ),
+    "ring-peer-gone": (
+        "If a peer resets its connection, the operations in flight on that socket end with an "
+        "error. Each completion has to wake the coroutine that waits, so that it can close the "
+        "connection. The operations of all other sockets go on."
+    ),
     "ring-lost": (
         "The bytes of a client were lost or reordered while many clients sent at once. Each "
         "completion has the number of its own buffer. When no buffer is free, the input waits in "
