@@ -41,7 +41,7 @@ FEW = 12  # clients for these
 CLIENTS, IN_FLIGHT, ROUNDS = 50, 16, 20
 CALLS_A_REQUEST = 0.1
 ASKED = 20  # frames of each client while calls are looked at
-MOVING = ("read", "recv", "write", "send", "accept")  # parts of the names of such calls
+MOVING = ("read", "recv", "write", "send", "accept")  # parts of the names of calls
 
 AT_ONCE, IDLE_CLIENTS = 5_000, 10_000
 SPARE = 200  # descriptors for everything else, here and in the server

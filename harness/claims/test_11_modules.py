@@ -1,7 +1,7 @@
 """Chapter 11, operations by themselves: how they begin, complete, are cancelled, and what they use.
 
-Most programs have a ring of the grader's own, in which operations complete late, in parts, or not at
-all, as the check wants it: see programs/fake_ring.h. The others run on the kernel's.
+Most programs have a ring of the grader's own, in which operations complete late, in parts, or not
+at all, as the check wants it: see programs/fake_ring.h. The others run on the kernel's.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def test_11_how_a_send_ends(program):
 
 @claim("11.5", points=5, module=True, native=True, needs="io_uring", hints=CANCEL)
 def test_11_cancelled_operations_complete(program):
-    """A cancelled operation is asked for once, and stays in flight until it has completed."""
+    """The kernel gets one request to cancel; the operation is in flight until it completes."""
     program("11_ring", "cancels")
 
 
@@ -122,7 +122,7 @@ def test_11_accepts_and_connects(program):
 
 @claim("11.6", points=5, module=True, native=True, needs="io_uring", hints=CALLS)
 def test_11_calls_leave_nothing_in_flight(program):
-    """Whatever ends co_accept() and co_connect(), they return when nothing is in flight any more."""
+    """Whatever ends co_accept() and co_connect(), nothing is in flight when they return."""
     program("11_calls", "calls", backend="uring")
 
 

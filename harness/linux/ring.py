@@ -8,7 +8,8 @@ import errno
 _SETUP = 425  # io_uring_setup, the same on nearly every machine
 _REFUSED = (errno.ENOSYS, errno.EPERM, errno.EACCES)
 REMEDY = (
-    "`sudo sysctl kernel.io_uring_disabled=0`, or in a container `--security-opt seccomp=unconfined`"
+    "`sudo sysctl kernel.io_uring_disabled=0`, "
+    "or in a container `--security-opt seccomp=unconfined`"
 )
 
 _libc = ctypes.CDLL(None, use_errno=True)

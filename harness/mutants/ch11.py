@@ -1033,7 +1033,7 @@ MUTANTS = (
     mutant(
         "epoll-by-default",
         START,
-        "The ring is used only if it is asked for.",
+        "The ring is used only with --io uring.",
         "test_11_uses_the_ring_by_default",
         "not-by-the-ring",
         {

@@ -72,7 +72,8 @@ static void begin_accepting(struct acceptor *a, unsigned late)
     check_step("has a coroutine call co_accept() again and again");
     a->co = co_case_start("accepts", accept_all, a);
     co_io_case_settle(CALLS);
-    CHECK(a->count == 0 && a->full == 0, CALLS, "no client has connected, but co_accept() returned");
+    CHECK(a->count == 0 && a->full == 0, CALLS,
+          "no client has connected, but co_accept() returned");
 }
 
 static void connect_some(struct acceptor *a, int count)

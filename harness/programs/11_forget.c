@@ -34,8 +34,8 @@ static void own(void *argument)
             break;
     co_forget(&o->socket);
     int count = fake_ring_in_flight(pair.fd);
-    CHECK(count == 0, FORGET, "co_forget() returned to a coroutine, but %d operations are in flight",
-          count);
+    CHECK(count == 0, FORGET,
+          "co_forget() returned to a coroutine, but %d operations are in flight", count);
     buffer_free(&o->in);
     buffer_free(&o->out);
     free(o);
@@ -81,7 +81,7 @@ static void expect_usable(void)
     CHECK(read(pair.fd, &byte, 1) == 1, FORGET, "the descriptor cannot be read");
 }
 
-/* What it is doing when it is forgotten. */
+/* The socket is forgotten while it receives, and perhaps sends. */
 static void in_flight(unsigned late, int slow, bool sends, bool cancelled)
 {
     struct owner *o = begin_owner(late, slow);
@@ -92,8 +92,8 @@ static void in_flight(unsigned late, int slow, bool sends, bool cancelled)
         co_io_case_turn();
     }
     CHECK(fake_ring_in_flight(pair.fd) >= (sends ? 2 : 1), FORGET,
-          "co_read()%s called, but %d operations are in flight", sends ? " and co_send() were" : " was",
-          fake_ring_in_flight(pair.fd));
+          "co_read()%s called, but %d operations are in flight",
+          sends ? " and co_send() were" : " was", fake_ring_in_flight(pair.fd));
     forgets = true;
     if (cancelled) {
         check_step("cancels the coroutine, which then calls co_forget() and frees its memory");

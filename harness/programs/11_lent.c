@@ -61,7 +61,8 @@ static void expect_apart(void)
 /* The completions come with more flags than those of the buffer. */
 static void expect_found(struct taken *t, unsigned more)
 {
-    CHECK(lent_has(t->flags | more), LENT, "lent_has() returned false for a completion that has one");
+    CHECK(lent_has(t->flags | more), LENT,
+          "lent_has() returned false for a completion that has one");
     CHECK(lent_bytes(&lent, t->flags | more) == t->memory, LENT,
           "lent_bytes() returned other memory than that of buffer %u, which the kernel has filled",
           t->flags >> IORING_CQE_BUFFER_SHIFT);

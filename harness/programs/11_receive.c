@@ -66,8 +66,7 @@ static void read_all(void *argument)
 
 static void begin_case(unsigned buffers, unsigned late)
 {
-    fake_ring_plan =
-        (struct fake_ring_plan){.buffers = buffers, .late = late, .hint = RECEIVE};
+    fake_ring_plan = (struct fake_ring_plan){.buffers = buffers, .late = late, .hint = RECEIVE};
     co_io_case_begin();
 }
 
@@ -106,7 +105,8 @@ static void expect_end(struct reader *r, size_t size, enum io_result due, int er
 static void expect_buffers(unsigned due)
 {
     CHECK(fake_ring_buffers() == due, RECEIVE,
-          "everything is read, and %u of %u lent buffers were given back", fake_ring_buffers(), due);
+          "everything is read, and %u of %u lent buffers were given back", fake_ring_buffers(),
+          due);
 }
 
 /* More clients send than there are buffers. */

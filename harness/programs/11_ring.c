@@ -21,7 +21,7 @@ struct noted {
     struct operation op; /* first: so that its memory can be used again in its callback */
     int completions;
     int result;
-    int order; /* of its last completion among all of them */
+    int order;      /* of its last completion among all of them */
     bool in_flight; /* as its callback has found it */
     bool again;     /* its callback begins it again, once */
     bool gone;      /* its callback uses its memory for something else */
@@ -187,8 +187,9 @@ static void used_again(void)
     ring_turn(ring, 0);
     CHECK(n.completions == 1, OPERATION, "the callback was not called");
     memset(&used, USED, sizeof used);
-    CHECK(memcmp(&n.op, &used, sizeof used) == 0, OPERATION,
-          "the memory of an operation was changed after its last callback, which may have freed it");
+    CHECK(
+        memcmp(&n.op, &used, sizeof used) == 0, OPERATION,
+        "the memory of an operation was changed after its last callback, which may have freed it");
     n.op = zero;
     end();
 }

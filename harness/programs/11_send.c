@@ -11,7 +11,14 @@
 
 #define SEND "ring-send"
 
-enum { DATA_BYTES = 300000, FIRST_BYTES = 5000, PIECE = 700, MORE = 3000, MOST = 2000, TURNS = 3000 };
+enum {
+    DATA_BYTES = 300000,
+    FIRST_BYTES = 5000,
+    PIECE = 700,
+    MORE = 3000,
+    MOST = 2000,
+    TURNS = 3000
+};
 
 static uint8_t data[DATA_BYTES];
 
@@ -23,7 +30,7 @@ struct sender {
     struct coroutine *co;
     size_t queued; /* bytes of `data` put into `out` so far */
     size_t arrived;
-    int told; /* calls of `sent` */
+    int told;  /* calls of `sent` */
     int early; /* returns of co_write with IO_AGAIN */
     enum io_result result;
     int error;
@@ -39,7 +46,7 @@ static void queue(struct sender *s, size_t size)
     s->queued += size;
 }
 
-/* What has arrived at the peer is the next part of the data. */
+/* The peer reads: the next part of the data has to be there. */
 static void take(struct sender *s)
 {
     static uint8_t bytes[64 << 10];
@@ -223,7 +230,8 @@ static void woken(void)
         co_io_case_turn();
         take(&s);
     }
-    CHECK(s.over && s.early > 0, SEND, "co_wake() was called, but co_write() did not return IO_AGAIN");
+    CHECK(s.over && s.early > 0, SEND,
+          "co_wake() was called, but co_write() did not return IO_AGAIN");
     expect_arrived(&s);
     end_sender(&s);
 }

@@ -25,14 +25,14 @@ enum {
 /* An operation in flight. */
 struct op {
     struct io_uring_sqe entry;
-    unsigned number;    /* in the order in which they were submitted */
-    unsigned wait;      /* calls until it completes, once it is over */
-    int tried;          /* in this call, see fake_ring_seen.calls */
-    bool cancelled;     /* by a request */
-    bool over;          /* it has moved what it will move, and completes soon */
-    int result;         /* then */
+    unsigned number;       /* in the order in which they were submitted */
+    unsigned wait;         /* calls until it completes, once it is over */
+    int tried;             /* in this call, see fake_ring_seen.calls */
+    bool cancelled;        /* by a request */
+    bool over;             /* it has moved what it will move, and completes soon */
+    int result;            /* then */
     struct operation head; /* its memory, as it was at first */
-    uint8_t *copy;      /* of what it sends */
+    uint8_t *copy;         /* of what it sends */
 };
 
 struct fake_ring_plan fake_ring_plan;

@@ -16,25 +16,25 @@
 
 /* What the next ring is like: set this before it is made. All 0: as asked for. */
 struct fake_ring_plan {
-    unsigned entries;  /* at most so many in the ring of operations */
-    unsigned buffers;  /* so many lent buffers are free, and others hold the remaining ones */
-    unsigned piece;    /* a send moves at most so many bytes */
-    unsigned late;     /* an operation completes so many calls after it is over */
-    int slow;          /* those of this kind (IORING_OP_...) after twice as many */
-    const char *hint;  /* of a failure that is found here */
+    unsigned entries; /* at most so many in the ring of operations */
+    unsigned buffers; /* so many lent buffers are free, and others hold the remaining ones */
+    unsigned piece;   /* a send moves at most so many bytes */
+    unsigned late;    /* an operation completes so many calls after it is over */
+    int slow;         /* those of this kind (IORING_OP_...) after twice as many */
+    const char *hint; /* of a failure that is found here */
 };
 
 extern struct fake_ring_plan fake_ring_plan;
 
 /* What the ring has seen. */
 struct fake_ring_seen {
-    int calls;        /* that submit, wait, or both */
-    int waits;        /* of these, those that would have waited */
-    int too_long;     /* of these, those that would have waited beside a completion */
-    long long limit;  /* of the last call, in ms: 0 does not wait, -1 has no limit */
-    int submitted;    /* operations, without requests to cancel one */
-    int cancels;      /* requests to cancel one */
-    int completed;    /* last completions of operations */
+    int calls;       /* that submit, wait, or both */
+    int waits;       /* of these, those that would have waited */
+    int too_long;    /* of these, those that would have waited beside a completion */
+    long long limit; /* of the last call, in ms: 0 does not wait, -1 has no limit */
+    int submitted;   /* operations, without requests to cancel one */
+    int cancels;     /* requests to cancel one */
+    int completed;   /* last completions of operations */
 };
 
 extern struct fake_ring_seen fake_ring_seen;

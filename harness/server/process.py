@@ -97,8 +97,9 @@ class ServerProcess:
         many descriptors. `preload`: the shim and what goes with it. `wrapper` comes before argv:
         valgrind and its options. `writable`: directories that it may write to, beside its own.
         `environment`: variables that it gets, beside ours. `traced`: the shim records what each
-        wait is for. `ring`: whether the kernel has io_uring for it. Raises Failure when the server does not come up, NotJudged when that could not
-        be tried. The calling thread has to outlive the server, which is killed when it ends.
+        wait is for. `ring`: whether the kernel has io_uring for it. Raises Failure when the server
+        does not come up, NotJudged when that could not be tried. The calling thread has to outlive
+        the server, which is killed when it ends.
         """
         __tracebackhide__ = True
         command = spawn.Command(

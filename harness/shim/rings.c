@@ -54,8 +54,8 @@ int io_uring_submit_and_wait(void *ring, unsigned least)
 int io_uring_submit_and_wait_timeout(void *ring, void *completion, unsigned least, void *limit,
                                      void *set)
 {
-    return counted(true, LIBRARY(io_uring_submit_and_wait_timeout, ring, completion, least, limit,
-                                 set));
+    return counted(true,
+                   LIBRARY(io_uring_submit_and_wait_timeout, ring, completion, least, limit, set));
 }
 
 int io_uring_submit_and_get_events(void *ring)

@@ -3,9 +3,9 @@
 TEXTS = {
     "ring-operation": (
         "ring_begin() takes the next free entry, sets its user data to the operation, and makes no "
-        "system call. ring_turn() makes one. Then mark a completion as seen, update in_flight from "
-        "IORING_CQE_F_MORE, and call the callback last: it may free the operation, or begin it "
-        "again."
+        "system call; ring_turn() makes one. Then, for each completion, mark it as seen and update "
+        "in_flight from IORING_CQE_F_MORE. Call the callback last: it may free the operation, or "
+        "begin it again."
     ),
     "ring-full": (
         "If io_uring_get_sqe() returns NULL, the ring has no free entry. io_uring_submit() hands "
@@ -14,39 +14,39 @@ TEXTS = {
     ),
     "ring-cancel": (
         "A request to cancel is an operation of its own, which names the user data of the other "
-        "one. Ask once, and only if that one is in flight. It stays in flight until it has "
+        "one. Make it once, and only while that one is in flight, which it stays until it has "
         "completed. The completion of the request itself belongs to no operation."
     ),
     "lent-buffer": (
-        "io_uring_buf_ring_add() writes the entry of a buffer, with its number, at the tail, and "
+        "io_uring_buf_ring_add() writes the entry of a buffer, with its number, at the tail. "
         "io_uring_buf_ring_advance() by one shows it to the kernel. The number in a completion is "
         "its flags, shifted right by IORING_CQE_BUFFER_SHIFT."
     ),
     "ring-receive": (
-        "One receiving operation for each socket completes again and again. Copy the bytes to "
-        "those that have arrived, give the buffer back, and wake the reader. -ENOBUFS ends the "
+        "One receiving operation for each socket completes again and again: append the bytes to "
+        "those that have arrived, then give the buffer back, and wake the reader. -ENOBUFS ends the "
         "operation and not the input: begin it again in the next wait. Bytes come before EOF and "
         "before an error."
     ),
     "ring-send": (
         "One send for each socket is in flight at a time, and its bytes are pinned until it has "
-        "completed. It may complete with a part of them: remove those that were sent, and only "
-        "those. Then wake the coroutine that waits in uring_write(), or else call `sent`."
+        "completed. It may complete with a part of them: remove only those that were sent. Then "
+        "wake the coroutine that waits in uring_write(), or else call `sent`."
     ),
     "ring-calls": (
-        "A call is in flight on the stack of the coroutine, so end_call() comes before every "
-        "return. To accept: wait with a poll operation, then try once. -ECANCELED means that "
-        "there was no client; -EMFILE means NET_FULL, and the client is still waiting."
+        "To accept, wait with a poll operation, and then try once. -ECANCELED means that there was "
+        "no client; -EMFILE means NET_FULL, and the client is still waiting. Only completion or "
+        "co_cancel() ends the wait of a connect."
     ),
     "ring-forget": (
-        "First cancel the operations in flight, and the coroutines that wait. Then the coroutine "
-        "that forgets the socket waits with co_hold() until no operation is in flight. Do not shut "
-        "down the socket. Free what has arrived last."
+        "Cancel the operations in flight, and the coroutines that wait; do not shut down the "
+        "socket. Then the coroutine that forgets the socket waits with co_hold() until no "
+        "operation is in flight. Free what has arrived last."
     ),
     "ring-in-flight": (
-        "An operation was in flight, and its memory was freed, moved or changed. Until the last "
-        "completion it belongs to the kernel, with the bytes that it reads or writes. Cancelling "
-        "it does not end that: wait for the completion."
+        "An operation was in flight, and its memory was freed, moved or changed, or the stack that "
+        "it is on was left. Until the last completion this memory belongs to the kernel. "
+        "Cancelling does not end that: wait for the completion, as end_call() does."
     ),
     "ring-peer-gone": (
         "If a peer resets its connection, the operations in flight on that socket end with an "
@@ -55,9 +55,8 @@ TEXTS = {
     ),
     "ring-lost": (
         "The bytes of a client were lost or reordered while many clients sent at once. Each "
-        "completion has the number of its own buffer. When no buffer is free, the input waits in "
-        "the socket, and the operation has to begin again. Return a buffer once its bytes are "
-        "copied."
+        "completion has the number of its own buffer, which is returned once its bytes are copied. "
+        "If no buffer or no entry is free, nothing is lost: begin the operation again, or submit."
     ),
     "ring-idle": (
         "A client that waits for input should own no buffer for it. Receive into lent buffers, and "
@@ -65,13 +64,13 @@ TEXTS = {
     ),
     "not-by-the-ring": (
         "With the ring, the server makes no call that reads, writes, accepts or waits for "
-        "readiness. Use an operation for each of these, and let the loop open backend_uring unless "
+        "readiness. Use an operation for each of these. Open the loops with backend_uring unless "
         "`--io epoll` was given."
     ),
     "ring-calls-too-many": (
         "Operations need no call of their own: they collect in the ring. One call in each "
-        "iteration of the loop hands over all of them and waits for completions. So many clients "
-        "share each call."
+        "iteration of the loop hands over all of them, and afterwards every completion is taken "
+        "out. So many clients share each call."
     ),
     "ring-missing": (
         "If the kernel refuses io_uring, the loops cannot be opened with backend_uring. With "
