@@ -39,6 +39,9 @@ struct fake_ring_seen {
 
 extern struct fake_ring_seen fake_ring_seen;
 
+/* The hint of a failure that is found here. */
+const char *fake_ring_hint(void);
+
 /* While this is set, operations do not complete unless they are cancelled. */
 extern bool fake_ring_held;
 

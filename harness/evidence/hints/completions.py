@@ -14,7 +14,7 @@ TEXTS = {
     ),
     "ring-cancel": (
         "A request to cancel is an operation of its own, which names the user data of the other "
-        "one. Make it once, and only while that one is in flight, which it stays until it has "
+        "one. Make it once, and only while that one is in flight, which does not end before it has "
         "completed. The completion of the request itself belongs to no operation."
     ),
     "lent-buffer": (
@@ -23,10 +23,9 @@ TEXTS = {
         "its flags, shifted right by IORING_CQE_BUFFER_SHIFT."
     ),
     "ring-receive": (
-        "One receiving operation for each socket completes again and again: append the bytes to "
-        "those that have arrived, then give the buffer back, and wake the reader. -ENOBUFS ends the "
-        "operation and not the input: begin it again in the next wait. Bytes come before EOF and "
-        "before an error."
+        "One receiving operation for each socket completes again and again: copy its bytes, give "
+        "the buffer back, and wake the reader. -ENOBUFS ends the operation and not the input: "
+        "begin it again in the next wait. Bytes come before EOF and before an error."
     ),
     "ring-send": (
         "One send for each socket is in flight at a time, and its bytes are pinned until it has "
