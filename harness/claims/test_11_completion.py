@@ -188,13 +188,13 @@ def test_11_uses_the_ring_by_default(launch, rng):
         burst(client, [rng.randbytes(100_000)])
     after = server.process.calls()
     called = [entry for entry in server.shim.record_after(last)[0] if _moves(server, entry)]
-    names = sorted({entry.function for entry in called})
+    names = {f"{entry.function}()" for entry in called}
     if after.accepts > before.accepts:
-        names.append("accept")
+        names.add("accept()")
     if after.waits > before.waits:
-        names.append("a wait for readiness, such as epoll_wait")
+        names.add("a function that waits for readiness")
     if names:
-        text = f"five clients were served, and the server called {', '.join(names)}"
+        text = f"five clients were served, and the server called {', '.join(sorted(names))}"
         raise Failure(text, hint="not-by-the-ring")
 
 
