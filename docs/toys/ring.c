@@ -1,0 +1,44 @@
+/* Two rings: a read and its completion, and a read that is cancelled and completes nevertheless. */
+#include <liburing.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct io_uring ring;
+static int ends[2]; /* of a pipe: [1] is written, [0] is read */
+static char buffer[16];
+
+static void begin_read(void)
+{
+    struct io_uring_sqe *entry = io_uring_get_sqe(&ring);
+    io_uring_prep_read(entry, ends[0], buffer, sizeof buffer, 0);
+    io_uring_sqe_set_data64(entry, 'R');
+    printf("a read is begun: %d handed over,", io_uring_submit(&ring));
+    printf(" %u completed\n", io_uring_cq_ready(&ring));
+}
+
+static void show_completions(int count)
+{
+    struct io_uring_cqe *completion;
+    for (; count > 0 && io_uring_wait_cqe(&ring, &completion) == 0; count--) {
+        int result = completion->res;
+        const char *what = result > 0 ? buffer : strerror(-result);
+        printf("  %c completes: %4d %s\n", (int)completion->user_data, result, what);
+        io_uring_cqe_seen(&ring, completion);
+    }
+}
+
+int main(void)
+{
+    if (pipe(ends) < 0 || io_uring_queue_init(8, &ring, 0) < 0)
+        return 1;
+    begin_read();
+    if (write(ends[1], "hello", 5) == 5)
+        show_completions(1);
+    begin_read();
+    struct io_uring_sqe *entry = io_uring_get_sqe(&ring);
+    io_uring_prep_cancel64(entry, 'R', 0);
+    io_uring_sqe_set_data64(entry, 'C');
+    printf("a cancel is begun: %d handed over\n", io_uring_submit(&ring));
+    show_completions(2);
+}
