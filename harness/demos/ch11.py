@@ -1,7 +1,8 @@
-"""How many system calls a frame costs: in a loop that is told of readiness, and with io_uring."""
+"""How many system calls frames cost: in a loop that is told of readiness, and with io_uring."""
 
 from __future__ import annotations
 
+import os
 import re
 import socket
 import subprocess
@@ -53,8 +54,13 @@ LOADS = (
 
 
 def show() -> None:
-    """System calls for a frame, counted by strace, of the servers of 06, 10 and 11."""
+    """System calls for frames, counted by strace, of the servers of 06, 10 and 11."""
     _require_strace()
+    with _one_processor():
+        _show()
+
+
+def _show() -> None:
     tables: dict[Load, list[str]] = {load: [] for load in LOADS}
     missing = ""
     for number, arguments in SERVERS.items():
@@ -68,12 +74,24 @@ def show() -> None:
         name = str(source.relative_to(chapters.ROOT))
         for rows, counts in zip(tables.values(), calls):
             rows.append(f"    {name:28}" + "".join(map(_cell, counts)))
-    print("System calls for each frame of 64 bytes, counted by strace.\n")
+    print("System calls for 100 frames of 64 bytes, counted by strace.\n")
     print(f"    {'':28}    read    send    wait    ring     all")
     for load, rows in tables.items():
         print("", load.told, *rows, sep="\n")
     if missing:
         print(missing)
+
+
+@contextmanager
+def _one_processor() -> Iterator[None]:
+    """The server and its clients share one, so that it is busy while they send. With two, the
+    counts depend on which of them is faster."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def _require_strace() -> None:
@@ -86,7 +104,7 @@ def _require_strace() -> None:
 
 
 def _cell(calls: float) -> str:
-    return f"{calls:8.2f}" if calls else f"{'-':>8}"
+    return f"{100 * calls:8.1f}" if calls else f"{'-':>8}"
 
 
 def _measured(
