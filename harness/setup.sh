@@ -6,7 +6,7 @@ has() {
 }
 
 # With musl harness/shim does not compile, since it replaces functions as glibc declares them, and 07
-# to 10 include <sys/queue.h>. Installing packages does not change that.
+# to 11 include <sys/queue.h>. Installing packages does not change that.
 libc=$(ldd --version 2>&1)
 case $libc in
 "musl libc"*)
