@@ -102,10 +102,10 @@ FEDORA = "install -y --setopt=install_weak_deps=False"
 ARCH = "-S --needed --noconfirm"
 PACKAGES = {
     "dnf": f"dnf {FEDORA} gcc glibc-devel libtsan libasan libubsan liburing-devel python3"
-    " python3-pytest python3-pytest-timeout python3-pytest-xdist valgrind gdb strace iproute netcat clang"
-    " compiler-rt clang-tools-extra python3-flake8",
-    "pacman": f"pacman {ARCH} gcc liburing python python-pytest python-pytest-timeout python-pytest-xdist"
-    " valgrind gdb strace iproute2 openbsd-netcat clang flake8",
+    " python3-pytest python3-pytest-timeout python3-pytest-xdist valgrind gdb strace iproute netcat"
+    " clang compiler-rt clang-tools-extra python3-flake8",
+    "pacman": f"pacman {ARCH} gcc liburing python python-pytest python-pytest-timeout"
+    " python-pytest-xdist valgrind gdb strace iproute2 openbsd-netcat clang flake8",
 }
 LIBRARIES = {
     "dnf": " libuv-devel libevent-devel libev-devel python3-matplotlib graphviz",
