@@ -20,7 +20,7 @@
 #ifndef LENT_COUNT
 #define LENT_COUNT 1024
 #endif
-enum { LENT_BYTES = 2048 };
+enum { LENT_BYTES = 2 << 10 };
 
 /* Their group, for an operation that is to use them; see IOSQE_BUFFER_SELECT. */
 enum { LENT_GROUP = 0 };

@@ -40,8 +40,8 @@ struct ring *ring_new(void);
 void ring_free(struct ring *r);
 
 /* Begins an operation, which must not be in flight. The caller fills in the entry returned, with
- * one of the functions io_uring_prep_...(). The kernel gets it in the next ring_turn(), or before
- * if many are begun. */
+ * a function of liburing such as io_uring_prep_send(). The kernel gets it in the next ring_turn(),
+ * or before if many are begun. */
 struct io_uring_sqe *ring_begin(struct ring *r, struct operation *op);
 
 /* Asks the kernel to end an operation soon. It completes as usual: with what it has done, or with

@@ -131,9 +131,9 @@ void ring_cancel(struct ring *r, struct operation *op)
 }
 // END ring_cancel
 
-/* valgrind believes that io_uring_enter(2) never waits: meanwhile it runs no other thread, and
- * delivers no signal. So under valgrind the wait is in poll(2), and without DEFER_TASKRUN, which
- * would not wake it. */
+/* valgrind believes that the call which waits for completions never waits. During it, valgrind runs
+ * no other thread, and delivers no signal. So under valgrind the wait is in poll(2), and without
+ * DEFER_TASKRUN, which would not wake it. */
 static void wait_for_valgrind(struct ring *r, int timeout_ms)
 {
     struct pollfd rings = {.fd = r->rings.ring_fd, .events = POLLIN};
