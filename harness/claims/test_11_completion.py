@@ -13,7 +13,7 @@ import signal
 from harness.client import length_framing
 from harness.evidence.failure import Failure, NotJudged
 from harness.grading.plugin import claim
-from harness.instruments.observe import Hang, eventually, until_asleep, until_read
+from harness.instruments.observe import Hang, bytes_within, eventually, until_asleep, until_read
 from harness.lab.units import KIB, MIB
 from harness.linux import seccomp
 from harness.scenarios.exchanges import (
@@ -21,6 +21,7 @@ from harness.scenarios.exchanges import (
     burst,
     expect_failed_start,
     expect_stop,
+    owe_bytes,
     ping,
     send_and_owe,
     words,
@@ -48,6 +49,7 @@ SPARE = 200  # descriptors for everything else, here and in the server
 A_CLIENT = 12 * KIB  # resident, as in chapter 10
 
 LEAVING = 20  # clients that leave in each way
+FILLED = 100 * KIB
 OWED_BYTES = 3 * MIB
 FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of a client hold
 
@@ -81,6 +83,33 @@ def test_11_sends_are_short(launch, rng):
     late.half_close()
     ping(other, rng)
     late.expect_frames(owed)
+    late.expect_eof()
+    _frames_are_left(server, rng)
+
+
+def _frames_are_left(server, rng) -> None:
+    """The output is at high water, frames are left, and FIN follows them. Then the client takes so
+    much at once that several sends complete one after the other."""
+    __tracebackhide__ = True
+    late = server.connect("late", rcvbuf=SMALL_WINDOW)
+    owed = owe_bytes(late, rng, MIB - FILLED)
+    size = len(length_framing.encode(owed[0]))
+    for _ in range(FILLED // size):  # a few at a time: the server reads all of them at once
+        if (bytes_within(late, size * len(owed)) or 0) > MIB:
+            break
+        late.send_frames(owed[:FEW])
+        owed += owed[:FEW]
+        until_read(late)
+    late.half_close()
+    until_asleep(server)
+    sent = size * len(owed)
+    count = (sent - (bytes_within(late, sent) or sent)) // size  # that the kernel has
+    server.process.pause()
+    try:
+        late.expect_frames(owed[:count])
+    finally:
+        server.process.resume()
+    late.expect_frames(owed[count:])
     late.expect_eof()
 
 

@@ -555,6 +555,21 @@ MUTANTS = (
         },
     ),
     mutant(
+        "resumed-with-frames-left",
+        PRESSURE,
+        "A send completes in time to resume reading, although complete frames are left.",
+        "test_11_sends_are_short",
+        "ring-send",
+        {
+            "conn.c": """
+-    if (!c->suspended)
+-        flow_look(c);
++    flow_look(c);
+     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
+"""
+        },
+    ),
+    mutant(
         "not-pinned",
         COMPLETION,
         "The bytes of a send are not pinned, so they move when the buffer grows.",

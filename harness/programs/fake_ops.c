@@ -134,6 +134,35 @@ static bool planned(int opcode, int *result)
 
 /* Memory that is freed too early */
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ /* as gcc has it */
+#endif
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+
+#include <sanitizer/asan_interface.h>
+
+/* The sanitizer has replaced free(), and knows what was freed. */
+static void look_at_use(const struct op *op)
+{
+    bool plain = sends(op) || (receives(op) && !uses_lent(op));
+    if (head_of(op) != NULL)
+        CHECK(__asan_region_is_poisoned(head_of(op), sizeof(struct operation)) == NULL,
+              fake_ring_hint(), "the memory of %s that is in flight was freed", name_of(op));
+    if (plain)
+        CHECK(__asan_region_is_poisoned(memory_of(op), op->entry.len) == NULL, fake_ring_hint(),
+              "memory that %s in flight uses was freed", name_of(op));
+}
+
+#else
+
+static void look_at_use(const struct op *op)
+{
+    (void)op; /* free() has looked */
+}
+
 static bool overlaps(const char *from, size_t size, uint64_t at, size_t used)
 {
     uintptr_t first = (uintptr_t)from;
@@ -177,12 +206,15 @@ void *realloc(void *memory, size_t size)
     return real(memory, size);
 }
 
+#endif
+
 /* Completing */
 
 /* Its memory still has to be what it was when it was submitted. */
 static void look_at_memory(const struct op *op)
 {
     const struct operation *head = head_of(op);
+    look_at_use(op);
     if (head != NULL)
         CHECK(head->completed == op->head.completed && head->context == op->head.context,
               fake_ring_hint(), "%s is in flight, but its memory was used for something else",
