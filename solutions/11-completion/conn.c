@@ -83,8 +83,8 @@ static void send_rest(void *argument)
 
 void conn_send(struct conn *c)
 {
-    /* Never resumes it. A send may have completed after the frames were answered for which there was
-     * space. If it resumed now, it would read more input, or EOF, before the frames that are left. */
+    /* Never resumes it. A send may have completed after the frames were answered for which there
+     * was space. If it resumed now, it would read more, or EOF, before the frames that are left. */
     if (!c->suspended)
         flow_look(c);
     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
