@@ -1,5 +1,5 @@
-/* Counts the calls that hand over operations of io_uring(7), or wait for their completions. Most are
- * made by liburing itself: the functions of that library are counted which make one. */
+/* Counts the calls that hand over operations of io_uring(7), or wait for their completions. Most
+ * are made by liburing itself. So its functions that make one are counted. */
 #define _GNU_SOURCE
 #include "shim.h"
 
