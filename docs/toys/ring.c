@@ -19,12 +19,11 @@ static void begin_read(void)
 
 static void show_completions(int count)
 {
-    struct io_uring_cqe *completion;
-    for (; count > 0 && io_uring_wait_cqe(&ring, &completion) == 0; count--) {
-        int result = completion->res;
-        const char *what = result > 0 ? buffer : strerror(-result);
-        printf("  %c completes: %4d %s\n", (int)completion->user_data, result, what);
-        io_uring_cqe_seen(&ring, completion);
+    struct io_uring_cqe *cqe;
+    for (; count > 0 && io_uring_wait_cqe(&ring, &cqe) == 0; count--) {
+        const char *what = cqe->res > 0 ? buffer : strerror(-cqe->res);
+        printf("  %c completes: %4d %s\n", (int)cqe->user_data, cqe->res, what);
+        io_uring_cqe_seen(&ring, cqe);
     }
 }
 

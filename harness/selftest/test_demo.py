@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from harness import demo
-from harness.checkup import instruments
 from harness.demos import ch11, shown
 from harness.lab import chapters
+from harness.linux import ring
 
 WIDTH = 80
 LINES = 24
@@ -151,7 +151,7 @@ def test_10_threads_cost_memory_and_switches_time():
 
 @pytest.mark.full("demos")
 def test_11_the_ring_needs_fewer_calls_than_readiness():
-    if unusable := instruments.io_uring():
+    if unusable := ring.problem():
         pytest.skip(unusable)
     rows = [numbers(line) for line in show("11") if re.search(r"\d\d-\w+ .*\d\.\d$", line)]
     assert [row[0] for row in rows] == [6, 10, 11] * 3
