@@ -50,12 +50,8 @@ class Stream:
         rcvbuf: int | None = None,
         segment: int | None = None,
         tap: Tap = _nobody,
-        wait: bool = True,
     ) -> None:
-        """Connects. Segments are not delayed, so that every send is seen as it was made.
-
-        Without `wait` it only begins to connect; then call wait_until_connected().
-        """
+        """Connects. Segments are not delayed, so that every send is seen as it was made."""
         __tracebackhide__ = True
         self._patience = patience
         self._tap = tap
@@ -68,19 +64,16 @@ class Stream:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
             if segment is not None:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
-            self._address = address
-            self._connecting = self.socket.connect_ex(address)
+            self._connect(address)
             self.port = self.socket.getsockname()[1]
-            if wait:
-                self.wait_until_connected()
         except BaseException:
             self.socket.close()
             raise
 
-    def wait_until_connected(self) -> None:
+    def _connect(self, address: tuple[str, int]) -> None:
         __tracebackhide__ = True
         deadline = Deadline(self._patience, kernel=True)  # which tries again after 1, 3, 7 s
-        code = self._connecting
+        code = self.socket.connect_ex(address)
         if code == errno.EINPROGRESS:
             if not self._wait(select.POLLOUT, deadline):
                 self._patience.expired()
@@ -90,7 +83,7 @@ class Stream:
         if code in _OUR_FAULT:
             raise NotJudged(f"cannot connect: {os.strerror(code)}")
         if code:
-            where = "{}:{}".format(*self._address[:2])
+            where = f"{address[0]}:{address[1]}"
             text = f"the connection to {where} failed: {os.strerror(code)}"
             raise Failure(text, hint="connect-refused")
 

@@ -181,6 +181,5 @@ static void clients(void)
 
 const struct check checks[] = {
     {"clients", clients},
-    {"accepts", accepts}, /* without accept(), which no_descriptor() replaces */
     {0},
 };

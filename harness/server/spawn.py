@@ -17,7 +17,7 @@ from pathlib import Path
 
 from harness.evidence.failure import Failure, NotJudged
 from harness.lab.units import MIB
-from harness.linux import landlock, prctl, seccomp
+from harness.linux import landlock, prctl
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
@@ -31,9 +31,9 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 @dataclass(frozen=True)
 class Command:
-    """What to start. The parameters are those of ServerProcess.start, and some more. `inherited`:
+    """What to start. The parameters are those of ServerProcess.start, and two more. `inherited`:
     descriptors that the program gets unchanged. `counted`: whether the shim counts and disturbs
-    calls. `ring`: whether it may use io_uring.
+    calls.
     """
 
     argv: str | Sequence[str]
@@ -44,7 +44,6 @@ class Command:
     inherited: tuple[int, ...] = ()
     counted: bool = True
     traced: bool = False
-    ring: bool = True
 
     def words(self, port: int | None) -> list[str]:
         """The arguments, with programs and files named so that they are found from any
@@ -84,7 +83,7 @@ def start(
             bufsize=0,
             pass_fds=command.inherited,
             start_new_session=True,
-            preexec_fn=_limits(command.nofile or _descriptors(), confinement, command.ring),
+            preexec_fn=_limits(command.nofile or _descriptors(), confinement),
         )
     except subprocess.SubprocessError as error:
         raise NotJudged(f"the limits of a server cannot be set: {error}") from error
@@ -134,7 +133,7 @@ def _descriptors() -> int:
     return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
 
 
-def _limits(nofile: int, confinement: int | None, ring: bool) -> Callable[[], None]:
+def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
     """What the child does before it executes the program. Only system calls, since other threads of
     ours may hold locks at the moment of the fork."""
     wanted = [
@@ -156,8 +155,6 @@ def _limits(nofile: int, confinement: int | None, ring: bool) -> Callable[[], No
             resource.setrlimit(which, (soft, hard))
         if confinement is not None and not landlock.enter(confinement):
             raise OSError("not confined")
-        if not ring and not seccomp.refuse_io_uring():
-            raise OSError("io_uring cannot be refused")
 
     return apply
 
