@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from harness.client.stream import Stream
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure, NotJudged, TooBusy
 
 
 @contextmanager
@@ -24,6 +24,8 @@ def connected(server, count: int) -> Iterator[list[Stream]]:
             except Failure as failure:
                 text = f"one of {count:,} clients could not connect: {failure}"
                 raise Failure(text, hint="table-too-small") from None
+            except TooBusy:  # that is no matter of how many they are
+                raise
             except (NotJudged, OSError) as reason:
                 raise NotJudged(f"{count:,} clients are too many here: {reason}") from None
             streams.append(stream)
