@@ -25,9 +25,9 @@ class Replies:
     """The frames that are due, as one stream of bytes, and how much of it has arrived."""
 
     def __init__(self, bodies: Iterable[bytes], framing: Framing = LENGTH) -> None:
-        frames = [framing.encode(body) for body in bodies]
+        frames = list(map(framing.encode, bodies))
         self._framing = framing
-        self._sizes = [len(frame) for frame in frames]
+        self._sizes_if_known: list[int] | None = list(map(len, frames))
         self._stream = b"".join(frames)
         self._matched = 0
         self._wrong = b""  # the bytes that came instead of the stream from _matched on
@@ -37,8 +37,15 @@ class Replies:
         """The replies due for a stream of whole frames: the same stream. Copies nothing of it."""
         replies = cls((), framing)
         replies._stream = stream
-        replies._sizes = list(framing.sizes(stream))
+        replies._sizes_if_known = None  # there can be 100,000, and only a failure needs them
         return replies
+
+    @property
+    def _sizes(self) -> list[int]:
+        """The length of each frame, in order."""
+        if self._sizes_if_known is None:
+            self._sizes_if_known = list(self._framing.sizes(self._stream))
+        return self._sizes_if_known
 
     @property
     def missing(self) -> int:

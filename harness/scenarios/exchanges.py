@@ -26,7 +26,7 @@ from harness.server.patience import Fair, Patience, Watchful
 from harness.server.process import ServerProcess
 
 LISTENING = b"listening on "  # begins the one line on stdout
-LETTERS = b"abcdefghijklmnopqrstuvwxyz"
+LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte
 SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes little at a time
 # Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
@@ -39,7 +39,7 @@ PIECE = 64 * KIB  # bytes, of a large frame that takes turns with another
 
 def words(rng: random.Random, size: int) -> bytes:
     """`size` letters: as random as other bytes, and readable where a failure shows them."""
-    return bytes(rng.choices(LETTERS, k=size))
+    return rng.randbytes(size).translate(LETTERS)
 
 
 def echo(client: Client, body: bytes) -> None:

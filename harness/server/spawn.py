@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import errno
+import functools
 import os
 import random
 import resource
 import shlex
 import shutil
-import signal
 import socket
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import shim
 from harness.evidence.failure import Failure, NotJudged
 from harness.lab.units import MIB
-from harness.linux import landlock, prctl
+from harness.linux import landlock
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
 DESCRIPTORS = 4096
 CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to clients
 LOCALHOST = "127.0.0.1"
+PRELOAD = "LD_PRELOAD"
 
-_ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 
@@ -71,29 +72,75 @@ def start(
     """
     __tracebackhide__ = True
     words = command.words(port)
-    confinement = landlock.ruleset(writable)
-    try:
-        return subprocess.Popen(
-            words,
-            cwd=directory,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            pass_fds=command.inherited,
-            start_new_session=True,
-            preexec_fn=_limits(command.nofile or _descriptors(), confinement),
-        )
-    except subprocess.SubprocessError as error:
-        raise NotJudged(f"the limits of a server cannot be set: {error}") from error
-    except OSError as error:
-        if error.errno in _OUR_FAULT:
+    limits = _limits(command.nofile or _descriptors())
+    # Not for the process before it executes the server, so start.c puts it into the environment.
+    preload = environment.get(PRELOAD, "")
+    with _Preparation(writable) as preparation:
+        try:
+            child = subprocess.Popen(
+                [_starter(), *preparation.words, preload, *limits, "--", *words],
+                cwd=directory,
+                env={name: text for name, text in environment.items() if name != PRELOAD},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                pass_fds=(*command.inherited, *preparation.descriptors),
+                start_new_session=True,
+            )
+        except OSError as error:
             raise NotJudged(f"no server can be started: {error.strerror}") from error
-        raise _cannot_start(words[0], error.errno) from None
-    finally:
-        if confinement is not None:
-            os.close(confinement)
+        failed = preparation.failed()
+    if failed:
+        child.communicate()
+        raise _reason(words[0], *failed)
+    return child
+
+
+class _Preparation:
+    """What start.c needs of ours, while it prepares the process and executes the server."""
+
+    def __init__(self, writable: Sequence[Path]) -> None:
+        self._confinement = landlock.ruleset(writable)
+        self._told, self._report = os.pipe()
+
+    def __enter__(self) -> _Preparation:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._told)
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+    @property
+    def descriptors(self) -> list[int]:
+        """Those that it inherits."""
+        return [one for one in (self._report, self._confinement) if one is not None]
+
+    @property
+    def words(self) -> list[str]:
+        """How they are named on its command line."""
+        return [str(self._report), str(-1 if self._confinement is None else self._confinement)]
+
+    def failed(self) -> tuple[str, int] | None:
+        """The step that failed and its errno, None if the server is executed: waits for either."""
+        os.close(self._report)
+        self._report = None
+        step, _, number = os.read(self._told, 100).decode().partition(" ")
+        return (step, int(number)) if step else None
+
+
+@functools.cache
+def _starter() -> str:
+    return str(shim.starter())
+
+
+def _reason(program: str, step: str, number: int) -> Failure | NotJudged:
+    if number in _OUR_FAULT:
+        return NotJudged(f"no server can be started: {os.strerror(number)}")
+    if step == "execute":
+        return _cannot_start(program, number)
+    return NotJudged(f"the limits of a server cannot be set ({step}: {os.strerror(number)})")
 
 
 def free_port() -> int:
@@ -133,30 +180,20 @@ def _descriptors() -> int:
     return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
 
 
-def _limits(nofile: int, confinement: int | None) -> Callable[[], None]:
-    """What the child does before it executes the program. Only system calls, since other threads of
-    ours may hold locks at the moment of the fork."""
+def _limits(nofile: int) -> list[str]:
+    """Those of a server, as start.c takes them. Raises NotJudged if this machine allows less."""
+    allowed = _within(resource.RLIMIT_NOFILE, nofile)
+    if allowed < nofile:
+        raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")
     wanted = [
         (resource.RLIMIT_NOFILE, nofile, nofile),
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
         (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 5),  # SIGXCPU first, then SIGKILL
     ]
-    allowed = _within(resource.RLIMIT_NOFILE, nofile)
-    if allowed < nofile:
-        raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")
-    limits = [(which, _within(which, soft), _within(which, hard)) for which, soft, hard in wanted]
-
-    def apply() -> None:
-        prctl.die_with_parent()  # if the grader is killed
-        for number in _ENDING:  # a shell's background jobs ignore them, and so do their children
-            signal.signal(number, signal.SIG_DFL)
-        for which, soft, hard in limits:
-            resource.setrlimit(which, (soft, hard))
-        if confinement is not None and not landlock.enter(confinement):
-            raise OSError("not confined")
-
-    return apply
+    return [
+        f"{which}:{_within(which, soft)}:{_within(which, hard)}" for which, soft, hard in wanted
+    ]
 
 
 def _within(which: int, limit: int) -> int:

@@ -1,6 +1,8 @@
-"""The library that counts, records and disturbs a server's system calls: built and loaded.
+"""C of the grader in the process of a server: what starts it, and the library that counts, records
+and disturbs its system calls.
 
     shim.h, *.c      the library; alloc.c is one of its own, for allocations that fail
+    start.c          a program, which limits and confines the process of a server
     layout.py        what server and harness share: calls, record and schedule
 
 Imports: evidence, lab.
@@ -22,12 +24,13 @@ from harness.shim.layout import Calls, Crash, Entry, Group, Plan, Shim, Step, fa
 __all__ = ["Calls", "Crash", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
 
 DIRECTORY = Path(__file__).parent
-ALLOCATOR = ("alloc.c",)  # sources of the second library; all others are those of the first
+OWN = {"alloc.so": "alloc.c", "start": "start.c"}  # products of one source; shim.so has the others
 LIBRARIES = BUILD / "shim"
-NAMES = ("shim.so", "alloc.so")
+NAMES = ("shim.so", *OWN)
 READY = "LAB_LIBRARIES"  # in the environment: a directory that build_into() has filled
 VARIABLE = "EVENT_LOOP_SHIM"  # names the shared file to the library
-FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -fPIC -shared -Wall -Wextra".split()
+FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -Wall -Wextra".split()
+LIBRARY = ["-fPIC", "-shared"]
 LINKED = "-ldl -pthread -Wl,-z,now".split()  # now: a signal handler must not look for a function
 COMPILERS = ("gcc", "cc", "clang")
 
@@ -54,18 +57,24 @@ def alloc_library() -> Path:
     return _built("alloc.so")
 
 
+def starter() -> Path:
+    """The program that makes its process what a server has to be, see start.c. Raises
+    NotJudged."""
+    return _built("start")
+
+
 def build_into(directory: Path, again: bool = True) -> None:
-    """Builds both libraries, for processes that may only read this directory. Without `again`, only
-    one that is missing or older than its sources. Raises NotJudged."""
+    """Builds all of NAMES, for processes that may only read this directory. Without `again`, only
+    what is missing or older than its sources. Raises NotJudged."""
     for name in NAMES:
         if again or not _is_new(name, directory):
             _build(name, directory)
 
 
 def _sources(name: str) -> list[Path]:
-    if name == "alloc.so":
-        return [DIRECTORY / source for source in ALLOCATOR]
-    return sorted(path for path in DIRECTORY.glob("*.c") if path.name not in ALLOCATOR)
+    if name in OWN:
+        return [DIRECTORY / OWN[name]]
+    return sorted(path for path in DIRECTORY.glob("*.c") if path.name not in OWN.values())
 
 
 def _built(name: str) -> Path:
@@ -90,7 +99,8 @@ def _build(name: str, directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
         built = Path(scratch) / name
-        command = [compiler, *FLAGS, "-o", str(built), *map(str, _sources(name)), *LINKED]
+        kind = LIBRARY if name.endswith(".so") else []
+        command = [compiler, *FLAGS, *kind, "-o", str(built), *map(str, _sources(name)), *LINKED]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if result.returncode:
             raise NotJudged(f"the shim cannot be built:\n{result.stderr}")
