@@ -22,8 +22,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.evidence.failure import NotJudged
 from harness.lab.command_line import BUILD
 from harness.lab.units import MIB
+from harness.server import starter
 from harness.server.objects import Object, Objects
 from harness.server.patience import Deadline
 
@@ -32,8 +34,14 @@ COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
+LIMITS = [
+    (resource.RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES),
+    (resource.RLIMIT_FSIZE, OUTPUT_BYTES, OUTPUT_BYTES),
+    (resource.RLIMIT_CORE, 0, 0),
+]
 MESSAGE_LINES = 60
 CACHE = BUILD / "bin"
+HEADERS = ("-iquote", ".")  # of the source, for other files: not -I, it may have a limits.h
 AT_ONCE = 2  # files that are compiled at the same time
 
 
@@ -116,7 +124,8 @@ def _objects(
     command: list[str], words: tuple[str, ...], source: Path, scratch: Path, deadline: Deadline
 ) -> list[Object]:
     """An object of each file: one that was kept, or a new one. Raises BuildFailed."""
-    objects = Objects(CACHE / "objects", command, source, words)
+    commands = {word: [*command, *_headers(word)] for word in words}
+    objects = Objects(CACHE / "objects", commands, source)
     failures: list[int] = []
 
     def make(numbered: tuple[int, str]) -> Object:
@@ -126,7 +135,7 @@ def _objects(
             return kept
         made, rule = scratch / f"{number}.o", scratch / f"{number}.d"
         told = ["-MD", "-MF", str(rule), "-c", word]
-        status, message = _make(made, [*command, *told], source, deadline)
+        status, message = _make(made, [*commands[word], *told], source, deadline)
         if status:
             failures.append(status)
             return Object(made, "", message)
@@ -138,6 +147,12 @@ def _objects(
     if failures:
         raise _failed("".join(one.message for one in found), failures[0])
     return found
+
+
+def _headers(word: str) -> tuple[str, ...]:
+    """A file of the source finds its headers beside it. Without more options, a server and a
+    program that is made of some of its files share their objects."""
+    return HEADERS if os.path.dirname(word) not in ("", ".") else ()
 
 
 def _failed(messages: str, status: int) -> BuildFailed:
@@ -171,16 +186,19 @@ def _sources(source: Path) -> list[str]:
 
 def _run_compiler(command: list[str], directory: Path, seconds: float) -> tuple[int | None, str]:
     """Status (None: out of time) and messages of the compiler, which leaves no process behind."""
+    try:
+        limited = [*starter.words(LIMITS), shutil.which(command[0]) or command[0], *command[1:]]
+    except NotJudged as error:
+        raise NoCompiler(str(error)) from None
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
-            command,
+            limited,
             cwd=directory,
             stdin=subprocess.DEVNULL,
             stdout=messages,
             stderr=messages,
             env={**os.environ, "LC_ALL": "C"},
             start_new_session=True,
-            preexec_fn=_limit_compiler,
         )
         try:
             status = process.wait(seconds)
@@ -190,12 +208,6 @@ def _run_compiler(command: list[str], directory: Path, seconds: float) -> tuple[
             _end_group(process)
         messages.seek(0)
         return status, messages.read(MIB).decode(errors="replace")
-
-
-def _limit_compiler() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (OUTPUT_BYTES, OUTPUT_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
 def _end_group(process: subprocess.Popen) -> None:

@@ -30,10 +30,11 @@ class Object:
 
 
 class Objects:
-    """The objects of one command in one directory, for one build. Threads may share it."""
+    """The objects of one directory, for one build. Threads may share it."""
 
-    def __init__(self, kept: Path, command: list[str], source: Path, words: tuple[str, ...]):
-        """`kept`: the directory that they are in. `words`: the files, named as from `source`.
+    def __init__(self, kept: Path, commands: dict[str, list[str]], source: Path):
+        """`kept`: the directory that they are in. `commands`: what compiles each file, which is
+        named as from `source`.
 
         A debugger looks for the sources where they were compiled. So the place counts as a part of
         an object's origin, unless SHARED is set.
@@ -41,14 +42,17 @@ class Objects:
         self._kept = kept
         self._source = source
         place = "" if os.environ.get(SHARED) else str(source.resolve())
-        beside = {source, *((source / word).parent for word in words)}
-        files = [path for directory in beside for path in directory.glob("*.[ch]")]
+        beside = {word: {source, (source / word).parent} for word in commands}
+        found = {path: list(path.glob("*.[ch]")) for path in set().union(*beside.values())}
         # A new file there may be found before another of its name: so all the names count.
-        names = sorted({path.name for path in files})
-        self._command = json.dumps([command, place, names])
+        names = {path: sorted(file.name for file in files) for path, files in found.items()}
+        self._origins = {
+            word: json.dumps([command, place, [names[path] for path in sorted(beside[word])]])
+            for word, command in commands.items()
+        }
         self._begin = time.time_ns()
         self._contents: dict[Path, str | None] = {}
-        self._beside = {path: self._content(path) for path in files}
+        self._beside = {path: self._content(path) for files in found.values() for path in files}
 
     def find(self, word: str) -> Object | None:
         """The object of one file. None: it has to be made."""
@@ -79,14 +83,14 @@ class Objects:
 
     def _list(self, word: str) -> Path:
         """The file that lists what it included when it was made last."""
-        return self._kept / f"{_hash(self._command, word)}.json"
+        return self._kept / f"{_hash(self._origins[word], word)}.json"
 
     def _digest(self, word: str, included: list[str], content) -> str | None:
         """The digest of the command and each of these files; None if one cannot be read."""
         found = [(name, content(self._source / name)) for name in included]
         if not all(digest for _, digest in found):
             return None
-        return _hash(self._command, word, json.dumps(found))
+        return _hash(self._origins[word], word, json.dumps(found))
 
     def _content(self, path: Path) -> str | None:
         """A hash of the file, taken once in a build; None if it cannot be read."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import random
 import resource
@@ -15,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import shim
 from harness.evidence.failure import Failure, NotJudged
 from harness.lab.units import MIB
 from harness.linux import landlock
+from harness.server import starter
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
@@ -73,12 +72,11 @@ def start(
     __tracebackhide__ = True
     words = command.words(port)
     limits = _limits(command.nofile or _descriptors())
-    # Not for the process before it executes the server, so start.c puts it into the environment.
-    preload = environment.get(PRELOAD, "")
+    preload = environment.get(PRELOAD, "")  # not for the program that starts it
     with _Preparation(writable) as preparation:
         try:
             child = subprocess.Popen(
-                [_starter(), *preparation.words, preload, *limits, "--", *words],
+                [*starter.words(limits, *preparation.given, preload), *words],
                 cwd=directory,
                 env={name: text for name, text in environment.items() if name != PRELOAD},
                 stdin=subprocess.DEVNULL,
@@ -98,41 +96,35 @@ def start(
 
 
 class _Preparation:
-    """What start.c needs of ours, while it prepares the process and executes the server."""
+    """The descriptors of ours that starter.words() takes, while the server is started."""
 
     def __init__(self, writable: Sequence[Path]) -> None:
-        self._confinement = landlock.ruleset(writable)
+        confinement = landlock.ruleset(writable)
+        self._confinement = starter.NONE if confinement is None else confinement
         self._told, self._report = os.pipe()
 
     def __enter__(self) -> _Preparation:
         return self
 
     def __exit__(self, *error: object) -> None:
-        os.close(self._told)
-        for descriptor in self.descriptors:
+        for descriptor in (self._told, *self.descriptors):
             os.close(descriptor)
 
     @property
-    def descriptors(self) -> list[int]:
-        """Those that it inherits."""
-        return [one for one in (self._report, self._confinement) if one is not None]
+    def given(self) -> tuple[int, int]:
+        return self._report, self._confinement
 
     @property
-    def words(self) -> list[str]:
-        """How they are named on its command line."""
-        return [str(self._report), str(-1 if self._confinement is None else self._confinement)]
+    def descriptors(self) -> list[int]:
+        """Those of them that are open."""
+        return [one for one in self.given if one != starter.NONE]
 
     def failed(self) -> tuple[str, int] | None:
         """The step that failed and its errno, None if the server is executed: waits for either."""
         os.close(self._report)
-        self._report = None
+        self._report = starter.NONE
         step, _, number = os.read(self._told, 100).decode().partition(" ")
         return (step, int(number)) if step else None
-
-
-@functools.cache
-def _starter() -> str:
-    return str(shim.starter())
 
 
 def _reason(program: str, step: str, number: int) -> Failure | NotJudged:
@@ -180,8 +172,8 @@ def _descriptors() -> int:
     return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
 
 
-def _limits(nofile: int) -> list[str]:
-    """Those of a server, as start.c takes them. Raises NotJudged if this machine allows less."""
+def _limits(nofile: int) -> list[starter.Limit]:
+    """Those of a server. Raises NotJudged if this machine allows less."""
     allowed = _within(resource.RLIMIT_NOFILE, nofile)
     if allowed < nofile:
         raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")
@@ -191,9 +183,7 @@ def _limits(nofile: int) -> list[str]:
         (resource.RLIMIT_FSIZE, FILE_BYTES, FILE_BYTES),
         (resource.RLIMIT_CPU, CPU_SECONDS, CPU_SECONDS + 5),  # SIGXCPU first, then SIGKILL
     ]
-    return [
-        f"{which}:{_within(which, soft)}:{_within(which, hard)}" for which, soft, hard in wanted
-    ]
+    return [(which, _within(which, soft), _within(which, hard)) for which, soft, hard in wanted]
 
 
 def _within(which: int, limit: int) -> int:

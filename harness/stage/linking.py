@@ -13,7 +13,6 @@ from harness.server import build
 
 PROGRAMS = ROOT / "harness" / "programs"
 MESSAGE_LINES = 12  # of the compiler
-HEADERS = ("-iquote", ".")  # the module's, and not -I: it may have a limits.h
 
 # For a module that needs more than the files a program names. The program's own functions come
 # first, and a function that is never called may lack the ones it calls.
@@ -76,7 +75,6 @@ def link(
     if missing:
         raise build.BuildFailed(f"there is no {missing[0]}")
     files = (*(str(PROGRAMS / file) for file in own_files(name)), *module)
-    flags = (*flags, *HEADERS)
     try:
         return build.cached_program(directory, name, files, flags, compiler)
     except build.BuildFailed as error:
