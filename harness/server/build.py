@@ -29,7 +29,8 @@ from harness.server import starter
 from harness.server.objects import Object, Objects
 from harness.server.patience import Deadline
 
-FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread")
+# The last one is for programs, which can be linked without the functions that they never call.
+FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-ffunction-sections")
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
@@ -80,7 +81,7 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
     The binary appears at once, or not at all. Raises BuildFailed with the compiler's messages about
     all files, NoCompiler.
     """
-    return _cached(source, "server", find_compiler(), extra_flags, tuple(_sources(source)))
+    return _cached(source, "server", find_compiler(), extra_flags, tuple(sources(source)))
 
 
 def cached_program(
@@ -89,13 +90,21 @@ def cached_program(
     files: tuple[str, ...],
     extra_flags: tuple[str, ...],
     compiler: list[str] | None = None,
+    linking: tuple[str, ...] = (),
 ) -> Path:
-    """The same for `files`, named as from `source`: a program called `name`. Raises as it does."""
-    return _cached(source, name, compiler or find_compiler(), extra_flags, files).binary
+    """The same for `files`, named as from `source`: a program called `name`. `linking`: options
+    that do not matter before it is linked. Raises as it does."""
+    compiler = compiler or find_compiler()
+    return _cached(source, name, compiler, extra_flags, files, linking).binary
 
 
 def _cached(
-    source: Path, name: str, compiler: list[str], flags: tuple[str, ...], words: tuple[str, ...]
+    source: Path,
+    name: str,
+    compiler: list[str],
+    flags: tuple[str, ...],
+    words: tuple[str, ...],
+    linking: tuple[str, ...] = (),
 ) -> Compiled:
     command = [*compiler, *FLAGS, *flags]
     label = re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
@@ -104,14 +113,14 @@ def _cached(
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
         objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
         messages = "".join(one.message for one in objects)
-        made_of = "\0".join([*command, *(one.digest for one in objects)])
+        made_of = "\0".join([*command, *linking, *(one.digest for one in objects)])
         digest = hashlib.sha256(made_of.encode()).hexdigest()[:16]
         binary = CACHE / f"{label}-{digest}" / name
         notes = binary.with_name("warnings")
         if not binary.exists() or not notes.exists():
             product = Path(scratch).resolve() / "server"
             inputs = [str(one.file) for one in objects]
-            failed, said = _make(product, [*command, *inputs], source, deadline)
+            failed, said = _make(product, [*command, *linking, *inputs], source, deadline)
             if failed:
                 raise _failed(messages + said, failed)
             binary.parent.mkdir(exist_ok=True)
@@ -176,7 +185,7 @@ def shorten(message: str, lines: int = MESSAGE_LINES) -> str:
     return "\n".join([*kept[:lines], f"... and {len(kept) - lines} more lines"])
 
 
-def _sources(source: Path) -> list[str]:
+def sources(source: Path) -> list[str]:
     """Names of the *.c files, so that messages read conn.c:12. Raises BuildFailed if none."""
     names = sorted(path.name for path in source.glob("*.c") if path.is_file())
     if not names:

@@ -16,7 +16,7 @@ MESSAGE_LINES = 12  # of the compiler
 
 # For a module that needs more than the files a program names. The program's own functions come
 # first, and a function that is never called may lack the ones it calls.
-ALL_FILES = ("-ffunction-sections", "-Wl,--gc-sections", "-Wl,--allow-multiple-definition")
+ALL_FILES = ("-Wl,--gc-sections", "-Wl,--allow-multiple-definition")
 
 _INCLUDES = re.compile(r'^#include "(\w+)\.h"', re.M)
 _LINKS = re.compile(r"^ \* links: (.*?)(?: \*/)?$", re.M)
@@ -80,10 +80,10 @@ def link(
     except build.BuildFailed as error:
         if not _MISSING.search(str(error)):
             raise
-        others = {path.name for path in directory.glob("*.c")} - {*module, "main.c"}
-        every = (*files, *(f"./{file}" for file in sorted(others)))
+        others = [file for file in build.sources(directory) if file not in (*module, "main.c")]
+        every = (*files, *others)
         try:
-            return build.cached_program(directory, name, every, (*flags, *ALL_FILES), compiler)
+            return build.cached_program(directory, name, every, flags, compiler, ALL_FILES)
         except build.BuildFailed:
             raise error from None
 
