@@ -310,6 +310,7 @@ def _how(grade: Grade, command: list[str], target: Target, options: argparse.Nam
         valgrind=grade.memcheck,
         sources=[path.name for path in target.source.glob("*.[ch]")] if target.source else [],
         directory=str(target.source.resolve()) if target.source else None,
+        by_calls=grade.chapter.by_calls.split() if target.source else [],
         trace=str(options.trace) if options.trace else None,
         debugger=str(options.debugger) if options.debugger else None,
     )

@@ -6,7 +6,7 @@ has() {
 }
 
 # With musl harness/shim does not compile, since it replaces functions as glibc declares them, and 07
-# to 10 include <sys/queue.h>. Installing packages does not change that.
+# to 11 include <sys/queue.h>. Installing packages does not change that.
 libc=$(ldd --version 2>&1)
 case $libc in
 "musl libc"*)
@@ -61,6 +61,7 @@ imports() {
 plugins="python3-pytest python3-pytest-timeout python3-pytest-xdist" # Debian and Fedora
 compiles gcc || need "compiles the servers" "gcc libc6-dev" "gcc glibc-devel" "gcc"
 compiles gcc -fsanitize=thread || need "finds data races" - "libtsan libasan libubsan" -
+includes liburing.h || need "compiles 11" liburing-dev liburing-devel liburing
 finds_python || need "grades them" "python3 $plugins" "python3 $plugins" \
     "python python-pytest python-pytest-timeout python-pytest-xdist"
 has valgrind || need "make memcheck" valgrind valgrind valgrind

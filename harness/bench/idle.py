@@ -1,6 +1,6 @@
 """What an idle connection costs in memory: python3 -m harness.bench.idle [CONNECTIONS]
 
-The solutions of chapters 09 and 10 with one loop, the latter also with a log line a frame.
+The solutions of chapters 09, 10 and 11 with one loop; 10 also with a log line for each frame.
 Resident memory before the clients come, when all are connected, and when each has had a reply.
 """
 
@@ -27,10 +27,15 @@ ONE_LOOP = ("-p", "0", "--threads", "1")
 
 def _subjects() -> dict[str, list[str]]:
     """What is measured, and the command that starts it."""
-    nine, ten = (
-        str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10")
+    nine, ten, eleven = (
+        str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10", "11")
     )
-    return {"09": [nine, *ONE_LOOP], "10": [ten, *ONE_LOOP], "10 -v": [ten, *ONE_LOOP, "-v"]}
+    return {
+        "09": [nine, *ONE_LOOP],
+        "10": [ten, *ONE_LOOP],
+        "10 -v": [ten, *ONE_LOOP, "-v"],
+        "11": [eleven, *ONE_LOOP],
+    }
 
 
 def _measured(command: list[str], connections: int) -> list[float]:

@@ -3,8 +3,6 @@ that a grade calls, so that both say the same."""
 
 from __future__ import annotations
 
-import ctypes
-import errno
 import os
 import shutil
 import signal
@@ -20,13 +18,12 @@ from harness.grading.scoring import Claim
 from harness.instruments import observe, sanitizers, valgrind
 from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
-from harness.linux import cgroup, landlock, network, prctl, sockdiag
+from harness.linux import cgroup, landlock, network, prctl, ring, sockdiag
 from harness.server import build, limits
 from harness.shim import shim_library
 
 SECONDS = 60  # for a program of two lines, on a busy machine
 DISK_BYTES = 1024 * MIB  # for what is built, and what servers write
-_IO_URING_SETUP = 425  # the same on nearly every machine
 HELLO = "int main(void)\n{\n    return 0;\n}\n"
 TWO_THREADS = """#include <pthread.h>
 static void *run(void *arg) { return arg; }
@@ -164,13 +161,6 @@ def cores() -> str:
     return "" if len(os.sched_getaffinity(0)) > 1 else "there is one"
 
 
-def io_uring() -> str:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall(_IO_URING_SETUP, 0, None)  # no entries: an error in any case
-    refused = ctypes.get_errno() in (errno.ENOSYS, errno.EPERM, errno.EACCES)
-    return "this kernel does not have it, or does not allow it" if refused else ""
-
-
 def _ran(program: str, names: str = "") -> subprocess.CompletedProcess[str]:
     """Builds the program, with these sanitizers, and runs it. Raises as build.cached_server."""
     with tempfile.TemporaryDirectory(prefix="lab-checkup-") as scratch:
@@ -249,6 +239,7 @@ MARKED = {
         f"install gcc's libtsan, or {sanitizers.REMEDY}",
         _needs("thread"),
     ),
+    "io_uring": Instrument("io_uring", ring.problem, ring.REMEDY, _needs("io_uring")),
     "queues": Instrument(
         "sock_diag",
         queues,
@@ -302,12 +293,6 @@ OPTIONAL = (
         ipv6,
         "`sudo sysctl net.ipv6.conf.lo.disable_ipv6=0`",
         otherwise="no claim needs it; a SERVER= that listens on ::1 alone cannot be graded",
-    ),
-    Instrument(
-        "io_uring",
-        io_uring,
-        "`sudo sysctl kernel.io_uring_disabled=0`",
-        otherwise="no chapter needs it yet",
     ),
     Instrument(
         "disk",

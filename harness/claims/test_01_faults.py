@@ -24,13 +24,13 @@ LONG = dict.fromkeys(
 # 01.3 read_full, 01.4 write_all: later chapters are cut with several frames, below
 
 
-@claim("01.3", points=2, chapters="01", native=True)
+@claim("01.3", points=2, chapters="01", native=True, sees_calls=True)
 def test_01_every_cut_on_the_way_in(launch, rng):
     """A short frame comes back however it is cut on arrival: in all 31 ways."""
     try_alone(launch, every_cut([rng.randbytes(2)], Group.INPUT))
 
 
-@claim("01.4", points=2, chapters="01", native=True)
+@claim("01.4", points=2, chapters="01", native=True, sees_calls=True)
 def test_01_every_cut_on_the_way_out(launch, rng):
     """A short frame comes back however the kernel cuts the reply: in all 31 ways."""
     try_alone(launch, every_cut([rng.randbytes(2)], Group.OUTPUT))
@@ -39,20 +39,20 @@ def test_01_every_cut_on_the_way_out(launch, rng):
 # 01.6 one client after the other
 
 
-@claim("01.6", points=2)
+@claim("01.6", points=2, sees_calls=True)
 def test_01_every_cut_of_several_frames(launch, rng):
     """One to three frames come back however they are cut, on arrival and in the reply."""
     streams = ([rng.randbytes(1)], [rng.randbytes(2), b""], [b"", b"", b""])
     try_together(launch, of_several(streams))
 
 
-@claim("01.6", points=2, hints=LONG)
+@claim("01.6", points=2, hints=LONG, sees_calls=True)
 def test_01_random_cuts_of_long_streams(launch, rng):
     """Long streams come back when they move in pieces of random size, in both directions."""
     try_at_random(launch, rng, LONGEST_PIECES)
 
 
-@claim("01.6", points=2, chapters="01")
+@claim("01.6", points=2, chapters="01", sees_calls=True)
 def test_01_single_faults(launch, run, rng):
     """When any one of its calls fails, the server continues and serves the other clients."""
     single_faults(launch, ThreeClients(rng).in_turn, allocations=bool(run.sources))

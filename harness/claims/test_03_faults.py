@@ -16,7 +16,7 @@ BLOCKED = dict.fromkeys(("silence", "connect-stuck"), "ready-for-nothing")
 # 03.3 dispatch and closing
 
 
-@claim("03.3", points=2, hints=BLOCKED)
+@claim("03.3", points=2, hints=BLOCKED, sees_calls=True)
 def test_03_readiness_that_was_none(server, rng):
     """A wait that reports input when none is there delays no other client.
 
@@ -35,7 +35,7 @@ def test_03_readiness_that_was_none(server, rng):
     echo(quiet, rng.randbytes(5))
 
 
-@claim("03.3", points=2, refusals=True)
+@claim("03.3", points=2, refusals=True, sees_calls=True)
 def test_03_no_descriptor_is_closed_twice(server, rng):
     """However a client leaves, its descriptor is closed only once."""
     if server.shim is None:

@@ -77,7 +77,7 @@ HALF_CLOSE = dict.fromkeys(
 # 04.1 the queue
 
 
-@claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"})
+@claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"}, sees_calls=True)
 def test_04_reply_taken_in_small_parts(server, rng):
     """A reply of 8 MiB that is sent in small parts costs about twice the CPU of one of 4 MiB."""
     if server.shim is None:  # then nobody makes sure that the parts are small

@@ -62,7 +62,7 @@ def test_05_fixed_frames_cut_anywhere(launch, rng):
         echo_in_pieces(server, server.connect(), bodies, inner(size * count))
 
 
-@claim("05.1", points=2, cli=True, hints=FIXED)
+@claim("05.1", points=2, cli=True, hints=FIXED, sees_calls=True)
 def test_05_every_cut_of_fixed_frames(launch, rng):
     """Frames of 1, 3 and 4 bytes come back in every way to cut them, in and out."""
     for size, count in ((1, 5), (3, 3), (4, 2)):
@@ -139,7 +139,7 @@ def test_05_lines_of_several_clients(launch, rng):
         client.expect_frame(body)
 
 
-@claim("05.1", points=2, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", points=2, cli=True, hints=PIECES_OF_LINES, sees_calls=True)
 def test_05_every_cut_of_lines(launch, rng):
     """Lines, some empty and some with a CR, come back in every way to cut them, in and out."""
     streams = (
@@ -216,7 +216,7 @@ def test_05_burst_of_lines(launch, rng):
     burst_is_cheap(server, server.connect(), bodies, "line-search")
 
 
-@claim("05.1", points=1, cli=True, hints=PIECES_OF_LINES)
+@claim("05.1", points=1, cli=True, hints=PIECES_OF_LINES, sees_calls=True)
 def test_05_random_cuts_of_long_streams(launch, rng):
     """Long lines, and frames of 1,000 bytes, come back when they move in pieces of random size."""
     try_at_random(partial(launch, framing=LINE), rng, (1, 20, 1000, 5000))

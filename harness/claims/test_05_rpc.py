@@ -96,7 +96,7 @@ def test_05_short_message_is_malformed(launch, rng):
         ask(client, rng.randbytes(size), TOO_SHORT)
 
 
-@claim("05.2", points=1, cli=True, hints=HEAD)
+@claim("05.2", points=1, cli=True, hints=HEAD, sees_calls=True)
 def test_05_every_cut_of_messages(launch, rng):
     """Two messages are answered one by one, in every way to cut them on arrival."""
     bodies, answers = (rng.randbytes(2), b""), (TOO_SHORT, TOO_SHORT)

@@ -206,7 +206,7 @@ def test_06_urgent_data_between_frames(server, rng):
     no_cpu(server, "after urgent data was sent", IDLE_SHARE, "spins-in-vain", 0.25)
 
 
-@claim("06.7", points=3, hints=EDGE)
+@claim("06.7", points=3, hints=EDGE, sees_calls=True)
 def test_06_share_of_an_iteration(server, rng):
     """However much input of one client is waiting, the others are served in between."""
     if server.shim is None:  # then nobody sees what is read first

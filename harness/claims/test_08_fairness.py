@@ -148,7 +148,7 @@ def _seconds_to_reply(server: Server, client: Client) -> float:
 # 08.5 accept_clients
 
 
-@claim("08.5", points=1, cli=True, native=True, hints={"silence": "accepts-all"})
+@claim("08.5", points=1, cli=True, native=True, hints={"silence": "accepts-all"}, sees_calls=True)
 def test_08_many_connects_do_not_hold_the_loop(launch, rng):
     """One iteration accepts at most 64 of 200 waiting clients; all of them are served."""
     for backend in BACKENDS:

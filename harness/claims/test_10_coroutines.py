@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from harness.client import length_framing
@@ -37,7 +35,7 @@ from harness.scenarios.exchanges import (
     ping,
     words,
 )
-from harness.scenarios.many_clients import connected
+from harness.scenarios.many_clients import served
 
 LOW_WATER = ("--high-water", str(64 * KIB))
 OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody reads
@@ -167,28 +165,12 @@ def test_10_ten_thousand_clients(launch, rng):
     server = launch(nofile=CLIENTS + SPARE)
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
-    with _served(server, CLIENTS):
+    with served(server, CLIENTS):
         each = (server.process.resident_bytes() - base) / CLIENTS
         ping(server.connect(), rng)
     if each > A_CLIENT:
         text = f"with {CLIENTS:,} clients each costs {each / KIB:.1f} KiB of memory"
         raise Failure(text, hint="co-memory")
-
-
-@contextmanager
-def _served(server, count: int) -> Iterator[None]:
-    """Meanwhile so many clients are connected, each of which has got a reply."""
-    __tracebackhide__ = True
-    server.conversation.note("the grader", f"connects {count:,} clients; each has a frame echoed")
-    frame = length_framing.encode(b"here")
-    with connected(server, count) as streams:
-        for stream in streams:
-            stream.send_all(frame)
-        for number, stream in enumerate(streams):
-            came = stream.read_exactly(len(frame), f"the reply to client {number} of {count:,}")
-            if came != frame:
-                raise Failure(f"client {number} of {count:,} got a wrong reply", hint="wrong-body")
-        yield
 
 
 @claim("10.9", points=3, cli=True, native=True)
@@ -201,7 +183,7 @@ def test_10_stacks_of_any_size(launch, run, rng):
         server = launch(("--stack", str(size), "-v"))
         burst(server.connect(), [words(rng, number) for number in range(300)])
         base = server.process.resident_bytes()
-        with _served(server, SOME_CLIENTS):
+        with served(server, SOME_CLIENTS):
             each.append((server.process.resident_bytes() - base) / SOME_CLIENTS)
     if each[1] > each[0] + A_CLIENT / 2:
         text = "a client costs {:.1f} KiB of memory with stacks of 32 KiB, {:.1f} KiB with 1 MiB"

@@ -50,8 +50,12 @@ class Stream:
         rcvbuf: int | None = None,
         segment: int | None = None,
         tap: Tap = _nobody,
+        wait: bool = True,
     ) -> None:
-        """Connects. Segments are not delayed, so that every send is seen as it was made."""
+        """Connects. Segments are not delayed, so that every send is seen as it was made.
+
+        Without `wait` it only begins to connect; then call wait_until_connected().
+        """
         __tracebackhide__ = True
         self._patience = patience
         self._tap = tap
@@ -64,16 +68,19 @@ class Stream:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
             if segment is not None:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
-            self._connect(address)
+            self._address = address
+            self._connecting = self.socket.connect_ex(address)
             self.port = self.socket.getsockname()[1]
+            if wait:
+                self.wait_until_connected()
         except BaseException:
             self.socket.close()
             raise
 
-    def _connect(self, address: tuple[str, int]) -> None:
+    def wait_until_connected(self) -> None:
         __tracebackhide__ = True
         deadline = Deadline(self._patience, kernel=True)  # which tries again after 1, 3, 7 s
-        code = self.socket.connect_ex(address)
+        code = self._connecting
         if code == errno.EINPROGRESS:
             if not self._wait(select.POLLOUT, deadline):
                 self._patience.expired()
@@ -83,7 +90,7 @@ class Stream:
         if code in _OUR_FAULT:
             raise NotJudged(f"cannot connect: {os.strerror(code)}")
         if code:
-            where = f"{address[0]}:{address[1]}"
+            where = "{}:{}".format(*self._address[:2])
             text = f"the connection to {where} failed: {os.strerror(code)}"
             raise Failure(text, hint="connect-refused")
 

@@ -84,7 +84,7 @@ def server_of(
     else:
         shown = _working(chapter.solution_dir, together, nofile, arguments)
         if not shown:
-            raise NotReady(_what_to_do(chapter))
+            raise NotReady(what_to_do(chapter))
         print(f"Server: solutions/{chapter.slug}, since chapters/{chapter.slug} is not done\n")
     try:
         yield shown
@@ -124,7 +124,7 @@ def _counting() -> list[Path]:
         return []
 
 
-def _what_to_do(chapter: Chapter) -> str:
+def what_to_do(chapter: Chapter) -> str:
     return (
         f"this shows the server of chapter {chapter.number}, which does not work yet:\n"
         f"      make grade CH={chapter.number}"

@@ -37,7 +37,7 @@ from harness.grading import guard
 from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
 from harness.lab.units import KIB
-from harness.linux import prctl, procfs
+from harness.linux import prctl, procfs, ring
 from harness.server import kill, limits
 from harness.server.patience import PATIENCE, wait_until
 from harness.server.process_tree import destroy_all
@@ -85,6 +85,7 @@ def claim(
     refusals=False,
     descriptors=0,
     needs="",
+    sees_calls=False,
 ):
     """Marks a graded test.
 
@@ -100,6 +101,8 @@ def claim(
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     descriptors: as many as it opens here, and in its server.
     needs: an instrument without which it is not judged, a key of harness/checkup/instruments.py.
+    sees_calls: it counts or disturbs, with harness/shim, calls that move bytes. A server that moves
+    them by completion makes none: it is started so that it does, see lab.chapters.Chapter.by_calls.
     refusals: clients of it send what has to be refused as too long, so the server may well say so.
     """
 
@@ -107,7 +110,7 @@ def claim(
         function.claim = {"todo": todo, "points": points, "chapters": chapters}
         function.claim.update(cli=cli or module, native=native, valgrind=valgrind)
         function.claim.update(module=module, waits=waits, hints=hints or {}, refusals=refusals)
-        function.claim.update(descriptors=descriptors, needs=needs)
+        function.claim.update(descriptors=descriptors, needs=needs, sees_calls=sees_calls)
         return function
 
     return mark
@@ -158,10 +161,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_runtest_setup(item):
     marked = item.function.claim
-    item.lab_stage = Stage(item.config.lab_run, marked["valgrind"])
+    item.lab_stage = Stage(item.config.lab_run, marked["valgrind"], marked["sees_calls"])
     lacking = limits.lacking_descriptors(marked["descriptors"])
     if lacking:
         raise NotJudged(lacking)
+    if marked["needs"] == "io_uring" and ring.problem():
+        raise NotJudged(f"{ring.problem()}; this helps: {ring.REMEDY}")
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -25,6 +25,7 @@ READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want 
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
+WAIT_CHANNELS = ("poll", "select", "cqring")  # parts of the names of where they sleep
 SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
 UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
 HANG_LOOKS = 8  # in the time after which one that sleeps hangs; at most one in HANG_LOOK_SECONDS
@@ -276,8 +277,9 @@ def never_waits(pid: int) -> bool:
 
 
 def waits_for_readiness(pid: int) -> bool:
-    """Whether all its threads sleep in poll(), select() or epoll_wait(), so that none is blocked by
-    a client. False, too, where the kernel does not tell, and if it does not sleep."""
+    """Whether all its threads sleep in poll(), select(), epoll_wait() or io_uring_enter(), so that
+    none is blocked by a client. False, too, where the kernel does not tell, and if it does not
+    sleep."""
     channels: set[str] = set()
 
     def sleeps() -> bool:
@@ -286,7 +288,7 @@ def waits_for_readiness(pid: int) -> bool:
         return bool(channels) and "0" not in channels
 
     found = wait_until(sleeps, SLEEPS_SECONDS)
-    return found and all("poll" in one or "select" in one for one in channels)
+    return found and all(any(name in one for name in WAIT_CHANNELS) for one in channels)
 
 
 def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> float:

@@ -21,6 +21,8 @@ class Chapter:
     `changes`, `adds` and `removes` are the C files in which its solution differs from the one
     before, with blanks between them; "conn.[ch]" is conn.c and conn.h. A test compares the
     solutions with these lists; any other difference is noise in the lesson.
+    `by_calls`: the options with which its server moves bytes by read() and send(), if it does not
+    otherwise. Claims that count or disturb such calls start it with these.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Chapter:
     changes: str = ""
     adds: str = ""
     removes: str = ""
+    by_calls: str = ""
 
     @property
     def number(self) -> str:
@@ -131,6 +134,16 @@ CHAPTERS = (
         adds=(
             "clock.h co.[ch] co_io.[ch] context.[ch] overflow.[ch] serve.[ch] stack.[ch] tools.h"
         ),
+    ),
+    Chapter(
+        "completion",
+        "say what is to be done, and hear when it is",
+        changes=(
+            "acceptor.c backend.h buffer.[ch] co.[ch] co_io.[ch] conn.[ch] events.[ch] main.c "
+            "net.[ch] options.[ch] tools.h"
+        ),
+        adds="backend_uring.c co_uring.[ch] lent.[ch] ring.[ch]",
+        by_calls="--io epoll",
     ),
 )
 

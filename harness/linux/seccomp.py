@@ -1,6 +1,7 @@
 """Refuses system calls to this process and everything that it starts, see seccomp(2).
 
 Used for System V memory, semaphores and queues: the kernel keeps them when their makers have ended.
+And for io_uring, so that a server runs as on a machine without it.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from harness.linux import prctl
 # The numbers of shmget, semget and msgget, and the name that the kernel has for the machine
 # (linux/audit.h). A program for another machine, 32 bits for instance, has other numbers.
 _MACHINES = {"x86_64": (0xC000003E, (29, 64, 68)), "aarch64": (0xC00000B7, (194, 190, 186))}
+_RING = (425, 426, 427)  # io_uring_setup, _enter and _register, the same on both
 _X32 = 0x40000000  # and above: the numbers of a second interface of x86_64
 
 # linux/filter.h, linux/seccomp.h
@@ -27,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def known() -> bool:
-    """Whether refuse_lasting_memory() knows this machine."""
+    """Whether the functions below know this machine."""
     return platform.machine() in _MACHINES
 
 
@@ -36,11 +38,22 @@ def refuse_lasting_memory() -> bool:
 
     Privileges are renounced, too: else only root may do this.
     """
-    known = _MACHINES.get(platform.machine())
-    if known is None:
+    if not known():
         return False
+    return _refuse(*_MACHINES[platform.machine()])
+
+
+def refuse_io_uring() -> bool:
+    """The same for io_uring_setup and its relatives."""
+    if not known():
+        return False
+    return _refuse(_MACHINES[platform.machine()][0], _RING)
+
+
+def _refuse(architecture: int, numbers: tuple[int, ...]) -> bool:
+    """System calls only: may be called between fork and exec."""
     prctl.renounce_privileges()
-    program = b"".join(_instructions(*known))
+    program = b"".join(_instructions(architecture, numbers))
     text = ctypes.create_string_buffer(program, len(program))
     head = struct.pack("@HP", len(program) // 8, ctypes.addressof(text))
     place = ctypes.c_char_p(head)

@@ -10,8 +10,10 @@ import signal
 from harness.linux import procfs
 
 # For each machine the calls that can wait, by their number in the kernel's unistd.h, and which
-# argument, counted from 0, is the time limit: a negative int or a null pointer means no limit.
-_INT, _POINTER = "int", "pointer"
+# argument, counted from 0, is the time limit: a negative int or a null pointer means no limit, and
+# so do flags without _EXT_ARG.
+_INT, _POINTER, _FLAG = "int", "pointer", "flag"
+_EXT_ARG = 8  # of io_uring_enter: one more argument, with a time limit
 _X86_64 = {
     **dict.fromkeys((0, 1, 19, 20, 34, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, pause
     7: (_INT, 2),  # poll
@@ -21,6 +23,7 @@ _X86_64 = {
     270: (_POINTER, 4),  # pselect6
     271: (_POINTER, 2),  # ppoll
     281: (_INT, 3),  # epoll_pwait
+    426: (_FLAG, 3),  # io_uring_enter
     441: (_POINTER, 3),  # epoll_pwait2
 }
 _AARCH64 = {
@@ -29,6 +32,7 @@ _AARCH64 = {
     72: (_POINTER, 4),
     73: (_POINTER, 2),
     98: (_POINTER, 3),
+    426: (_FLAG, 3),
     441: (_POINTER, 3),
 }
 _CAUGHT = re.compile(rb"^SigCgt:\s*([0-9a-f]+)$", re.M)
@@ -61,4 +65,6 @@ def is_endless(line: str) -> bool:
         return True
     kind, place = limit
     given = int(arguments[place], 16)
+    if kind == _FLAG:
+        return not given & _EXT_ARG
     return given == 0 if kind == _POINTER else bool(given & 0x8000_0000)

@@ -181,5 +181,6 @@ static void clients(void)
 
 const struct check checks[] = {
     {"clients", clients},
+    {"accepts", accepts}, /* without accept(), which no_descriptor() replaces */
     {0},
 };

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "spare.h"
+
 void co_reader_read(struct co_reader *r)
 {
     int before = r->in_vain;
@@ -44,13 +46,21 @@ void co_reader_ask(struct co_reader *r)
     co_io_case_settle(READINESS);
 }
 
+static void forget(void *argument)
+{
+    struct co_reader *r = argument;
+    co_forget(&r->socket);
+}
+
 void co_reader_end(struct co_reader *r)
 {
     r->ends = true;
     co_wake(r->co);
     co_io_case_settle(READINESS);
-    co_forget(&r->socket);
+    co_case_start("forgets", forget, r); /* may wait for what is in flight */
+    co_io_case_settle(READINESS);
     buffer_free(&r->in);
+    spare_free(); /* the block that is kept for the next buffer */
 }
 
 void co_reader_expect_waiting(const struct co_reader *r, const char *hint)

@@ -208,12 +208,15 @@ def expect_stop(server, number: signal.Signals) -> None:
         raise Failure(text, hint="wrong-exit")
 
 
-def expect_failed_start(argv: Sequence[str], status: int, words: str, patience: Patience) -> None:
-    """The program ends by itself, with this status, and `words` are in what it says on stderr."""
+def expect_failed_start(
+    argv: Sequence[str], status: int, words: str, patience: Patience, ring: bool = True
+) -> None:
+    """The program ends by itself, with this status, and `words` are in what it says on stderr.
+    `ring`: whether the kernel has io_uring for it."""
     __tracebackhide__ = True
     process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
     fair = Fair(patience, lambda: [process])
-    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])))
+    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])), ring)
     if ended is None:
         patience.expired()
         text = f"{named}: it kept running instead of ending with an error"

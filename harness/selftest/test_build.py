@@ -27,6 +27,21 @@ def test_several_files_with_a_header_in_one_command(tmp_path):
     assert compiled.warnings == ""
 
 
+def test_a_library_that_a_file_includes_is_linked(tmp_path):
+    text = """#include <liburing.h>
+    int main(void) { struct io_uring ring; return io_uring_queue_init(0, &ring, 0) == 0; }
+    """
+    compiled = build.cached_server(submission(tmp_path / "s", text))
+    assert subprocess.run([compiled.binary]).returncode == 0
+
+
+def test_a_library_that_is_not_installed_is_no_fault_of_a_submission(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "LIBRARIES", {"not_installed.h": "-lnot-installed"})
+    source = submission(tmp_path / "s", "#include <not_installed.h>\nint main(void) {}\n")
+    with pytest.raises(build.NoCompiler, match="not_installed.h is not installed"):
+        build.cached_server(source)
+
+
 def test_a_directory_with_a_space(tmp_path):
     compiled = build.cached_server(submission(tmp_path / "a b's $x", right()))
     assert compiled.binary.exists()

@@ -9,8 +9,9 @@ import sys
 import pytest
 
 from harness import demo
-from harness.demos import shown
+from harness.demos import ch11, shown
 from harness.lab import chapters
+from harness.linux import ring
 
 WIDTH = 80
 LINES = 24
@@ -146,6 +147,30 @@ def test_10_threads_cost_memory_and_switches_time():
     assert rows[1][-1] > 4 * rows[0][-1]
     callback, own, coroutine, thread = [numbers(line)[-1] for line in lines if line.endswith(" ns")]
     assert max(callback, own) < coroutine < thread
+
+
+@pytest.mark.full("demos")
+def test_11_the_ring_needs_fewer_calls_than_readiness():
+    if unusable := ring.problem():
+        pytest.skip(unusable)
+    rows = [numbers(line) for line in show("11") if re.search(r"\d\d-\w+ .*\d\.\d$", line)]
+    assert [row[0] for row in rows] == [6, 10, 11] * 3
+    for _, coroutines, completion in (rows[:3], rows[3:6], rows[6:]):
+        assert len(completion) == 3  # the number of the chapter, then the ring alone, and the sum
+        assert completion[-1] < coroutines[-1]
+
+
+def test_11_shows_two_servers_without_the_third(monkeypatch, capsys):
+    def measured(chapter, _):
+        if chapter.number == "11":
+            raise shown.NotReady
+        return chapter.solution_dir, [[0, 0, 0, 0, 1]] * 3
+
+    monkeypatch.setattr(ch11, "_measured", measured)
+    ch11.show()
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("solutions/" in line for line in lines) == 6
+    assert "make grade CH=11" in lines[-1]
 
 
 def test_says_which_server_has_to_work_first(monkeypatch, capsys):

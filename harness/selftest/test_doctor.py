@@ -16,7 +16,7 @@ from harness.evidence.failure import NotJudged
 from harness.grading import plugin, scoring
 from harness.instruments import observe
 from harness.lab.units import MIB
-from harness.linux import cgroup, landlock, network, sockdiag
+from harness.linux import cgroup, landlock, network, ring, sockdiag
 from harness.server import limits
 
 CLAIMS = scoring.load()
@@ -75,6 +75,10 @@ def large_sockets(monkeypatch, tmp_path):
     monkeypatch.setattr(observe, "kernel_bytes", lambda: 16 * MIB)
 
 
+def no_ring(monkeypatch, tmp_path):
+    monkeypatch.setattr(ring, "_SETUP", 1_000_000)  # a call that no kernel has
+
+
 # What is hidden: the instrument, one claim that it costs, one that it does not.
 NEEDED = [
     ("C compiler", no_compiler, "01_first_frames", None),
@@ -85,6 +89,7 @@ NEEDED = [
     ("AddressSanitizer", refuses("address"), "01_sanitized", "09_no_data_races"),
     ("ThreadSanitizer", refuses("thread"), "09_no_data_races", "01_sanitized"),
     ("sock_diag", no_sock_diag, "08_slow_reader_gets_everything", "01_first_frames"),
+    ("io_uring", no_ring, "11_operations_complete", "10_memory"),
     ("socket buffers", large_sockets, "07_every_waits_for_its_client", "01_first_frames"),
 ]
 
@@ -195,12 +200,21 @@ def test_a_chapter_has_its_own_claims(only, monkeypatch, capsys):
 def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
     """The same function decides both."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
-    marked = {"valgrind": False, "descriptors": 5000}
+    marked = {"valgrind": False, "descriptors": 5000, "sees_calls": False}
     config = SimpleNamespace(lab_run=SimpleNamespace(seed=1, valgrind=False, trace=None))
     item = SimpleNamespace(config=config, function=SimpleNamespace(claim=marked))
     monkeypatch.setattr(plugin, "Stage", lambda *_: None)
     with pytest.raises(NotJudged, match="fewer than 5000 descriptors"):
         plugin.pytest_runtest_setup(item)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (8192, 8192))
+    no_ring(monkeypatch, None)
+    item.function.claim = {**marked, "needs": "io_uring"}
+    with pytest.raises(NotJudged, match="does not have io_uring.*this helps: "):
+        plugin.pytest_runtest_setup(item)
+
+
+def test_descriptors_are_counted(monkeypatch):
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     assert limits.lacking_descriptors(5000) and not limits.lacking_descriptors(4096)
 
 
@@ -237,5 +251,8 @@ def test_every_claim_is_marked_with_what_it_needs():
             if not isinstance(node, ast.FunctionDef) or node.name not in marks:
                 continue
             mark = marks[node.name]
+            if path.name.startswith("test_11_"):
+                assert mark == "io_uring", f"{path}: {node.name}: needs="
+                continue
             kind = "sanitize" if mark in ("thread", "address,undefined") else mark
             assert needed_by(node) == ({kind} if mark else set()), f"{path}: {node.name}: needs="

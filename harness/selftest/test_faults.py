@@ -23,9 +23,11 @@ POINTS = 60  # a server that makes fewer calls than this does not serve three cl
 
 @pytest.fixture
 def stage(request):
-    """Starts the solution of the chapter that the test is called with."""
-    binary = build.cached_server(request.getfixturevalue("chapter").solution_dir).binary
-    stage = Stage(Run([str(binary), "-p", "0"], preload=str(shim_library())))
+    """Starts the solution of the chapter that the test is called with, so that it makes calls."""
+    chapter = request.getfixturevalue("chapter")
+    binary = build.cached_server(chapter.solution_dir).binary
+    command = [str(binary), "-p", "0", *chapter.by_calls.split()]
+    stage = Stage(Run(command, preload=str(shim_library())))
     yield stage
     stage.clear()
 

@@ -34,6 +34,7 @@ ELSEWHERE = {
     "doPendingFunctors": "of muduo",
     "readn": 'of a book in "Read on"',
     "writen": "of the same book",
+    "io_uring_enter": "a system call that liburing makes",
     "readQueryFromClient": "of Redis",
     "writeToClient": "of Redis",
 }

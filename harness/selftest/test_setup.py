@@ -76,7 +76,7 @@ def test_setup_finds_a_compiler_without_its_library(machine):
     have(machine, *EVERYTHING)
     (machine / "gcc").unlink()
     script(machine / "gcc", "exit 1")
-    assert run_setup(machine)[1][1].endswith("recommends gcc libc6-dev noninteractive")
+    assert run_setup(machine)[1][1].endswith("recommends gcc libc6-dev liburing-dev noninteractive")
 
 
 def test_setup_without_root(machine):
@@ -101,11 +101,11 @@ def test_setup_without_a_package_manager(machine):
 FEDORA = "install -y --setopt=install_weak_deps=False"
 ARCH = "-S --needed --noconfirm"
 PACKAGES = {
-    "dnf": f"dnf {FEDORA} gcc glibc-devel libtsan libasan libubsan python3 python3-pytest"
-    " python3-pytest-timeout python3-pytest-xdist valgrind gdb strace iproute netcat clang"
-    " compiler-rt clang-tools-extra python3-flake8",
-    "pacman": f"pacman {ARCH} gcc python python-pytest python-pytest-timeout python-pytest-xdist"
-    " valgrind gdb strace iproute2 openbsd-netcat clang flake8",
+    "dnf": f"dnf {FEDORA} gcc glibc-devel libtsan libasan libubsan liburing-devel python3"
+    " python3-pytest python3-pytest-timeout python3-pytest-xdist valgrind gdb strace iproute netcat"
+    " clang compiler-rt clang-tools-extra python3-flake8",
+    "pacman": f"pacman {ARCH} gcc liburing python python-pytest python-pytest-timeout"
+    " python-pytest-xdist valgrind gdb strace iproute2 openbsd-netcat clang flake8",
 }
 LIBRARIES = {
     "dnf": " libuv-devel libevent-devel libev-devel python3-matplotlib graphviz",

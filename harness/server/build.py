@@ -33,6 +33,7 @@ from harness.server.patience import Deadline
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-ffunction-sections")
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
+LIBRARIES = {"liburing.h": "-luring"}  # by the header that a file includes
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
 LIMITS = [
@@ -51,7 +52,7 @@ class BuildFailed(Exception):
 
 
 class NoCompiler(Exception):
-    """This machine has no C compiler: this is no fault of a submission."""
+    """This machine has no C compiler, or lacks a library: this is no fault of a submission."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,29 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
     return _cached(source, "server", find_compiler(), extra_flags, tuple(sources(source)))
 
 
+def libraries(source: Path, words: tuple[str, ...]) -> list[str]:
+    """Options for the libraries whose headers these files of `source` include."""
+    return [LIBRARIES[header] for header in _included(source, words)]
+
+
+def _included(source: Path, words: tuple[str, ...]) -> list[str]:
+    """The headers of LIBRARIES that these files include."""
+    texts = [path.read_bytes() for path in (source / word for word in words) if path.is_file()]
+    return [
+        header
+        for header in LIBRARIES
+        if any(b"#include <%s>" % header.encode() in text for text in texts)
+    ]
+
+
+def _look_for_libraries(compiler: list[str], source: Path, words: tuple[str, ...]) -> None:
+    """Raises NoCompiler if a library that these files include is not installed."""
+    for header in _included(source, words):
+        command = [*compiler, "-E", "-include", header, "-x", "c", os.devnull]
+        if subprocess.run(command, capture_output=True).returncode:
+            raise NoCompiler(f"{header} is not installed; `make setup` installs it")
+
+
 def cached_program(
     source: Path,
     name: str,
@@ -111,7 +135,11 @@ def _cached(
     deadline = Deadline(COMPILE_SECONDS)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
-        objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
+        try:
+            objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
+        except BuildFailed:
+            _look_for_libraries(compiler, source, words)
+            raise
         messages = "".join(one.message for one in objects)
         made_of = "\0".join([*command, *linking, *(one.digest for one in objects)])
         digest = hashlib.sha256(made_of.encode()).hexdigest()[:16]
@@ -119,7 +147,7 @@ def _cached(
         notes = binary.with_name("warnings")
         if not binary.exists() or not notes.exists():
             product = Path(scratch).resolve() / "server"
-            inputs = [str(one.file) for one in objects]
+            inputs = [*(str(one.file) for one in objects), *libraries(source, words)]
             failed, said = _make(product, [*command, *linking, *inputs], source, deadline)
             if failed:
                 raise _failed(messages + said, failed)

@@ -87,6 +87,7 @@ class ServerProcess:
         environment: dict[str, str] | None = None,
         patience: Patience = PATIENCE,
         traced: bool = False,
+        ring: bool = True,
     ) -> ServerProcess:
         """Starts the server and returns it when it can be connected to.
 
@@ -96,12 +97,19 @@ class ServerProcess:
         many descriptors. `preload`: the shim and what goes with it. `wrapper` comes before argv:
         valgrind and its options. `writable`: directories that it may write to, beside its own.
         `environment`: variables that it gets, beside ours. `traced`: the shim records what each
-        wait is for. Raises Failure when the server does not come up, NotJudged when that could not
-        be tried. The calling thread has to outlive the server, which is killed when it ends.
+        wait is for. `ring`: whether the kernel has io_uring for it. Raises Failure when the server
+        does not come up, NotJudged when that could not be tried. The calling thread has to outlive
+        the server, which is killed when it ends.
         """
         __tracebackhide__ = True
         command = spawn.Command(
-            argv, tuple(wrapper), nofile, tuple(preload), tuple(writable), traced=traced
+            argv,
+            tuple(wrapper),
+            nofile,
+            tuple(preload),
+            tuple(writable),
+            traced=traced,
+            ring=ring,
         )
         self._environment = environment or {}
         if mode == "stdout":
@@ -117,14 +125,17 @@ class ServerProcess:
                     raise
         return self._start(command, spawn.free_port(), patience)
 
-    def run(self, argv: Sequence[str], patience: Patience) -> ExitStatus | None:
+    def run(
+        self, argv: Sequence[str], patience: Patience, ring: bool = True
+    ) -> ExitStatus | None:
         """Starts a program that should end by itself and waits for that; None if it still runs.
 
         It is confined, limited and destroyed like a server. Its output is in `stdout`, `stderr`.
+        `ring` is that of start().
         """
         __tracebackhide__ = True
         try:
-            self.begin(spawn.Command(argv))
+            self.begin(spawn.Command(argv, ring=ring))
             wait_until(self._ended.is_set, patience)
             self.settle()
             return self.status

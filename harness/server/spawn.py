@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness.evidence.failure import Failure, NotJudged
 from harness.lab.units import MIB
-from harness.linux import landlock
+from harness.linux import landlock, seccomp
 from harness.server import starter
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
@@ -31,9 +31,9 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 @dataclass(frozen=True)
 class Command:
-    """What to start. The parameters are those of ServerProcess.start, and two more. `inherited`:
+    """What to start. The parameters are those of ServerProcess.start, and some more. `inherited`:
     descriptors that the program gets unchanged. `counted`: whether the shim counts and disturbs
-    calls.
+    calls. `ring`: whether it may use io_uring.
     """
 
     argv: str | Sequence[str]
@@ -44,6 +44,7 @@ class Command:
     inherited: tuple[int, ...] = ()
     counted: bool = True
     traced: bool = False
+    ring: bool = True
 
     def words(self, port: int | None) -> list[str]:
         """The arguments, with programs and files named so that they are found from any
@@ -85,7 +86,10 @@ def start(
                 bufsize=0,
                 pass_fds=(*command.inherited, *preparation.descriptors),
                 start_new_session=True,
+                preexec_fn=None if command.ring else _without_io_uring,
             )
+        except subprocess.SubprocessError as error:
+            raise NotJudged("io_uring cannot be refused to a server") from error
         except OSError as error:
             raise NotJudged(f"no server can be started: {error.strerror}") from error
         failed = preparation.failed()
@@ -133,6 +137,11 @@ def _reason(program: str, step: str, number: int) -> Failure | NotJudged:
     if step == "execute":
         return _cannot_start(program, number)
     return NotJudged(f"the limits of a server cannot be set ({step}: {os.strerror(number)})")
+
+
+def _without_io_uring() -> None:
+    if not seccomp.refuse_io_uring():
+        raise OSError("unknown machine")
 
 
 def free_port() -> int:

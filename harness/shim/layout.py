@@ -15,7 +15,7 @@ from typing import NamedTuple
 from harness.evidence.failure import NotJudged
 
 MAGIC = 0x4D494853
-VERSION = 9
+VERSION = 10
 PLANS_MAX = 64
 STEPS_MAX = 64
 TABLES = 2
@@ -39,7 +39,7 @@ _MOVING = {
 }
 
 # magic, version, outputs, inputs, waits, accepts, connections, recorded; generation, plans; detail;
-# pauses, signals, duties; under_way, its size, its start, placed, taken, unused
+# pauses, signals, duties; under_way, its size, its start, placed, taken, rings
 _HEAD = struct.Struct("=IIQQQQIIIIIIIIQQQIIII")
 _GENERATION_AT = struct.calcsize("=IIQQQQII")
 _DETAIL_AT = _GENERATION_AT + 8
@@ -220,6 +220,11 @@ class Shim:
     def connections(self) -> int:
         """Accepted so far: the number that the next one will have."""
         return self._head()[4]
+
+    def ring_calls(self) -> int:
+        """Calls so far that hand over operations of io_uring, or wait for their completions, as far
+        as liburing makes them."""
+        return self._head()[-1]
 
     def schedule(self, *plans: Plan) -> None:
         """Replaces the schedule: the first plan that is about a call decides. None: all pass."""

@@ -14,6 +14,7 @@
  *   watched.c    what a wait was for, and what it found; only where a trace is wanted
  *   crash.c      where a program has crashed
  *   shared.c     the file, and the handler of SIGUSR1
+ *   rings.c      counts the calls for io_uring
  *   alloc.c      a library of its own: malloc() and its relatives, which fail when told to
  *
  * How it works: the dynamic linker finds our write() before the C library's. Calls that the C
@@ -31,7 +32,7 @@
 
 /* The layout of the file. harness/shim/layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        9u
+#define VERSION        10u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
@@ -187,7 +188,7 @@ struct shared {
     _Atomic uint64_t under_way_since;
     _Atomic uint32_t placed[TABLES]; /* entries so far in each table */
     uint32_t taken;                  /* of those in MAJOR: seen by the harness */
-    uint32_t unused;
+    _Atomic uint32_t rings;          /* calls of io_uring_enter() so far */
     struct crash crash;
     struct plan plan[PLANS_MAX];
     struct entry entry[TABLES][RECORD_ENTRIES];

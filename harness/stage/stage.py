@@ -40,7 +40,8 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files,
-    in `directory`. `trace`: the file for the record of the test. `debugger`: the file that tells a
+    in `directory`. `by_calls`: options for a claim that sees calls, see lab.chapters.Chapter.
+    `trace`: the file for the record of the test. `debugger`: the file that tells a
     debugger which server to attach to, before the test begins.
     """
 
@@ -52,6 +53,7 @@ class Run:
     valgrind: bool = False
     sources: list[str] = field(default_factory=list)
     directory: str | None = None
+    by_calls: list[str] = field(default_factory=list)
     trace: str | None = None
     debugger: str | None = None
 
@@ -71,7 +73,8 @@ class Options:
     set. `restarted`: another one has just listened there. `nofile`: it needs this many descriptors.
     `shim`: its calls can be counted and disturbed. `allocations`: they can be made to fail.
     `environment`: variables that it gets. `framing`: of the server and its clients. `sanitize`:
-    "thread", or other sanitizers of the compiler; then without the shim.
+    "thread", or other sanitizers of the compiler; then without the shim. `ring`: the kernel has
+    io_uring for it. `defines`: macros with which it is built again, "NAME=1".
     """
 
     argv_extra: tuple[str, ...] = ()
@@ -83,6 +86,8 @@ class Options:
     environment: dict[str, str] | None = None
     framing: Framing = LENGTH
     sanitize: str = ""
+    ring: bool = True
+    defines: tuple[str, ...] = ()
 
 
 class Server:
@@ -154,11 +159,13 @@ class Server:
 class Stage:
     """What belongs to one test: its conversation, its servers, and how they ended.
 
-    `valgrind`: the servers run under it, also if the run does not set it.
+    `valgrind`: the servers run under it, also if the run does not set it. `sees_calls`: the test
+    counts or disturbs calls that move bytes.
     """
 
-    def __init__(self, run: Run, valgrind: bool = False) -> None:
+    def __init__(self, run: Run, valgrind: bool = False, sees_calls: bool = False) -> None:
         self.run = run
+        self.sees_calls = sees_calls
         self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
         self.patience = PATIENCE
@@ -210,8 +217,11 @@ class Stage:
         program, *more = self.run.argv
         if wanted.sanitize:
             program = str(self._sanitized(wanted.sanitize))
+        elif wanted.defines:
+            program = str(self._built(wanted.defines))
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
-        return [program, *more, *wanted.framing.options, *port, *wanted.argv_extra]
+        calls = self.run.by_calls if self.sees_calls else []
+        return [program, *more, *calls, *wanted.framing.options, *port, *wanted.argv_extra]
 
     def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
         """Starts it; twice, if only connections of another claim were in its way."""
@@ -263,6 +273,7 @@ class Stage:
             environment=environment,
             patience=self.patience,
             traced=bool(self.run.trace),
+            ring=wanted.ring,
         )
 
     def _wrapper(self, server: Server, wanted: Options) -> list[str]:
@@ -285,6 +296,16 @@ class Stage:
             return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
         except (build.BuildFailed, build.NoCompiler):
             raise NotJudged(f"no compiler here builds with -fsanitize={names}") from None
+
+    def _built(self, defines: tuple[str, ...]) -> Path:
+        """The server, built with these macros from the student's files."""
+        flags = tuple(f"-D{define}" for define in defines)
+        try:
+            source = Path(self.run.directory)
+            return build.cached_server(source, extra_flags=flags).binary
+        except (build.BuildFailed, build.NoCompiler) as error:
+            text = f"the server does not build with {' '.join(flags)}: {error}"
+            raise NotJudged(text.splitlines()[0]) from None
 
     def new_logs(self) -> Path:
         """An empty directory for valgrind's logs of one server."""

@@ -1,0 +1,259 @@
+/* Coroutines that accept and connect through a ring of the grader's own.
+ * links: co_io.c co_uring.c ring.c lent.c backend_uring.c co.c context.c? stack.c timers.c buffer.c
+ * links: spare.c io.c net.c log.c events.c backend.c backend_select.c backend_poll.c
+ * links: backend_epoll.c */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "co_io_case.h"
+#include "fake_ring.h"
+#include "net.h"
+
+#define CALLS     "ring-calls"
+#define IN_FLIGHT "ring-in-flight"
+
+enum { CLIENTS_MAX = 20, LATE = 3 };
+
+/* Nothing of it may be in flight when a call returns: it uses the stack of the coroutine. */
+static void expect_nothing_in_flight(int fd, const char *function)
+{
+    int count = fake_ring_in_flight(fd);
+    CHECK(count == 0, IN_FLIGHT,
+          "%s returned, but %d operation%s of it %s in flight: the kernel may still use the stack",
+          function, count, count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
+/* Accepting */
+
+struct acceptor {
+    struct co_socket socket;
+    struct coroutine *co;
+    struct sockaddr_in address;
+    int own[CLIENTS_MAX], own_count;
+    int clients[CLIENTS_MAX], count;
+    int none, full, error; /* returns, and the last errno */
+    bool ends;
+};
+
+static void accept_all(void *argument)
+{
+    struct acceptor *a = argument;
+    while (!a->ends) {
+        int fd = co_accept(&a->socket);
+        a->error = errno;
+        expect_nothing_in_flight(a->socket.fd, "co_accept()");
+        if (fd >= 0 && a->count < CLIENTS_MAX)
+            a->clients[a->count++] = fd;
+        else if (fd == NET_FULL)
+            a->full++;
+        else
+            a->none++;
+        if (fd == NET_FULL)
+            co_park(-1);
+    }
+    a->co = NULL;
+}
+
+static void begin_accepting(struct acceptor *a, unsigned late)
+{
+    socklen_t size = sizeof a->address;
+    fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
+    co_io_case_begin();
+    *a = (struct acceptor){.address = {.sin_family = AF_INET}};
+    a->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = net_listen(&a->address);
+    if (fd < 0 || getsockname(fd, (struct sockaddr *)&a->address, &size) != 0)
+        check_impossible("cannot listen: %s", strerror(errno));
+    pair_set_nonblocking(fd);
+    co_socket_init(&a->socket, fd, co_io_case_events);
+    check_step("has a coroutine call co_accept() again and again");
+    a->co = co_case_start("accepts", accept_all, a);
+    co_io_case_settle(CALLS);
+    CHECK(a->count == 0 && a->full == 0, CALLS,
+          "no client has connected, but co_accept() returned");
+}
+
+static void connect_some(struct acceptor *a, int count)
+{
+    check_step("connects %d clients", count);
+    for (int i = 0; i < count; i++) {
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        if (fd < 0 || connect(fd, (struct sockaddr *)&a->address, sizeof a->address) != 0)
+            check_impossible("connect: %s", strerror(errno));
+        a->own[a->own_count++] = fd;
+    }
+}
+
+static void settle_more(void)
+{
+    for (int i = 0; i < RUNS; i++)
+        co_io_case_settle(CALLS);
+}
+
+static void expect_accepted(const struct acceptor *a, int due)
+{
+    settle_more();
+    CHECK(a->count == due, CALLS, "%d clients have connected, and %d were accepted", due, a->count);
+}
+
+static void end_accepting(struct acceptor *a)
+{
+    a->ends = true;
+    check_step("calls co_cancel()");
+    co_cancel(a->co);
+    settle_more();
+    CHECK(a->co == NULL, CALLS, "co_cancel() was called, but co_accept() still waits");
+    co_forget(&a->socket);
+    while (a->own_count > 0)
+        close(a->own[--a->own_count]);
+    while (a->count > 0)
+        close(a->clients[--a->count]);
+    close(a->socket.fd);
+    co_io_case_end();
+}
+
+static void accepts(unsigned late)
+{
+    struct acceptor a;
+    begin_accepting(&a, late);
+    connect_some(&a, 1);
+    expect_accepted(&a, 1);
+    connect_some(&a, 4);
+    expect_accepted(&a, 5);
+    for (int i = 0; i < 3; i++) {
+        int before = a.none;
+        check_step("calls co_wake() while co_accept() waits");
+        co_wake(a.co);
+        settle_more();
+        CHECK(a.none > before && a.full == 0, CALLS,
+              "a wait was ended, and no client was there, but co_accept() did not return NET_NONE");
+    }
+    connect_some(&a, 1);
+    expect_accepted(&a, 6);
+    end_accepting(&a);
+}
+
+/* No descriptor is free for a client; or it has gone before it is accepted. */
+static void refused(int result, bool full)
+{
+    struct acceptor a;
+    begin_accepting(&a, 0);
+    check_step("has the next accept operation end with %d (%s)", result, strerror(-result));
+    fake_ring_fail_next(IORING_OP_ACCEPT, result);
+    connect_some(&a, 1);
+    settle_more();
+    CHECK(a.full == full, CALLS, "co_accept() returned NET_FULL %d times; due is %d", a.full, full);
+    if (full)
+        CHECK(a.error == -result, CALLS, "with NET_FULL errno is %d; due is %d (%s)", a.error,
+              -result, strerror(-result));
+    check_step("calls co_wake(): the client that waits has to be accepted");
+    co_wake(a.co);
+    expect_accepted(&a, 1);
+    end_accepting(&a);
+}
+
+/* Connecting */
+
+struct caller {
+    struct co_socket socket;
+    struct coroutine *co;
+    struct sockaddr_in address;
+    enum io_result result;
+    int error;
+    bool over;
+};
+
+static void connect_once(void *argument)
+{
+    struct caller *c = argument;
+    c->result = co_connect(&c->socket, &c->address);
+    c->error = errno;
+    expect_nothing_in_flight(c->socket.fd, "co_connect()");
+    c->over = true;
+}
+
+static void begin_connecting(struct caller *c, const struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (fd < 0)
+        check_impossible("socket: %s", strerror(errno));
+    pair_set_nonblocking(fd);
+    *c = (struct caller){.address = *address};
+    co_socket_init(&c->socket, fd, co_io_case_events);
+    check_step("has a coroutine call co_connect()");
+    c->co = co_case_start("connects", connect_once, c);
+    co_io_case_settle(CALLS);
+}
+
+static void expect_result(struct caller *c, enum io_result due, int error)
+{
+    settle_more();
+    CHECK(c->over && c->result == due, CALLS, "co_connect() %s%s; due is %s",
+          c->over ? "returned " : "still waits", c->over ? co_io_case_result_name(c->result) : "",
+          co_io_case_result_name(due));
+    if (due == IO_ERROR)
+        CHECK(c->error == error, CALLS, "errno is %d (%s); due is %d (%s)", c->error,
+              strerror(c->error), error, strerror(error));
+    co_forget(&c->socket);
+    close(c->socket.fd);
+}
+
+static void connects(unsigned late)
+{
+    struct acceptor a;
+    struct caller c;
+    begin_accepting(&a, late);
+    begin_connecting(&c, &a.address);
+    expect_result(&c, IO_OK, 0);
+    check_step("has the next connection refused");
+    fake_ring_fail_next(IORING_OP_CONNECT, -ECONNREFUSED);
+    begin_connecting(&c, &a.address);
+    expect_result(&c, IO_ERROR, ECONNREFUSED);
+    end_accepting(&a);
+}
+
+/* There is no answer. */
+static void unanswered(unsigned late)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(9)};
+    struct caller c;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
+    co_io_case_begin();
+    fake_ring_held = true;
+    begin_connecting(&c, &address);
+    for (int i = 0; i < 3; i++) {
+        check_step("calls co_wake() while co_connect() waits");
+        co_wake(c.co);
+        settle_more();
+        CHECK(!c.over, CALLS, "co_wake() has ended co_connect(), which returned %s",
+              co_io_case_result_name(c.result));
+    }
+    check_step("calls co_cancel()");
+    co_cancel(c.co);
+    expect_result(&c, IO_CANCELLED, 0);
+    fake_ring_held = false;
+    co_io_case_end();
+}
+
+static void calls(void)
+{
+    accepts(0);
+    accepts(LATE);
+    refused(-EMFILE, true);
+    refused(-ENFILE, true);
+    refused(-ECONNABORTED, false);
+    refused(-EINTR, false);
+    connects(0);
+    connects(LATE);
+    unanswered(0);
+    unanswered(LATE);
+}
+
+const struct check checks[] = {
+    {"calls", calls},
+    {0},
+};

@@ -1,0 +1,238 @@
+/* Coroutines that read from a ring of the grader's own: with few buffers, and with every end.
+ * links: co_io.c co_uring.c ring.c lent.c backend_uring.c co.c context.c? stack.c timers.c buffer.c
+ * links: spare.c io.c net.c log.c events.c backend.c backend_select.c backend_poll.c
+ * links: backend_epoll.c
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "co_io_case.h"
+#include "fake_ring.h"
+
+#define RECEIVE "ring-receive"
+
+enum {
+    READERS = 5,
+    BUFFERS = 2,
+    SENT_BYTES = 40000,
+    FLOOD_BYTES = 4 << 20,
+    FLOOD_MOST = 2 << 20, /* far more than sockets and one connection hold */
+    TAKEN_BYTES = 4096,
+    TURNS = 2000
+};
+
+static uint8_t data[FLOOD_BYTES];
+
+static void make_data(void)
+{
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)check_random();
+}
+
+/* A coroutine that reads until its input ends. */
+struct reader {
+    struct pair pair;
+    struct co_socket socket;
+    struct coroutine *co;
+    size_t offset; /* in `data`, of its next byte */
+    bool stops;    /* it waits for something else, and reads nothing */
+    enum io_result result;
+    int error; /* errno then */
+    bool over;
+};
+
+static void read_all(void *argument)
+{
+    struct reader *r = argument;
+    struct buffer in = {0};
+    do {
+        size_t moved = 0;
+        while (r->stops)
+            co_park(-1);
+        r->result = co_read(&r->socket, &in, TAKEN_BYTES, &moved, -1);
+        r->error = errno;
+        CHECK(buffer_len(&in) == moved, RECEIVE,
+              "co_read() set *moved to %zu, but the buffer has %zu bytes", moved, buffer_len(&in));
+        if (moved > 0)
+            check_equal(RECEIVE, "the bytes of co_read()",
+                        (struct check_bytes){data + r->offset, moved},
+                        (struct check_bytes){buffer_head(&in), moved});
+        r->offset += moved;
+        buffer_free(&in);
+    } while (r->result == IO_OK || r->result == IO_AGAIN);
+    r->over = true;
+}
+
+static void begin_case(unsigned buffers, unsigned late)
+{
+    fake_ring_plan = (struct fake_ring_plan){.buffers = buffers, .late = late, .hint = RECEIVE};
+    co_io_case_begin();
+}
+
+static void begin_reader(struct reader *r)
+{
+    *r = (struct reader){.pair = pair_new(3)};
+    co_socket_init(&r->socket, r->pair.fd, co_io_case_events);
+    r->co = co_case_start("reads", read_all, r);
+}
+
+static void run_until_over(struct reader *r)
+{
+    for (int i = 0; i < TURNS && !r->over; i++)
+        co_io_case_turn();
+    CHECK(r->over, RECEIVE, "%zu bytes have come, and co_read() still waits", r->offset);
+}
+
+static void send_bytes(struct reader *r, size_t from, size_t size)
+{
+    if (write(r->pair.peer, data + from, size) != (ssize_t)size)
+        check_impossible("write: %s", strerror(errno));
+}
+
+static void expect_end(struct reader *r, size_t size, enum io_result due, int error)
+{
+    run_until_over(r);
+    CHECK(r->offset == size, RECEIVE, "%zu bytes were sent, but co_read() has read %zu", size,
+          r->offset);
+    CHECK(r->result == due, RECEIVE, "at the end co_read() returned %s; due is %s",
+          co_io_case_result_name(r->result), co_io_case_result_name(due));
+    if (due == IO_ERROR)
+        CHECK(r->error == error, RECEIVE, "errno is %d (%s); due is %d (%s)", r->error,
+              strerror(r->error), error, strerror(error));
+}
+
+static void expect_buffers(unsigned due)
+{
+    CHECK(fake_ring_buffers() == due, RECEIVE,
+          "everything is read, and %u of %u lent buffers were given back", fake_ring_buffers(),
+          due);
+}
+
+/* More clients send than there are buffers. */
+static void few_buffers(unsigned late)
+{
+    static struct reader readers[READERS];
+    begin_case(BUFFERS, late);
+    check_step("lends %d buffers; %d coroutines read %d bytes each", BUFFERS, READERS, SENT_BYTES);
+    for (int i = 0; i < READERS; i++)
+        begin_reader(&readers[i]);
+    for (int i = 0; i < READERS; i++) {
+        send_bytes(&readers[i], 0, SENT_BYTES);
+        shutdown(readers[i].pair.peer, SHUT_WR);
+    }
+    for (int i = 0; i < READERS; i++)
+        expect_end(&readers[i], SENT_BYTES, IO_EOF, 0);
+    expect_buffers(BUFFERS);
+    for (int i = 0; i < READERS; i++)
+        co_forget(&readers[i].socket);
+    co_io_case_end();
+}
+
+static void no_buffer(void)
+{
+    make_data();
+    few_buffers(0);
+    few_buffers(2);
+}
+
+/* Results that are no input */
+
+static void ended_with(int result, enum io_result due, int error)
+{
+    struct reader r;
+    begin_case(0, 0);
+    begin_reader(&r);
+    send_bytes(&r, 0, 100);
+    co_io_case_settle(RECEIVE);
+    check_step("has the receiving operation end with %d (%s)", result, strerror(-result));
+    fake_ring_fail_next(IORING_OP_RECV, result);
+    co_io_case_settle(RECEIVE);
+    CHECK(r.over == (due == IO_ERROR), RECEIVE, "then co_read() %s",
+          r.over ? "returned an error, but nothing is wrong" : "still waits");
+    if (due != IO_ERROR) {
+        send_bytes(&r, 100, 100);
+        shutdown(r.pair.peer, SHUT_WR);
+    }
+    expect_end(&r, due == IO_ERROR ? 100 : 200, due, error);
+    co_forget(&r.socket);
+    co_io_case_end();
+}
+
+/* Nobody reads while it comes: then bytes, and after them what followed. */
+static void comes_unread(int result, enum io_result due)
+{
+    struct reader r;
+    begin_case(0, 0);
+    begin_reader(&r);
+    send_bytes(&r, 0, 100);
+    co_io_case_settle(RECEIVE);
+    r.stops = true;
+    co_wake(r.co);
+    co_io_case_settle(RECEIVE);
+    check_step("sends 10,000 bytes, and then %s; no coroutine reads meanwhile",
+               result == 0 ? "shuts down" : "the connection breaks");
+    send_bytes(&r, 100, 10000);
+    co_io_case_settle(RECEIVE);
+    if (result == 0)
+        shutdown(r.pair.peer, SHUT_WR);
+    else
+        fake_ring_fail_next(IORING_OP_RECV, result);
+    co_io_case_settle(RECEIVE);
+    r.stops = false;
+    co_wake(r.co);
+    expect_end(&r, 10100, due, -result);
+    co_forget(&r.socket);
+    co_io_case_end();
+}
+
+static void ends(void)
+{
+    make_data();
+    ended_with(-ENOBUFS, IO_EOF, 0);
+    ended_with(-EINTR, IO_EOF, 0);
+    ended_with(-EAGAIN, IO_EOF, 0);
+    ended_with(-ECANCELED, IO_EOF, 0);
+    ended_with(-ECONNRESET, IO_ERROR, ECONNRESET);
+    comes_unread(0, IO_EOF);
+    comes_unread(-ECONNRESET, IO_ERROR);
+}
+
+/* Nobody reads */
+
+static void flood(void)
+{
+    struct reader r;
+    size_t sent = 0;
+    make_data();
+    begin_case(0, 1);
+    begin_reader(&r);
+    send_bytes(&r, 0, 100);
+    co_io_case_settle(RECEIVE);
+    r.stops = true;
+    co_wake(r.co);
+    co_io_case_settle(RECEIVE);
+    check_step("sends as much as is taken, and no coroutine reads");
+    sent = 100;
+    for (int i = 0; i < TURNS && sent < FLOOD_BYTES; i++) {
+        ssize_t n = write(r.pair.peer, data + sent, FLOOD_BYTES - sent);
+        sent += n > 0 ? (size_t)n : 0;
+        co_io_case_turn();
+        CHECK(sent < FLOOD_MOST, RECEIVE, "%zu bytes were taken, but no coroutine reads", sent);
+    }
+    check_step("has the coroutine read again");
+    shutdown(r.pair.peer, SHUT_WR);
+    r.stops = false;
+    co_wake(r.co);
+    expect_end(&r, sent, IO_EOF, 0);
+    co_forget(&r.socket);
+    co_io_case_end();
+}
+
+const struct check checks[] = {
+    {"no_buffer", no_buffer},
+    {"ends", ends},
+    {"flood", flood},
+    {0},
+};

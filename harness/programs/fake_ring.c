@@ -1,0 +1,270 @@
+#include "fake_ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "fake_lent.h"
+#include "fake_ops.h"
+
+enum { BACKLOG_MAX = 65536 }; /* completions for which the ring has no space */
+
+struct fake_ring_plan fake_ring_plan;
+struct fake_ring_seen fake_ring_seen;
+
+static struct io_uring *ring; /* NULL: there is none */
+static unsigned sq_head, sq_tail, cq_head, cq_tail, mask[2], entries[2], zero[4];
+static struct io_uring_sqe *sqes;
+static struct io_uring_cqe *cqes;
+
+static struct io_uring_cqe backlog[BACKLOG_MAX];
+static unsigned backlog_count;
+
+const char *fake_ring_hint(void)
+{
+    return fake_ring_plan.hint != NULL ? fake_ring_plan.hint : "in-the-module";
+}
+
+/* Completions */
+
+static void flush(void)
+{
+    unsigned count = 0;
+    while (count < backlog_count && cq_tail - cq_head < entries[1])
+        cqes[cq_tail++ & mask[1]] = backlog[count++];
+    backlog_count -= count;
+    memmove(backlog, backlog + count, backlog_count * sizeof *backlog);
+}
+
+void fake_ring_post(uint64_t user_data, int result, unsigned flags)
+{
+    if (backlog_count == BACKLOG_MAX)
+        check_impossible("too many completions");
+    backlog[backlog_count++] =
+        (struct io_uring_cqe){.user_data = user_data, .res = result, .flags = flags};
+    flush();
+}
+
+static int submit(void)
+{
+    int count = 0;
+    for (; sq_head != ring->sq.sqe_tail; sq_head++, count++) {
+        const struct io_uring_sqe *entry = &sqes[sq_head & mask[0]];
+        if (entry->opcode == IORING_OP_ASYNC_CANCEL)
+            fake_ring_post(entry->user_data, fake_ops_cancel(entry), 0);
+        else
+            fake_ops_submit(entry);
+    }
+    ring->sq.sqe_head = sq_tail = sq_head;
+    return count;
+}
+
+/* One system call. A limit of -1 ms: none. With DEFER_TASKRUN the kernel does its work only for a
+ * caller that wants completions. */
+static int enter(bool submits, bool wants, unsigned least, long long limit, bool *waited)
+{
+    fake_ring_seen.calls++;
+    fake_ring_seen.limit = least == 0 ? 0 : limit;
+    int count = submits ? submit() : 0;
+    if (wants || least > 0 || !(ring->flags & IORING_SETUP_DEFER_TASKRUN))
+        fake_ops_run();
+    flush();
+    *waited = cq_tail - cq_head < least;
+    if (*waited) {
+        fake_ring_seen.waits++;
+        fake_ring_seen.too_long += cq_tail != cq_head;
+    }
+    return count;
+}
+
+/* The functions of liburing */
+
+int io_uring_submit(struct io_uring *r)
+{
+    bool waited;
+    (void)r;
+    return enter(true, false, 0, 0, &waited);
+}
+
+int io_uring_submit_and_wait(struct io_uring *r, unsigned least)
+{
+    bool waited;
+    (void)r;
+    int count = enter(true, false, least, -1, &waited);
+    return waited && count == 0 ? -EINTR : count;
+}
+
+int io_uring_get_events(struct io_uring *r)
+{
+    bool waited;
+    (void)r;
+    return enter(false, true, 0, 0, &waited);
+}
+
+int io_uring_submit_and_get_events(struct io_uring *r)
+{
+    bool waited;
+    (void)r;
+    return enter(true, true, 0, 0, &waited);
+}
+
+static long long ms_of(const struct __kernel_timespec *limit)
+{
+    return limit == NULL ? -1 : limit->tv_sec * 1000LL + limit->tv_nsec / 1000000;
+}
+
+/* The first completion, without taking it. */
+static int first(struct io_uring_cqe **completion, int otherwise)
+{
+    *completion = cq_tail == cq_head ? NULL : &cqes[cq_head & mask[1]];
+    return *completion == NULL ? otherwise : 0;
+}
+
+int io_uring_submit_and_wait_timeout(struct io_uring *r, struct io_uring_cqe **completion,
+                                     unsigned least, struct __kernel_timespec *limit, sigset_t *set)
+{
+    bool waited;
+    (void)r, (void)set;
+    int count = enter(true, limit != NULL, least, ms_of(limit), &waited);
+    int found = first(completion, limit == NULL ? -EINTR : -ETIME);
+    return found == 0 ? count : found;
+}
+
+int io_uring_wait_cqes(struct io_uring *r, struct io_uring_cqe **completion, unsigned least,
+                       struct __kernel_timespec *limit, sigset_t *set)
+{
+    bool waited;
+    (void)r, (void)set;
+    if (cq_tail - cq_head < least)
+        enter(false, true, least, ms_of(limit), &waited);
+    return first(completion, limit == NULL ? -EINTR : -ETIME);
+}
+
+int io_uring_wait_cqe_timeout(struct io_uring *r, struct io_uring_cqe **completion,
+                              struct __kernel_timespec *limit)
+{
+    return io_uring_wait_cqes(r, completion, 1, limit, NULL);
+}
+
+int __io_uring_get_cqe(struct io_uring *r, struct io_uring_cqe **completion, unsigned submits,
+                       unsigned least, sigset_t *set)
+{
+    bool waited;
+    (void)r, (void)set;
+    flush();
+    if (submits > 0 || cq_tail - cq_head < least)
+        enter(submits > 0, false, least, -1, &waited);
+    return first(completion, least == 0 ? -EAGAIN : -EINTR);
+}
+
+unsigned io_uring_peek_batch_cqe(struct io_uring *r, struct io_uring_cqe **completions,
+                                 unsigned count)
+{
+    unsigned i = 0;
+    (void)r;
+    flush();
+    for (; i < count && cq_head + i != cq_tail; i++)
+        completions[i] = &cqes[(cq_head + i) & mask[1]];
+    return i;
+}
+
+/* Makes and ends a ring */
+
+static void forget_all(void)
+{
+    fake_ops_forget();
+    fake_lent_close();
+    backlog_count = 0;
+    sq_head = sq_tail = cq_head = cq_tail = 0;
+    fake_ring_seen = (struct fake_ring_seen){0};
+}
+
+static unsigned power_of_two(unsigned size)
+{
+    unsigned power = 1;
+    while (power < size)
+        power *= 2;
+    return power;
+}
+
+int io_uring_queue_init_params(unsigned count, struct io_uring *r, struct io_uring_params *p)
+{
+    unsigned most = fake_ring_plan.entries;
+    if (ring != NULL)
+        check_impossible("a second ring is made");
+    forget_all();
+    entries[0] = power_of_two(most != 0 && most < count ? most : count);
+    entries[1] = 2 * entries[0];
+    mask[0] = entries[0] - 1;
+    mask[1] = entries[1] - 1;
+    sqes = calloc(entries[0], sizeof *sqes);
+    cqes = calloc(entries[1], sizeof *cqes);
+    if (sqes == NULL || cqes == NULL)
+        check_impossible("no memory for the rings");
+    *r = (struct io_uring){.flags = p->flags, .ring_fd = -1, .enter_ring_fd = -1};
+    r->features = p->features = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
+    r->sq = (struct io_uring_sq){.khead = &sq_head,
+                                 .ktail = &sq_tail,
+                                 .kring_mask = &mask[0],
+                                 .kring_entries = &entries[0],
+                                 .kflags = &zero[0],
+                                 .kdropped = &zero[1],
+                                 .sqes = sqes,
+                                 .ring_mask = mask[0],
+                                 .ring_entries = entries[0]};
+    r->cq = (struct io_uring_cq){.khead = &cq_head,
+                                 .ktail = &cq_tail,
+                                 .kring_mask = &mask[1],
+                                 .kring_entries = &entries[1],
+                                 .kflags = &zero[2],
+                                 .koverflow = &zero[3],
+                                 .cqes = cqes,
+                                 .ring_mask = mask[1],
+                                 .ring_entries = entries[1]};
+    ring = r;
+    return 0;
+}
+
+int io_uring_queue_init(unsigned count, struct io_uring *r, unsigned flags)
+{
+    struct io_uring_params p = {.flags = flags};
+    return io_uring_queue_init_params(count, r, &p);
+}
+
+void io_uring_queue_exit(struct io_uring *r)
+{
+    (void)r;
+    forget_all();
+    ring = NULL;
+    free(sqes);
+    free(cqes);
+    sqes = NULL;
+    cqes = NULL;
+}
+
+int io_uring_register(unsigned fd, unsigned opcode, const void *argument, unsigned count)
+{
+    (void)fd, (void)opcode, (void)argument, (void)count;
+    return 0;
+}
+
+int io_uring_enable_rings(struct io_uring *r)
+{
+    (void)r;
+    return 0;
+}
+
+int io_uring_register_buf_ring(struct io_uring *r, struct io_uring_buf_reg *group, unsigned flags)
+{
+    (void)r, (void)flags;
+    fake_lent_open(group);
+    return 0;
+}
+
+int io_uring_unregister_buf_ring(struct io_uring *r, int group)
+{
+    (void)r, (void)group;
+    fake_lent_close();
+    return 0;
+}

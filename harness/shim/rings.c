@@ -1,0 +1,97 @@
+/* Counts the calls that hand over operations of io_uring(7), or wait for their completions. Most
+ * are made by liburing itself. So its functions that make one are counted. */
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#pragma GCC visibility push(default)
+
+/* The header of liburing may be missing here, and no pointer is looked at. */
+int io_uring_submit(void *ring);
+int io_uring_submit_and_wait(void *ring, unsigned least);
+int io_uring_submit_and_wait_timeout(void *ring, void *completion, unsigned least, void *limit,
+                                     void *set);
+int io_uring_submit_and_get_events(void *ring);
+int io_uring_get_events(void *ring);
+int io_uring_wait_cqes(void *ring, void *completion, unsigned least, void *limit, void *set);
+int io_uring_wait_cqe_timeout(void *ring, void *completion, void *limit);
+int __io_uring_get_cqe(void *ring, void *completion, unsigned submits, unsigned least, void *set);
+int io_uring_enter(unsigned fd, unsigned submits, unsigned least, unsigned flags, void *set);
+int io_uring_enter2(unsigned fd, unsigned submits, unsigned least, unsigned flags, void *set,
+                    size_t size);
+
+static int counted(bool makes_a_call, int result)
+{
+    if (shared != NULL && makes_a_call)
+        atomic_fetch_add_explicit(&shared->rings, 1, memory_order_relaxed);
+    return result;
+}
+
+/* The function of the library, which the server calls; it is there, since that is linked. */
+#define LIBRARY(name, ...)                                                                         \
+    ({                                                                                             \
+        static __typeof__(name) *_Atomic real;                                                     \
+        if (real == NULL)                                                                          \
+            real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name);                                    \
+        real != NULL ? real(__VA_ARGS__) : -ENOSYS;                                                \
+    })
+
+/* With nothing to submit it makes no call. */
+int io_uring_submit(void *ring)
+{
+    int result = LIBRARY(io_uring_submit, ring);
+    return counted(result != 0, result);
+}
+
+int io_uring_submit_and_wait(void *ring, unsigned least)
+{
+    int result = LIBRARY(io_uring_submit_and_wait, ring, least);
+    return counted(least > 0 || result != 0, result);
+}
+
+int io_uring_submit_and_wait_timeout(void *ring, void *completion, unsigned least, void *limit,
+                                     void *set)
+{
+    return counted(true,
+                   LIBRARY(io_uring_submit_and_wait_timeout, ring, completion, least, limit, set));
+}
+
+int io_uring_submit_and_get_events(void *ring)
+{
+    return counted(true, LIBRARY(io_uring_submit_and_get_events, ring));
+}
+
+int io_uring_get_events(void *ring)
+{
+    return counted(true, LIBRARY(io_uring_get_events, ring));
+}
+
+int io_uring_wait_cqes(void *ring, void *completion, unsigned least, void *limit, void *set)
+{
+    return counted(true, LIBRARY(io_uring_wait_cqes, ring, completion, least, limit, set));
+}
+
+int io_uring_wait_cqe_timeout(void *ring, void *completion, void *limit)
+{
+    return counted(true, LIBRARY(io_uring_wait_cqe_timeout, ring, completion, limit));
+}
+
+/* Inline functions of the header call it when no completion is there. */
+int __io_uring_get_cqe(void *ring, void *completion, unsigned submits, unsigned least, void *set)
+{
+    return counted(submits > 0 || least > 0,
+                   LIBRARY(__io_uring_get_cqe, ring, completion, submits, least, set));
+}
+
+int io_uring_enter(unsigned fd, unsigned submits, unsigned least, unsigned flags, void *set)
+{
+    return counted(true, LIBRARY(io_uring_enter, fd, submits, least, flags, set));
+}
+
+int io_uring_enter2(unsigned fd, unsigned submits, unsigned least, unsigned flags, void *set,
+                    size_t size)
+{
+    return counted(true, LIBRARY(io_uring_enter2, fd, submits, least, flags, set, size));
+}
