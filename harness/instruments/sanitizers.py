@@ -48,7 +48,7 @@ def flags(names: str) -> tuple[str, ...]:
     if not names:
         return ()
     own = ("-DSANITIZED",) if "address" in names else ()  # for programs/check.c
-    return (f"-fsanitize={names}", *LASTING, *own)
+    return (f"-fsanitize={names}", "-O1", *LASTING, *own)  # as their documentation recommends
 
 
 def environment() -> dict[str, str]:

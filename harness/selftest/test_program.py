@@ -243,7 +243,7 @@ def test_programs_compile_without_a_warning(compiler):
     assert {file for file, _ in wanted} == {path.name for path in PROGRAMS.glob("*.c")}
     for file, solution in sorted(wanted):
         path = str(PROGRAMS / file)
-        words = [*build.FLAGS, "-Werror", *build.HEADERS, "-c", path, "-o", os.devnull]
+        words = [*build.FLAGS, "-Werror", *build.OTHERS, "-c", path, "-o", os.devnull]
         done = subprocess.run([compiler, *words], cwd=solution, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
 
