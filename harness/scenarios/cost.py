@@ -19,7 +19,8 @@ BATCHES = 200
 # Of server CPU, for twice the frames. Linear is 2.
 GROWTH = 2.5
 GROWTH_TRIES = 5
-HOPELESS_TRIES = 3  # then one that is far above gets no more
+HOPELESS_TRIES = 3  # then one that is far above gets no more: quadratic is 4
+HOPELESS = 3.5
 ALIKE = 2  # times: the same work, on a machine with others on it
 TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
 
@@ -65,7 +66,7 @@ def linear(server, half: Callable[[], None], whole: Callable[[], None], what: st
             if two <= GROWTH * max(one, TOO_CHEAP):
                 return
         # One pair may be bad by chance; the pair of the minimum is not.
-        if len(wholes) >= HOPELESS_TRIES and two > 2 * GROWTH * max(one, TOO_CHEAP):
+        if len(wholes) >= HOPELESS_TRIES and two > HOPELESS * max(one, TOO_CHEAP):
             break
     text = f"{what.format(one=one, two=two)}: {two / one:.1f} times as much"
     raise Failure(text, hint="quadratic")
