@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from harness.grading import scoring
 from harness.lab.target import setting
 
 _given = setting("SEED") or "1"
@@ -14,6 +15,7 @@ if not _given.isdigit():
     raise pytest.UsageError(f"SEED={_given}: that is not a whole number")
 SEED = int(_given)
 FULL = setting("FULL") not in (None, "0")
+INHERITED_PART = 5  # of what a chapter inherits, one is tried in slow grades
 
 
 def some(
@@ -33,6 +35,22 @@ def some(
         )
         for place, value in enumerate(values)
     ]
+
+
+def drawn_claims(chapter, native: bool = True) -> list[str]:
+    """The words that select what slow grades of a chapter try: what it adds, and of what it
+    inherits one claim in INHERITED_PART. FULL=2 tries all. `native`: also claims that are not for
+    valgrind."""
+    if setting("FULL") == "2":
+        return []
+    claims = scoring.holding(scoring.load(), chapter.number)
+    inherited = [
+        claim.name
+        for claim in claims
+        if claim.chapter != chapter.number and (native or not claim.native)
+    ]
+    drawn = random.Random(SEED).sample(inherited, len(inherited) // INHERITED_PART)
+    return ["--only", ",".join([f"test_{chapter.number}_", *drawn])]
 
 
 def slug(chapter) -> str:

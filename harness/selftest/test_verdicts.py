@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import shutil
 import time
 from pathlib import Path
@@ -11,13 +10,11 @@ import pytest
 
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS
-from harness.lab.target import setting
 from harness.mutants.grader import Grader
-from harness.selftest.drawn import FULL, SEED, slug, some
+from harness.selftest.drawn import FULL, drawn_claims, slug, some
 from harness.server.build import CACHE
 
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
-INHERITED_PART = 5  # of what the last chapter inherits, one is tried in slow grades
 SLOWER = 3  # times: the lab's own tests run several at a time, on a machine with other work
 # gcc brings the runtime of its sanitizers along; for clang it is a package of its own.
 SANITIZED = "gcc -fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -46,15 +43,10 @@ def own_claims(chapter) -> list[str]:
 
 def slow_claims(chapter) -> list[str]:
     """The words that select what slow grades try: what a chapter adds; in the last chapter also
-    some of what it inherits, which SEED draws. FULL=2 tries all that the last chapter inherits."""
+    some of what it inherits."""
     if chapter is not CHAPTERS[-1]:
         return own_claims(chapter)
-    if setting("FULL") == "2":
-        return []
-    claims = [c for c in scoring.holding(scoring.load(), chapter.number) if not c.native]
-    inherited = [claim.name for claim in claims if claim.chapter != chapter.number]
-    drawn = random.Random(SEED).sample(inherited, len(inherited) // INHERITED_PART)
-    return ["--only", ",".join([f"test_{chapter.number}_", *drawn])]
+    return drawn_claims(chapter, native=False)
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
