@@ -1,8 +1,11 @@
 #include "answer.h"
 
+#include "client.h"
+#include "dispatch.h"
 #include "flow.h"
 #include "frame.h"
 #include "log.h"
+#include "reply.h"
 #include "rpc.h"
 
 /* Messages answered in one iteration: about as much work as echoing BUDGET_BYTES. */
@@ -58,6 +61,42 @@ struct run answer_messages(struct conn *c)
         run.bytes += frame.size;
         run.frames++;
     }
+    return run;
+}
+
+/* Without a request there is nothing to answer. But the client is told what is wrong with it. */
+static void refuse(struct conn *c, enum resp_result result)
+{
+    struct reply reply = {.out = &c->out};
+    if (result == RESP_NO_MEMORY)
+        conn_close(c, "out of memory");
+    if (result != RESP_BAD)
+        return;
+    reply_error(&reply, "ERR Protocol error: %s", c->client->resp.error);
+    conn_end(c, CONN_GIVEN_UP, "protocol error");
+}
+
+struct run answer_commands(struct conn *c)
+{
+    struct resp *resp = &c->client->resp;
+    struct run run = {0};
+    while (run.frames < TURN_MESSAGES && c->end == CONN_GOES_ON && flow_room(c) > 0 &&
+           quota_left(c->quota) > 0) {
+        struct request request;
+        enum resp_result result =
+            resp_parse(resp, buffer_head(&c->in), buffer_len(&c->in), &request);
+        if (result != RESP_OK) {
+            refuse(c, result);
+            break;
+        }
+        log_frame(c->socket.fd, (unsigned)request.size);
+        quota_take(c->quota, 1);
+        dispatch(c->client, &request);
+        buffer_consume(&c->in, request.size);
+        run.bytes += request.size;
+        run.frames++;
+    }
+    resp_trim(resp);
     return run;
 }
 

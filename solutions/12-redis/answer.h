@@ -1,4 +1,5 @@
-/* Answers the frames of a client: with the frame itself, or with the reply to its message.
+/* Answers the frames of a client: with the frame itself, or with the reply to its message or
+ * command.
  *
  * If there is no memory, these functions close the connection. */
 #ifndef ANSWER_H
@@ -7,7 +8,7 @@
 #include "conn.h"
 #include "frame.h"
 
-/* Both answer the complete frames at the head of the input, one after the other, until the output
+/* These answer the complete frames at the head of the input, one after the other, until the output
  * is full or the quota is used up. They return the run of frames that they have answered. */
 
 /* The reply to a frame is the frame. */
@@ -15,6 +16,9 @@ struct run answer_run(struct conn *c);
 
 /* The reply to a message is another message. */
 struct run answer_messages(struct conn *c);
+
+/* A frame is the request of a Redis client. If it is not, the connection is given up. */
+struct run answer_commands(struct conn *c);
 
 /* Makes the reply of an alarm that has rung. */
 void answer_alarm(struct conn *c, struct alarm *alarm);

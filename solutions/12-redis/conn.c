@@ -7,6 +7,7 @@
 
 #include "answer.h"
 #include "broadcast.h"
+#include "client.h"
 #include "flow.h"
 #include "log.h"
 #include "rpc.h"
@@ -32,12 +33,14 @@ void conn_forget_later(struct conn *c)
     alarms_free(c->alarms);
     c->alarms = NULL;
     broadcast_forget(c);
+    client_leave(c->client);
 }
 
 /* Closes the socket and frees everything. */
 static void free_conn(struct conn *c)
 {
     conn_forget_later(c);
+    client_free(c->client);
     quota_free(c->quota);
     co_forget(&c->socket); /* may wait */
     LIST_REMOVE(c, others);
@@ -176,6 +179,11 @@ static bool equip(struct conn *c)
         if (c->alarms == NULL)
             return false;
     }
+    if (c->service->app == APP_REDIS) {
+        c->client = client_new(c->service->redis, c);
+        if (c->client == NULL)
+            return false;
+    }
     if (limits->quota_frames > 0) {
         c->quota = quota_new(loop->timers, limits->quota_frames, limits->quota_interval_ms,
                              on_quota_end, c);
@@ -197,6 +205,7 @@ bool conn_open(int fd, struct service *service)
     c->socket.context = c;
     if (!equip(c)) {
         alarms_free(c->alarms);
+        client_free(c->client);
         quota_free(c->quota);
         free(c);
         return false;

@@ -24,6 +24,7 @@ enum conn_end {
 };
 
 struct broadcast;
+struct client;
 
 struct conn {
     /* Set by conn_open(), and never changed. */
@@ -49,7 +50,8 @@ struct conn {
     /* Each is written by its own module; conn.c makes and frees it. */
     struct alarms *alarms; /* owned; NULL unless --app rpc */
     struct timeouts timeouts;
-    struct quota *quota; /* owned; NULL without a quota */
+    struct quota *quota;   /* owned; NULL without a quota */
+    struct client *client; /* owned; NULL unless --app redis */
 
     /* Its own broadcast, whose answer it waits for, or NULL: only broadcast.c writes this. */
     struct broadcast *broadcast; /* borrowed */
@@ -83,7 +85,7 @@ void conn_close(struct conn *c, const char *reason);
  * changes. */
 void conn_end(struct conn *c, enum conn_end end, const char *reason);
 
-/* Cancels what would be sent later: alarms, and the reply to a broadcast. */
+/* Cancels what would be sent later: alarms, the reply to a broadcast, and messages of channels. */
 void conn_forget_later(struct conn *c);
 
 /* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one

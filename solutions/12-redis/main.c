@@ -8,6 +8,7 @@
 #include "log.h"
 #include "net.h"
 #include "options.h"
+#include "redis.h"
 #include "server.h"
 #include "stop.h"
 
@@ -30,6 +31,14 @@ static void open_services(struct services *services, const struct options *optio
     // END open
 }
 
+/* Makes what Redis' clients share. There is one loop then, since all of them share it. */
+static void open_redis(struct service *service)
+{
+    service->redis = redis_new(service->loop.timers);
+    if (service->redis == NULL)
+        die("redis");
+}
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -45,6 +54,8 @@ int main(int argc, char **argv)
     };
     struct services services;
     open_services(&services, &options, &like);
+    if (options.app == APP_REDIS)
+        open_redis(&services.each[0]);
     stop_install(services.each[0].loop.events);
 
     int listen_fd = net_listen(&options.address);

@@ -99,8 +99,18 @@ static bool parse_framing(const char *text, struct framing *framing)
 
 static bool parse_app(const char *text, enum app *app)
 {
-    *app = strcmp(text, "rpc") == 0 ? APP_RPC : APP_ECHO;
-    return *app == APP_RPC || strcmp(text, "echo") == 0;
+    static const char *const names[] = {
+        [APP_ECHO] = "echo",
+        [APP_RPC] = "rpc",
+        [APP_REDIS] = "redis",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *app = (enum app)i;
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool parse_size(const char *text, long min, size_t *size)
@@ -203,17 +213,24 @@ bool options_parse(struct options *options, int argc, char **argv)
         .address = {.sin_family = AF_INET,
                     .sin_port = htons(DEFAULT_PORT),
                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
-        .threads = processors(),
         .stack_bytes = DEFAULT_STACK,
         .limits = {.high_water = DEFAULT_HIGH_WATER, .low_water = SIZE_MAX},
     };
     int option;
-    while ((option = getopt_long(argc, argv, "a:p:v", long_options, NULL)) != -1)
+    bool framed = false;
+    while ((option = getopt_long(argc, argv, "a:p:v", long_options, NULL)) != -1) {
         if (!take_option(options, option, optarg))
             return false;
+        framed = framed || option == OPTION_FRAMING;
+    }
     /* A message says nothing of its length: only the frame does. */
     if (options->app == APP_RPC && options->framing.kind != FRAMING_LENGTH)
         return false;
+    /* Redis' clients have a framing of their own, and all of them share the keys of one loop. */
+    if (options->app == APP_REDIS && (framed || options->threads > 1))
+        return false;
+    if (options->threads == 0)
+        options->threads = options->app == APP_REDIS ? 1 : processors();
     /* A backend tells readiness: to choose one is to choose readiness. */
     if (options->backend != NULL && options->moves == MOVES_URING)
         return false;
@@ -230,11 +247,12 @@ bool options_parse(struct options *options, int argc, char **argv)
 void options_usage(const char *program)
 {
     fprintf(stderr,
-            "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N] [--app echo|rpc]\n"
-            "          [--backend select|poll|epoll] [--idle-timeout MS] [--frame-timeout MS]\n"
-            "          [--quota N/MS] [--high-water BYTES] [--low-water BYTES] [--max-conns N]\n"
-            "          [--threads N] [--stack BYTES] [--io uring|epoll]\n"
+            "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]\n"
+            "          [--app echo|rpc|redis] [--backend select|poll|epoll] [--idle-timeout MS]\n"
+            "          [--frame-timeout MS] [--quota N/MS] [--high-water BYTES]\n"
+            "          [--low-water BYTES] [--max-conns N] [--threads N] [--stack BYTES]\n"
+            "          [--io uring|epoll]\n"
             "--app rpc needs --framing length; low water is at most high water; --backend is not\n"
-            "for --io uring\n",
+            "for --io uring; --app redis has its own framing, and one thread\n",
             program);
 }

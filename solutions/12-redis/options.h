@@ -1,5 +1,5 @@
 /* The command line: server [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]
- *                         [--app echo|rpc] [--backend select|poll|epoll]
+ *                         [--app echo|rpc|redis] [--backend select|poll|epoll]
  *                         [--idle-timeout MS] [--frame-timeout MS] [--quota N/MS]
  *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N] [--threads N]
  *                         [--stack BYTES] [--io uring|epoll] */
@@ -25,7 +25,8 @@ struct options {
     struct limits limits;          /* by default high_water is 1 MiB, low_water half of high_water,
                                     * and no other limit is set */
     size_t stack_bytes;            /* of a coroutine, by default 64 KiB */
-    int threads;                   /* by default as many as there are processors for us */
+    int threads;                   /* by default as many as there are processors for us, but 1
+                                    * with APP_REDIS */
 };
 
 /* Fills `options` from the command line and the defaults. False: wrong usage. */

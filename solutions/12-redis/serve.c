@@ -71,7 +71,15 @@ static struct run answer(struct conn *c)
 {
     if (buffer_len(&c->in) == 0)
         return (struct run){0};
-    return c->service->app == APP_ECHO ? answer_run(c) : answer_messages(c);
+    switch (c->service->app) {
+    case APP_ECHO:
+        return answer_run(c);
+    case APP_RPC:
+        return answer_messages(c);
+    case APP_REDIS:
+        break;
+    }
+    return answer_commands(c);
 }
 
 /* One round: answers the frames that have arrived, sends, and waits for what comes next. */

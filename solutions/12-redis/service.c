@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "conn.h"
+#include "redis.h"
 #include "spare.h"
 
 static void destroy(struct services *all)
 {
     for (int i = 0; i < all->count; i++) {
+        redis_free(all->each[i].redis);
         loop_destroy(&all->each[i].loop);
         stats_destroy(&all->each[i].stats);
     }

@@ -9,8 +9,9 @@
 #include "loop.h"
 #include "stats.h"
 
-/* What is done with a frame: it is sent back, or it is read as a message and answered. */
-enum app { APP_ECHO, APP_RPC };
+/* What is done with a frame: it is sent back, or it is read as a message and answered. Redis'
+ * clients have frames of their own: see resp.h. */
+enum app { APP_ECHO, APP_RPC, APP_REDIS };
 
 /* How much of the server a client may use. */
 struct limits {
@@ -24,6 +25,7 @@ struct limits {
 };
 
 struct conn;
+struct redis;
 
 /* Processors move memory between each other in lines of 64 bytes. If two loops counted in the same
  * line, they would take it from each other with each frame, though they share no count. */
@@ -34,6 +36,7 @@ struct service {
     struct loop loop;
     struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
     enum app app;
+    struct redis *redis; /* owned; NULL unless app is APP_REDIS */
     struct limits limits;
     LIST_HEAD(conn_list, conn) conns; /* open now; for the thread of the loop alone */
     struct services *all;             /* this one and the others */
