@@ -56,6 +56,10 @@ void command_config_get(struct call *call)
 void command_config_set(struct call *call)
 {
     struct bytes name = call_arg(call, 2);
+    if (call->request->count % 2 != 0) {
+        call_syntax_error(call);
+        return;
+    }
     for (int i = 0; i < SETTINGS; i++) {
         if (call_is(call, 2, settings[i].name)) {
             reply_error(call->reply,

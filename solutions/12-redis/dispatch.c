@@ -58,21 +58,36 @@ static const struct command *command_of(const struct call *call)
     return member;
 }
 
+/* Refuses a command. If that was EXEC, the transaction ends. Otherwise EXEC will refuse to run it. */
+static void refuse(const struct call *call, const char *why)
+{
+    struct multi *multi = &call->client->multi;
+    bool is_exec = call->command->run == command_exec;
+    const char *kind = is_exec ? "EXECABORT Transaction discarded because of:" : "ERR";
+    reply_error(call->reply, "%s %s", kind, why);
+    if (is_exec)
+        multi_close(multi);
+    multi->broken = multi->open;
+}
+
 /* Whether the client may run the command now. False: the error is written. */
 static bool is_allowed(const struct call *call)
 {
     const struct command *command = call->command;
     size_t least = (size_t)abs(command->arity);
+    char why[192];
     if (call->request->count < least || (command->arity > 0 && call->request->count > least)) {
-        call_arity_error(call);
+        snprintf(why, sizeof why, "wrong number of arguments for '%s' command", command->name);
+        refuse(call, why);
         return false;
     }
     /* Replies and messages come on the same connection. The client could not tell them apart. */
     if (call->client->subscriptions.count > 0 && !(command->flags & COMMAND_SUBSCRIBED)) {
-        reply_error(call->reply,
-                    "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT "
-                    "/ RESET are allowed in this context",
-                    command->name);
+        snprintf(why, sizeof why,
+                 "Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET "
+                 "are allowed in this context",
+                 command->name);
+        refuse(call, why);
         return false;
     }
     return true;
@@ -98,8 +113,10 @@ void dispatch(struct client *client, const struct request *request)
         return;
     client->redis->commands++;
     call.command = command_of(&call);
-    if (call.command == NULL || !is_allowed(&call))
+    if (call.command == NULL)
         client->multi.broken = client->multi.open;
+    else if (!is_allowed(&call))
+        ; /* it has been refused */
     else if (client->multi.open && !(call.command->flags & COMMAND_AT_ONCE))
         queue(&call);
     else
