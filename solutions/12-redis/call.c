@@ -44,10 +44,19 @@ void call_arity_error(const struct call *call)
     reply_error(call->reply, "ERR wrong number of arguments for '%s' command", call->command->name);
 }
 
-void call_name_error(const struct call *call)
+bool call_set_name(const struct call *call, size_t index)
 {
-    reply_error(call->reply, "ERR Client names cannot contain spaces, newlines or special "
-                             "characters.");
+    struct bytes name = call_arg(call, index);
+    if (!client_may_be_named(name)) {
+        reply_error(call->reply, "ERR Client names cannot contain spaces, newlines or special "
+                                 "characters.");
+        return false;
+    }
+    if (!client_set_name(call->client, name)) {
+        call_no_memory(call);
+        return false;
+    }
+    return true;
 }
 
 void call_no_memory(const struct call *call)

@@ -34,10 +34,12 @@ bool call_number(const struct call *call, size_t index, int64_t *value);
 bool call_find(const struct call *call, struct bytes name, enum value_type type,
                struct entry **key);
 
+/* Gives the client the name in an argument. */
+bool call_set_name(const struct call *call, size_t index);
+
 /* Write the error that the name says. */
 void call_syntax_error(const struct call *call);
 void call_arity_error(const struct call *call);
-void call_name_error(const struct call *call);
 
 /* There is no memory for what the command does: the connection will be closed. */
 void call_no_memory(const struct call *call);

@@ -22,11 +22,7 @@ void command_client_getname(struct call *call)
 
 void command_client_setname(struct call *call)
 {
-    if (!client_may_be_named(call_arg(call, 2)))
-        call_name_error(call);
-    else if (!client_set_name(call->client, call_arg(call, 2)))
-        call_no_memory(call);
-    else
+    if (call_set_name(call, 2))
         call_ok(call);
 }
 

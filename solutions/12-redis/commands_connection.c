@@ -65,22 +65,18 @@ static bool check_version(const struct call *call)
     return version == 2;
 }
 
-/* Looks for the name of the client among the options of HELLO: *index is 0 if there is none. */
-static bool find_name(const struct call *call, size_t *index)
+/* Does what the options of HELLO say: there is only SETNAME. */
+static bool take_options(const struct call *call)
 {
-    *index = 0;
-    for (size_t i = 2; i < call->request->count; i++) {
+    for (size_t i = 2; i < call->request->count; i += 2) {
+        struct bytes option = call_arg(call, i);
         if (!call_is(call, i, "setname") || i + 1 == call->request->count) {
-            struct bytes option = call_arg(call, i);
             reply_error(call->reply, "ERR Syntax error in HELLO option '%.*s'", (int)option.size,
                         (const char *)option.data);
             return false;
         }
-        *index = ++i;
-        if (!client_may_be_named(call_arg(call, i))) {
-            call_name_error(call);
+        if (!call_set_name(call, i + 1))
             return false;
-        }
     }
     return true;
 }
@@ -107,13 +103,8 @@ static void introduce(const struct call *call)
 
 void command_hello(struct call *call)
 {
-    size_t name;
     if (call->request->count > 1 && !check_version(call))
         return;
-    if (!find_name(call, &name))
-        return;
-    if (name > 0 && !client_set_name(call->client, call_arg(call, name)))
-        call_no_memory(call);
-    else
+    if (take_options(call))
         introduce(call);
 }

@@ -36,6 +36,11 @@ void reply_status(struct reply *r, const char *text)
     put(r, "\r\n", 2);
 }
 
+static bool is_line_break(char c)
+{
+    return c == '\r' || c == '\n';
+}
+
 void reply_error(struct reply *r, const char *format, ...)
 {
     char text[REPLY_MAX_ERROR_BYTES];
@@ -43,11 +48,14 @@ void reply_error(struct reply *r, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *c = text; *c != '\0'; c++)
-        if (*c == '\r' || *c == '\n')
-            *c = ' ';
+    size_t size = strlen(text);
+    while (size > 0 && is_line_break(text[size - 1]))
+        size--;
+    for (size_t i = 0; i < size; i++)
+        if (is_line_break(text[i]))
+            text[i] = ' ';
     put(r, "-", 1);
-    put(r, text, strlen(text));
+    put(r, text, size);
     put(r, "\r\n", 2);
 }
 
