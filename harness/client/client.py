@@ -126,10 +126,10 @@ class Client:
         with self._step(f"waits for {self.framing.told_due(body)}"):
             self._open().expect(Replies([body], self.framing))
 
-    def expect_frames(self, bodies: Iterable[bytes]) -> None:
+    def expect_frames(self, bodies: Iterable[bytes] | Replies) -> None:
         """The next frames carry exactly these bodies, in this order."""
         __tracebackhide__ = True
-        replies = Replies(bodies, self.framing)
+        replies = self._due(bodies)
         with self._step(f"waits for {self.framing.counted(replies.count)}"):
             self._open().expect(replies)
 
@@ -139,10 +139,10 @@ class Client:
         with self._step(f"reads up to {counted(limit, 'byte')} of its reply"):
             self._open().expect_part(replies, limit)
 
-    def exchange(self, data: bytes, bodies: Iterable[bytes]) -> None:
+    def exchange(self, data: bytes, bodies: Iterable[bytes] | Replies) -> None:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
         __tracebackhide__ = True
-        replies = Replies(bodies, self.framing)
+        replies = self._due(bodies)
         with self._step(self._exchanges(len(data), replies)):
             self._open().exchange(data, replies)
 
@@ -196,7 +196,7 @@ class Client:
     def expect_closed_after(self, bodies: Iterable[bytes]) -> None:
         """Exactly these frames come, then the server closes, by FIN or by RST."""
         __tracebackhide__ = True
-        replies = Replies(bodies, self.framing)
+        replies = self._due(bodies)
         text = f"waits for {self.framing.counted(replies.count)} and then for the server to close"
         with self._step(text):
             self._open().expect(replies)
@@ -281,6 +281,9 @@ class Client:
         if self._stream is None:
             raise RuntimeError(f"the test uses client {self.name} after closing it")
         return self._stream
+
+    def _due(self, bodies: Iterable[bytes] | Replies) -> Replies:
+        return bodies if isinstance(bodies, Replies) else Replies(bodies, self.framing)
 
     def _exchanges(self, size: int, replies: Replies) -> str:
         due = self.framing.counted(replies.count)

@@ -119,8 +119,11 @@ class Replies:
             if self._matched < start + size:
                 break
             start += size
-        which = "the reply" if self.count == 1 else f"reply {index + 1:,} of {self.count:,}"
-        return start, size, which
+        return start, size, self.name(index)
+
+    def name(self, index: int) -> str:
+        """What a failure calls this one of the replies, counted from 0."""
+        return "the reply" if self.count == 1 else f"reply {index + 1:,} of {self.count:,}"
 
 
 def why_it_stopped(end: End, seconds: float, so_far: str, begun: bool) -> tuple[str, str]:

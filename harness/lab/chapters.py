@@ -145,6 +145,12 @@ CHAPTERS = (
         adds="backend_uring.c co_uring.[ch] lent.[ch] ring.[ch]",
         by_calls="--io epoll",
     ),
+    Chapter(
+        "redis",
+        "clients that others wrote speak to it",
+        changes="answer.[ch]",
+        by_calls="--io epoll",
+    ),
 )
 
 

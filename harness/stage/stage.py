@@ -221,7 +221,8 @@ class Stage:
             program = str(self._built(wanted.defines))
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
         calls = self.run.by_calls if self.sees_calls else []
-        return [program, *more, *calls, *wanted.framing.options, *port, *wanted.argv_extra]
+        framing = wanted.framing.options if self.run.sources else ()  # another server has its own
+        return [program, *more, *calls, *framing, *port, *wanted.argv_extra]
 
     def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
         """Starts it; twice, if only connections of another claim were in its way."""

@@ -1,0 +1,322 @@
+"""Chapter 12: a server that speaks the protocol of Redis (--app redis).
+
+What is due is what Debian's redis-server 7.0 answers: most of these claims hold for it, too. For
+the others' clients see test_12_clients.py, and for single modules test_12_modules.py.
+"""
+
+from __future__ import annotations
+
+from harness.client import resp
+from harness.client.resp import (
+    EXECABORT,
+    NO_ARRAY,
+    NO_KEY,
+    NOT_AN_INTEGER,
+    OK,
+    PONG,
+    QUEUED,
+    RESP,
+    SYNTAX,
+    WRONGTYPE,
+    Answers,
+    Err,
+    Simple,
+    arguments_of,
+    protocol,
+    reply,
+)
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.lab.units import KIB, MIB
+from harness.scenarios.cost import bounded, linear
+from harness.scenarios.exchanges import SMALL_WINDOW, send_in_pieces, words
+from harness.scenarios.redis_talk import answer, ask, fill, pipelined, talk, until
+
+LONGEST = 2**63 - 1  # the largest integer of a value
+PIPELINED = 40_000  # commands, and twice as many
+
+DECLARING = 100  # clients
+DECLARED = 16 * MIB  # of memory, for all of them: a few KiB each, and what malloc keeps
+
+# What a general hint means in a claim, see plugin.claim.
+MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
+WRONG = ("wrong-header", "wrong-body", "extra-bytes")
+GONE = ("closed-early", "closed-in-reply", "reset-early", "ended-early", "crashed")
+PARSER = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-cut")
+INLINE = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-inline")
+REFUSED = dict.fromkeys((*MUTE, *WRONG, *GONE, "not-closed", "over-limit"), "resp-refused")
+DECLARES = dict.fromkeys(("memory-grows", "over-limit", *MUTE, *GONE), "resp-declared")
+REPLIES = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-reply")
+WORDS = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-error")
+LARGE = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-large")
+TABLE = dict.fromkeys((*MUTE, *WRONG, *GONE), "dict-loses")
+
+EACH_KIND = (
+    ("PING", PONG),
+    ("PING hello", b"hello"),
+    (("ECHO", b""), b""),
+    (("ECHO", b"a\r\nb\0c\xff"), b"a\r\nb\0c\xff"),
+    ("GET k", None),
+    (("SET", "k", b"$-1\r\n"), OK),
+    ("GET k", b"$-1\r\n"),
+    ("APPEND k +", 6),
+    ("STRLEN k", 6),
+    ("STRLEN none", 0),
+    ("SET n -1", OK),
+    ("INCR n", 0),
+    ("DECRBY n 10", -10),
+    ("INCRBY n 9223372036854775807", LONGEST - 10),
+    ("INCRBY n 10", LONGEST),
+    ("SET n -9223372036854775807", OK),
+    ("DECR n", -LONGEST - 1),
+    ("MSET a 1 b 2", OK),
+    ("MGET a none b", [b"1", None, b"2"]),
+    ("LRANGE none 0 -1", []),
+    ("RPUSH l x y z", 3),
+    ("LRANGE l 0 -1", [b"x", b"y", b"z"]),
+    ("LPOP l", b"x"),
+    ("LPOP l 5", [b"y", b"z"]),
+    ("LPOP l", None),
+    ("LPOP l 5", NO_ARRAY),
+    ("TYPE a", Simple("string")),
+    ("TYPE none", Simple("none")),
+    ("DEL a b none", 2),
+    ("GETSET k new", b"$-1\r\n+"),
+    ("SET k other GET", b"new"),
+    ("SET k third NX", None),
+    ("GETDEL k", b"other"),
+    ("EXISTS k k n n", 2),
+)
+
+ERRORS = (
+    ("nosuch", Err("ERR unknown command 'nosuch', with args beginning with: ")),
+    ("NoSuch a b", Err("ERR unknown command 'NoSuch', with args beginning with: 'a' 'b' ")),
+    (
+        ("no\r\nsuch", "a\nb"),
+        Err("ERR unknown command 'no  such', with args beginning with: 'a b' "),
+    ),
+    (
+        ("nosuch", 200 * "x", "y"),
+        Err(f"ERR unknown command 'nosuch', with args beginning with: '{128 * 'x'}' "),
+    ),
+    ("get", arguments_of("get")),
+    ("GeT a b", arguments_of("get")),
+    ("PING a b", arguments_of("ping")),
+    ("MSET a", arguments_of("mset")),
+    ("MSET a 1 b", arguments_of("mset")),
+    ("SET k", arguments_of("set")),
+    ("SET k v XYZ", SYNTAX),
+    ("SET k v EX", SYNTAX),
+    ("SET k v NX XX", SYNTAX),
+    ("SET k v EX 1 PX 1", SYNTAX),
+    ("SET k v EX x", NOT_AN_INTEGER),
+    ("SET k v EX 0", Err("ERR invalid expire time in 'set' command")),
+    ("SET k v PX -5", Err("ERR invalid expire time in 'set' command")),
+    ("SET k text", OK),
+    ("INCR k", NOT_AN_INTEGER),
+    ("INCRBY k 1.5", NOT_AN_INTEGER),
+    ("SET k 9223372036854775807", OK),
+    ("INCR k", Err("ERR increment or decrement would overflow")),
+    ("DECRBY k -9223372036854775808", Err("ERR decrement would overflow")),
+    ("GET k", b"9223372036854775807"),
+    ("RPUSH l a", 1),
+    ("GET l", WRONGTYPE),
+    ("INCR l", WRONGTYPE),
+    ("LPUSH k a", WRONGTYPE),
+    ("LRANGE k 0 -1", WRONGTYPE),
+    ("LRANGE l a b", NOT_AN_INTEGER),
+    ("LPOP l -1", Err("ERR value is out of range, must be positive")),
+    ("RENAME none k", NO_KEY),
+    ("SELECT 16", Err("ERR DB index is out of range")),
+    ("EXPIRE k x", NOT_AN_INTEGER),
+    ("SCAN x", Err("ERR invalid cursor")),
+    ("HELLO 4", Err("NOPROTO unsupported protocol version")),
+    ("EXEC", Err("ERR EXEC without MULTI")),
+    ("DISCARD", Err("ERR DISCARD without MULTI")),
+    ("PING", PONG),
+)
+
+# Lines, and the arguments of the ECHO that they are.
+LINES = (
+    (b"ECHO a\r\n", b"a"),
+    (b"echo a\n", b"a"),
+    (b"  ECHO \t a \r\n", b"a"),
+    (b"\r\n\n\r\nECHO a\r\n", b"a"),
+    (b'ECHO "a b"\r\n', b"a b"),
+    (b'ECHO ""\r\n', b""),
+    (rb'ECHO "\x41\n\r\t\b\a\\\"\xff"' + b"\r\n", b'A\n\r\t\b\a\\"\xff'),
+    (rb"ECHO 'a\' \n\x41'" + b"\r\n", rb"a' \n\x41"),
+    (b'ECHO a"b"\r\n', b"ab"),
+    (b"ECHO " + 60_000 * b"a" + b"\r\n", 60_000 * b"a"),
+    (b"*0\r\n*-1\r\nECHO a\r\n", b"a"),
+)
+
+# Bytes that are no command, and the error that says so.
+NO_COMMANDS = (
+    (b"*1\r\n+PING\r\n", "expected '$', got '+'"),
+    (b"*1\r\nPING\r\n", "expected '$', got 'P'"),
+    (b"*x\r\n", "invalid multibulk length"),
+    (b"*\r\n", "invalid multibulk length"),
+    (b"*1x\r\n", "invalid multibulk length"),
+    (b"* 1\r\n", "invalid multibulk length"),
+    (b"*2147483648\r\n", "invalid multibulk length"),
+    (b"*18446744073709551617\r\n", "invalid multibulk length"),
+    (b"*1\r\n$x\r\n", "invalid bulk length"),
+    (b"*1\r\n$\r\n", "invalid bulk length"),
+    (b"*1\r\n$-1\r\n", "invalid bulk length"),
+    (b"*1\r\n$4 \r\n", "invalid bulk length"),
+    (b"*1\r\n$536870913\r\n", "invalid bulk length"),
+    (b"*1\r\n$18446744073709551620\r\n", "invalid bulk length"),
+    (b'ECHO "a\r\n', "unbalanced quotes in request"),
+    (b"ECHO 'a\r\n", "unbalanced quotes in request"),
+    (b'ECHO "a"b\r\n', "unbalanced quotes in request"),
+    (65_600 * b"a", "too big inline request"),
+    (b"*" + 65_600 * b"1", "too big mbulk count string"),
+    (b"*1\r\n$" + 65_600 * b"1", "too big bulk count string"),
+)
+OVER_THE_LIMITS = (
+    (b"*1048577\r\n", "invalid multibulk length"),
+    (b"*2\r\n$4\r\nECHO\r\n$33554433\r\n", "invalid bulk length"),
+)
+
+
+# 12.1 parser
+
+
+@claim("12.1", points=3, hints=PARSER)
+def test_12_commands_cut_everywhere(launch):
+    """Commands arrive cut at every byte, and each is answered as soon as it is complete."""
+    client = launch(framing=RESP).connect()
+    parts = (
+        (resp.command("SET", "key", b"a\r\n$1\r\n"), reply(OK)),
+        (b"*0\r\n", b""),
+        (b'ECHO "a b"\r\n', reply(b"a b")),
+        (resp.command("ECHO", b""), reply(b"")),
+        (resp.command("GET", "key"), reply(b"a\r\n$1\r\n")),
+    )
+    data, due = (b"".join(part[place] for part in parts) for place in (0, 1))
+    for cut in range(1, len(data)):
+        send_in_pieces(client, data, [cut])
+        client.expect_frames(resp.split(due))
+    send_in_pieces(client, data, range(1, len(data)))
+    client.expect_frames(resp.split(due))
+    for sent, comes in parts:
+        send_in_pieces(client, sent, range(1, len(sent)))
+        if comes:
+            client.expect_frame(comes)
+
+
+@claim("12.1", points=3, hints=INLINE)
+def test_12_inline_commands(launch):
+    """A line is a command, too: its words may be quoted as in redis-cli; empty lines are none."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    for line, text in LINES:
+        client.send_frame(line)
+        client.expect_frame(reply(text))
+    lines = b"".join(line for line, _ in LINES[:-2])
+    client.exchange(50 * lines, [reply(text) for _, text in LINES[:-2]] * 50)
+
+
+@claim("12.1", points=2, hints=REFUSED, refusals=True)
+def test_12_bytes_that_are_no_command(launch):
+    """Bytes that are no command are refused in Redis' words, after all replies that are owed."""
+    server = launch(framing=RESP)
+    stays = server.connect("stays")
+    for data, error in NO_COMMANDS:
+        client = server.connect()
+        client.send_frames([resp.command("PING"), data])
+        client.expect_closed_after([reply(PONG), reply(protocol(error))])
+        ask(stays, "PING", PONG)
+
+
+@claim("12.1", points=1, cli=True, hints=REFUSED, refusals=True)
+def test_12_limits_of_a_command(launch, rng):
+    """An argument may have 32 MiB, a command 1,048,576 arguments; more is refused at once."""
+    server = launch(framing=RESP)
+    stays = server.connect("stays")
+    for data, error in OVER_THE_LIMITS:
+        client = server.connect()
+        client.send(data)
+        client.expect_closed_after([reply(protocol(error))])
+        ask(stays, "PING", PONG)
+    large = rng.randbytes(resp.MAX_BULK)
+    pipelined(stays, [(("ECHO", large), large)])
+    many = b"*%d\r\n$3\r\nDEL\r\n" % resp.MAX_ARGUMENTS + b"$1\r\nk\r\n" * (resp.MAX_ARGUMENTS - 1)
+    stays.exchange(many, Answers([[b"DEL", b"k"]], [reply(0)]))
+
+
+@claim("12.1", points=2, native=True, hints=DECLARES)
+def test_12_declared_sizes_take_no_memory(launch):
+    """100 clients that declare a million arguments, or 32 MiB, and send little cost little."""
+    server = launch(framing=RESP)
+    stays = server.connect("stays")
+    ask(stays, "PING", PONG)
+    base = server.process.resident_bytes()
+    reserved = server.process.reserved_bytes()
+    beginnings = (b"*1048576\r\n$3\r\nDEL\r\n$1\r\na\r\n", b"*2\r\n$4\r\nECHO\r\n$33554432\r\nabc")
+    for number in range(DECLARING):
+        client = server.connect("declares")
+        client.send(beginnings[number % 2])
+        until_read(client)
+    until_asleep(server)
+    bounded(server, base, DECLARED, f"with {DECLARING} clients that declare much and send little")
+    if server.own and server.process.reserved_bytes() - reserved > DECLARING * MIB:
+        more = (server.process.reserved_bytes() - reserved) / MIB
+        text = f"for {DECLARING} clients that declare much it has reserved {more:,.0f} MiB"
+        raise Failure(text, hint="resp-declared")
+    ask(stays, "PING", PONG)
+
+
+# 12.2 replies
+
+
+@claim("12.2", points=4, hints=REPLIES)
+def test_12_replies_of_each_kind(launch):
+    """Every kind of reply: texts, integers to the ends of 64 bits, bytes, none, and arrays."""
+    client = launch(framing=RESP).connect()
+    talk(client, *EACH_KIND)
+    pipelined(client, EACH_KIND[:-1])
+
+
+@claim("12.2", points=3, hints=WORDS)
+def test_12_errors_in_the_words_of_redis(launch):
+    """Errors have Redis' words, for other people's clients read them; the connection stays."""
+    client = launch(framing=RESP).connect()
+    talk(client, *ERRORS)
+
+
+@claim("12.2", points=2, hints=LARGE)
+def test_12_large_replies(launch, rng):
+    """Values of megabytes and arrays of 50,000 elements arrive whole, also at a slow reader."""
+    server = launch(framing=RESP)
+    client, late = server.connect(), server.connect("late", rcvbuf=SMALL_WINDOW)
+    value, items = rng.randbytes(4 * MIB), [words(rng, 10) for _ in range(500)]
+    pipelined(client, [(("SET", "v", value), OK), ("GET v", value)])
+    pipelined(client, [(("RPUSH", "l", *items), (turn + 1) * 500) for turn in range(100)])
+    pipelined(client, [("LRANGE l 0 -1", 100 * items), ("LRANGE l -500 -1", items)])
+    commands = ("GET v", "PING", "LRANGE l 0 -1", "GET none")
+    due = (value, PONG, 100 * items, None)
+    late.send(b"".join(resp.command(*one.split()) for one in commands))
+    until_asleep(server)
+    ask(client, "PING", PONG)
+    late.expect_frames(Answers([one.encode().split() for one in commands], map(reply, due)))
+
+
+@claim("12.2", points=2, native=True)
+def test_12_pipelined_commands_cost_the_same(launch, rng):
+    """Twice as many commands sent at once cost twice the CPU."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    lot = [(("SET", f"key:{number}", words(rng, 20)), OK) for number in range(500)]
+    lot += [(f"GET key:{number}", command[2]) for number, (command, _) in enumerate(lot)]
+    data = b"".join(resp.command(*resp.words_of(command)) for command, _ in lot)
+    due = b"".join(reply(value) for _, value in lot)
+
+    def work(times: int):
+        return lambda: client.exchange(times * data, [times * due])
+
+    times = PIPELINED // len(lot)
+    what = f"{2 * PIPELINED:,} commands at once cost {{two:.2f}} s of CPU, {PIPELINED:,} {{one:.2f}} s"
+    linear(server, work(times), work(2 * times), what)
