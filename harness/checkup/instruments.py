@@ -19,6 +19,7 @@ from harness.instruments import observe, sanitizers, valgrind
 from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
 from harness.linux import cgroup, landlock, network, prctl, ring, sockdiag
+from harness.others.here import OTHERS as PROGRAMS_OF_OTHERS
 from harness.server import build, limits
 from harness.shim import shim_library
 
@@ -252,6 +253,10 @@ MARKED = {
         "`sudo sysctl net.ipv4.tcp_wmem='4096 16384 4194304'`",
         _needs("small-sockets"),
     ),
+    **{
+        key: Instrument(one.name, one.problem, one.remedy, _needs(key))
+        for key, one in PROGRAMS_OF_OTHERS.items()
+    },
 }
 # Those that claims need without a mark of that name.
 OTHERS = (

@@ -22,6 +22,7 @@ MAX_INLINE = 65_536
 MAX_ARGUMENTS = 1_048_576
 
 SHOWN_CHARACTERS = 60  # of a command or a reply, in a sentence
+SHOWN_MORE = 200  # bytes of a wrong reply
 SHOWN_ELEMENTS = 4  # of an array
 LISTED = 3  # commands that are named one by one when they are sent together
 
@@ -317,6 +318,10 @@ class Resp(Framing):
 
     def counted(self, count: int) -> str:
         return "1 reply" if count == 1 else f"{count:,} replies"
+
+    def wanted(self, due: bytes, came: bytes) -> int:
+        """Some more: a wrong reply is often a longer one, such as an error."""
+        return len(due) + SHOWN_MORE
 
     def difference(self, due: bytes, came: bytes, at: int, which: str) -> Difference:
         """Names both replies. The hint is "wrong-header" if they are of different types."""

@@ -38,6 +38,7 @@ from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
 from harness.lab.units import KIB
 from harness.linux import prctl, procfs, ring
+from harness.others.here import OTHERS
 from harness.server import kill, limits
 from harness.server.patience import PATIENCE, wait_until
 from harness.server.process_tree import destroy_all
@@ -167,6 +168,9 @@ def pytest_runtest_setup(item):
         raise NotJudged(lacking)
     if marked["needs"] == "io_uring" and ring.problem():
         raise NotJudged(f"{ring.problem()}; this helps: {ring.REMEDY}")
+    other = OTHERS.get(marked["needs"])
+    if other and other.problem():
+        raise NotJudged(f"{other.problem()}; this helps: {other.remedy}")
 
 
 @pytest.hookimpl(hookwrapper=True)

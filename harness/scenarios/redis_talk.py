@@ -9,8 +9,10 @@ from harness.client.client import Client
 from harness.client.resp import OK, Answers, words_of
 from harness.evidence.failure import Failure
 from harness.instruments.observe import eventually
+from harness.lab.units import KIB
 
 Pair = tuple[str | Sequence[str | bytes | int], object]  # a command, and the reply that is due
+PIECE = 256 * KIB  # bytes of a reply, at a time
 A_COMMAND = 1_000  # keys, of the commands that fill() sends
 
 
@@ -39,14 +41,19 @@ def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
 
 
 def read_value(client: Client) -> object:
-    """The next reply, whatever it is. Only where a small one comes: it is read byte by byte."""
+    """The next reply, whatever it is; nothing else may come after it."""
     __tracebackhide__ = True
     decoder = resp.Decoder()
     while True:
+        came = client.read_some(PIECE)
         try:
-            found = decoder.feed(client.read_some(1))
+            found = decoder.feed(came)
         except resp.Malformed as error:
-            raise Failure(f"what comes is no reply: {error}", hint="wrong-header") from None
+            text = f"what comes is no reply: {error}"
+            raise Failure(text, hint="wrong-header", received=came) from None
+        if len(found) > 1 or found and decoder.left:
+            text = f"after the reply {resp.told_bytes(found[0])} came more, without a request"
+            raise Failure(text, hint="extra-bytes", received=came)
         if found:
             return resp.value_of(found[0])
 

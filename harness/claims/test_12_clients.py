@@ -1,0 +1,142 @@
+"""Chapter 12: clients and a server that others wrote. Where one is missing its claim is not judged.
+
+They are Debian's packages: redis-tools, python3-redis, libhiredis-dev and redis-server.
+"""
+
+from __future__ import annotations
+
+from harness.client import resp
+from harness.client.resp import OK, RESP
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.others import client as others
+from harness.others import here
+from harness.scenarios.differential import Pair, compare
+from harness.scenarios.redis_commands import sequence
+from harness.scenarios.redis_talk import ask, pipelined, talk
+
+PIPED = 100_000  # commands
+PIPED_KEYS = 1_000
+PLAIN, PIPELINED = 1_000, 3_200  # commands of each test of redis-benchmark
+TESTS = "ping,set,get,incr,lpush,rpush,lpop,rpop,lrange,mset"
+SEQUENCES, LENGTH = 4, 1_200  # commands
+
+# What one types into redis-cli, and what it prints.
+TYPED = (
+    ("PING", "PONG"),
+    ('SET k "a b"', "OK"),
+    ("GET k", '"a b"'),
+    ("APPEND k \\n", "(integer) 5"),
+    ("GET k", '"a b\\\\n"'),
+    ("INCR n", "(integer) 1"),
+    ("RPUSH l a b c", "(integer) 3"),
+    ("LRANGE l 0 -1", '1) "a"\n2) "b"\n3) "c"'),
+    ("GET none", "(nil)"),
+    ("LPOP none 2", "(nil)"),
+    ("KEYS none", "(empty array)"),
+    ("INCR k", "(error) ERR value is not an integer or out of range"),
+    ("NOSUCH a", "(error) ERR unknown command 'NOSUCH', with args beginning with: 'a' "),
+    ("MULTI", "OK"),
+    ("SET k 2", "QUEUED"),
+    ("LPUSH k x", "QUEUED"),
+    ("INCR k", "QUEUED"),
+    (
+        "EXEC",
+        "1) OK\n2) (error) WRONGTYPE Operation against a key holding the wrong kind of value\n"
+        "3) (integer) 3",
+    ),
+    ("SELECT 3", "OK"),
+    ("GET k", "(nil)"),
+    ("TYPE k", "none"),
+)
+
+# What a general hint means in a claim, see plugin.claim.
+DIFFERS = dict.fromkeys(
+    ("wrong-header", "wrong-body", "extra-bytes", "silence", "replies-missing", "closed-early"),
+    "redis-differs",
+)
+
+
+def _command(server, program: str, *options: str) -> list[str]:
+    host, port = server.address[:2]
+    return [program, "-h", host, "-p", str(port), *options]
+
+
+@claim("12.2", points=3, needs="redis-cli")
+def test_12_redis_cli(launch):
+    """redis-cli works: what it prints for each command is what it prints of Redis."""
+    server = launch(framing=RESP)
+    lines = "".join(f"{typed}\n" for typed, _ in TYPED)
+    said = others.run(server, _command(server, "redis-cli", "--no-raw"), lines.encode())
+    left = said.out
+    for typed, due in TYPED:
+        server.conversation.note("redis-cli", typed)
+        if not left.startswith(f"{due}\n"):
+            came = left.splitlines()[0] if left else said.err.strip() or "nothing"
+            text = f"redis-cli: {typed} printed {came!r:.200}; due is {due!r:.200}"
+            raise Failure(text, hint="others-client")
+        left = left[len(due) + 1 :]
+
+
+@claim("12.2", points=3, native=True, needs="redis-cli")
+def test_12_redis_cli_pipe(launch):
+    """redis-cli --pipe sends 100,000 commands at once, and gets 100,000 replies and no error."""
+    server = launch(framing=RESP)
+    data = b"".join(
+        resp.command("SET", f"key:{number % PIPED_KEYS}", f"value:{number}")
+        for number in range(PIPED)
+    )
+    command = _command(server, "redis-cli", "--pipe", "--pipe-timeout", "60")
+    said = others.run(server, command, data)
+    if f"errors: 0, replies: {PIPED}" not in said.out:
+        last = (said.out + said.err).strip().splitlines()[-1:] or ["nothing"]
+        text = f"redis-cli --pipe sent {PIPED:,} commands, and printed last: {last[0]!r:.200}"
+        raise Failure(text, hint="others-pipe")
+    client = server.connect()
+    values = [f"value:{PIPED - PIPED_KEYS + number}".encode() for number in range(PIPED_KEYS)]
+    pairs = [(f"GET key:{number}", value) for number, value in enumerate(values)]
+    pipelined(client, [*pairs, ("DBSIZE", PIPED_KEYS)])
+
+
+@claim("12.3", points=4, native=True, needs="redis-benchmark")
+def test_12_redis_benchmark(launch):
+    """redis-benchmark runs with one command in flight and with 16, and its keys are as they should
+    be."""
+    for count, flight in ((PLAIN, "1"), (PIPELINED, "16")):
+        server = launch(framing=RESP)
+        words = ["-t", TESTS, "-n", str(count), "-c", "20", "-P", flight, "-d", "3", "--csv"]
+        said = others.run(server, _command(server, "redis-benchmark", *words))
+        rows = [line for line in said.out.splitlines() if line.count('","') > 1]
+        if said.status or len(rows) < 15 or "rror" in said.out + said.err:
+            last = (said.err + said.out).strip().splitlines()[-1:] or ["nothing"]
+            text = f"redis-benchmark -P {flight} ended with status {said.status}"
+            raise Failure(f"{text}, and printed last: {last[0]!r:.200}", hint="others-client")
+        talk(
+            server.connect(),
+            ("GET counter:__rand_int__", str(count).encode()),
+            ("LLEN mylist", count),
+            ("GET key:__rand_int__", b"VXK"),
+            ("DBSIZE", 3),
+        )
+
+
+@claim("12.6", points=2, needs="redis-py")
+def test_12_redis_py(launch):
+    """A client made of redis-py works: commands, pipelines, transactions, messages."""
+    others.run_ours(launch(framing=RESP), "redis-py", others.python_client())
+
+
+@claim("12.6", points=1, needs="hiredis")
+def test_12_hiredis(launch):
+    """A client made of hiredis works: pipelines, large values and arrays, messages."""
+    others.run_ours(launch(framing=RESP), "hiredis", [str(here.hiredis_client())])
+
+
+@claim("12.6", points=3, needs="redis-server", hints=DIFFERS)
+def test_12_same_replies_as_redis(launch, rng):
+    """Random commands get the replies that Debian's redis-server gives, byte for byte."""
+    server = launch(framing=RESP)
+    with Pair(server) as pair:
+        for _ in range(SEQUENCES):
+            compare(pair, sequence(rng, LENGTH))
+    ask(server.connect(), "FLUSHALL", OK)

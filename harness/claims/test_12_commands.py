@@ -1,0 +1,552 @@
+"""Chapter 12: keys and the time that they live, subscribers, and commands that wait for EXEC."""
+
+from __future__ import annotations
+
+import signal
+
+from harness.client import resp
+from harness.client.client import PATIENCE
+from harness.client.resp import (
+    EXECABORT,
+    NO_KEY,
+    OK,
+    PONG,
+    QUEUED,
+    RESP,
+    WRONGTYPE,
+    Answers,
+    Err,
+    Simple,
+    arguments_of,
+    reply,
+)
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.instruments.observe import eventually, until_asleep, waits_in_silence
+from harness.lab.units import KIB, MIB
+from harness.scenarios.cost import bounded, no_cpu
+from harness.scenarios.exchanges import (
+    SHORT_SEGMENT,
+    SMALL_WINDOW,
+    expect_failed_start,
+    expect_stop,
+    words,
+)
+from harness.scenarios.redis_talk import answer, ask, fill, pipelined, read_value, talk, until
+
+KEYS = 3_000
+PART = 100  # keys of a SCAN
+
+FAR = 1_000  # seconds: no test takes as long
+SEARCHED, SEARCHES = 20_000, 20  # keys, and how often they are searched: milliseconds in any case
+
+# As in chapter 08: what is freed goes back to the kernel at once, see mallopt(3).
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
+EXPIRING, EXPIRING_BYTES = 80, 256 * KIB
+KEPT_BYTES = 4 * MIB  # after their end
+REPLACED = 60_000  # times, one key with a time to live
+IDLE_WAITS = 5  # in WATCHED seconds; Redis looks ten times a second
+WATCHED = 0.25
+IDLE_SHARE = 0.01  # of a processor, as in chapter 03
+
+MESSAGE = MIB  # bytes
+MOST_MESSAGES = 80  # until the slow subscriber is closed: Redis waits for 32 MiB
+SUBSCRIBER_HELD = 16 * MIB  # for the slow one: high water, a message, and what is on its way
+
+# What a general hint means in a claim, see plugin.claim.
+MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
+WRONG = ("wrong-header", "wrong-body", "extra-bytes")
+GONE = ("closed-early", "closed-in-reply", "reset-early", "ended-early", "crashed")
+BAD = (*MUTE, *WRONG, *GONE)
+TABLE = dict.fromkeys(BAD, "dict-loses")
+EXPIRES = dict.fromkeys(BAD, "expiry-commands")
+ACCESS = dict.fromkeys(BAD, "expiry-on-access")
+STALE = dict.fromkeys((*BAD, "memory-grows"), "expiry-stale")
+BY_ITSELF = dict.fromkeys((*BAD, "memory-grows"), "expiry-idle")
+CHANNELS = dict.fromkeys(BAD, "subscribe-count")
+MODE = dict.fromkeys(BAD, "subscriber-mode")
+LEAVERS = dict.fromkeys(BAD, "subscriber-left")
+SLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit", "not-closed"), "subscriber-slow")
+QUEUE = dict.fromkeys(BAD, "multi-queue")
+ABORTS = dict.fromkeys(BAD, "multi-errors")
+LEFT = dict.fromkeys(BAD, "multi-left")
+STOPS = dict.fromkeys(
+    ("not-ended", "wrong-exit", "memory-fault", "memory-leak", *BAD), "redis-stop"
+)
+
+EXPIRY = (
+    ("TTL none", -2),
+    ("PTTL none", -2),
+    ("SET k v", OK),
+    ("TTL k", -1),
+    ("PERSIST k", 0),
+    ("EXPIRE none 100", 0),
+    (f"EXPIRE k {FAR}", 1),
+    ("PERSIST k", 1),
+    ("TTL k", -1),
+    (f"SET k v EX {FAR}", OK),
+    ("SET k v", OK),
+    ("TTL k", -1),
+    (f"SET k v PX {1000 * FAR}", OK),
+    ("GETSET k w", b"v"),
+    ("TTL k", -1),
+    ("EXPIRE k 100 XX", 0),
+    ("EXPIRE k 100 GT", 0),
+    ("EXPIRE k 100 NX", 1),
+    ("EXPIRE k 200 NX", 0),
+    ("EXPIRE k 50 GT", 0),
+    ("EXPIRE k 500 LT", 0),
+    (f"EXPIRE k {FAR} XX", 1),
+    (
+        "EXPIRE k 10 NX GT",
+        Err("ERR NX and XX, GT or LT options at the same time are not compatible"),
+    ),
+    ("EXPIRE k 10 GT LT", Err("ERR GT and LT options at the same time are not compatible")),
+    ("EXPIRE k 10 SOON", Err("ERR Unsupported option SOON")),
+    ("EXPIRE k 9223372036854775807", Err("ERR invalid expire time in 'expire' command")),
+    ("SET k v EX 9223372036854775807", Err("ERR invalid expire time in 'set' command")),
+    ("EXPIRE k -1", 1),
+    ("GET k", None),
+    ("TTL k", -2),
+    ("SET k v", OK),
+    ("EXPIREAT k 1", 1),
+    ("EXISTS k", 0),
+    ("RPUSH l a", 1),
+    ("PEXPIRE l 0", 1),
+    ("TYPE l", Simple("none")),
+)
+# Commands that keep a time to live, and the key that has it then.
+KEEP = (
+    ("APPEND k 1", 2, "k"),
+    ("INCR k", 12, "k"),
+    ("SET k 13 KEEPTTL", OK, "k"),
+    ("SET k 14 XX KEEPTTL GET", b"13", "k"),
+    ("RENAME k other", OK, "other"),
+    ("EXPIREAT other 4102444800 LT", 0, "other"),
+)
+# What commands say of a key whose time is over, and that nobody has removed.
+OVER = (
+    ("GET {}", None),
+    ("EXISTS {}", 0),
+    ("TYPE {}", Simple("none")),
+    ("TTL {}", -2),
+    ("STRLEN {}", 0),
+    ("INCR {}", 1),
+    ("APPEND {} ab", 2),
+    ("SET {} new XX", None),
+    ("SET {} new NX", OK),
+    ("GETSET {} new", None),
+    ("GETDEL {}", None),
+    ("LPUSH {} a", 1),
+    ("LRANGE {} 0 -1", []),
+    ("RENAME {} other", NO_KEY),
+    ("PERSIST {}", 0),
+    ("EXPIRE {} 10", 0),
+    ("DEL {}", 0),
+    ("MGET {} {}", [None, None]),
+    ("KEYS {}", []),
+)
+
+CANNOT = (
+    "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+)
+WRONG_WAYS = (
+    ("--app", "redis", "--threads", "2"),
+    ("--app", "redis", "--framing", "line"),
+    ("--app", "Redis"),
+)
+
+
+# 12.3 table
+
+
+@claim("12.3", points=3, hints=TABLE)
+def test_12_keys_are_listed(launch, rng):
+    """3,000 keys of 16 databases: DBSIZE counts, KEYS and SCAN list each; nothing else changes."""
+    client = launch(framing=RESP).connect()
+    keys = {f"{words(rng, 3).decode()}:{number}".encode() for number in range(KEYS)}
+    fill(client, sorted(keys), b"v")
+    talk(client, ("DBSIZE", len(keys)), ("SELECT 15", OK), ("DBSIZE", 0), ("SET a:1 other", OK))
+    talk(client, ("KEYS *", [b"a:1"]), ("SELECT 0", OK), ("RPUSH a:list x", 1))
+    _expect_keys(client, "KEYS *", keys | {b"a:list"})
+    _expect_keys(client, "KEYS a*:[0-9]*", {k for k in keys if k[:1] == b"a"})
+    _expect_keys(client, "KEYS ?[^b-z]?:1*", {k for k in keys if k[1:2] == b"a" and k[4:5] == b"1"})
+    found = _scanned(client, keys)
+    if not keys <= found:
+        text = f"SCAN did not list {len(keys - found)} of {KEYS:,} keys that were there all the time"
+        raise Failure(text, hint="dict-scan")
+    talk(client, ("SELECT 15", OK), ("FLUSHDB", OK), ("DBSIZE", 0), ("SELECT 0", OK))
+    talk(client, ("EXISTS a:list", 1), ("FLUSHALL", OK), ("DBSIZE", 0), ("SCAN 0", [b"0", []]))
+
+
+def _expect_keys(client, command: str, due: set[bytes]) -> None:
+    __tracebackhide__ = True
+    came = answer(client, command)
+    if not isinstance(came, list) or len(came) != len(due) or set(came) != due:
+        count = len(came) if isinstance(came, list) else resp.told(came)
+        raise Failure(f"{command} lists {count} keys; due are {len(due)}", hint="dict-loses")
+
+
+def _scanned(client, keys) -> set[bytes]:
+    """All that SCAN lists while the table grows to twice its size, and shrinks again."""
+    __tracebackhide__ = True
+    found: set[bytes] = set()
+    more = [b"more:%d" % number for number in range(2 * KEYS)]
+    cursor, step = b"0", 0
+    while step == 0 or cursor != b"0":
+        came = answer(client, ("SCAN", cursor, "COUNT", PART))
+        if not isinstance(came, list) or len(came) != 2 or not isinstance(came[1], list):
+            text = f"SCAN replied {resp.told(came)}; due are a cursor and a list"
+            raise Failure(text, hint="resp-reply")
+        cursor, listed = came
+        found.update(listed)
+        step += 1
+        if step == 8:
+            fill(client, more, b"v")
+        if step == 16:
+            pipelined(client, [(("DEL", *more), len(more))])
+        if step > 20 * KEYS:
+            raise Failure(f"after {step:,} commands SCAN is not at its end", hint="dict-scan")
+    return found & keys
+
+
+@claim("12.3", points=1, hints=TABLE)
+def test_12_order_of_keys_cannot_be_foreseen(launch):
+    """Two servers keep the same keys in another order: so nobody can send keys that collide."""
+    orders = []
+    for _ in range(2):
+        client = launch(framing=RESP).connect()
+        fill(client, [b"key:%d" % number for number in range(200)], b"v")
+        orders.append(answer(client, "KEYS *"))
+    if orders[0] == orders[1]:
+        text = "two servers list the same 200 keys in the same order"
+        raise Failure(text, hint="dict-seed")
+
+
+# 12.4 expiry
+
+
+@claim("12.4", points=4, hints=EXPIRES)
+def test_12_times_to_live(launch):
+    """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
+    client = launch(framing=RESP).connect()
+    talk(client, *EXPIRY)
+    ask(client, f"SET k 1 EX {FAR}", OK)
+    for command, value, key in KEEP:
+        ask(client, command, value)
+        for unit, times in (("TTL", 1), ("PTTL", 1000)):
+            came = answer(client, f"{unit} {key}")
+            if not isinstance(came, int) or not FAR * times // 2 <= came <= FAR * times:
+                text = f"after {command}, {unit} {key} replied {resp.told(came)}"
+                raise Failure(f"{text}; due is a little below {FAR * times}", hint="expiry-commands")
+
+
+@claim("12.4", points=2, hints=ACCESS)
+def test_12_expired_keys_are_gone(launch):
+    """From the moment a key has expired no command finds it, though no timer has been called."""
+    client = launch(framing=RESP).connect()
+    fill(client, [b"other:%d" % number for number in range(SEARCHED)], b"v")
+    pairs: list = [(f"SET over:{number} 9 PX 1", OK) for number in range(len(OVER))]
+    pairs += [("KEYS nothing*", [])] * SEARCHES
+    for number, (command, value) in enumerate(OVER):
+        key = f"over:{number}"
+        pairs.append((command.format(key, key), value))
+    pipelined(client, pairs)
+
+
+@claim("12.4", points=4, native=True, hints=BY_ITSELF)
+def test_12_keys_expire_by_themselves(launch, rng):
+    """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
+    server = launch(framing=RESP, environment=EXACT)
+    client = server.connect()
+    ask(client, "SET kept v", OK)
+    base = server.process.resident_bytes()
+    value = rng.randbytes(EXPIRING_BYTES)
+    pipelined(client, [((f"SET k{n} x PX {40 + n}").split(), OK) for n in range(EXPIRING)])
+    pipelined(
+        client, [(("SET", f"large{n}", value, "PX", 40 + n), OK) for n in range(EXPIRING)]
+    )
+    if server.own:
+        what = f"when {EXPIRING} keys with {EXPIRING_BYTES // KIB} KiB each should have expired"
+        bounded(server, base, KEPT_BYTES, what)
+    until(server, client, "DBSIZE", 1, "expiry-idle")
+    ask(client, "GET kept", b"v")
+
+
+@claim("12.4", points=3, native=True, hints=STALE)
+def test_12_times_that_were_taken_back(launch):
+    """A time to live that was replaced, or whose key is gone, has no effect and costs nothing."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    ask(client, f"SET k v EX {FAR}", OK)
+    data = resp.command("SET", "k", "v", "EX", FAR) * 1_000
+    client.exchange(data, [reply(OK) * 1_000])
+    base = server.process.resident_bytes()
+    for _ in range(REPLACED // 1_000):
+        client.exchange(data, [reply(OK) * 1_000])
+    bounded(server, base, MIB, f"after {REPLACED:,} times to live of the same key")
+    commands = "SET set v PX 20|SET set new|SET deleted v PX 20|DEL deleted|SET deleted new"
+    commands += "|SET moved v PX 20|RENAME moved to|SET moved new|SET kept v PX 20|PERSIST kept"
+    commands += "|SET later v PX 20|EXPIRE later 1000|SET over v PX 20|SET from new|RENAME from over"
+    commands += "|SELECT 1|SET set v PX 20|FLUSHDB|SELECT 2|SET kept v PX 20|SELECT 0"
+    commands += "|SET marker v PX 60"
+    client.send_frames([resp.command(*one.split()) for one in commands.split("|")])
+    client.expect_frames([reply(1 if one[:3] in ("DEL", "PER", "EXP") else OK) for one in commands.split("|")])
+    until(server, client, "EXISTS marker", 0, "expiry-idle")
+    ask(client, "MGET set deleted moved kept later over", [b"new", b"new", b"new", b"v", b"v", b"new"])
+    until(server, client, "EXISTS to", 0, "expiry-stale")
+    talk(client, ("SELECT 1", OK), ("DBSIZE", 0), ("SELECT 2", OK))
+    until(server, client, "EXISTS kept", 0, "expiry-stale")
+
+
+@claim("12.4", points=2, native=True, sees_calls=True)
+def test_12_times_to_live_cost_no_cpu(launch):
+    """While keys wait for the end of their time the server sleeps."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    pipelined(client, [(f"SET k{n} v EX {FAR + n}", OK) for n in range(1_000)])
+    until_asleep(server)
+    waits = waits_in_silence(server, WATCHED)
+    if waits is not None and waits > IDLE_WAITS:
+        text = f"in {WATCHED} s in which no key expires the server waits {waits} times"
+        raise Failure(text, hint="expiry-polls")
+    no_cpu(server, "while 1,000 keys wait for their end", IDLE_SHARE, "expiry-polls", WATCHED)
+
+
+# 12.5 subscribers
+
+
+@claim("12.5", points=4, hints=CHANNELS)
+def test_12_messages_reach_subscribers(launch, rng):
+    """PUBLISH reaches every subscriber of its channel, once and in order, and counts them."""
+    server = launch(framing=RESP)
+    publisher = server.connect("publisher")
+    ask(publisher, "PUBLISH a nobody", 0)
+    first, second = server.connect("first"), server.connect("second")
+    _subscribe(first, "a", "b", "a", counts=(1, 2, 2))
+    _subscribe(second, "b", counts=(1,))
+    text = rng.randbytes(20_000)
+    talk(publisher, (("PUBLISH", "a", b"\r\n"), 1), (("PUBLISH", "b", text), 2))
+    ask(publisher, "PUBLISH c x", 0)
+    first.expect_frames([_message(b"a", b"\r\n"), _message(b"b", text)])
+    second.expect_frame(_message(b"b", text))
+    many = [b"%d" % number for number in range(1_000)]
+    pipelined(publisher, [(("PUBLISH", "b", one), 2) for one in many])
+    for subscriber in (first, second):
+        subscriber.expect_frames([_message(b"b", one) for one in many])
+    first.send_frame(resp.command("UNSUBSCRIBE", "b", "none"))
+    first.expect_frames([reply([b"unsubscribe", b"b", 1]), reply([b"unsubscribe", b"none", 1])])
+    talk(publisher, ("PUBLISH b x", 1), ("PUBLISH a x", 1))
+    first.expect_frame(_message(b"a", b"x"))
+    ask(first, "UNSUBSCRIBE", [b"unsubscribe", b"a", 0])
+    talk(first, ("UNSUBSCRIBE", [b"unsubscribe", None, 0]), ("GET k", None))
+    talk(publisher, ("PUBLISH a x", 0), ("PUBLISH b y", 1))
+    second.expect_frames([_message(b"b", b"x"), _message(b"b", b"y")])
+    _expect_quiet(server, first, second)
+
+
+def _message(channel: bytes, text: bytes) -> bytes:
+    return reply([b"message", channel, text])
+
+
+def _subscribe(client, *channels: str, counts) -> None:
+    __tracebackhide__ = True
+    client.send_frame(resp.command("SUBSCRIBE", *channels))
+    client.expect_frames(
+        [reply([b"subscribe", c.encode(), count]) for c, count in zip(channels, counts)]
+    )
+
+
+def _expect_quiet(server, *clients) -> None:
+    """Nothing else has come, and nothing comes."""
+    __tracebackhide__ = True
+    until_asleep(server)
+    for client in clients:
+        client.expect_nothing_yet()
+
+
+@claim("12.5", points=2, hints=MODE)
+def test_12_subscribers_may_only_subscribe(launch):
+    """While it has a channel a client may subscribe, unsubscribe, PING and QUIT, and no more."""
+    client = launch(framing=RESP).connect()
+    _subscribe(client, "a", counts=(1,))
+    talk(client, ("PING", [b"pong", b""]), ("PING x", [b"pong", b"x"]))
+    for command in ("GET k", "PUBLISH a x", "MULTI"):
+        name = command.split()[0].lower()
+        ask(client, command, Err(f"ERR Can't execute '{name}': {CANNOT}"))
+    ask(client, "SUBSCRIBE", arguments_of("subscribe"))
+    ask(client, "NOSUCH", Err("ERR unknown command 'NOSUCH', with args beginning with: "))
+    ask(client, "UNSUBSCRIBE a", [b"unsubscribe", b"a", 0])
+    talk(client, ("PING", PONG), ("PUBLISH a x", 0))
+    _subscribe(client, "a", counts=(1,))
+    client.send_frame(resp.command("QUIT"))
+    client.expect_closed_after([reply(OK)])
+
+
+@claim("12.5", points=2, hints=LEAVERS)
+def test_12_subscribers_leave(launch):
+    """A subscriber that closes, resets or quits is not counted, and is missing to nobody."""
+    server = launch(framing=RESP)
+    publisher, stays = server.connect("publisher"), server.connect("stays")
+    _subscribe(stays, "a", "z", counts=(1, 2))
+    for leave in ("close", "reset", "half_close", "quit"):
+        leaving = [server.connect("leaves") for _ in range(5)]
+        for client in leaving:
+            _subscribe(client, "a", "b", counts=(1, 2))
+        ask(publisher, "PUBLISH b x", 5)
+        for client in leaving[1:4]:  # not in the order in which they came
+            client.send_frame(resp.command("QUIT")) if leave == "quit" else getattr(client, leave)()
+        until(server, publisher, "PUBLISH b y", 2, "subscriber-left")
+        ask(publisher, "PUBLISH a last", 3)
+        stays.expect_frame(_message(b"a", b"last"))
+        for client in leaving:
+            client.abandon(by_reset=True)
+        until(server, publisher, "PUBLISH b z", 0, "subscriber-left")
+    ask(publisher, "PUBLISH z end", 1)
+    stays.expect_frame(_message(b"z", b"end"))
+
+
+@claim("12.5", points=4, native=True, hints=SLOW, waits=0)
+def test_12_slow_subscribers_are_closed(launch, rng):
+    """A subscriber that does not read is closed; publisher and other subscribers go on meanwhile."""
+    server = launch(framing=RESP)
+    publisher, reads = server.connect("publisher"), server.connect("reads")
+    slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    _subscribe(reads, "a", counts=(1,))
+    _subscribe(slow, "a", "b", counts=(1, 2))
+    ask(publisher, "SET k v", OK)
+    base = server.process.resident_bytes()
+    sent: list[bytes] = []
+    while len(sent) < MOST_MESSAGES:
+        sent.append(words(rng, 8) * (MESSAGE // 8))
+        data = resp.command("PUBLISH", "a", sent[-1])
+        publisher.exchange(data, [])
+        count = read_value(publisher)
+        reads.expect_frame(_message(b"a", sent[-1]))
+        if count != 2:
+            break
+    if server.own:
+        bounded(server, base, SUBSCRIBER_HELD, "with a subscriber that does not read", "before")
+    until(server, publisher, "PUBLISH b x", 0, "subscriber-slow")
+    if count not in (1, 2):
+        text = f"PUBLISH counts {resp.told(count)} subscribers; there is one that reads"
+        raise Failure(text, hint="subscriber-slow")
+    _expect_beginning(slow, b"".join(_message(b"a", one) for one in sent))
+    talk(publisher, ("GET k", b"v"), ("PUBLISH a last", 1))
+    reads.expect_frame(_message(b"a", b"last"))
+
+
+def _expect_beginning(client, stream: bytes) -> None:
+    """What comes until the server closes is a beginning of the stream."""
+    __tracebackhide__ = True
+    at = 0
+    while True:
+        try:
+            came = client.read_some(len(stream))
+        except Failure as failure:
+            if failure.hint in ("closed-early", "reset-early", "closed-in-reply"):
+                return
+            raise
+        if came != stream[at : at + len(came)]:
+            raise Failure(
+                f"after {at:,} bytes of messages, others came than were published",
+                hint="subscriber-slow",
+                expected=stream[at : at + len(came)],
+                received=came,
+            )
+        at += len(came)
+
+
+# 12.6 queue
+
+
+@claim("12.6", points=3, hints=QUEUE)
+def test_12_commands_wait_for_exec(launch, rng):
+    """From MULTI on commands are queued; EXEC runs all of them, DISCARD none."""
+    server = launch(framing=RESP)
+    client, other = server.connect(), server.connect()
+    talk(client, ("MULTI", OK), (("SET", "k", b"\r\n"), QUEUED), ("INCR n", QUEUED))
+    talk(client, ("RPUSH l a b", QUEUED), ("LRANGE l 0 -1", QUEUED), ("MULTI", Err("ERR MULTI calls can not be nested")))
+    talk(client, ("GET k", QUEUED), ("PING", QUEUED))
+    talk(other, ("EXISTS k n l", 0), ("SET k other", OK))
+    ask(client, "EXEC", [OK, 1, 2, [b"a", b"b"], b"\r\n", PONG])
+    talk(client, ("EXEC", Err("ERR EXEC without MULTI")), ("GET k", b"\r\n"))
+    talk(client, ("MULTI", OK), ("EXEC", []), ("MULTI", OK), ("DEL k", QUEUED), ("DISCARD", OK))
+    talk(client, ("EXISTS k", 1), ("MULTI", OK), ("SELECT 1", QUEUED), ("SET only1 v", QUEUED))
+    talk(client, ("EXEC", [OK, OK]), ("GET only1", b"v"), ("SELECT 0", OK), ("GET only1", None))
+    values = [words(rng, 50) for _ in range(500)]
+    pairs = [("MULTI", OK), *((("SET", "k", value), QUEUED) for value in values)]
+    pairs += [("GET k", QUEUED), ("EXEC", [OK] * len(values) + [values[-1]])]
+    pipelined(client, pairs * 3)
+    pairs = [("MULTI", OK), ("PUBLISH a x", QUEUED), ("EXEC", [1])]
+    _subscribe(other, "a", counts=(1,))
+    pipelined(client, pairs)
+    other.expect_frame(_message(b"a", b"x"))
+
+
+@claim("12.6", points=3, hints=ABORTS)
+def test_12_errors_after_multi(launch):
+    """A command that cannot be queued aborts EXEC; one that fails in EXEC does not stop others."""
+    client = launch(framing=RESP).connect()
+    unknown = Err("ERR unknown command 'NOSUCH', with args beginning with: ")
+    for command, error in (("NOSUCH", unknown), ("GET", arguments_of("get"))):
+        talk(client, ("MULTI", OK), ("SET a 1", QUEUED), (command, error), ("SET b 1", QUEUED))
+        talk(client, ("EXEC", EXECABORT), ("EXISTS a b", 0), ("SET c 1", OK))
+        talk(client, ("MULTI", OK), (command, error), ("DISCARD", OK), ("MULTI", OK))
+        talk(client, ("GET c", QUEUED), ("EXEC", [b"1"]))
+    talk(client, ("MULTI", OK), ("SET a text", QUEUED), ("LPUSH a x", QUEUED), ("INCR a", QUEUED))
+    talk(client, ("SET b 1", QUEUED), ("INCR b", QUEUED))
+    not_integer = Err("ERR value is not an integer or out of range")
+    talk(client, ("EXEC", [OK, WRONGTYPE, not_integer, OK, 2]), ("GET b", b"2"))
+
+
+@claim("12.6", points=1, hints=LEFT)
+def test_12_queues_are_left_behind(launch):
+    """A client that leaves after MULTI has changed nothing, and its queue goes with it."""
+    server = launch(framing=RESP)
+    stays = server.connect("stays")
+    for leave in ("close", "reset", "half_close"):
+        client = server.connect("leaves")
+        talk(client, ("MULTI", OK), ("SET k v", QUEUED), ("SUBSCRIBE a", QUEUED))
+        getattr(client, leave)()
+        client.abandon()
+    if not eventually(server, lambda: server.process.descriptors().sockets <= 2):
+        raise Failure("3 clients have left, and sockets of them are still open", hint="multi-left")
+    talk(stays, ("EXISTS k", 0), ("PUBLISH a x", 0), ("MULTI", OK), ("EXEC", []))
+    ask(server.connect(), "EXEC", Err("ERR EXEC without MULTI"))
+
+
+# All together: 12.6 queue
+
+
+@claim("12.6", points=2, cli=True, valgrind=True, hints=STOPS)
+def test_12_stops_with_everything_in_use(launch, rng):
+    """Under valgrind: SIGTERM with keys, subscribers and a queue ends it with 0, and frees all."""
+    server = launch(framing=RESP)
+    client, queued, reads = server.connect(), server.connect("queues"), server.connect("reads")
+    slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    talk(client, ("RPUSH l a b c", 3), ("LPOP l", b"a"), (f"SET far v EX {FAR}", OK))
+    pipelined(client, [(f"SET k{n} v PX {n + 1}", OK) for n in range(100)])
+    pipelined(client, [(f"SET far{n} v EX {FAR}", OK) for n in range(100)])
+    talk(client, ("RENAME far1 far2", OK), ("DEL far3 far4", 2), ("SELECT 3", OK), ("SET k v", OK))
+    _subscribe(reads, "a", "b", counts=(1, 2))
+    _subscribe(slow, "a", counts=(1,))
+    talk(queued, ("MULTI", OK), (("SET", "k", words(rng, 5_000)), QUEUED), ("INCR k", QUEUED))
+    for _ in range(4):
+        message = words(rng, 1_000) * 400
+        client.exchange(resp.command("PUBLISH", "a", message), [])
+        read_value(client)
+        reads.expect_frame(_message(b"a", message))
+    server.connect("begins").send(resp.command("SET", "k", words(rng, 5_000))[:-3])
+    server.connect("line").send(b"SET k")
+    until_asleep(server)
+    expect_stop(server, signal.SIGTERM)
+
+
+@claim("12.6", points=1, cli=True, hints={"bad-start": "redis-options"})
+def test_12_wrong_ways_to_start_it(launch, run):
+    """--app redis has one loop and its own framing: other options are refused with status 2."""
+    for options in WRONG_WAYS:
+        expect_failed_start([*run.argv, *options], 2, "usage", PATIENCE)
+    client = launch(("--threads", "1"), framing=RESP).connect()
+    ask(client, "PING", PONG)
