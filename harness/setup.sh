@@ -69,6 +69,10 @@ has gdb || need "debugs a running server" gdb gdb gdb
 has strace || need "shows its system calls" strace strace strace
 has ss || need "ss: shows its connections" iproute2 iproute iproute2
 has nc || need "nc: a client in the terminal" netcat-openbsd netcat openbsd-netcat
+has redis-server && has redis-cli && has redis-benchmark || need "speaks to 12" \
+    "redis-server redis-tools" redis valkey
+imports redis || need "speaks to 12" python3-redis python3-redis python-redis
+includes hiredis/hiredis.h || need "speaks to 12" libhiredis-dev hiredis-devel hiredis
 has clang || need "make lint, make test" clang "clang compiler-rt" clang
 has clang-format || need "make format, make lint" clang-format clang-tools-extra clang
 has flake8 || need "make lint, make test" flake8 python3-flake8 flake8

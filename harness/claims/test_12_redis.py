@@ -272,7 +272,7 @@ def test_12_declared_sizes_take_no_memory(launch):
 # 12.2 replies
 
 
-@claim("12.2", points=4, hints=REPLIES)
+@claim("12.2", points=3, hints=REPLIES)
 def test_12_replies_of_each_kind(launch):
     """Every kind of reply: texts, integers to the ends of 64 bits, bytes, none, and arrays."""
     client = launch(framing=RESP).connect()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import resource
+import shutil
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +19,7 @@ from harness.grading import plugin, scoring
 from harness.instruments import observe
 from harness.lab.units import MIB
 from harness.linux import cgroup, landlock, network, ring, sockdiag
+from harness.others.here import OTHERS
 from harness.server import limits
 
 CLAIMS = scoring.load()
@@ -79,6 +82,28 @@ def no_ring(monkeypatch, tmp_path):
     monkeypatch.setattr(ring, "_SETUP", 1_000_000)  # a call that no kernel has
 
 
+def no_program(name: str):
+    def hide(monkeypatch, tmp_path):
+        which = shutil.which
+        monkeypatch.setattr(shutil, "which", lambda one, **_: None if one == name else which(one))
+
+    return hide
+
+
+def another_redis(monkeypatch, tmp_path):
+    script(tmp_path / "redis-server", "echo Redis server v=7.2.4 sha=00000000:0")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def no_python_client(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(script(tmp_path / "python", "exit 1")))
+
+
+def no_hiredis(monkeypatch, tmp_path):
+    refusing = 'case "$*" in *hiredis*) exit 1;; esac\nexec gcc "$@"'
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", refusing)))
+
+
 # What is hidden: the instrument, one claim that it costs, one that it does not.
 NEEDED = [
     ("C compiler", no_compiler, "01_first_frames", None),
@@ -91,6 +116,12 @@ NEEDED = [
     ("sock_diag", no_sock_diag, "08_slow_reader_gets_everything", "01_first_frames"),
     ("io_uring", no_ring, "11_operations_complete", "10_memory"),
     ("socket buffers", large_sockets, "07_every_waits_for_its_client", "01_first_frames"),
+    ("redis-cli", no_program("redis-cli"), "12_redis_cli_pipe", "12_redis_benchmark"),
+    ("redis-benchmark", no_program("redis-benchmark"), "12_redis_benchmark", "12_redis_cli"),
+    ("redis-server 7.0.x", no_program("redis-server"), "12_same_replies_as_redis", "12_redis_cli"),
+    ("redis-server 7.0.x", another_redis, "12_same_replies_as_redis", "12_redis_cli"),
+    ("redis-py", no_python_client, "12_redis_py", "12_hiredis"),
+    ("hiredis", no_hiredis, "12_hiredis", "12_redis_py"),
 ]
 
 
@@ -211,6 +242,10 @@ def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
     item.function.claim = {**marked, "needs": "io_uring"}
     with pytest.raises(NotJudged, match="does not have io_uring.*this helps: "):
         plugin.pytest_runtest_setup(item)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    item.function.claim = {**marked, "needs": "redis-cli"}
+    with pytest.raises(NotJudged, match="redis-cli is not installed; this helps: .*redis-tools"):
+        plugin.pytest_runtest_setup(item)
 
 
 def test_descriptors_are_counted(monkeypatch):
@@ -253,6 +288,9 @@ def test_every_claim_is_marked_with_what_it_needs():
             mark = marks[node.name]
             if path.name.startswith("test_11_"):
                 assert mark == "io_uring", f"{path}: {node.name}: needs="
+                continue
+            if path.name == "test_12_clients.py":
+                assert mark in OTHERS, f"{path}: {node.name}: needs="
                 continue
             kind = "sanitize" if mark in ("thread", "address,undefined") else mark
             assert needed_by(node) == ({kind} if mark else set()), f"{path}: {node.name}: needs="

@@ -46,7 +46,10 @@ def run_without_python(tools: Path, **environment: str):
     return run_setup(tools, copy, **environment)
 
 
-EVERYTHING = ("python3", "clang", "clang-format", "flake8", "valgrind", "gdb", "strace", "ss", "nc")
+EVERYTHING = (
+    *("python3", "clang", "clang-format", "flake8", "valgrind", "gdb", "strace", "ss", "nc"),
+    *("redis-server", "redis-cli", "redis-benchmark"),
+)
 
 
 def have(tools: Path, *names: str) -> None:
@@ -61,7 +64,7 @@ def test_setup_installs_what_is_missing(machine):
     assert calls == [
         "update -q ",
         "install -y -q --no-install-recommends valgrind strace iproute2 netcat-openbsd"
-        " clang-format flake8 noninteractive",
+        " redis-server redis-tools clang-format flake8 noninteractive",
     ]
     assert "missing: valgrind (make memcheck)" in result.stdout
 
@@ -76,7 +79,9 @@ def test_setup_finds_a_compiler_without_its_library(machine):
     have(machine, *EVERYTHING)
     (machine / "gcc").unlink()
     script(machine / "gcc", "exit 1")
-    assert run_setup(machine)[1][1].endswith("recommends gcc libc6-dev liburing-dev noninteractive")
+    assert run_setup(machine)[1][1].endswith(
+        "recommends gcc libc6-dev liburing-dev libhiredis-dev noninteractive"
+    )
 
 
 def test_setup_without_root(machine):
@@ -103,9 +108,10 @@ ARCH = "-S --needed --noconfirm"
 PACKAGES = {
     "dnf": f"dnf {FEDORA} gcc glibc-devel libtsan libasan libubsan liburing-devel python3"
     " python3-pytest python3-pytest-timeout python3-pytest-xdist valgrind gdb strace iproute netcat"
-    " clang compiler-rt clang-tools-extra python3-flake8",
+    " redis python3-redis hiredis-devel clang compiler-rt clang-tools-extra python3-flake8",
     "pacman": f"pacman {ARCH} gcc liburing python python-pytest python-pytest-timeout"
-    " python-pytest-xdist valgrind gdb strace iproute2 openbsd-netcat clang flake8",
+    " python-pytest-xdist valgrind gdb strace iproute2 openbsd-netcat valkey python-redis hiredis"
+    " clang flake8",
 }
 LIBRARIES = {
     "dnf": " libuv-devel libevent-devel libev-devel python3-matplotlib graphviz",

@@ -1,0 +1,81 @@
+"""Chapter 12, modules by themselves: the parser of requests, and the hash table.
+
+What a call costs is counted, and not timed: the table says what it has moved, and the program looks
+at its entries before and after each call.
+"""
+
+from __future__ import annotations
+
+from harness.evidence.failure import Failure
+from harness.grading.plugin import claim
+from harness.scenarios.cost import ALIKE, GROWTH_TRIES, TOO_CHEAP
+
+SANITIZERS = "address,undefined"
+KEYS, TIMES = 20_000, 4  # keys, and how many times as many in the second measurement
+
+# What a general hint means in a claim, see plugin.claim.
+BROKEN = ("in-the-module", "module-crashed", "memory-fault", "module-refuses")
+PARSER = dict.fromkeys(BROKEN, "resp-parser")
+ONCE = dict.fromkeys(BROKEN, "resp-looks-twice")
+TABLE = dict.fromkeys(BROKEN, "dict-loses")
+MOVES = dict.fromkeys(BROKEN, "dict-moves")
+SCANS = dict.fromkeys(BROKEN, "dict-scan")
+
+
+# 12.1 parser
+
+
+@claim("12.1", points=4, module=True, hints=PARSER)
+def test_12_requests_in_pieces(program):
+    """Requests cut in one, two or many pieces are found when they are complete, and not before."""
+    program("12_resp", "pieces")
+    program("12_resp", "together", sanitize=SANITIZERS)
+
+
+@claim("12.1", points=4, module=True, native=True, hints=ONCE)
+def test_12_nothing_is_looked_at_twice(program):
+    """The parser goes on where it has stopped, and takes no memory for what is only declared."""
+    program("12_resp", "arguments_once")
+    program("12_resp", "lines_once")
+    program("12_resp", "declared")
+
+
+# 12.3 table
+
+
+@claim("12.3", points=4, module=True, hints=TABLE)
+def test_12_table_loses_nothing(program):
+    """While the table grows and shrinks each of its keys is found, and no other."""
+    program("12_dict", "finds")
+    program("12_dict", "grows_and_shrinks")
+
+
+@claim("12.3", points=5, module=True, hints=MOVES)
+def test_12_no_call_pays_for_a_rehash(program):
+    """No call moves more than some entries, whether the table grows, shrinks, or does neither."""
+    program("12_dict", "moves")
+    program("12_dict", "border")
+
+
+@claim("12.3", points=2, module=True, native=True, hints=MOVES)
+def test_12_table_gives_memory_back(program):
+    """After most keys were removed the table is small again."""
+    program("12_dict", "shrinks")
+
+
+@claim("12.3", points=2, module=True, hints=SCANS)
+def test_12_scan_visits_each_key(program):
+    """SCAN visits each key that stays, though the table grows or shrinks between two calls."""
+    program("12_dict", "scans")
+
+
+@claim("12.3", points=1, module=True, native=True)
+def test_12_more_keys_cost_no_more_each(program):
+    """A key among 80,000 costs about as much CPU as one among 20,000: the buckets stay short."""
+    for _ in range(GROWTH_TRIES):
+        few = program("12_dict", "cost", keys=KEYS)["seconds"]
+        many = program("12_dict", "cost", keys=TIMES * KEYS)["seconds"]
+        if many <= ALIKE * TIMES * max(few, TOO_CHEAP):
+            return
+    text = f"{TIMES * KEYS:,} keys cost {many:.2f} s of CPU, and {KEYS:,} {few:.2f} s"
+    raise Failure(text, hint="dict-cost")

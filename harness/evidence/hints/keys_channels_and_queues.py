@@ -1,0 +1,111 @@
+"""The hints of docs/reading-failures.md#keys-channels-and-queues, by their keys."""
+
+TEXTS = {
+    "dict-loses": (
+        "While the table grows or shrinks, an entry is in one of two tables. Look for it in both, "
+        "put new ones into the new table, and take out of the one that has it. Moving a bucket "
+        "moves all entries of its chain. Two keys are the same if length and bytes are."
+    ),
+    "dict-moves": (
+        "No call may move more than a few buckets, however large the table is: keep both tables, "
+        "and where you are. Count what was moved, and buckets that were empty, in `moves`. Grow "
+        "and shrink at different counts: otherwise one key more or less moves everything again."
+    ),
+    "dict-shrinks": (
+        "After removals the table may be far too large. Move to a smaller one, in steps as well, "
+        "and free the old one when it is empty."
+    ),
+    "dict-scan": (
+        "A cursor of SCAN stays valid while the table changes its size. While two tables are in "
+        "use, an entry may be in either. Entries must stay in their bucket, or in those that "
+        "dict_scan() visits together with it."
+    ),
+    "dict-cost": (
+        "The cost of a key grows with the number of keys: chains get long. The table has to grow "
+        "with its entries, and to be done with that before it is full again. The hash uses all "
+        "bytes of the key."
+    ),
+    "dict-seed": (
+        "If everybody knows the hash, a client can send keys that all go into one bucket. Take a "
+        "seed from getrandom() for each table."
+    ),
+    "expiry-commands": (
+        "SET and GETSET end the time to live of a key, and commands that change a value keep it. "
+        "RENAME takes it along. EXPIRE with a time that is over removes the key. The options NX, "
+        "XX, GT and LT are checked before anything is changed."
+    ),
+    "expiry-on-access": (
+        "A key whose time is over is gone for every command, even if no timer has removed it yet. "
+        "So the function that looks for a key compares the time, and removes the key."
+    ),
+    "expiry-idle": (
+        "Keys expire while no command comes, too: otherwise those that nobody uses are never "
+        "removed. A timer for each key with a time to live removes it and frees its value."
+    ),
+    "expiry-stale": (
+        "A time to live belongs to one value of one key in one database. If the value is replaced "
+        "or removed, or its time changes, cancel its timer. Otherwise the timer removes another "
+        "value, or uses memory that was freed."
+    ),
+    "expiry-polls": (
+        "Do not look for expired keys again and again. The nearest timer tells the loop how long "
+        "it may sleep."
+    ),
+    "subscribe-count": (
+        "SUBSCRIBE replies once for each channel, with the number of channels that this client has "
+        "then; a channel that it has counts once. PUBLISH replies with how many clients it has "
+        "reached. UNSUBSCRIBE without a channel leaves all, and replies even if there is none."
+    ),
+    "subscriber-mode": (
+        "A client with at least one channel may send SUBSCRIBE, UNSUBSCRIBE, PING and QUIT. Others "
+        "get the error of Redis, and PING has an array as its reply. After the last UNSUBSCRIBE "
+        "the client is an ordinary one."
+    ),
+    "subscriber-left": (
+        "When a connection ends, take it out of all its channels, before its memory is freed, and "
+        "remove channels that nobody has any more."
+    ),
+    "subscriber-slow": (
+        "Do not wait for a subscriber that does not read, and do not collect messages for it "
+        "without end. If its output would be above high-water and one message, close it, and log "
+        "the reason. Publisher and other subscribers go on."
+    ),
+    "multi-queue": (
+        "After MULTI a command is checked and kept, with a copy of its arguments, and the reply is "
+        "QUEUED. EXEC runs all of them in order, and its reply is the array of their replies. "
+        "DISCARD forgets them. In both cases the client is an ordinary one afterwards."
+    ),
+    "multi-errors": (
+        "If a command cannot be queued (unknown, or a wrong number of arguments), EXEC replies "
+        "EXECABORT and runs none. An error in EXEC is only the reply of its own command: the "
+        "others run. DISCARD forgets the mistake, too."
+    ),
+    "multi-left": (
+        "A queue belongs to its connection: when that ends, nothing of it runs, and it is freed."
+    ),
+    "redis-stop": (
+        "When the server ends, cancel the timers of keys, free databases, channels and queues, and "
+        "exit with status 0. A value has one owner, which frees it once."
+    ),
+    "redis-options": (
+        "With `--app redis` there is one loop, and RESP is the framing. `--threads` above 1 and "
+        "`--framing` are wrong usage then: print the usage line on stderr and exit with status 2."
+    ),
+    "redis-differs": (
+        "The last command shown has another reply here than in Redis. The commands before it are "
+        "needed for that: try them one by one in redis-cli, on both servers."
+    ),
+    "others-client": (
+        "This program was written for Redis, and does not get what Redis would reply. Try the last "
+        "step by hand, with redis-cli or nc, and compare with the reply in docs/protocol.md."
+    ),
+    "others-wait": (
+        "A program that was written for Redis waits for a reply that does not come. It may send "
+        "many commands at once, and commands that you have not tried: answer each, also one that "
+        "you do not know."
+    ),
+    "others-pipe": (
+        "redis-cli --pipe sends everything while it reads replies, and counts them. Each command "
+        "has exactly one reply. Go on reading while replies wait to be sent, up to high-water."
+    ),
+}

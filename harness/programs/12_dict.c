@@ -1,0 +1,342 @@
+/* The hash table: nothing is lost while it grows and shrinks, and each call moves little.
+ * links: dict.c */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "dict.h"
+
+#define LOSES  "dict-loses"
+#define MOVES  "dict-moves"
+#define SHRINK "dict-shrinks"
+#define SCAN   "dict-scan"
+#define COST   "dict-cost"
+
+enum {
+    SMALL = 40,       /* keys: of the small cases, which are tried often */
+    CASES = 300,
+    STEPS = 200,
+    MANY = 30000,
+    LOOKED_AT = 5000, /* keys whose pointers are compared after each call */
+    A_CALL = 64,      /* moves of one call: some buckets, with a few entries each */
+    LEFT = 10,
+    LEFT_BYTES = 16 << 10, /* of memory, for so few */
+    CALLS_TO_SHRINK = 50000,
+    TELL_AGAIN = 5000,
+};
+
+static struct entry **entries; /* by the number of their key; NULL: not in the dict */
+static size_t freed;
+
+static void begin(struct dict *d, size_t most)
+{
+    check_case();
+    free(entries);
+    entries = calloc(most, sizeof *entries);
+    if (entries == NULL)
+        check_impossible("no memory for %zu pointers", most);
+    dict_init(d);
+}
+
+static void count_freed(struct entry *entry)
+{
+    freed++;
+    free(entry);
+}
+
+static void end(struct dict *d)
+{
+    size_t count = dict_count(d);
+    freed = 0;
+    dict_free(d, count_freed);
+    CHECK(freed == count, LOSES, "dict_free() freed %zu of %zu entries", freed, count);
+    CHECK(dict_count(d) == 0, LOSES, "after dict_free() there are %zu entries", dict_count(d));
+}
+
+/* Keys of all kinds: short and long, with 0 in them, with the same beginning. */
+static size_t key_of(size_t number, char *key)
+{
+    memset(key, 'k', 40);
+    size_t size = number % 3 == 0 ? 4 : number % 3 == 1 ? 16 : 40;
+    uint32_t bytes = (uint32_t)number;
+    memcpy(key + size - sizeof bytes, &bytes, sizeof bytes);
+    return size;
+}
+
+static struct entry *find(struct dict *d, size_t number)
+{
+    char key[40];
+    size_t size = key_of(number, key);
+    return dict_find(d, key, size);
+}
+
+static void insert(struct dict *d, size_t number)
+{
+    char key[40];
+    size_t size = key_of(number, key);
+    entries[number] = dict_entry(key, size, NULL);
+    if (entries[number] == NULL || !dict_insert(d, entries[number]))
+        check_impossible("no memory for an entry");
+}
+
+static void take_out(struct dict *d, size_t number)
+{
+    char key[40];
+    size_t size = key_of(number, key);
+    struct entry *entry = dict_remove(d, key, size);
+    CHECK(entry == entries[number], LOSES, "dict_remove() gave %s instead of %s",
+          entry ? "an entry" : "NULL", entries[number] ? "the entry with this key" : "NULL");
+    free(entry);
+    entries[number] = NULL;
+}
+
+static void expect_all(struct dict *d, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < most; i++) {
+        count += entries[i] != NULL;
+        struct entry *entry = find(d, i);
+        CHECK(entry == entries[i], LOSES, "dict_find() of key %zu gave %s instead of %s", i,
+              entry ? "an entry" : "NULL", entries[i] ? "its entry" : "NULL");
+    }
+    CHECK(dict_count(d) == count, LOSES, "dict_count() is %zu; there are %zu entries",
+          dict_count(d), count);
+}
+
+static void come_and_go(size_t most, size_t steps)
+{
+    struct dict d;
+    begin(&d, most);
+    for (size_t i = 0; i < steps; i++) {
+        size_t number = check_below(most);
+        bool adds = entries[number] == NULL && check_below(3) > 0;
+        check_step("calls %s() for key %zu, with %zu entries in it",
+                   adds ? "dict_insert" : "dict_remove", number, dict_count(&d));
+        if (adds)
+            insert(&d, number);
+        else
+            take_out(&d, number);
+        if (most <= SMALL)
+            expect_all(&d, most);
+    }
+    check_step("looks for all keys");
+    expect_all(&d, most);
+    end(&d);
+}
+
+/* The smallest case that goes wrong is found first. */
+static void finds(void)
+{
+    for (size_t most = 1; most <= SMALL; most += 3)
+        for (size_t i = 0; i < CASES / SMALL; i++)
+            come_and_go(most, STEPS);
+    come_and_go(MANY, 4 * MANY);
+}
+
+static void grows_and_shrinks(void)
+{
+    struct dict d;
+    begin(&d, MANY);
+    for (int turn = 0; turn < 2; turn++) {
+        check_step("calls dict_insert() for %d keys", MANY);
+        for (size_t i = 0; i < MANY; i++)
+            insert(&d, i);
+        expect_all(&d, MANY);
+        check_step("calls dict_remove() for all of them");
+        for (size_t i = 0; i < MANY; i++)
+            take_out(&d, (i * 7919) % MANY);
+        expect_all(&d, MANY);
+    }
+    for (size_t i = 0; i < SMALL; i++)
+        insert(&d, i);
+    check_step("calls dict_free()");
+    end(&d);
+    check_step("calls dict_insert() after that");
+    insert(&d, 0);
+    CHECK(find(&d, 0) == entries[0], LOSES, "it is not found");
+    end(&d);
+}
+
+/* One call, and what it has moved: as the dict says, and by the pointers of the entries. */
+static void watch_call(struct dict *d, void (*call)(struct dict *, size_t), size_t number,
+                       struct entry **before)
+{
+    size_t moves = dict_moves(d), changed = 0;
+    for (size_t i = 0; i < LOOKED_AT; i++)
+        before[i] = entries[i] != NULL ? entries[i]->next : NULL;
+    call(d, number);
+    for (size_t i = 0; i < LOOKED_AT; i++)
+        changed += entries[i] != NULL && entries[i]->next != before[i];
+    size_t told = dict_moves(d) - moves;
+    CHECK(told <= A_CALL, MOVES, "with %zu entries this call moved %zu", dict_count(d), told);
+    CHECK(changed <= A_CALL, MOVES, "with %zu entries this call changed %zu of them",
+          dict_count(d), changed);
+}
+
+static void moves(void)
+{
+    static struct entry *before[LOOKED_AT];
+    struct dict d;
+    begin(&d, MANY);
+    for (size_t i = 0; i < LOOKED_AT; i++) {
+        check_step("calls dict_insert() for key %zu", i);
+        watch_call(&d, insert, i, before);
+    }
+    CHECK(dict_moves(&d) >= LOOKED_AT / 2, MOVES,
+          "with %d entries in it nothing, or little, has been moved: dict_moves() is %zu",
+          (int)LOOKED_AT, dict_moves(&d));
+    for (size_t i = 0; i < LOOKED_AT; i++) {
+        check_step("calls dict_remove() for key %zu", i);
+        watch_call(&d, take_out, i, before);
+    }
+    for (size_t i = 0; i < MANY; i++) {
+        size_t told = dict_moves(&d);
+        check_step("calls dict_insert() for key %zu", i);
+        insert(&d, i);
+        CHECK(dict_moves(&d) - told <= A_CALL, MOVES, "this call moved %zu", dict_moves(&d) - told);
+    }
+    end(&d);
+}
+
+/* An entry more, and one less, where the table has just grown, or is just about to shrink. */
+static void border(void)
+{
+    struct dict d;
+    begin(&d, MANY);
+    for (size_t count = 1; count <= 4100; count++) {
+        insert(&d, count - 1);
+        bool near = (count & (count - 1)) == 0 || (count & (count + 1)) == 0 || count % 100 == 0;
+        if (count < 60 || !near)
+            continue;
+        size_t told = dict_moves(&d);
+        check_step("with %zu entries, calls dict_insert() and dict_remove() %zu times", count,
+                   8 * count);
+        for (size_t i = 0; i < 8 * count; i++) {
+            insert(&d, MANY - 1);
+            take_out(&d, MANY - 1);
+        }
+        size_t moved = dict_moves(&d) - told;
+        CHECK(moved <= 6 * count + A_CALL, MOVES, "these calls moved %zu", moved);
+    }
+    end(&d);
+}
+
+static size_t memory(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* As the dict has no function that only moves, it goes on with each call. */
+static void shrinks(void)
+{
+    struct dict d;
+    begin(&d, MANY);
+    size_t before = memory();
+    for (size_t i = 0; i < MANY; i++)
+        insert(&d, i);
+    check_step("calls dict_remove() for all but %d of %d keys", LEFT, MANY);
+    for (size_t i = LEFT; i < MANY; i++)
+        take_out(&d, i);
+    check_step("calls dict_insert() and dict_remove() for one key up to %d times", CALLS_TO_SHRINK);
+    for (size_t i = 0; i < CALLS_TO_SHRINK && memory() > before + LEFT_BYTES; i++) {
+        insert(&d, LEFT);
+        take_out(&d, LEFT);
+    }
+    CHECK(memory() <= before + LEFT_BYTES, SHRINK, "for %d keys it still holds %zu bytes", LEFT,
+          memory() - before);
+    expect_all(&d, MANY);
+    end(&d);
+}
+
+/* SCAN */
+
+static unsigned char *seen; /* by the number of the key */
+
+static void visit(void *context, struct entry *entry)
+{
+    uint32_t number;
+    memcpy(&number, entry->key + entry->size - sizeof number, sizeof number);
+    CHECK(context == &seen, SCAN, "`visit` got another context");
+    CHECK(number < MANY && entries[number] == entry, SCAN, "it visited what is no entry of it");
+    seen[number] = 1;
+}
+
+/* The first `stay` keys are there all the time. After `calls` calls others come, or go. */
+static void scan_while(size_t stay, size_t others, bool come, size_t calls)
+{
+    struct dict d;
+    begin(&d, MANY);
+    memset(seen, 0, MANY);
+    for (size_t i = 0; i < stay + (come ? 0 : others); i++)
+        insert(&d, i);
+    size_t cursor = 0, count = 0;
+    do {
+        if (count == calls) {
+            check_step("calls %s() %zu times", come ? "dict_insert" : "dict_remove", others);
+            for (size_t i = 0; i < others; i++)
+                come ? insert(&d, stay + i) : take_out(&d, stay + i);
+        }
+        check_step("calls dict_scan() with cursor %zu, call %zu", cursor, count + 1);
+        cursor = dict_scan(&d, cursor, visit, &seen);
+        CHECK(++count <= 40 * (stay + others) + 100, SCAN, "it does not come to an end");
+    } while (cursor != 0);
+    for (size_t i = 0; i < stay; i++)
+        CHECK(seen[i], SCAN, "key %zu of %zu, which stayed, was not visited", i, stay);
+    end(&d);
+}
+
+static void scans(void)
+{
+    seen = calloc(MANY, 1);
+    if (seen == NULL)
+        check_impossible("no memory");
+    scan_while(0, 0, true, 0);
+    for (size_t stay = 1; stay <= 200; stay = 2 * stay + 1)
+        for (size_t calls = 0; calls <= 2 * stay; calls += 1 + stay / 8) {
+            scan_while(stay, 4 * stay, true, calls);
+            scan_while(stay, 40 * stay, false, calls);
+            scan_while(stay, stay / 2 + 1, true, calls);
+        }
+    scan_while(2000, 20000, true, 300);
+    scan_while(2000, 20000, false, 300);
+    free(seen);
+}
+
+/* CPU seconds for so many keys: put in, looked for, taken out. */
+static void cost(void)
+{
+    size_t count = (size_t)check_number("keys");
+    struct dict d;
+    begin(&d, count);
+    double before = check_cpu_seconds();
+    for (size_t i = 0; i < count; i++) {
+        if (i % TELL_AGAIN == 0)
+            check_step("calls dict_insert(), key %zu", i);
+        insert(&d, i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i % TELL_AGAIN == 0)
+            check_step("calls dict_find(), key %zu", i);
+        CHECK(find(&d, i) == entries[i], LOSES, "dict_find() did not find key %zu", i);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (i % TELL_AGAIN == 0)
+            check_step("calls dict_remove(), key %zu", i);
+        take_out(&d, i);
+    }
+    check_value("seconds", check_cpu_seconds() - before);
+    end(&d);
+}
+
+const struct check checks[] = {
+    {"finds", finds},
+    {"grows_and_shrinks", grows_and_shrinks},
+    {"moves", moves},
+    {"border", border},
+    {"shrinks", shrinks},
+    {"scans", scans},
+    {"cost", cost},
+    {0},
+};

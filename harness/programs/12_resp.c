@@ -1,0 +1,215 @@
+/* The parser of requests: in pieces, and what it looks at again when more has come.
+ * links: resp.c words.c number.c */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "resp.h"
+
+#define PARSER   "resp-parser"
+#define ONCE     "resp-looks-twice"
+#define DECLARED "resp-declared"
+
+enum { MOST_WORDS = 4, STREAM_BYTES = 400, LONG_BYTES = 60000, DECLARED_BYTES = 64 << 10 };
+
+/* A request, and the arguments that it has. */
+struct sample {
+    const char *text;
+    size_t size;
+    const char *words[MOST_WORDS]; /* NULL after the last one */
+};
+
+#define SAMPLE(text, ...) {text, sizeof text - 1, {__VA_ARGS__}}
+
+static const struct sample samples[] = {
+    SAMPLE("*1\r\n$4\r\nPING\r\n", "PING"),
+    SAMPLE("PING\r\n", "PING"),
+    SAMPLE("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$6\r\n*1\r\n$2\r\n", "SET", "k", "*1\r\n$2"),
+    SAMPLE("*2\r\n$4\r\nECHO\r\n$0\r\n\r\n", "ECHO", ""),
+    SAMPLE("*0\r\n", NULL),
+    SAMPLE("*-1\r\n", NULL),
+    SAMPLE("\r\n", NULL),
+    SAMPLE("set k \"a b\"\n", "set", "k", "a b"),
+    SAMPLE("*2\r\n$3\r\nGET\r\n$12\r\nkey of 12 by\r\n", "GET", "key of 12 by"),
+    SAMPLE("  ECHO '\\x41' \r\n", "ECHO", "\\x41"),
+};
+enum { SAMPLES = sizeof samples / sizeof samples[0] };
+
+/* The bytes that have arrived, of one request after the other. */
+struct stream {
+    uint8_t bytes[STREAM_BYTES];
+    size_t size;
+    struct resp parser;
+};
+
+static size_t words_in(const struct sample *sample)
+{
+    size_t count = 0;
+    while (count < MOST_WORDS && sample->words[count] != NULL)
+        count++;
+    return count;
+}
+
+static void expect(const struct sample *sample, const struct request *request)
+{
+    CHECK(request->size == sample->size, PARSER, "the request has %zu bytes instead of %zu",
+          request->size, sample->size);
+    CHECK(request->count == words_in(sample), PARSER, "it has %zu arguments instead of %zu",
+          request->count, words_in(sample));
+    for (size_t i = 0; i < request->count; i++) {
+        struct bytes arg = request_arg(request, i);
+        check_equal(PARSER, "the argument",
+                    (struct check_bytes){sample->words[i], strlen(sample->words[i])},
+                    (struct check_bytes){arg.data, arg.size});
+    }
+}
+
+static enum resp_result parse(struct resp *r, const uint8_t *bytes, size_t size,
+                              struct request *request)
+{
+    check_step("calls resp_parse() on %s", check_hex(bytes, size));
+    return resp_parse(r, check_at_the_end(bytes, size), size, request);
+}
+
+/* More bytes arrive; the requests from samples[*next] on that are complete with them are found. */
+static void arrive(struct stream *s, const char *bytes, size_t size, size_t *next)
+{
+    memcpy(s->bytes + s->size, bytes, size);
+    s->size += size;
+    while (s->size > 0) {
+        struct request request;
+        enum resp_result result = parse(&s->parser, s->bytes, s->size, &request);
+        bool whole = *next < SAMPLES && s->size >= samples[*next].size;
+        CHECK(result == (whole ? RESP_OK : RESP_PARTIAL), PARSER, "it returned %d instead of %s",
+              result, whole ? "RESP_OK: the request is complete" : "RESP_PARTIAL");
+        if (!whole)
+            return;
+        expect(&samples[*next], &request);
+        s->size -= request.size;
+        memmove(s->bytes, s->bytes + request.size, s->size);
+        ++*next;
+    }
+}
+
+static void cut(const struct sample *sample, size_t first, size_t second)
+{
+    struct stream s = {.size = 0};
+    size_t next = (size_t)(sample - samples);
+    check_case();
+    arrive(&s, sample->text, first, &next);
+    if (second > first)
+        arrive(&s, sample->text + first, second - first, &next);
+    arrive(&s, sample->text + second, sample->size - second, &next);
+    CHECK(next == (size_t)(sample - samples) + 1, PARSER, "the request was not found");
+    resp_free(&s.parser);
+}
+
+static void pieces(void)
+{
+    for (const struct sample *sample = samples; sample < samples + SAMPLES; sample++)
+        for (size_t first = 1; first < sample->size; first++)
+            for (size_t second = first; second < sample->size; second++)
+                cut(sample, first, second);
+}
+
+/* All samples, one after the other, in pieces of the same size: also several at once. */
+static void together(void)
+{
+    char all[STREAM_BYTES];
+    size_t size = 0;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        memcpy(all + size, samples[i].text, samples[i].size);
+        size += samples[i].size;
+    }
+    for (size_t piece = 1; piece <= size; piece++) {
+        struct stream s = {.size = 0};
+        size_t next = 0;
+        check_case();
+        for (size_t at = 0; at < size; at += piece)
+            arrive(&s, all + at, at + piece < size ? piece : size - at, &next);
+        CHECK(next == SAMPLES, PARSER, "%zu of %d requests were found", next, (int)SAMPLES);
+        resp_free(&s.parser);
+    }
+}
+
+/* Bytes that were looked at are changed, in a way that a second look would notice. */
+
+static void expect_partial(struct resp *r, const char *text, size_t size, const char *what)
+{
+    struct request request;
+    enum resp_result result = parse(r, (const uint8_t *)text, size, &request);
+    CHECK(result == RESP_PARTIAL, ONCE, "it returned %d instead of RESP_PARTIAL%s", result, what);
+}
+
+/* Of a request with complete arguments, all but the last line is spoilt. */
+static void arguments_once(void)
+{
+    char text[] = "*3\r\n$3\r\nSET\r\n$5\r\nab\r\nc\r\n$4\r\n1234\r\n";
+    size_t size = sizeof text - 1;
+    for (size_t arrived = 4; arrived < size; arrived++) {
+        struct resp r = {0};
+        struct request request;
+        char copy[sizeof text];
+        memcpy(copy, text, sizeof text);
+        check_case();
+        expect_partial(&r, copy, arrived, "");
+        static const size_t ends[] = {4, 8, 13, 17, 24, 28};
+        size_t settled = 0; /* the lines and arguments that have come whole */
+        for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+            if (ends[i] <= arrived)
+                settled = ends[i];
+        check_step("spoils the first %zu bytes, which it has looked at", settled);
+        memset(copy, '?', settled);
+        enum resp_result result = parse(&r, (const uint8_t *)copy, size, &request);
+        CHECK(result == RESP_OK && request.count == 3 && request.size == size, ONCE,
+              "it returned %d, so it looked at those bytes again", result);
+        resp_free(&r);
+    }
+}
+
+/* A line end appears where one was looked for in vain. */
+static void lines_once(void)
+{
+    static const char begins[][8] = {"ECHO a", "*111", "*1\r\n$11"};
+    static char line[LONG_BYTES];
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        for (size_t half = 20; half < LONG_BYTES / 2; half *= 10) {
+            struct resp r = {0};
+            size_t begun = strlen(begins[i]);
+            check_case();
+            memset(line, i == 0 ? 'a' : '1', sizeof line);
+            memcpy(line, begins[i], begun);
+            expect_partial(&r, line, half, "");
+            check_step("puts a line end at byte %zu, where it has looked", begun);
+            memcpy(line + begun, "\r\n", 2);
+            expect_partial(&r, line, 2 * half, ": it found that line end, so it looked again");
+            resp_free(&r);
+        }
+}
+
+/* Memory is taken for what has come, and not for what was declared. */
+static void declared(void)
+{
+    static const char *const texts[] = {"*1048576\r\n", "*1048576\r\n$3\r\nDEL\r\n$1\r\n",
+                                        "*2\r\n$4\r\nECHO\r\n$33554432\r\nabc"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct resp r = {0};
+        check_case();
+        struct mallinfo2 before = mallinfo2();
+        expect_partial(&r, texts[i], strlen(texts[i]), "");
+        struct mallinfo2 after = mallinfo2();
+        size_t taken = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
+        CHECK(taken <= DECLARED_BYTES, DECLARED, "it took %zu bytes of memory", taken);
+        resp_free(&r);
+    }
+}
+
+const struct check checks[] = {
+    {"pieces", pieces},
+    {"together", together},
+    {"arguments_once", arguments_once},
+    {"lines_once", lines_once},
+    {"declared", declared},
+    {0},
+};
