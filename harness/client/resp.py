@@ -1,6 +1,6 @@
 """RESP2, the protocol of Redis: commands to bytes, replies from bytes. No I/O.
 
-    command    *<count> CR LF, then for each argument $<size> CR LF <bytes> CR LF; or a line (inline)
+    command    *<count> CR LF, then for each argument $<size> CR LF <bytes> CR LF; or a line
     reply      +text, -error text, :integer, $<size> and bytes, *<count> and replies
 
 A reply in a claim is a Python value: an int, bytes (a bulk string), None (the null bulk string), a

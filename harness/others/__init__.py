@@ -1,4 +1,4 @@
 """Programs that others wrote for the protocol of Redis: which are here, and how one is run.
 
-Imports: evidence, instruments, lab, linux, server.
+Imports: evidence, linux, server.
 """

@@ -107,7 +107,8 @@ def main() -> int:
     except redis.RedisError as error:
         print(f"wrong the next step raised {type(error).__name__}: {error!s:.200}")
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        print(f"wrong redis-py does not understand a reply ({type(error).__name__}: {error!s:.150})")
+        said = f"{type(error).__name__}: {error!s:.150}"
+        print(f"wrong redis-py does not understand a reply ({said})")
     return 0
 
 

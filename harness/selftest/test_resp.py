@@ -54,7 +54,8 @@ def test_a_large_reply_costs_no_more_than_its_bytes():
 
 
 @pytest.mark.parametrize(
-    "data", [b"x", b"+OK\r\nx", b"$x\r\n", b"$-2\r\n", b"*-7\r\n", b"$1\r\nabc", b":\r\n", b"*1\r\n!"]
+    "data",
+    [b"x", b"+OK\r\nx", b"$x\r\n", b"$-2\r\n", b"*-7\r\n", b"$1\r\nabc", b":\r\n", b"*1\r\n!"],
 )
 def test_what_is_no_reply(data):
     with pytest.raises(Malformed):

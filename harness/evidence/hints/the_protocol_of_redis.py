@@ -45,4 +45,8 @@ TEXTS = {
         "connection, send what is possible, and go on when the client has read. Replies keep the "
         "order of their requests."
     ),
+    "resp-flow": (
+        "A command is a frame, too: while the output is above high-water, or the quota is used up, "
+        "no further command of this connection is run. The input stays where it is."
+    ),
 }
