@@ -201,7 +201,7 @@ def test_12_keys_are_listed(launch, rng):
     talk(client, (f"KEYS {12 * 'a*'}b", []), (f"DEL {200 * 'a'}", 1))
     found = _scanned(client, keys)
     if not keys <= found:
-        text = f"SCAN did not list {len(keys - found)} of {KEYS:,} keys that were there all the time"
+        text = f"SCAN did not list {len(keys - found)} of {KEYS:,} keys that stayed"
         raise Failure(text, hint="dict-scan")
     talk(client, ("SELECT 15", OK), ("FLUSHDB", OK), ("DBSIZE", 0), ("SELECT 0", OK))
     talk(client, ("EXISTS a:list", 1), ("FLUSHALL", OK), ("DBSIZE", 0), ("SCAN 0", [b"0", []]))
