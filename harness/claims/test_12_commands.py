@@ -51,7 +51,8 @@ IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 
 MESSAGE = MIB  # bytes
 MOST_MESSAGES = 80  # until the slow subscriber is closed: Redis waits for 32 MiB
-SUBSCRIBER_HELD = 16 * MIB  # for the slow one: high water, a message, and what is on its way
+SUBSCRIBER_HELD = 16 * MIB  # after it was closed
+MOST_QUEUED, LEAST_QUEUED = 80, 55  # commands of 1 MiB
 
 # What a general hint means in a claim, see plugin.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
@@ -70,6 +71,7 @@ SLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit", "not-closed"), "subscr
 QUEUE = dict.fromkeys(BAD, "multi-queue")
 ABORTS = dict.fromkeys(BAD, "multi-errors")
 LEFT = dict.fromkeys(BAD, "multi-left")
+BOUND = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "multi-bound")
 STOPS = dict.fromkeys(
     ("not-ended", "wrong-exit", "memory-fault", "memory-leak", *BAD), "redis-stop"
 )
@@ -450,7 +452,7 @@ def test_12_slow_subscribers_are_closed(launch, rng):
         if count != 2:
             break
     if server.own:
-        bounded(server, base, SUBSCRIBER_HELD, "with a subscriber that does not read", "before")
+        bounded(server, base, SUBSCRIBER_HELD, "after the end of the slow subscriber", "before")
     until(server, publisher, "PUBLISH b x", 0, "subscriber-slow")
     if count not in (1, 2):
         text = f"PUBLISH counts {resp.told(count)} subscribers; there is one that reads"
@@ -484,7 +486,7 @@ def _expect_beginning(client, stream: bytes) -> None:
 # 12.6 queue
 
 
-@claim("12.6", points=3, hints=QUEUE)
+@claim("12.6", points=2, hints=QUEUE)
 def test_12_commands_wait_for_exec(launch, rng):
     """From MULTI on commands are queued; EXEC runs all of them, DISCARD none."""
     server = launch(framing=RESP)
@@ -539,6 +541,24 @@ def test_12_queues_are_left_behind(launch):
         raise Failure("3 clients have left, and sockets of them are still open", hint="multi-left")
     talk(stays, ("EXISTS k", 0), ("PUBLISH a x", 0), ("MULTI", OK), ("EXEC", []))
     ask(server.connect(), "EXEC", Err("ERR EXEC without MULTI"))
+
+
+@claim("12.6", points=1, cli=True, native=True, hints=BOUND)
+def test_12_queues_are_bounded(launch, rng):
+    """Commands that wait for EXEC may take 64 MiB; one more is refused, and EXEC runs none."""
+    server = launch(framing=RESP, environment=EXACT)
+    client, command = server.connect(), resp.command("SET", "k", rng.randbytes(MIB))
+    talk(client, ("GET k", None), ("MULTI", OK))
+    base = server.process.resident_bytes()
+    for queued in range(MOST_QUEUED):
+        client.exchange(command, [])
+        if isinstance(read_value(client), Err):
+            break
+    if not LEAST_QUEUED <= queued < MOST_QUEUED - 1:
+        text = f"after MULTI {queued + 1} commands of 1 MiB each were queued; due are about 60"
+        raise Failure(text, hint="multi-bound")
+    talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
+    bounded(server, base, KEPT_BYTES, "after EXEC has run none of the commands", "before")
 
 
 # All together: 12.6 queue

@@ -148,7 +148,15 @@ CHAPTERS = (
     Chapter(
         "redis",
         "clients that others wrote speak to it",
-        changes="answer.[ch]",
+        changes="answer.[ch] conn.[ch] main.c options.[ch] serve.c service.[ch]",
+        adds=(
+            "call.[ch] channels.[ch] client.[ch] commands.[ch] commands_client.c "
+            "commands_connection.c commands_expiry.c commands_info.c commands_keys.c "
+            "commands_lists.c commands_multi.c commands_pubsub.c commands_scan.c "
+            "commands_server.c commands_set.c commands_strings.c db.[ch] dict.[ch] dispatch.[ch] "
+            "expiry.[ch] glob.[ch] list.[ch] multi.[ch] number.[ch] redis.[ch] reply.[ch] "
+            "resp.[ch] siphash.h value.[ch] words.[ch]"
+        ),
         by_calls="--io epoll",
     ),
 )

@@ -83,6 +83,10 @@ TEXTS = {
     "multi-left": (
         "A queue belongs to its connection: when that ends, nothing of it runs, and it is freed."
     ),
+    "multi-bound": (
+        "Count the bytes of the commands that wait for EXEC. One that is too much is refused with "
+        "an error, EXEC replies EXECABORT, and the memory of all of them is freed."
+    ),
     "redis-stop": (
         "When the server ends, cancel the timers of keys, free databases, channels and queues, and "
         "exit with status 0. A value has one owner, which frees it once."
