@@ -51,10 +51,9 @@ TYPED = (
 )
 
 # What a general hint means in a claim, see plugin.claim.
-DIFFERS = dict.fromkeys(
-    ("wrong-header", "wrong-body", "extra-bytes", "silence", "replies-missing", "closed-early"),
-    "redis-differs",
-)
+WRONG = ("wrong-header", "wrong-body", "extra-bytes", "silence", "replies-missing", "closed-early")
+KEYS = dict.fromkeys(WRONG, "others-client")
+DIFFERS = dict.fromkeys(WRONG, "redis-differs")
 
 
 def _command(server, program: str, *options: str) -> list[str]:
@@ -98,7 +97,7 @@ def test_12_redis_cli_pipe(launch):
     pipelined(client, [*pairs, ("DBSIZE", PIPED_KEYS)])
 
 
-@claim("12.3", points=4, native=True, needs="redis-benchmark")
+@claim("12.3", points=4, native=True, needs="redis-benchmark", hints=KEYS)
 def test_12_redis_benchmark(launch):
     """redis-benchmark runs with one command in flight and with 16, and its keys are as they should
     be."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.scenarios.cost import ALIKE, GROWTH_TRIES, TOO_CHEAP
+from harness.scenarios.cost import ALIKE, HOPELESS_TRIES, TOO_CHEAP
 
 SANITIZERS = "address,undefined"
 KEYS, TIMES = 20_000, 4  # keys, and how many times as many in the second measurement
@@ -72,7 +72,7 @@ def test_12_scan_visits_each_key(program):
 @claim("12.3", points=1, module=True, native=True)
 def test_12_more_keys_cost_no_more_each(program):
     """A key among 80,000 costs about as much CPU as one among 20,000: the buckets stay short."""
-    for _ in range(GROWTH_TRIES):
+    for _ in range(HOPELESS_TRIES):
         few = program("12_dict", "cost", keys=KEYS)["seconds"]
         many = program("12_dict", "cost", keys=TIMES * KEYS)["seconds"]
         if many <= ALIKE * TIMES * max(few, TOO_CHEAP):

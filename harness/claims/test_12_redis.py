@@ -34,7 +34,7 @@ from harness.scenarios.redis_talk import ask, pipelined, talk
 LONGEST = 2**63 - 1  # the largest integer of a value
 PIPELINED = 40_000  # commands, and twice as many
 
-IDLE_CLIENTS, LARGE_BYTES, MANY_WORDS = 100, 300_000, 4_000
+IDLE_CLIENTS, LARGE_BYTES, MANY_WORDS = 40, 300_000, 20_000
 AN_IDLE_CLIENT = 16 * KIB  # of memory
 BESIDE = 4 * MIB  # lent buffers, and what malloc keeps
 # As in chapter 08: what is freed goes back to the kernel at once, see mallopt(3).
@@ -282,12 +282,13 @@ def test_12_idle_clients_own_little(launch, rng):
     """A client that has sent a large command, and waits, costs no more than one that has not."""
     server = launch(framing=RESP, environment=EXACT)
     clients = [server.connect("idle") for _ in range(IDLE_CLIENTS)]
-    text, words_of_many = rng.randbytes(LARGE_BYTES), [words(rng, 3) for _ in range(MANY_WORDS)]
+    text = rng.randbytes(LARGE_BYTES)
+    large = resp.command("ECHO", text) + resp.command("DEL", *map(str, range(MANY_WORDS)))
     for client in clients:
         ask(client, "PING", PONG)
     base = server.process.resident_bytes()
     for client in clients:
-        pipelined(client, [(("ECHO", text), text), (("DEL", *words_of_many), 0)])
+        client.exchange(large, [reply(text), reply(0)])
         send_in_pieces(client, resp.command("PING"), [5])
         client.expect_frame(reply(PONG))
     when = f"with {IDLE_CLIENTS} clients that wait after a large command"

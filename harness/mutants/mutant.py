@@ -22,11 +22,14 @@ TIMERS = "timers"
 THREADS = "threads"
 COROUTINES = "coroutines"
 COMPLETION = "operations in flight"
+PROTOCOL = "the protocol of Redis"
+KEYS = "keys, channels and transactions"
 START = "start and end"
 
 GROUPS = (
     *(START, FRAMING, NUMBERS, MESSAGES, WRITES, CALLS, STATE),
-    *(RESOURCES, LOOP, PRESSURE, TIMERS, THREADS, COROUTINES, COMPLETION, GROWTH),
+    *(RESOURCES, LOOP, PRESSURE, TIMERS, THREADS, COROUTINES, COMPLETION, PROTOCOL, KEYS),
+    GROWTH,
 )
 
 
