@@ -452,10 +452,8 @@ MUTANTS = (
         "resp-error",
         {
             "reply.c": """
--        if (*c == '\\r' || *c == '\\n')
--            *c = ' ';
-+        if (*c == '\\0')
-+            *c = ' ';
+-        if (is_line_break(text[i]))
++        if (text[i] == '\\t')
 """
         },
     ),

@@ -20,7 +20,13 @@ struct sample {
     const char *words[MOST_WORDS]; /* NULL after the last one */
 };
 
-#define SAMPLE(text, ...) {text, sizeof text - 1, {__VA_ARGS__}}
+#define SAMPLE(text, ...)                                                                          \
+    {                                                                                              \
+        text, sizeof text - 1,                                                                     \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
 
 static const struct sample samples[] = {
     SAMPLE("*1\r\n$4\r\nPING\r\n", "PING"),
@@ -206,10 +212,6 @@ static void declared(void)
 }
 
 const struct check checks[] = {
-    {"pieces", pieces},
-    {"together", together},
-    {"arguments_once", arguments_once},
-    {"lines_once", lines_once},
-    {"declared", declared},
-    {0},
+    {"pieces", pieces},         {"together", together}, {"arguments_once", arguments_once},
+    {"lines_once", lines_once}, {"declared", declared}, {0},
 };
