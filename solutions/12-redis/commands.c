@@ -1,11 +1,11 @@
 #include "commands.h"
 
 #include <ctype.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than every name. */
+/* More than every name has. */
 enum { NAME_BYTES = 32 };
 
 /* Sorted by name. The arities are those of Redis. */
@@ -81,27 +81,38 @@ static int by_name(const void *name, const void *command)
     return strcmp(name, ((const struct command *)command)->name);
 }
 
-/* Finds a command whose name begins with `prefix` and goes on with a word of the client. */
-static const struct command *find(const char *prefix, struct bytes word)
+/* Copies a word in small letters to the tail of a name. False: then it would be too long. */
+static bool append(char name[NAME_BYTES], size_t *size, struct bytes word)
 {
-    char name[NAME_BYTES];
-    size_t size = (size_t)snprintf(name, sizeof name, "%s", prefix);
-    if (word.size >= sizeof name - size || memchr(word.data, '\0', word.size) != NULL)
-        return NULL;
+    if (word.size >= NAME_BYTES - *size)
+        return false;
     for (size_t i = 0; i < word.size; i++)
-        name[size++] = (char)tolower(word.data[i]);
+        name[(*size)++] = (char)tolower(word.data[i]);
+    return true;
+}
+
+static const struct command *find(char name[NAME_BYTES], size_t size)
+{
     name[size] = '\0';
+    if (strlen(name) != size)
+        return NULL;
     return bsearch(name, commands, commands_count(), sizeof *commands, by_name);
 }
 
 const struct command *commands_find(struct bytes name)
 {
-    return memchr(name.data, '|', name.size) == NULL ? find("", name) : NULL;
+    char copy[NAME_BYTES];
+    size_t size = 0;
+    if (!append(copy, &size, name) || memchr(copy, '|', size) != NULL)
+        return NULL;
+    return find(copy, size);
 }
 
 const struct command *commands_find_in(const struct command *family, struct bytes name)
 {
-    char prefix[NAME_BYTES];
-    snprintf(prefix, sizeof prefix, "%s|", family->name);
-    return find(prefix, name);
+    char copy[NAME_BYTES];
+    size_t size = strlen(family->name);
+    memcpy(copy, family->name, size);
+    copy[size++] = '|';
+    return append(copy, &size, name) ? find(copy, size) : NULL;
 }
