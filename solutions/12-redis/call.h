@@ -29,8 +29,8 @@ bool call_is(const struct call *call, size_t index, const char *word);
 /* Reads an argument as a number. */
 bool call_number(const struct call *call, size_t index, int64_t *value);
 
-/* Finds a key with a value of this type. True with NULL as *key: there is none. False: its value has
- * another type. */
+/* Finds a key with a value of this type. True with NULL as *key: there is none. False: its value
+ * has another type. */
 bool call_find(const struct call *call, struct bytes name, enum value_type type,
                struct entry **key);
 

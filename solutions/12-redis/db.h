@@ -30,8 +30,9 @@ struct entry *db_find(struct db *db, struct bytes name);
 /* The value of that key, or NULL. */
 struct value *db_value(struct db *db, struct bytes name);
 
-/* Gives a key this value, which belongs to the database from then on. A key that has a value already
- * loses it, and stays for ever from now on. Returns the key. NULL: no memory; the value is freed. */
+/* Gives a key this value, which belongs to the database from then on. A key that has a value
+ * already loses it, and stays for ever from now on. Returns the key. NULL: no memory; the value is
+ * freed. */
 struct entry *db_put(struct db *db, struct bytes name, struct value *value);
 
 /* Removes a key. False: there is none with this name. */

@@ -60,7 +60,7 @@ static bool table_new(struct table *table, size_t size)
     return table->buckets != NULL;
 }
 
-// BEGIN table
+// BEGIN dict
 /* Moves the next bucket of `from`. */
 static void move_bucket(struct dict *d)
 {
@@ -154,7 +154,7 @@ struct entry *dict_remove(struct dict *d, const void *key, size_t size)
     give_back(d);
     return entry;
 }
-// END table
+// END dict
 
 size_t dict_count(const struct dict *d)
 {

@@ -58,7 +58,7 @@ static const struct command *command_of(const struct call *call)
     return member;
 }
 
-/* Refuses a command. If that was EXEC, the transaction ends. Otherwise EXEC will refuse to run it. */
+/* Refuses a command. If that is EXEC, the transaction ends. Otherwise EXEC will run none of it. */
 static void refuse(const struct call *call, const char *why)
 {
     struct multi *multi = &call->client->multi;

@@ -39,8 +39,8 @@ int64_t expiry_at(const struct value *value);
 /* Whether the key of this value has ended. */
 bool expiry_is_over(const struct value *value);
 
-/* Lets the value of `key`, which has no expiry or this one already, own an expiry from now on. NULL:
- * it gets none. */
+/* Lets the value of `key`, which has no expiry or this one already, own an expiry from now on.
+ * NULL: it gets none. */
 void expiry_attach(struct expiry *expiry, struct entry *key);
 
 #endif

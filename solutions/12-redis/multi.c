@@ -9,7 +9,7 @@ void multi_open(struct multi *multi)
     STAILQ_INIT(&multi->queue);
 }
 
-// BEGIN queue
+// BEGIN transaction
 bool multi_add(struct multi *multi, const struct command *command, const struct request *request)
 {
     size_t places = request->count * sizeof *request->places;
@@ -48,4 +48,4 @@ void multi_close(struct multi *multi)
         free(queued);
     *multi = (struct multi){0};
 }
-// END queue
+// END transaction

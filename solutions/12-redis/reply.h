@@ -33,8 +33,8 @@ struct reply {
 
 void reply_status(struct reply *r, const char *text);
 
-/* `format` is as in printf(), and begins with the kind: "ERR ". A line break that comes from the
- * client becomes a space: it would end the error. */
+/* `format` is as in printf(), and begins with the kind: "ERR ". Line breaks that come from
+ * the client would end the error: they become spaces, and at the end they are left out. */
 __attribute__((format(printf, 2, 3))) void reply_error(struct reply *r, const char *format, ...);
 
 void reply_number(struct reply *r, int64_t value);

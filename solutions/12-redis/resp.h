@@ -73,7 +73,7 @@ struct resp {
 
 /* Looks for a request at the head of `size` bytes. RESP_PARTIAL: the next call must have the same
  * bytes, and more of them. RESP_OK: *request is it. It is valid until the next call, which begins
- * with the byte after it. An inline request is changed: its words are put in place of its quotes. */
+ * with the byte after it. An inline request is changed: its words take the place of its quotes. */
 enum resp_result resp_parse(struct resp *r, uint8_t *bytes, size_t size, struct request *request);
 
 /* Frees the memory. The parser waits for the first byte of a request. */
