@@ -1,6 +1,6 @@
 /* Channels: each message that a client publishes goes to all connections that have subscribed.
  *
- *     channels ---> channel "news" ---> subscription ---> subscription
+ *     channels ---> channel "chat" ---> subscription ---> subscription
  *                                            ^                  ^
  *     subscriptions of one connection -------+                  |
  *     subscriptions of another one -----------------------------+

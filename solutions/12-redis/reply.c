@@ -18,7 +18,7 @@ static void put(struct reply *r, const void *data, size_t size)
 }
 
 // BEGIN replies
-/* A byte that says what follows, a number, and the end of the line. */
+/* A byte that says what follows, a number, and a line break. */
 static void put_number(struct reply *r, char kind, int64_t value)
 {
     uint8_t line[1 + NUMBER_MAX_BYTES + 2];
