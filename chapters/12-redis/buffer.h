@@ -1,0 +1,64 @@
+/* A queue of bytes that grows: bytes go in at the tail and come out at the head.
+ *
+ *     data       data + start       data + end       data + cap
+ *     |  consumed  |    bytes held    |     free      |
+ *     +------------+------------------+---------------+
+ *                  ^ buffer_head      ^ buffer_tail
+ *
+ * All zero is an empty buffer that owns no memory. */
+#ifndef BUFFER_H
+#define BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer {
+    uint8_t *data; /* owned; NULL while `cap` is 0 */
+    size_t start;
+    size_t end;
+    size_t cap;
+    uint8_t *pinned; /* the block that the kernel reads from; NULL: none. Owned if not `data` */
+};
+
+/* How many bytes are held. */
+size_t buffer_len(const struct buffer *b);
+
+/* The first byte held, and the place of the next byte. Both are valid until the next
+ * buffer_reserve, buffer_append, buffer_move or buffer_trim. */
+uint8_t *buffer_head(const struct buffer *b);
+uint8_t *buffer_tail(const struct buffer *b);
+
+/* Counts `size` bytes that were written at the tail, into space reserved before. */
+void buffer_fill(struct buffer *b, size_t size);
+
+/* Makes free space for `room` more bytes at the tail. False: no memory; nothing has changed. */
+bool buffer_reserve(struct buffer *b, size_t room);
+
+/* Drops `size` bytes, at most buffer_len, from the head. The cost does not depend on how many are
+ * held. */
+void buffer_consume(struct buffer *b, size_t size);
+
+/* Drops `size` bytes, at most buffer_len, from the tail. */
+void buffer_cut(struct buffer *b, size_t size);
+
+/* Copies `size` bytes to the tail. False: no memory; nothing has changed. */
+bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size);
+
+/* Moves `size` bytes, at most buffer_len(from), from the head of one buffer to the tail of another.
+ * False: no memory; nothing has changed. */
+bool buffer_move(struct buffer *to, struct buffer *from, size_t size);
+
+/* Gives back the memory that the bytes held do not need: all of it when none is held. */
+void buffer_trim(struct buffer *b);
+
+/* From buffer_pin() until buffer_unpin() the bytes held now stay where they are, for an operation
+ * that reads them. Bytes can be appended meanwhile. But none may be dropped or moved to another
+ * buffer, and the buffer must not be freed. */
+void buffer_pin(struct buffer *b);
+void buffer_unpin(struct buffer *b);
+
+/* Frees all the memory. The buffer is empty and can be used again. */
+void buffer_free(struct buffer *b);
+
+#endif

@@ -1,0 +1,69 @@
+/* Reads the options, listens, and serves until a signal tells it to stop. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "net.h"
+#include "options.h"
+#include "redis.h"
+#include "server.h"
+#include "stop.h"
+
+/* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
+static void open_services(struct services *services, const struct options *options,
+                          const struct service *like)
+{
+    int count = options->threads;
+    size_t stack_bytes = options->stack_bytes;
+    if (options->moves != MOVES_EPOLL) {
+        if (services_open(services, count, &backend_uring, stack_bytes, like))
+            return;
+        if (options->moves == MOVES_URING)
+            die("no io_uring here");
+        log_line("no io_uring here: %s; uses %s", strerror(errno), options->backend->name);
+    }
+    if (!services_open(services, count, options->backend, stack_bytes, like))
+        die("loops");
+}
+
+/* Makes what Redis' clients share. There is one loop then, since all of them share it. */
+static void open_redis(struct service *service)
+{
+    service->redis = redis_new(service->loop.timers);
+    if (service->redis == NULL)
+        die("redis");
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    if (!options_parse(&options, argc, argv)) {
+        options_usage(argv[0]);
+        return 2;
+    }
+    log_open(options.verbose);
+    struct service like = {
+        .framing = options.framing,
+        .app = options.app,
+        .limits = options.limits,
+    };
+    struct services services;
+    open_services(&services, &options, &like);
+    if (options.app == APP_REDIS)
+        open_redis(&services.each[0]);
+    stop_install(services.each[0].loop.events);
+
+    int listen_fd = net_listen(&options.address);
+    if (listen_fd < 0)
+        die("cannot listen");
+    net_announce(listen_fd);
+    if (!server_run(listen_fd, &services))
+        die("cannot serve");
+    close(listen_fd);
+    stop_uninstall();
+    services_close(&services);
+    return EXIT_SUCCESS;
+}

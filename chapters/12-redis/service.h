@@ -1,0 +1,68 @@
+/* What the server does for its clients. There is one for each loop and its connections. */
+#ifndef SERVICE_H
+#define SERVICE_H
+
+#include <stdalign.h>
+#include <sys/queue.h>
+
+#include "frame.h"
+#include "loop.h"
+#include "stats.h"
+
+/* What is done with a frame: it is sent back, or it is read as a message and answered. Redis'
+ * clients have frames of their own: see resp.h. */
+enum app { APP_ECHO, APP_RPC, APP_REDIS };
+
+/* How much of the server a client may use. */
+struct limits {
+    int32_t idle_timeout_ms;   /* 0: none */
+    int32_t frame_timeout_ms;  /* 0: none */
+    size_t quota_frames;       /* in one interval; 0: no quota */
+    int32_t quota_interval_ms; /* at least 1 if there is a quota */
+    size_t high_water;         /* stop reading once this many bytes of output are queued, */
+    size_t low_water;          /* and read again at this many; at most high_water */
+    int64_t max_conns;         /* 0: no limit but that of descriptors */
+};
+
+struct conn;
+struct redis;
+
+/* Processors move memory between each other in lines of 64 bytes. If two loops counted in the same
+ * line, they would take it from each other with each frame, though they share no count. */
+#define CACHE_LINE_BYTES 64
+
+struct service {
+    alignas(CACHE_LINE_BYTES) struct stats stats;
+    struct loop loop;
+    struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
+    enum app app;
+    struct redis *redis; /* owned; NULL unless app is APP_REDIS */
+    struct limits limits;
+    LIST_HEAD(conn_list, conn) conns; /* open now; for the thread of the loop alone */
+    struct services *all;             /* this one and the others */
+};
+
+/* All of the server. */
+struct services {
+    struct service *each; /* owned; each[i].loop.index is i */
+    int count;
+};
+
+/* Makes `count` services, with the framing, app and limits of `like`, and a loop in each, whose
+ * coroutines get stacks of `stack_bytes`. False: errno has the reason, and there is nothing to
+ * free. */
+bool services_open(struct services *all, int count, const struct backend *backend,
+                   size_t stack_bytes, const struct service *like);
+
+/* Runs the tasks that are left, closes all connections, and frees everything. The threads of all
+ * other loops must have ended. */
+void services_close(struct services *all);
+
+/* The counts of all loops together. From any thread. */
+struct counts services_sum(const struct services *all);
+
+/* To be called when a connection of this service has ended: counts it, and wakes the first loop, in
+ * which the acceptor may wait for that (`max_conns`). From the thread of its loop. */
+void service_left(struct service *service);
+
+#endif
