@@ -43,7 +43,7 @@ def test_12_nothing_is_looked_at_twice(program):
 # 12.3 table
 
 
-@claim("12.3", points=4, module=True, hints=TABLE)
+@claim("12.3", points=5, module=True, hints=TABLE)
 def test_12_table_loses_nothing(program):
     """While the table grows and shrinks each of its keys is found, and no other."""
     program("12_dict", "finds")

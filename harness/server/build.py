@@ -33,7 +33,8 @@ from harness.server.patience import Deadline
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-ffunction-sections")
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
-LIBRARIES = {"liburing.h": "-luring", "hiredis/hiredis.h": "-lhiredis"}  # by the header that a file includes
+# By the header that a file includes.
+LIBRARIES = {"liburing.h": "-luring", "hiredis/hiredis.h": "-lhiredis"}
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
 LIMITS = [

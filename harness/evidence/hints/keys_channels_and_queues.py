@@ -4,7 +4,7 @@ TEXTS = {
     "dict-loses": (
         "While the table grows or shrinks, an entry is in one of two tables. Look for it in both, "
         "put new ones into the new table, and take out of the one that has it. Moving a bucket "
-        "moves all entries of its chain. Two keys are the same if length and bytes are."
+        "moves all entries of its chain."
     ),
     "dict-moves": (
         "No call may move more than a few buckets, however large the table is: keep both tables, "
@@ -30,7 +30,7 @@ TEXTS = {
         "seed from getrandom() for each table."
     ),
     "expiry-commands": (
-        "SET and GETSET end the time to live of a key, and commands that change a value keep it. "
+        "SET and GETSET end the time to live of a key, commands that change a value keep it, and "
         "RENAME takes it along. EXPIRE with a time that is over removes the key. The options NX, "
         "XX, GT and LT are checked before anything is changed."
     ),
@@ -73,7 +73,7 @@ TEXTS = {
     "multi-queue": (
         "After MULTI a command is checked and kept, with a copy of its arguments, and the reply is "
         "QUEUED. EXEC runs all of them in order, and its reply is the array of their replies. "
-        "DISCARD forgets them. In both cases the client is an ordinary one afterwards."
+        "After EXEC or DISCARD nothing is left of the queue."
     ),
     "multi-errors": (
         "If a command cannot be queued (unknown, or a wrong number of arguments), EXEC replies "

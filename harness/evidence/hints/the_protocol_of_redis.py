@@ -36,8 +36,8 @@ TEXTS = {
         "$-1, an array that is not there is *-1, and an empty one is *0."
     ),
     "resp-error": (
-        "Other people's clients read the words of an error, so they must be those of Redis. It "
-        "begins with its kind (ERR, WRONGTYPE). A CR or LF that comes from the client becomes a "
+        "Other people's clients read the words of an error, so they must be those of Redis, and "
+        "begin with its kind (ERR, WRONGTYPE). A CR or LF that comes from the client becomes a "
         "space: otherwise it would end the reply. A failed command changes nothing."
     ),
     "resp-large": (
