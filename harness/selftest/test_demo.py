@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -171,6 +172,19 @@ def test_11_shows_two_servers_without_the_third(monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert sum("solutions/" in line for line in lines) == 6
     assert "make grade CH=11" in lines[-1]
+
+
+@pytest.mark.full("demos")
+def test_12_redis_cli_gets_nothing_from_chapter_11():
+    if not shutil.which("redis-cli"):
+        pytest.skip("redis-cli is not installed")
+    lines = show("12")
+    assert "2a 31 0d 0a" in lines[2]
+    first = lines.index("    $ redis-cli PING")
+    assert "168,636,714 bytes" in "".join(lines[:first])
+    assert lines[first + 1] == "    Error: Server closed the connection"
+    if shutil.which("redis-server"):
+        assert lines[first + 6 :][:1] == ["    PONG"]
 
 
 def test_says_which_server_has_to_work_first(monkeypatch, capsys):

@@ -46,7 +46,7 @@ def test_replies_come_in_any_pieces():
 
 
 def test_a_large_reply_costs_no_more_than_its_bytes():
-    """100,000 pieces: a decoder that begins anew with each would need minutes."""
+    """100,000 pieces: a decoder that begins again with each would need minutes."""
     reply = resp.reply([b"x" * 10] * 100_000)
     decoder = Decoder()
     found = [one for at in range(0, len(reply), 17) for one in decoder.feed(reply[at : at + 17])]
