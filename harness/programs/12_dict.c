@@ -18,6 +18,7 @@ enum {
     CASES = 300,
     STEPS = 200,
     MANY = 30000,
+    MOST = 100000,
     LOOKED_AT = 5000, /* keys whose pointers are compared after each call */
     A_CALL = 64,      /* moves of one call: some buckets, with a few entries each */
     LEFT = 10,
@@ -27,16 +28,15 @@ enum {
     TELL_AGAIN = 5000,
 };
 
-static struct entry **entries; /* by the number of their key; NULL: not in the dict */
+static struct entry *entries[MOST]; /* by the number of their key; NULL: not in the dict */
 static size_t freed;
 
 static void begin(struct dict *d, size_t most)
 {
     check_case();
-    free(entries);
-    entries = calloc(most, sizeof *entries);
-    if (entries == NULL)
-        check_impossible("no memory for %zu pointers", most);
+    if (most > MOST)
+        check_impossible("there are pointers for %d keys", MOST);
+    memset(entries, 0, most * sizeof *entries);
     dict_init(d);
 }
 
