@@ -167,10 +167,10 @@ size_t channels_publish(struct channels *channels, struct bytes name, struct byt
     if (channel == NULL)
         return 0;
     size_t reached = 0;
-    struct subscription *subscription;
     /* A connection that is closed here keeps its subscriptions until its own coroutine runs. */
-    LIST_FOREACH(subscription, &channel->subscribers, of_channel)
-    reached += push(subscription->owner->conn, name, message);
+    for (struct subscription *subscription = LIST_FIRST(&channel->subscribers);
+         subscription != NULL; subscription = LIST_NEXT(subscription, of_channel))
+        reached += push(subscription->owner->conn, name, message);
     return reached;
 }
 // END subscribers

@@ -35,7 +35,8 @@ static bool add(struct resp *r, size_t at, size_t size)
 }
 
 // BEGIN parser
-/* Takes the line that begins at r->at. Count lines end with CR LF. RESP_BAD: it is too long. */
+/* Takes the line of a count or a length, which begins at r->at and ends with CR LF. RESP_BAD: it is
+ * too long. */
 static enum resp_result take_line(struct resp *r, const uint8_t *bytes, size_t size,
                                   struct bytes *line)
 {
