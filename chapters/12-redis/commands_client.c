@@ -56,14 +56,14 @@ static bool add_line(struct buffer *text, const struct client *client)
 void command_client_list(struct call *call)
 {
     struct buffer text = {0};
-    struct conn *c;
     bool added = true;
     if (call->request->count > 2) {
         call_syntax_error(call);
         return;
     }
-    LIST_FOREACH(c, &call->client->conn->service->conns, others)
-    added = added && add_line(&text, c->client);
+    const struct service *service = call->client->conn->service;
+    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = LIST_NEXT(c, others))
+        added = added && add_line(&text, c->client);
     if (added)
         reply_string(call->reply, (struct bytes){buffer_head(&text), buffer_len(&text)});
     else

@@ -105,6 +105,14 @@ static void queue(const struct call *call)
     multi->broken = true;
 }
 
+static void run_or_queue(struct call *call)
+{
+    if (call->client->multi.open && !(call->command->flags & COMMAND_AT_ONCE))
+        queue(call);
+    else
+        call->command->run(call);
+}
+
 void dispatch(struct client *client, const struct request *request)
 {
     struct reply reply = {.out = &client->conn->out};
@@ -115,12 +123,8 @@ void dispatch(struct client *client, const struct request *request)
     call.command = command_of(&call);
     if (call.command == NULL)
         client->multi.broken = client->multi.open;
-    else if (!is_allowed(&call))
-        ; /* it has been refused */
-    else if (client->multi.open && !(call.command->flags & COMMAND_AT_ONCE))
-        queue(&call);
-    else
-        call.command->run(&call);
+    else if (is_allowed(&call))
+        run_or_queue(&call);
     if (reply.failed != NULL)
         conn_close(client->conn, reply.failed);
 }
