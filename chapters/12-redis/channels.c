@@ -134,7 +134,7 @@ struct bytes subscriptions_first(const struct subscriptions *s)
 }
 
 /* TODO 5: Send a message to all subscribers of a channel, and close those that do not take their
- * messages. Graded by test_12_subscribers.
+ * messages. Graded by test_12_messages_reach_subscribers.
  * A message is an array: "message", the channel, the text. The largest message must always fit,
  * on top of what high water allows. Only a connection whose `end` is CONN_GOES_ON gets messages.
  * conn_close() takes effect when the coroutine of that connection runs. Nothing here waits. */

@@ -17,7 +17,7 @@ static void put(struct reply *r, const void *data, size_t size)
         r->failed = "out of memory";
 }
 
-/* TODO 2: Write each kind of reply, as reply.h has it. Graded by test_12_replies.
+/* TODO 2: Write each kind of reply, as reply.h has it. Graded by test_12_replies_of_each_kind.
  * A string may hold any bytes, also line breaks: its length comes first. A status and an error
  * end with the first line break, so an error must not hold one that a client has sent. */
 static void put_todo(struct reply *r)

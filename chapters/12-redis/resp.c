@@ -35,7 +35,7 @@ static bool add(struct resp *r, size_t at, size_t size)
 }
 
 /* TODO 1: Find the next request, and where its arguments are, however the bytes are cut. Graded
- * by test_12_parser.
+ * by test_12_requests_in_pieces.
  * `at` is where the next part begins, `seen` how far its end was looked for: go on there with
  * the next call. The bytes of an argument need not be looked at, since their number is known.
  * A count or a length that is too large is refused before anything arrives for it. Negative

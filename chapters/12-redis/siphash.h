@@ -1,9 +1,8 @@
 /* SipHash-1-3: a hash of bytes that depends on a secret key.
  *
  * Without the key nobody can choose bytes that have the same hash. So a client cannot fill one
- * bucket of a hash table on purpose. (Aumasson and Bernstein, SipHash: a fast short-input PRF,
- * 2012. The paper proposes two rounds a word and four at the end. Rust and Python use one and
- * three.) */
+ * bucket of a hash table on purpose. (Aumasson and Bernstein, SipHash: a fast short-input PRF. The
+ * paper proposes two rounds a word and four at the end. Rust and Python use one and three.) */
 #ifndef SIPHASH_H
 #define SIPHASH_H
 
