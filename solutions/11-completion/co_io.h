@@ -47,8 +47,8 @@ struct co_socket {
 void co_socket_init(struct co_socket *s, int fd, struct events *events);
 
 /* Cancels the coroutines that wait for the socket, and what is in flight, and stops watching it.
- * Does not close it. If a coroutine calls this, no other coroutine may be waiting, and nothing is in
- * flight any more when it returns. */
+ * Does not close it. If a coroutine calls this, no other coroutine may be waiting. Nothing is in
+ * flight any more when it returns to a coroutine. */
 void co_forget(struct co_socket *s);
 
 /* Begins to send up to `most` bytes from the head of a buffer that is not empty, and does not wait.

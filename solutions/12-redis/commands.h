@@ -31,14 +31,14 @@ const struct command *commands_find_in(const struct command *family, struct byte
 /* How many there are. */
 size_t commands_count(void);
 
-/* commands_connection.c */
+/* connection */
 void command_ping(struct call *call);
 void command_echo(struct call *call);
 void command_quit(struct call *call);
 void command_select(struct call *call);
 void command_hello(struct call *call);
 
-/* commands_client.c */
+/* client */
 void command_client_id(struct call *call);
 void command_client_getname(struct call *call);
 void command_client_setname(struct call *call);
@@ -46,7 +46,7 @@ void command_client_setinfo(struct call *call);
 void command_client_list(struct call *call);
 void command_client_no_evict(struct call *call);
 
-/* commands_server.c */
+/* server */
 void command_command(struct call *call);
 void command_command_count(struct call *call);
 void command_config_get(struct call *call);
@@ -56,20 +56,20 @@ void command_dbsize(struct call *call);
 void command_flushdb(struct call *call);
 void command_flushall(struct call *call);
 
-/* commands_info.c */
+/* info */
 void command_info(struct call *call);
 
-/* commands_keys.c */
+/* keys */
 void command_del(struct call *call);
 void command_exists(struct call *call);
 void command_type(struct call *call);
 void command_rename(struct call *call);
 
-/* commands_scan.c */
+/* scan */
 void command_keys(struct call *call);
 void command_scan(struct call *call);
 
-/* commands_expiry.c */
+/* expiry */
 void command_expire(struct call *call);
 void command_pexpire(struct call *call);
 void command_expireat(struct call *call);
@@ -77,10 +77,10 @@ void command_ttl(struct call *call);
 void command_pttl(struct call *call);
 void command_persist(struct call *call);
 
-/* commands_set.c */
+/* set */
 void command_set(struct call *call);
 
-/* commands_strings.c */
+/* strings */
 void command_get(struct call *call);
 void command_getset(struct call *call);
 void command_getdel(struct call *call);
@@ -93,7 +93,7 @@ void command_decrby(struct call *call);
 void command_append(struct call *call);
 void command_strlen(struct call *call);
 
-/* commands_lists.c */
+/* lists */
 void command_lpush(struct call *call);
 void command_rpush(struct call *call);
 void command_lpop(struct call *call);
@@ -101,12 +101,12 @@ void command_rpop(struct call *call);
 void command_lrange(struct call *call);
 void command_llen(struct call *call);
 
-/* commands_pubsub.c */
+/* publish and subscribe */
 void command_subscribe(struct call *call);
 void command_unsubscribe(struct call *call);
 void command_publish(struct call *call);
 
-/* commands_multi.c */
+/* transactions */
 void command_multi(struct call *call);
 void command_exec(struct call *call);
 void command_discard(struct call *call);
