@@ -61,30 +61,22 @@ static bool table_new(struct table *table, size_t size)
 }
 
 // BEGIN dict
-/* Moves the next bucket of `from`. */
-static void move_bucket(struct dict *d)
+/* Moves the next bucket of `from`. False: it is empty. */
+static bool move_bucket(struct dict *d)
 {
     struct entry *entry = d->from.buckets[d->next];
     d->from.buckets[d->next++] = NULL;
-    if (entry == NULL)
-        d->moves++; /* looking at an empty one costs time, too */
+    if (entry == NULL) {
+        d->moves++; /* looking at it costs time, too */
+        return false;
+    }
     while (entry != NULL) {
         struct entry *rest = entry->next;
         put_in(&d->main, entry);
         d->moves++;
         entry = rest;
     }
-}
-
-/* Moves a few buckets, if any are left. */
-static void step(struct dict *d)
-{
-    for (int i = 0; i < DICT_STEP_BUCKETS && d->next < d->from.size; i++)
-        move_bucket(d);
-    if (d->from.size > 0 && d->next == d->from.size) {
-        free(d->from.buckets);
-        d->from = (struct table){0};
-    }
+    return true;
 }
 
 /* Begins to move to a table of another size. False: no memory; nothing has changed. */
@@ -110,12 +102,33 @@ static bool make_space(struct dict *d)
     return true;
 }
 
-/* Begins to shrink, if less than an eighth of the table is used. A quarter of the size leaves it
- * half empty: an entry more or less does not move everything again. */
+/* Begins to shrink, if less than an eighth of the table is used. At least a quarter of the new one
+ * is used, and at most a half: an entry more or less does not move everything again. */
 static void give_back(struct dict *d)
 {
-    if (d->from.size == 0 && d->main.size > DICT_MIN_BUCKETS && d->count < d->main.size / 8)
-        resize(d, d->main.size / 4);
+    size_t size = d->main.size;
+    if (size <= DICT_MIN_BUCKETS || d->count >= size / 8)
+        return;
+    while (size > DICT_MIN_BUCKETS && d->count < size / 4)
+        size /= 2;
+    resize(d, size);
+}
+
+/* Moves a few buckets, if any are left. Every call does this first. */
+static void step(struct dict *d)
+{
+    int moved = 0;
+    for (int i = 0; i < DICT_STEP_LOOKS && moved < DICT_STEP_BUCKETS; i++) {
+        if (d->next == d->from.size)
+            break;
+        moved += move_bucket(d);
+    }
+    if (d->next < d->from.size)
+        return;
+    free(d->from.buckets);
+    d->from = (struct table){0};
+    d->next = 0;
+    give_back(d);
 }
 
 struct entry *dict_find(struct dict *d, const void *key, size_t size)
@@ -151,7 +164,6 @@ struct entry *dict_remove(struct dict *d, const void *key, size_t size)
     struct entry *entry = *at;
     *at = entry->next;
     d->count--;
-    give_back(d);
     return entry;
 }
 // END dict
