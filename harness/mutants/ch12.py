@@ -809,10 +809,8 @@ MUTANTS = (
         {
             "commands_server.c": """
 -    db_clear(call->client->db);
--    call_ok(call);
 +    for (int i = 0; i < REDIS_DBS; i++)
 +        db_clear(&call->client->redis->dbs[i]);
-+    call_ok(call);
 """
         },
     ),
@@ -978,10 +976,8 @@ MUTANTS = (
         "subscribe-count",
         {
             "channels.c": """
--    LIST_FOREACH(subscription, &channel->subscribers, of_channel)
--    reached += push(subscription->owner->conn, name, message);
-+    subscription = LIST_FIRST(&channel->subscribers);
-+    reached += push(subscription->owner->conn, name, message);
+-         subscription != NULL; subscription = LIST_NEXT(subscription, of_channel))
++         subscription != NULL; subscription = NULL)
 """
         },
     ),

@@ -16,6 +16,7 @@ from harness.others import here
 from harness.server.patience import Deadline
 
 LOOK_SECONDS = 0.005  # between two looks at the client
+MOVES_SECONDS = 0.002  # of CPU: one that uses less only looks whether something has come
 MOST_STEPS = 60  # of a client, in a failure
 STEP, WRONG = "step ", "wrong "  # begin the lines of our own programs
 
@@ -32,7 +33,7 @@ def run(server, words: Sequence[str], data: bytes = b"") -> Said:
     """Runs a program that is a client of this server, with `data` as its input, to its end.
 
     A step of the conversation. Raises Failure if it hangs: if for as long as a wait for the server
-    may take it uses no CPU time.
+    may take it uses next to no CPU time.
     """
     __tracebackhide__ = True
     name = Path(words[0]).name
@@ -65,7 +66,7 @@ def run(server, words: Sequence[str], data: bytes = b"") -> Said:
 
 def _attend(process: subprocess.Popen, server) -> float:
     """Waits for its end. Returns 0, or for how many seconds it has waited in vain."""
-    deadline, used = Deadline(server.patience), -1.0
+    deadline, used = Deadline(server.patience), 0.0
     while True:
         try:
             process.wait(LOOK_SECONDS)
@@ -73,7 +74,7 @@ def _attend(process: subprocess.Popen, server) -> float:
         except subprocess.TimeoutExpired:
             pass
         now = procfs.cpu_seconds(process.pid)
-        if now != used:
+        if now - used > MOVES_SECONDS:
             used = now
             deadline.restart()
         elif not deadline.left():
