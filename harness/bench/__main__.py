@@ -1,5 +1,7 @@
 """make bench: the servers of the lab beside those on libuv, libevent and libev, and the limit.
 
+CH=12: redis-benchmark asks the server of chapter 12, and redis-server beside it.
+
 Exit status: 0 measured, 1 a server did not answer as it should, 2 wrong usage or not built.
 """
 
@@ -10,12 +12,13 @@ import dataclasses
 import json
 import os
 import platform
+import shutil
 import signal
 import sys
 import time
 from pathlib import Path
 
-from harness.bench import curves, plot, rounds, subjects, table
+from harness.bench import curves, plot, redis_benchmark, redis_memory, rounds, subjects, table
 from harness.bench.measure import Bench, Place
 from harness.bench.rows import ROWS, Row
 from harness.bench.subjects import Subject
@@ -48,15 +51,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Measures what the options name, prints it and saves it."""
-    rows, places = _rows(options.rows), _places(options.cores)
     if not options.rounds.isdigit() or not 1 <= int(options.rounds) <= MOST_ROUNDS:
         raise WrongUsage(f"N={options.rounds}: a number from 1 to {MOST_ROUNDS}")
+    places = _places(options.cores)
+    if options.chapter and find(options.chapter).name == redis_benchmark.CHAPTER:
+        return _run_redis(options, places)
+    rows = _rows(options.rows)
     wanted = _curves(setting("PLOT"))
     chosen, missing = _subjects(options)
     generator = subjects.load_generator()
-    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the minimum and the maximum")
-    for name in missing:
-        print(f"without {name}: make setup BENCH=1 installs it")
+    _print_head(options, missing)
     saved, failed = [], False
     for place in places:
         title = f"\nrequests a second, server and load on {place.name}"
@@ -65,14 +69,59 @@ def run(options: argparse.Namespace) -> int:
         cells = rounds.rounds(bench, here, rows, int(options.rounds), _progress)
         _progress("")
         parts = [table.table(title, here, rows, cells), table.ratios(here, rows, cells)]
-        print("\n\n".join(filter(None, parts)), flush=True)
-        print(f"\n{table.notes(here, rows, cells)}", flush=True)
+        _print_parts(*parts, table.notes(here, rows, cells))
         saved.append(_as_json(place, cells))
         failed |= any(cell.why for cell in cells.values())
         if wanted:
             _draw(bench, chosen, int(options.rounds), wanted)
     RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
     return 1 if failed else 0
+
+
+def _run_redis(options: argparse.Namespace, places: list[Place]) -> int:
+    """The same for the chapter that redis-benchmark asks."""
+    rows, with_memory = _redis_rows(options.rows)
+    if setting("PLOT"):
+        raise WrongUsage("PLOT: there are no curves of this chapter")
+    if not shutil.which(redis_benchmark.PROGRAM):
+        raise WrongUsage(f"{redis_benchmark.PROGRAM} is not installed: make setup")
+    chosen, missing = _redis_subjects(options)
+    _print_head(options, missing)
+    saved, failed = [], False
+    for place in places if rows else []:
+        bench = Bench(Path(redis_benchmark.PROGRAM), place, ask=redis_benchmark.ask)
+        for depth in redis_benchmark.DEPTHS:
+            here = [redis_benchmark.at_depth(row, depth) for row in rows]
+            cells = rounds.rounds(bench, chosen, here, int(options.rounds), _progress)
+            _progress("")
+            name = f"-P {depth}, server and load on {place.name}"
+            _print_parts(
+                table.table(f"\nrequests a second, redis-benchmark {name}", chosen, here, cells),
+                table.ratios(chosen, here, cells, redis_benchmark.RIVALS),
+                table.cpu_ratios(redis_benchmark.CPU, chosen, here, cells),
+                table.notes(chosen, here, cells),
+            )
+            saved.append({"depth": depth, **_as_json(place, cells)})
+            failed |= any(cell.why for cell in cells.values())
+    if with_memory:
+        found = redis_memory.measure(chosen, places[0], _progress)
+        _progress("")
+        print(f"\n{redis_memory.table(found)}", flush=True)
+        saved.append({name: dataclasses.asdict(memory) for name, memory in found.items()})
+        failed |= any(memory.why for memory in found.values())
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
+    return 1 if failed else 0
+
+
+def _print_head(options: argparse.Namespace, missing: list[str]) -> None:
+    print(f"{machine()}\nmedians of {options.rounds} rounds; below: the minimum and the maximum")
+    for name in missing:
+        print(f"without {name}: make setup BENCH=1 installs it")
+
+
+def _print_parts(*parts: str) -> None:
+    print("\n\n".join(filter(None, parts)), flush=True)
 
 
 def _draw(bench: Bench, chosen: list[Subject], count: int, wanted: set[str]) -> None:
@@ -109,6 +158,16 @@ def _rows(text: str | None) -> list[Row]:
     return [row for row in ROWS if not wanted or row.key in wanted]
 
 
+def _redis_rows(text: str | None) -> tuple[list[Row], bool]:
+    """The rows that ROWS=set,get,memory names, and whether memory is one of them."""
+    wanted = {key for key in (text or "").lower().replace(",", " ").split()}
+    known = [*(row.key for row in redis_benchmark.ROWS), redis_memory.ROW]
+    for key in sorted(wanted - set(known)):
+        raise WrongUsage(f"ROWS={text}: there is no row {key!r}; they are {', '.join(known)}")
+    rows = [row for row in redis_benchmark.ROWS if not wanted or row.key in wanted]
+    return rows, not wanted or redis_memory.ROW in wanted
+
+
 def _curves(text: str | None) -> set[str]:
     """What PLOT names: "1" every curve, else some of them."""
     known = [curve.key for sweep in curves.SWEEPS for curve in sweep.curves] + [curves.POLITE_KEY]
@@ -142,6 +201,18 @@ def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
     chosen += [subjects.solution(c) for c in wanted if c.solution_dir.is_dir()]
     peers, missing = subjects.peers()
     return [*chosen, *peers, subjects.limit()], missing
+
+
+def _redis_subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
+    """The same for the chapter that redis-benchmark asks."""
+    chapter, chosen = find(options.chapter), []
+    if options.server or options.dir or options.origin != "solutions":
+        given = target.resolve(chapter, options.origin, options.dir, options.server, options.port)
+        chosen.append(subjects.yours(given, redis_benchmark.OPTIONS))
+    if chapter.solution_dir.is_dir():
+        chosen.append(subjects.solution(chapter, redis_benchmark.OPTIONS))
+    peer = redis_benchmark.redis_server()
+    return chosen + ([peer] if peer else []), [] if peer else [redis_benchmark.SERVER]
 
 
 def machine() -> str:

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,22 +75,24 @@ class Figures:
 @dataclass(frozen=True)
 class Bench:
     """How all is measured. `generator`: the program that asks. `greedy`: asked at the same time, by
-    a process of its own that is not measured."""
+    a process of its own that is not measured. `ask`: runs the program, see ask(), whose arguments
+    it has."""
 
     generator: Path
     place: Place
     timing: Timing = Timing()
     greedy: Load | None = None
+    ask: Callable[[Bench, Subject, int, int, Load], dict] | None = None
 
 
 def run(bench: Bench, subject: Subject, load: Load) -> Figures:
     """Measures once. Raises Failed."""
-    with _server(subject, bench.place.server) as (process, port):
+    with started(subject, bench.place.server) as (process, port):
         with _greedy(bench, port) as greedy:
             ours = [process.pid, *greedy]
             before, used = busy_seconds(bench.place), _used(ours)
             start = time.monotonic()
-            found = _ask(bench, subject, process.pid, port, load)
+            found = (bench.ask or ask)(bench, subject, process.pid, port, load)
             elapsed = time.monotonic() - start
             used = _used(ours) - used
             foreign = busy_seconds(bench.place) - before - used
@@ -124,8 +126,8 @@ def _greedy(bench: Bench, port: int) -> Iterator[list[int]]:
 
 
 @contextmanager
-def _server(subject: Subject, cpu: int) -> Iterator[tuple[subprocess.Popen, int]]:
-    """The process and the port it listens on. It is ended when the block is left."""
+def started(subject: Subject, cpu: int) -> Iterator[tuple[subprocess.Popen, int]]:
+    """The process and the port it listens on. It is ended when the block is left. Raises Failed."""
     with socket.create_server((LOCALHOST, 0)) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
@@ -161,8 +163,8 @@ def _wait_until_it_listens(process: subprocess.Popen, port: int) -> None:
         raise Failed(f"it does not listen on its port after {START_SECONDS} s")
 
 
-def _ask(bench: Bench, subject: Subject, pid: int, port: int, load: Load) -> dict:
-    """What the load generator found. Raises Failed."""
+def ask(bench: Bench, subject: Subject, pid: int, port: int, load: Load) -> dict:
+    """What the load generator found: its JSON. Raises Failed."""
     timing = bench.timing
     words = [bench.generator, "-p", port, "-P", pid, "-w", timing.warm, "-t", timing.measured]
     result = subprocess.run(

@@ -26,6 +26,7 @@ class Cell:
     why: str = ""
     skipped: bool = False
     disturbed: int = 0  # rounds whose every try was
+    cpu_us: list[float] = field(default_factory=list)  # of the server for a request, each round
 
     @property
     def median(self) -> float | None:
@@ -80,3 +81,5 @@ def _measure(cell: Cell, bench: Bench, subject: Subject, row: Row) -> None:
     cell.disturbed += disturbed
     value = figures.bytes_each(row.load.idle) if row.figure == BYTES else figures.requests
     cell.values.append(value)
+    if row.figure != BYTES:
+        cell.cpu_us.append(figures.cpu_us)

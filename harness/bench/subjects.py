@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,23 +40,26 @@ class Subject:
     one_client: bool = False
 
 
-def solution(chapter: chapters.Chapter) -> Subject:
-    """A chapter's solution. Raises BuildFailed, NoCompiler."""
-    return _of_sources(chapter.number, SOLUTION, chapter, chapter.solution_dir)
+def solution(chapter: chapters.Chapter, options: Sequence[str] = ()) -> Subject:
+    """A chapter's solution, started with these options. Raises BuildFailed, NoCompiler."""
+    return _of_sources(chapter.number, SOLUTION, chapter, chapter.solution_dir, options)
 
 
-def yours(target: Target) -> Subject:
-    """The server that CH, DIR or SERVER name. Raises BuildFailed, NoCompiler, WrongUsage."""
+def yours(target: Target, options: Sequence[str] = ()) -> Subject:
+    """The server that CH, DIR or SERVER name; a command of SERVER has its own options. Raises
+    BuildFailed, NoCompiler, WrongUsage."""
     if target.port:
         raise WrongUsage("PORT: give the benchmark a server that is told its port, with {port}")
     if target.command:
         return Subject("yours", YOURS, target.command)
-    return _of_sources("yours", YOURS, target.chapter, target.source)
+    return _of_sources("yours", YOURS, target.chapter, target.source, options)
 
 
-def _of_sources(name: str, kind: str, chapter: chapters.Chapter, source: Path) -> Subject:
-    binary = build.cached_server(source).binary
-    return Subject(name, kind, (str(binary), "-p", "{port}"), one_client=chapter.number == "01")
+def _of_sources(
+    name: str, kind: str, chapter: chapters.Chapter, source: Path, options: Sequence[str]
+) -> Subject:
+    command = (str(build.cached_server(source).binary), "-p", "{port}", *options)
+    return Subject(name, kind, command, one_client=chapter.number == "01")
 
 
 def peers() -> tuple[list[Subject], list[str]]:

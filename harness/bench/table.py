@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 
 from harness.bench.curves import Curve, Line, Sweep
@@ -11,7 +12,9 @@ from harness.bench.rows import BYTES, Row
 from harness.bench.subjects import LIMIT, PEER, SOLUTION, YOURS, Subject
 
 NAME, CELL = 9, 9  # columns
+RIVALS = (("beside the best library", PEER), ("beside the limit", LIMIT))
 SHOWN = 8  # doublings
+Rivals = Sequence[tuple[str, str]]  # a title, and the kind of the subjects
 
 
 def number(value: float) -> str:
@@ -25,29 +28,53 @@ def number(value: float) -> str:
 
 def table(title: str, subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
     """Medians, and below each the minimum and the maximum, in per cent from it."""
-    lines = [title, "", _line("", [row.key for row in rows])]
+    lines = [title, "", line("", [row.key for row in rows])]
     for subject in subjects:
         own = [cells[subject.name, row.key] for row in rows]
-        lines.append(_line(subject.name, [_median(cell) for cell in own]))
-        spans = _line("", [_span(cell) for cell in own])
+        lines.append(line(subject.name, [_median(cell) for cell in own]))
+        spans = line("", [_span(cell) for cell in own])
         lines += [spans] if spans else []
     return "\n".join(lines)
 
 
-def ratios(subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
-    """Solutions, and your server, beside the best library and the limit; "" without any."""
+def ratios(
+    subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells, rivals: Rivals = RIVALS
+) -> str:
+    """Solutions, and your server, beside the best of each kind of `rivals`; "" without any."""
     lines: list[str] = []
-    for title, kind in (("beside the best library", PEER), ("beside the limit", LIMIT)):
-        rivals = [s.name for s in subjects if s.kind == kind]
+    for title, kind in rivals:
+        names = [s.name for s in subjects if s.kind == kind]
         speed = [row for row in rows if row.figure != BYTES]
-        if not rivals or not speed:
+        if not names or not speed:
             continue
-        lines += ["", title, "", _line("", [row.key for row in speed])]
+        lines += ["", title, "", line("", [row.key for row in speed])]
         for subject in subjects:
             if subject.kind in (SOLUTION, YOURS):
-                found = [_ratio(cells, subject.name, rivals, row.key) for row in speed]
-                lines.append(_line(subject.name, found))
+                found = [_ratio(cells, subject.name, names, row.key) for row in speed]
+                lines.append(line(subject.name, found))
     return "\n".join(lines[1:])
+
+
+def cpu_ratios(
+    title: str, subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells
+) -> str:
+    """The CPU time for a request of the first library, over that of solutions and your server; ""
+    without any library."""
+    peer = next((subject for subject in subjects if subject.kind == PEER), None)
+    if not peer:
+        return ""
+    lines = [title, "", line("", [row.key for row in rows])]
+    for subject in subjects:
+        if subject.kind in (SOLUTION, YOURS):
+            pairs = [(cells[peer.name, row.key], cells[subject.name, row.key]) for row in rows]
+            lines.append(line(subject.name, [_cpu_ratio(*pair) for pair in pairs]))
+    return "\n".join(lines)
+
+
+def _cpu_ratio(theirs: Cell, mine: Cell) -> str:
+    if theirs.median is None or mine.median is None:
+        return "-"
+    return f"{statistics.median(theirs.cpu_us) / statistics.median(mine.cpu_us):.2f}"
 
 
 def notes(subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
@@ -68,15 +95,16 @@ def growth(sweep: Sweep, curve: Curve, lines: Sequence[Line]) -> str:
     """The work for 2n over that for n, beginning where it is measured best: at the large end."""
     shown = [n for n in sweep.numbers if 2 * n in sweep.numbers][-SHOWN:]
     title = f"the work for 2n {curve.twice} over that for n; n ="
-    rows = [title, _line("", [short(n) for n in shown])]
+    rows = [title, line("", [short(n) for n in shown])]
     for line in lines:
         found = dict(line.growth())
-        rows.append(_line(line.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
+        rows.append(line(line.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
     return "\n".join(rows)
 
 
-def _line(name: str, found: Sequence[str]) -> str:
-    return f"{name:{NAME}}{''.join(f'{text:>{CELL}}' for text in found)}".rstrip()
+def line(name: str, found: Sequence[str], wide: int = CELL) -> str:
+    """A line of a table: each column `wide`."""
+    return f"{name:{NAME}}{''.join(f'{text:>{wide}}' for text in found)}".rstrip()
 
 
 def _median(cell: Cell) -> str:
