@@ -62,8 +62,9 @@ static bool table_new(struct table *table, size_t size)
 
 /* TODO 3: Let the table grow when it is full, and shrink when most of it is empty, a few buckets
  * with each call. Graded by test_12_no_call_pays_for_a_rehash.
- * While `from` has buckets, an entry may be in either table. New entries go to `main`. Count
- * each entry moved, and each empty bucket passed, in `moves`.
+ * While `from` has buckets, an entry may be in either table. New entries go to `main`. A call
+ * moves DICT_STEP_BUCKETS buckets with entries at most, and looks at DICT_STEP_LOOKS. Count each
+ * entry moved, and each empty bucket passed, in `moves`.
  * Without memory for a larger table, go on with this one. */
 struct entry *dict_find(struct dict *d, const void *key, size_t size)
 {

@@ -42,9 +42,9 @@ struct dict {
     struct siphash_key seed; /* secret, and another one for each dict */
 };
 
-/* How many buckets one call moves at most. With one it would just be done with a table when the
- * next one is full. */
-enum { DICT_STEP_BUCKETS = 4 };
+/* How many buckets with entries one call moves at most, and how many it looks at. With one it would
+ * just be done with a table when the next one is full. */
+enum { DICT_STEP_BUCKETS = 4, DICT_STEP_LOOKS = 16 };
 
 /* A table of this size is not made smaller. */
 enum { DICT_MIN_BUCKETS = 16 };
