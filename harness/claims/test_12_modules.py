@@ -17,6 +17,7 @@ KEYS, TIMES = 20_000, 4  # keys, and how many times as many in the second measur
 BROKEN = ("in-the-module", "module-crashed", "memory-fault", "module-refuses")
 PARSER = dict.fromkeys(BROKEN, "resp-parser")
 ONCE = dict.fromkeys(BROKEN, "resp-looks-twice")
+REFUSED = dict.fromkeys((*BROKEN, "resp-looks-twice"), "resp-refused")
 TABLE = dict.fromkeys(BROKEN, "dict-loses")
 MOVES = dict.fromkeys(BROKEN, "dict-moves")
 SCANS = dict.fromkeys(BROKEN, "dict-scan")
@@ -25,7 +26,7 @@ SCANS = dict.fromkeys(BROKEN, "dict-scan")
 # 12.1 parser
 
 
-@claim("12.1", points=4, module=True, hints=PARSER)
+@claim("12.1", points=6, module=True, hints=PARSER)
 def test_12_requests_in_pieces(program):
     """Requests cut in one, two or many pieces are found when they are complete, and not before."""
     program("12_resp", "pieces")
@@ -40,6 +41,13 @@ def test_12_nothing_is_looked_at_twice(program):
     program("12_resp", "declared")
 
 
+@claim("12.1", points=4, module=True, hints=REFUSED)
+def test_12_what_is_no_request(program):
+    """Counts, lengths and lines that are wrong or too long are refused when they have come."""
+    program("12_resp", "refuses")
+    program("12_resp", "refuses_long_lines")
+
+
 # 12.3 table
 
 
@@ -50,26 +58,26 @@ def test_12_table_loses_nothing(program):
     program("12_dict", "grows_and_shrinks")
 
 
-@claim("12.3", points=5, module=True, hints=MOVES)
+@claim("12.3", points=6, module=True, hints=MOVES)
 def test_12_no_call_pays_for_a_rehash(program):
     """No call moves more than some entries, whether the table grows, shrinks, or stays as it is."""
     program("12_dict", "moves")
     program("12_dict", "border")
 
 
-@claim("12.3", points=2, module=True, native=True, hints=MOVES)
+@claim("12.3", points=3, module=True, native=True, hints=MOVES)
 def test_12_table_gives_memory_back(program):
     """After most keys were removed the table is small again."""
     program("12_dict", "shrinks")
 
 
-@claim("12.3", points=2, module=True, hints=SCANS)
+@claim("12.3", points=3, module=True, hints=SCANS)
 def test_12_scan_visits_each_key(program):
     """SCAN visits each key that stays, though the table grows or shrinks between two calls."""
     program("12_dict", "scans")
 
 
-@claim("12.3", points=1, module=True, native=True)
+@claim("12.3", points=3, module=True, native=True)
 def test_12_more_keys_cost_no_more_each(program):
     """A key among 80,000 costs about as much CPU as one among 20,000: the buckets stay short."""
     for _ in range(HOPELESS_TRIES):

@@ -189,10 +189,10 @@ OVER_THE_LIMITS = (
 )
 
 
-# 12.1 parser
+# 12.2 replies: requests
 
 
-@claim("12.1", points=2, hints=PARSER)
+@claim("12.2", points=1, hints=PARSER)
 def test_12_commands_cut_everywhere(launch):
     """Commands arrive cut at every byte, and each is answered as soon as it is complete."""
     client = launch(framing=RESP).connect()
@@ -215,7 +215,7 @@ def test_12_commands_cut_everywhere(launch):
             client.expect_frame(comes)
 
 
-@claim("12.1", points=3, hints=INLINE)
+@claim("12.2", points=1, hints=INLINE)
 def test_12_inline_commands(launch):
     """A line is a command, too: its words may be quoted as in redis-cli; empty lines are none."""
     server = launch(framing=RESP)
@@ -227,7 +227,7 @@ def test_12_inline_commands(launch):
     client.exchange(50 * lines, [reply(text) for _, text in LINES[:-2]] * 50)
 
 
-@claim("12.1", points=2, hints=REFUSED, refusals=True)
+@claim("12.2", points=2, hints=REFUSED, refusals=True)
 def test_12_bytes_that_are_no_command(launch):
     """Bytes that are no command are refused in Redis' words, after all replies that are owed."""
     server = launch(framing=RESP)
@@ -239,7 +239,7 @@ def test_12_bytes_that_are_no_command(launch):
         ask(stays, "PING", PONG)
 
 
-@claim("12.1", points=1, cli=True, hints=REFUSED, refusals=True)
+@claim("12.2", points=1, cli=True, hints=REFUSED, refusals=True)
 def test_12_limits_of_a_command(launch, rng):
     """An argument may have 32 MiB, a command 1,048,576 arguments; more is refused at once."""
     server = launch(framing=RESP)
@@ -255,7 +255,7 @@ def test_12_limits_of_a_command(launch, rng):
     stays.exchange(many, Answers([[b"DEL", b"k"]], [reply(0)]))
 
 
-@claim("12.1", points=2, native=True, hints=DECLARES)
+@claim("12.2", points=1, native=True, hints=DECLARES)
 def test_12_declared_sizes_take_no_memory(launch):
     """100 clients that declare a million arguments, or 32 MiB, and send little cost little."""
     server = launch(framing=RESP)
@@ -277,7 +277,7 @@ def test_12_declared_sizes_take_no_memory(launch):
     ask(stays, "PING", PONG)
 
 
-@claim("12.1", points=1, cli=True, native=True, hints=DECLARES)
+@claim("12.2", points=1, cli=True, native=True, hints=DECLARES)
 def test_12_idle_clients_own_little(launch, rng):
     """A client that has sent a large command, and waits, costs no more than one that has not."""
     server = launch(framing=RESP, environment=EXACT)
@@ -295,7 +295,7 @@ def test_12_idle_clients_own_little(launch, rng):
     bounded(server, base, BESIDE + IDLE_CLIENTS * AN_IDLE_CLIENT, when, "before these")
 
 
-# 12.2 replies
+# 12.2 replies: replies
 
 
 @claim("12.2", points=3, hints=REPLIES)
@@ -306,7 +306,7 @@ def test_12_replies_of_each_kind(launch):
     pipelined(client, EACH_KIND[:-1])
 
 
-@claim("12.2", points=3, hints=WORDS)
+@claim("12.2", points=2, hints=WORDS)
 def test_12_errors_in_the_words_of_redis(launch):
     """Errors have Redis' words, for other people's clients read them; the connection stays."""
     client = launch(framing=RESP).connect()
@@ -330,7 +330,7 @@ def test_12_large_replies(launch, rng):
     late.expect_frames(Answers([one.encode().split() for one in commands], map(reply, due)))
 
 
-@claim("12.2", points=2, cli=True, native=True, hints=FLOW)
+@claim("12.2", points=1, cli=True, native=True, hints=FLOW)
 def test_12_unread_replies_are_bounded(launch, rng):
     """A client that reads no replies is not read, either; and a quota counts each command."""
     server = launch(framing=RESP)

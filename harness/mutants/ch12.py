@@ -158,7 +158,7 @@ MUTANTS = (
         "count-in-32-bits",
         NUMBERS,
         "The number of arguments is compared after it was cut to 32 bits.",
-        "test_12_bytes_that_are_no_command",
+        "test_12_what_is_no_request",
         "resp-refused",
         {
             "resp.c": """
@@ -185,7 +185,7 @@ MUTANTS = (
         "dollar-is-not-checked",
         PROTOCOL,
         "The line before an argument may begin with any byte.",
-        "test_12_bytes_that_are_no_command",
+        "test_12_what_is_no_request",
         "resp-refused",
         {
             "resp.c": """

@@ -141,8 +141,11 @@ static void grows_and_shrinks(void)
     begin(&d, MANY);
     for (int turn = 0; turn < 2; turn++) {
         check_step("calls dict_insert() for %d keys", MANY);
-        for (size_t i = 0; i < MANY; i++)
+        for (size_t i = 0; i < MANY; i++) {
             insert(&d, i);
+            CHECK(i < STEPS || dict_moves(&d) > 0, MOVES,
+                  "with %zu entries in it nothing was moved", dict_count(&d));
+        }
         expect_all(&d, MANY);
         check_step("calls dict_remove() for all of them");
         for (size_t i = 0; i < MANY; i++)
@@ -262,6 +265,7 @@ static void shrinks(void)
 /* SCAN */
 
 static unsigned char *seen; /* by the number of the key */
+static size_t last_moves;   /* of the last case */
 
 static void visit(void *context, struct entry *entry)
 {
@@ -293,6 +297,7 @@ static void scan_while(size_t stay, size_t others, bool come, size_t calls)
     } while (cursor != 0);
     for (size_t i = 0; i < stay; i++)
         CHECK(seen[i], SCAN, "key %zu of %zu, which stayed, was not visited", i, stay);
+    last_moves = dict_moves(&d);
     end(&d);
 }
 
@@ -309,6 +314,7 @@ static void scans(void)
             scan_while(stay, stay / 2 + 1, true, calls);
         }
     scan_while(2000, 20000, true, 300);
+    CHECK(last_moves > 0, MOVES, "with thousands of entries in it nothing was moved");
     scan_while(2000, 20000, false, 300);
     free(seen);
 }

@@ -10,6 +10,7 @@
 #define PARSER   "resp-parser"
 #define ONCE     "resp-looks-twice"
 #define DECLARED "resp-declared"
+#define REFUSED  "resp-refused"
 
 enum { MOST_WORDS = 4, STREAM_BYTES = 400, LONG_BYTES = 60000, DECLARED_BYTES = 64 << 10 };
 
@@ -194,6 +195,85 @@ static void lines_once(void)
         }
 }
 
+/* Bytes that are no request, and what the parser says of them. */
+static const struct {
+    const char *text, *error;
+} wrong[] = {
+    {"*x\r\n", "invalid multibulk length"},
+    {"*\r\n", "invalid multibulk length"},
+    {"*1x\r\n", "invalid multibulk length"},
+    {"* 1\r\n", "invalid multibulk length"},
+    {"*1048577\r\n", "invalid multibulk length"},
+    {"*2147483648\r\n", "invalid multibulk length"},
+    {"*4294967297\r\n", "invalid multibulk length"},
+    {"*18446744073709551617\r\n", "invalid multibulk length"},
+    {"*1\r\nPING\r\n", "expected '$', got 'P'"},
+    {"*1\r\n*1\r\n", "expected '$', got '*'"},
+    {"*1\r\n$x\r\n", "invalid bulk length"},
+    {"*1\r\n$\r\n", "invalid bulk length"},
+    {"*1\r\n$-1\r\n", "invalid bulk length"},
+    {"*1\r\n$4 \r\n", "invalid bulk length"},
+    {"*2\r\n$1\r\na\r\n$33554433\r\n", "invalid bulk length"},
+    {"*1\r\n$4294967296\r\n", "invalid bulk length"},
+    {"*1\r\n$18446744073709551620\r\n", "invalid bulk length"},
+    {"ECHO \"a\r\n", "unbalanced quotes in request"},
+    {"ECHO \"a\"b\n", "unbalanced quotes in request"},
+};
+
+static void expect_refused(struct resp *r, const char *text, size_t size, const char *error)
+{
+    struct request request;
+    enum resp_result result = parse(r, (const uint8_t *)text, size, &request);
+    CHECK(result == RESP_BAD, REFUSED, "it returned %d instead of RESP_BAD", result);
+    CHECK(strcmp(r->error, error) == 0, REFUSED, "the error is \"%.40s\" instead of \"%s\"",
+          r->error, error);
+}
+
+static void refuses(void)
+{
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const char *text = wrong[i].text;
+        size_t size = strlen(text);
+        for (size_t begun = 0; begun < size - 2; begun++) {
+            struct resp r = {0};
+            check_case();
+            if (begun > 0)
+                expect_partial(&r, text, begun, ": the line is not complete");
+            expect_refused(&r, text, size, wrong[i].error);
+            resp_free(&r);
+        }
+    }
+    static const char *const largest[] = {"*1048576\r\n", "*2\r\n$1\r\na\r\n$33554432\r\n"};
+    for (size_t i = 0; i < sizeof largest / sizeof largest[0]; i++) {
+        struct resp r = {0};
+        check_case();
+        expect_partial(&r, largest[i], strlen(largest[i]), ": that is allowed");
+        resp_free(&r);
+    }
+}
+
+/* A line that has no end is refused, once it is longer than a line may be. */
+static void refuses_long_lines(void)
+{
+    static const struct {
+        const char *begin, *error;
+    } lines[] = {
+        {"ECHO a", "too big inline request"},
+        {"*1", "too big mbulk count string"},
+        {"*1\r\n$1", "too big bulk count string"},
+    };
+    static char line[RESP_MAX_LINE_BYTES + 100];
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        struct resp r = {0};
+        check_case();
+        memset(line, '1', sizeof line);
+        memcpy(line, lines[i].begin, strlen(lines[i].begin));
+        expect_partial(&r, line, RESP_MAX_LINE_BYTES - 100, ": the line is not too long");
+        expect_refused(&r, line, sizeof line, lines[i].error);
+        resp_free(&r);
+    }
+}
+
 /* Memory is taken for what has come, and not for what was declared. */
 static void declared(void)
 {
@@ -212,6 +292,12 @@ static void declared(void)
 }
 
 const struct check checks[] = {
-    {"pieces", pieces},         {"together", together}, {"arguments_once", arguments_once},
-    {"lines_once", lines_once}, {"declared", declared}, {0},
+    {"pieces", pieces},
+    {"together", together},
+    {"arguments_once", arguments_once},
+    {"lines_once", lines_once},
+    {"declared", declared},
+    {"refuses", refuses},
+    {"refuses_long_lines", refuses_long_lines},
+    {0},
 };
