@@ -14,9 +14,9 @@ static bool match_set(struct bytes pattern, size_t *at, uint8_t byte)
 {
     const uint8_t *p = pattern.data;
     size_t i = *at;
-    bool not = i < pattern.size && p[i] == '^';
+    bool negated = i < pattern.size && p[i] == '^';
     bool found = false;
-    for (i += not ; i < pattern.size && p[i] != ']'; i++) {
+    for (i += negated; i < pattern.size && p[i] != ']'; i++) {
         if (p[i] == '\\' && i + 1 < pattern.size) {
             found = p[++i] == byte || found;
         } else if (i + 2 < pattern.size && p[i + 1] == '-') {

@@ -96,9 +96,9 @@ def growth(sweep: Sweep, curve: Curve, lines: Sequence[Line]) -> str:
     shown = [n for n in sweep.numbers if 2 * n in sweep.numbers][-SHOWN:]
     title = f"the work for 2n {curve.twice} over that for n; n ="
     rows = [title, line("", [short(n) for n in shown])]
-    for line in lines:
-        found = dict(line.growth())
-        rows.append(line(line.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
+    for curved in lines:
+        found = dict(curved.growth())
+        rows.append(line(curved.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
     return "\n".join(rows)
 
 

@@ -596,8 +596,8 @@ MUTANTS = (
         "dict-moves",
         {
             "dict.c": """
--    for (int i = 0; i < DICT_STEP_BUCKETS && d->next < d->from.size; i++)
-+    while (d->next < d->from.size)
+-    for (int i = 0; i < DICT_STEP_LOOKS && moved < DICT_STEP_BUCKETS; i++) {
++    for (;;) {
 """
         },
     ),
@@ -636,10 +636,13 @@ MUTANTS = (
         "dict-moves",
         {
             "dict.c": """
--    if (d->from.size == 0 && d->main.size > DICT_MIN_BUCKETS && d->count < d->main.size / 8)
--        resize(d, d->main.size / 4);
-+    if (d->from.size == 0 && d->main.size > DICT_MIN_BUCKETS && d->count <= d->main.size / 2)
-+        resize(d, d->main.size / 2);
+-    if (size <= DICT_MIN_BUCKETS || d->count >= size / 8)
++    if (size <= DICT_MIN_BUCKETS || d->count > size / 2)
+         return;
+-    while (size > DICT_MIN_BUCKETS && d->count < size / 4)
+-        size /= 2;
+-    resize(d, size);
++    resize(d, size / 2);
 """
         },
     ),
@@ -711,7 +714,7 @@ MUTANTS = (
         {
             "dict.c": """
 -    d->count--;
-     give_back(d);
+     return entry;
 """
         },
     ),

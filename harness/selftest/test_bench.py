@@ -212,7 +212,8 @@ def test_the_least_disturbed_run_stands(monkeypatch):
 
 
 def test_one_client_at_a_time(monkeypatch):
-    monkeypatch.setattr(rounds, "quiet_run", lambda *_: (Figures({"requests_per_s": 7, "server_us_per_request": 1}, 0), False))
+    figures = Figures({"requests_per_s": 7, "server_us_per_request": 1}, 0)
+    monkeypatch.setattr(rounds, "quiet_run", lambda *_: (figures, False))
     one = Subject("01", SOLUTION, (), one_client=True)
     cells = rounds.rounds(Bench(None, HERE), [one], ROWS[:2], 2, print)
     assert cells["01", "a"].values == [7, 7]
