@@ -27,7 +27,7 @@ static bool match_set(struct bytes pattern, size_t *at, uint8_t byte)
         }
     }
     *at = i < pattern.size ? i + 1 : i;
-    return found != not ;
+    return found != negated;
 }
 
 /* Compares a byte with what is at *at, which is not a *, and moves *at past it. */
