@@ -246,6 +246,7 @@ static void shrinks(void)
     size_t before = memory();
     for (size_t i = 0; i < MANY; i++)
         insert(&d, i);
+    CHECK(dict_moves(&d) > 0, MOVES, "with %d entries in it nothing was moved", MANY);
     check_step("calls dict_remove() for all but %d of %d keys", LEFT, MANY);
     for (size_t i = LEFT; i < MANY; i++)
         take_out(&d, i);
