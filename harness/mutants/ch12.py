@@ -641,8 +641,7 @@ MUTANTS = (
          return;
 -    while (size > DICT_MIN_BUCKETS && d->count < size / 4)
 -        size /= 2;
--    resize(d, size);
-+    resize(d, size / 2);
++    size /= 2;
 """
         },
     ),
