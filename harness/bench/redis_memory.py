@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.bench.measure import Failed, Place, started
 from harness.bench.rounds import Progress
 from harness.bench.subjects import Subject
-from harness.bench.table import NAME, line
+from harness.bench.table import NAME, columns
 from harness.client import resp
 from harness.lab.units import KIB, MIB
 from harness.linux import procfs
@@ -77,12 +77,12 @@ def _resident(pid: int) -> int:
 
 def table(found: dict[str, Memory]) -> str:
     """A line for each server."""
-    lines = [TITLE, "", line("", ["no key", "all keys", "for a key"], WIDE)]
+    lines = [TITLE, "", columns("", ["no key", "all keys", "for a key"], WIDE)]
     for name, memory in found.items():
         if memory.why:
             lines.append(f"{name:{NAME}}  {memory.why}")
             continue
         sizes = [f"{size / MIB:.1f} MiB" for size in (memory.empty, memory.full)]
         each = f"{(memory.full - memory.empty) / KEYS:.0f} B"
-        lines.append(line(name, [*sizes, each], WIDE))
+        lines.append(columns(name, [*sizes, each], WIDE))
     return "\n".join(lines)

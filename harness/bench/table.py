@@ -28,11 +28,11 @@ def number(value: float) -> str:
 
 def table(title: str, subjects: Sequence[Subject], rows: Sequence[Row], cells: Cells) -> str:
     """Medians, and below each the minimum and the maximum, in per cent from it."""
-    lines = [title, "", line("", [row.key for row in rows])]
+    lines = [title, "", columns("", [row.key for row in rows])]
     for subject in subjects:
         own = [cells[subject.name, row.key] for row in rows]
-        lines.append(line(subject.name, [_median(cell) for cell in own]))
-        spans = line("", [_span(cell) for cell in own])
+        lines.append(columns(subject.name, [_median(cell) for cell in own]))
+        spans = columns("", [_span(cell) for cell in own])
         lines += [spans] if spans else []
     return "\n".join(lines)
 
@@ -47,11 +47,11 @@ def ratios(
         speed = [row for row in rows if row.figure != BYTES]
         if not names or not speed:
             continue
-        lines += ["", title, "", line("", [row.key for row in speed])]
+        lines += ["", title, "", columns("", [row.key for row in speed])]
         for subject in subjects:
             if subject.kind in (SOLUTION, YOURS):
                 found = [_ratio(cells, subject.name, names, row.key) for row in speed]
-                lines.append(line(subject.name, found))
+                lines.append(columns(subject.name, found))
     return "\n".join(lines[1:])
 
 
@@ -63,11 +63,11 @@ def cpu_ratios(
     peer = next((subject for subject in subjects if subject.kind == PEER), None)
     if not peer:
         return ""
-    lines = [title, "", line("", [row.key for row in rows])]
+    lines = [title, "", columns("", [row.key for row in rows])]
     for subject in subjects:
         if subject.kind in (SOLUTION, YOURS):
             pairs = [(cells[peer.name, row.key], cells[subject.name, row.key]) for row in rows]
-            lines.append(line(subject.name, [_cpu_ratio(*pair) for pair in pairs]))
+            lines.append(columns(subject.name, [_cpu_ratio(*pair) for pair in pairs]))
     return "\n".join(lines)
 
 
@@ -95,14 +95,14 @@ def growth(sweep: Sweep, curve: Curve, lines: Sequence[Line]) -> str:
     """The work for 2n over that for n, beginning where it is measured best: at the large end."""
     shown = [n for n in sweep.numbers if 2 * n in sweep.numbers][-SHOWN:]
     title = f"the work for 2n {curve.twice} over that for n; n ="
-    rows = [title, line("", [short(n) for n in shown])]
-    for curved in lines:
-        found = dict(curved.growth())
-        rows.append(line(curved.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
+    rows = [title, columns("", [short(n) for n in shown])]
+    for line in lines:
+        found = dict(line.growth())
+        rows.append(columns(line.name, [f"{found[n]:.2f}" if n in found else "-" for n in shown]))
     return "\n".join(rows)
 
 
-def line(name: str, found: Sequence[str], wide: int = CELL) -> str:
+def columns(name: str, found: Sequence[str], wide: int = CELL) -> str:
     """A line of a table: each column `wide`."""
     return f"{name:{NAME}}{''.join(f'{text:>{wide}}' for text in found)}".rstrip()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,7 +12,17 @@ import threading
 
 import pytest
 
-from harness.bench import __main__ as bench, curves, measure, plot, rounds, subjects, table
+from harness.bench import (
+    __main__ as bench,
+    curves,
+    measure,
+    plot,
+    redis_benchmark,
+    redis_memory,
+    rounds,
+    subjects,
+    table,
+)
 from harness.bench.curves import SWEEPS, Line
 from harness.bench.measure import Bench, Failed, Figures, Place, Timing
 from harness.bench.rounds import Cell
@@ -212,8 +223,8 @@ def test_the_least_disturbed_run_stands(monkeypatch):
 
 
 def test_one_client_at_a_time(monkeypatch):
-    figures = Figures({"requests_per_s": 7, "server_us_per_request": 1}, 0)
-    monkeypatch.setattr(rounds, "quiet_run", lambda *_: (figures, False))
+    seven = Figures({"requests_per_s": 7, "server_us_per_request": 1}, 0)
+    monkeypatch.setattr(rounds, "quiet_run", lambda *_: (seven, False))
     one = Subject("01", SOLUTION, (), one_client=True)
     cells = rounds.rounds(Bench(None, HERE), [one], ROWS[:2], 2, print)
     assert cells["01", "a"].values == [7, 7]
@@ -277,6 +288,9 @@ def test_powers_of_two():
 def test_growth():
     line = Line("04", [(1, 1.0), (2, 1.0), (4, 1.5), (16, 1)])
     assert line.growth() == [(1, 2.0), (2, 3.0)]
+    curve = curves.Curve("key", "µs", lambda figures, _: figures.cpu_us, twice="frames")
+    sweep = curves.Sweep("title", "frames", (1, 2, 4, 16), Load, (curve,))
+    assert table.growth(sweep, curve, [line]).splitlines()[-1].split() == ["04", "2.00", "3.00"]
 
 
 def test_a_server_that_gives_up_ends_its_line_there(monkeypatch):
@@ -311,6 +325,81 @@ def test_a_server_that_gives_up_ends_its_line_there(monkeypatch):
 def test_wrong_usage(words, says, capsys):
     assert bench.main(words) == 2
     assert says in capsys.readouterr().err
+
+
+# redis-benchmark
+
+ASKED = '"test","rps","avg_latency_ms"\n"LPUSH","50000.00","0.5"\n"LPOP","40816.33","0.503"\n'
+A_ROW = redis_benchmark.ROWS[:1]
+PAIR = [Subject("12", SOLUTION, ()), Subject("redis", PEER, ())]
+
+
+def redis_bench(*words):
+    return bench.main(["--chapter", "12", "--from", "solutions", *words])
+
+
+def test_the_last_line_of_redis_benchmark_has_the_rate():
+    assert redis_benchmark._rate(ASKED, "") == 40816.33
+    with pytest.raises(Failed, match="Could not connect"):
+        redis_benchmark._rate("", "Could not connect to Redis\n")
+    with pytest.raises(Failed, match="printed nothing"):
+        redis_benchmark._rate("", "")
+
+
+def test_what_a_row_reads_is_put_in_before():
+    get, lrange = (row for row in redis_benchmark.ROWS if row.key in ("get", "lrange"))
+    deep = redis_benchmark.at_depth(get, 16).load
+    assert deep.options == "-c 50 -P 16 -n 400000 -r 100000 --csv -t get".split()
+    assert deep.before.options == "-c 50 -P 16 -n 400000 -r 100000 --csv -t set".split()
+    plain = redis_benchmark.at_depth(lrange, 1).load
+    assert plain.options[-4:] == "lrange mylist 0 99".split()
+    assert plain.before.count == 1000
+
+
+def test_cpu_beside_redis():
+    cells = {("12", "ping"): Cell([5, 5], cpu_us=[2, 4]), ("redis", "ping"): Cell([4], cpu_us=[6])}
+    lines = table.cpu_ratios("title", PAIR, A_ROW, cells).splitlines()
+    assert lines[-1].split() == ["12", "2.00"]
+    assert table.cpu_ratios("title", PAIR[:1], A_ROW, cells) == ""
+    failed = {**cells, ("12", "ping"): Cell(why="no reply")}
+    assert table.cpu_ratios("title", PAIR, A_ROW, failed).splitlines()[-1].split() == ["12", "-"]
+
+
+def test_memory_for_a_key(monkeypatch):
+    monkeypatch.setattr(redis_memory, "KEYS", 1000)
+    found = {"12": redis_memory.Memory(2 << 20, 4 << 20), "redis": redis_memory.Memory(why="gone")}
+    lines = redis_memory.table(found).splitlines()
+    assert lines[-2].split() == "12 2.0 MiB 4.0 MiB 2097 B".split()
+    assert lines[-1].split() == ["redis", "gone"]
+
+
+@pytest.mark.parametrize(
+    "words, says",
+    [
+        (["--rows", "set,zadd"], "there is no row 'zadd'; they are ping, set, get"),
+        (["--rounds", "x"], "N=x: a number"),
+    ],
+)
+def test_wrong_usage_of_the_chapter_of_redis(words, says, capsys):
+    assert redis_bench(*words) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_without_redis_benchmark(monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert redis_bench() == 2
+    assert capsys.readouterr().err == "bench: redis-benchmark is not installed: make setup\n"
+
+
+@pytest.mark.skipif(not shutil.which("redis-benchmark"), reason="redis-benchmark is not installed")
+@pytest.mark.full("benchmarks")
+def test_redis_benchmark_asks_the_solution(monkeypatch, capsys):
+    monkeypatch.setattr(bench, "RESULTS", subjects.BUILT / "test.json")
+    monkeypatch.setattr(redis_memory, "KEYS", 2000)
+    assert redis_bench("--rows", "mset,lrange,memory", "--cores", "1", "--rounds", "1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("12 ") for line in lines) >= 3
+    assert any(line.split() == ["lrange", "mset"] for line in lines)
 
 
 def test_some_curves(monkeypatch, capsys):
