@@ -46,6 +46,7 @@ def test_12_what_is_no_request(program):
     """Counts, lengths and lines that are wrong or too long are refused when they have come."""
     program("12_resp", "refuses")
     program("12_resp", "refuses_long_lines")
+    program("12_resp", "refuses_much")
 
 
 # 12.3 table
@@ -63,6 +64,7 @@ def test_12_no_call_pays_for_a_rehash(program):
     """No call moves more than some entries, whether the table grows, shrinks, or stays as it is."""
     program("12_dict", "moves")
     program("12_dict", "border")
+    program("12_dict", "each_call")
 
 
 @claim("12.3", points=3, module=True, native=True, hints=MOVES)

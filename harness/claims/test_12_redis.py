@@ -137,6 +137,8 @@ ERRORS = (
     ("RENAME none k", NO_KEY),
     ("SELECT 16", Err("ERR DB index is out of range")),
     ("EXPIRE k x", NOT_AN_INTEGER),
+    (("EXPIRE", "k", 10, "SOON\r\n"), Err("ERR Unsupported option SOON")),
+    (("EXPIRE", "k", 10, "\nSO\r\nON"), Err("ERR Unsupported option  SO  ON")),
     ("SCAN x", Err("ERR invalid cursor")),
     ("HELLO 4", Err("NOPROTO unsupported protocol version")),
     ("EXEC", Err("ERR EXEC without MULTI")),

@@ -209,6 +209,32 @@ static void moves(void)
     end(&d);
 }
 
+/* While entries have to be moved, each call moves some: also those of clients that only read. */
+static void each_call(void)
+{
+    static const char none[] = "no such key";
+    struct dict d;
+    begin(&d, MANY);
+    size_t told = 0, quiet = 0, number = 0;
+    for (; number < MANY; number++) {
+        insert(&d, number);
+        bool begins = dict_moves(&d) > told && quiet > 0 && number > 1000;
+        quiet = dict_moves(&d) > told ? 0 : quiet + 1;
+        told = dict_moves(&d);
+        if (begins)
+            break;
+    }
+    CHECK(number < MANY, MOVES, "with %d entries in it no call has begun to move them", MANY);
+    check_step("with %zu entries, of which few have been moved, calls dict_find()", number);
+    dict_find(&d, none, sizeof none);
+    CHECK(dict_moves(&d) > told, MOVES, "it moved nothing");
+    told = dict_moves(&d);
+    check_step("calls dict_remove() with a key that is not there");
+    dict_remove(&d, none, sizeof none);
+    CHECK(dict_moves(&d) > told, MOVES, "it moved nothing");
+    end(&d);
+}
+
 /* An entry more, and one less, where the table has just grown, or is just about to shrink. */
 static void border(void)
 {
@@ -347,8 +373,13 @@ static void cost(void)
 }
 
 const struct check checks[] = {
-    {"finds", finds},     {"grows_and_shrinks", grows_and_shrinks},
-    {"moves", moves},     {"border", border},
-    {"shrinks", shrinks}, {"scans", scans},
-    {"cost", cost},       {0},
+    {"finds", finds},
+    {"grows_and_shrinks", grows_and_shrinks},
+    {"moves", moves},
+    {"border", border},
+    {"each_call", each_call},
+    {"shrinks", shrinks},
+    {"scans", scans},
+    {"cost", cost},
+    {0},
 };

@@ -1,6 +1,7 @@
 /* The parser of requests: in pieces, and what it looks at again when more has come.
  * links: resp.c words.c number.c */
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,10 +269,38 @@ static void refuses_long_lines(void)
         check_case();
         memset(line, '1', sizeof line);
         memcpy(line, lines[i].begin, strlen(lines[i].begin));
-        expect_partial(&r, line, RESP_MAX_LINE_BYTES - 100, ": the line is not too long");
-        expect_refused(&r, line, sizeof line, lines[i].error);
+        size_t before = i == 2 ? strlen("*1\r\n") : 0, most = before + RESP_MAX_LINE_BYTES;
+        expect_partial(&r, line, most, ": the line is not too long");
+        expect_refused(&r, line, most + 1, lines[i].error);
         resp_free(&r);
     }
+}
+
+/* All arguments together have a limit, too. The bytes of an argument are not looked at, so there is
+ * no need to write them. */
+static void refuses_much(void)
+{
+    static const char begin[] = "*2\r\n$33554432\r\n";
+    size_t size = strlen(begin) + RESP_MAX_ARGUMENT_BYTES + 2;
+    uint8_t *bytes = calloc(size + 100, 1);
+    if (bytes == NULL)
+        check_impossible("no memory for %zu bytes", size);
+    memcpy(bytes, begin, strlen(begin));
+    for (int more = 0; more <= 1; more++) {
+        struct resp r = {0};
+        struct request request;
+        check_case();
+        size_t line = strlen("$33554432\r\n"), length = RESP_MAX_REQUEST_BYTES - size - line;
+        int written = snprintf((char *)bytes + size, 100, "$%zu\r\n", length + (size_t)more);
+        check_step("calls resp_parse() with an argument of 32 MiB, and a length of %zu",
+                   length + (size_t)more);
+        enum resp_result result = resp_parse(&r, bytes, size + (size_t)written, &request);
+        CHECK(result == (more ? RESP_BAD : RESP_PARTIAL), REFUSED,
+              "it returned %d, and together that is %s RESP_MAX_REQUEST_BYTES", result,
+              more ? "one byte more than" : "exactly");
+        resp_free(&r);
+    }
+    free(bytes);
 }
 
 /* Memory is taken for what has come, and not for what was declared. */
@@ -299,5 +328,6 @@ const struct check checks[] = {
     {"declared", declared},
     {"refuses", refuses},
     {"refuses_long_lines", refuses_long_lines},
+    {"refuses_much", refuses_much},
     {0},
 };
