@@ -33,6 +33,16 @@ struct string *string_new(struct bytes text)
     return s;
 }
 
+bool string_overwrite(struct value *value, struct bytes text)
+{
+    struct string *s = (struct string *)value;
+    if (value->type != VALUE_STRING || text.size > s->cap || text.size < s->cap / 2)
+        return false;
+    memcpy(s->bytes, text.data, text.size);
+    s->size = (uint32_t)text.size;
+    return true;
+}
+
 struct bytes string_bytes(const struct string *s)
 {
     return (struct bytes){.data = s->bytes, .size = s->size};

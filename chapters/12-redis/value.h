@@ -34,6 +34,11 @@ void value_free(struct value *value);
 /* A string with a copy of the text. NULL: no memory. */
 struct string *string_new(struct bytes text);
 
+/* Makes the text the content of a string, in the memory that it has: so the string stays near its
+ * key, and in the caches. False, and nothing has changed: it is no string, or its memory is too
+ * small, or much too large. */
+bool string_overwrite(struct value *value, struct bytes text);
+
 /* Its content, valid until it is changed. */
 struct bytes string_bytes(const struct string *s);
 

@@ -100,19 +100,31 @@ static bool write_old(const struct call *call)
     return true;
 }
 
-/* Sets the key. False: no memory. */
+/* Puts the text in the place of the string that the key has, if it fits there. */
+static bool overwrite(struct entry *key, const struct options *options, struct bytes text)
+{
+    if (key == NULL || !string_overwrite(key->value, text))
+        return false;
+    if (!options->keep_expiry)
+        expiry_clear(key->value);
+    return true;
+}
+
+/* Sets the key, which is NULL if it is not there. False: no memory. */
 static bool set(const struct call *call, struct entry *key, const struct options *options,
                 int64_t at_ms)
 {
     struct db *db = call->client->db;
-    struct string *string = string_new(call_arg(call, 2));
-    if (string == NULL)
-        return false;
-    if (options->keep_expiry && key != NULL) {
-        db_replace(key, &string->value);
-        return true;
+    if (!overwrite(key, options, call_arg(call, 2))) {
+        struct string *string = string_new(call_arg(call, 2));
+        if (string == NULL)
+            return false;
+        if (options->keep_expiry && key != NULL) {
+            db_replace(key, &string->value);
+            return true;
+        }
+        key = db_put(db, call_arg(call, 1), &string->value);
     }
-    key = db_put(db, call_arg(call, 1), &string->value);
     return key != NULL && (options->unit == NULL || expiry_set(db, key, at_ms));
 }
 
@@ -124,8 +136,7 @@ void command_set(struct call *call)
         return;
     if (options.get && !write_old(call))
         return;
-    bool asks = options.if_new || options.if_there || options.keep_expiry;
-    struct entry *key = asks ? db_find(call->client->db, call_arg(call, 1)) : NULL;
+    struct entry *key = db_find(call->client->db, call_arg(call, 1));
     if ((options.if_new && key != NULL) || (options.if_there && key == NULL)) {
         if (!options.get)
             reply_nil(call->reply);
