@@ -26,8 +26,8 @@ UNIT, RESULT, OUTPUT, LOG, SOURCES = (
 )
 TRACES = ("trace.html", "trace.txt")
 # The packages whose code runs in a grade: a change of one of them makes every result old.
-GRADERS = ("claims", "client", "evidence", "grading", "instruments", "lab", "linux", "programs") + (
-    *("scenarios", "server", "shim", "stage"),
+GRADERS = ("claims", "client", "evidence", "grading", "instruments", "lab", "linux", "others") + (
+    *("programs", "scenarios", "server", "shim", "stage"),
 )
 MOST_BYTES = 64 << 20  # of a file of a result that is read
 

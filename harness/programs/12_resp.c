@@ -234,13 +234,13 @@ static void refuses(void)
 {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const char *text = wrong[i].text;
-        size_t size = strlen(text);
-        for (size_t begun = 0; begun < size - 2; begun++) {
+        size_t whole = strlen(text);
+        for (size_t begun = 0; begun < whole - 2; begun++) {
             struct resp r = {0};
             check_case();
             if (begun > 0)
                 expect_partial(&r, text, begun, ": the line is not complete");
-            expect_refused(&r, text, size, wrong[i].error);
+            expect_refused(&r, text, whole, wrong[i].error);
             resp_free(&r);
         }
     }
