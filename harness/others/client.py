@@ -16,7 +16,7 @@ from harness.others import here
 from harness.server.patience import Deadline
 
 LOOK_SECONDS = 0.005  # between two looks at the client
-MOVES_SECONDS = 0.002  # of CPU: one that uses less only looks whether something has come
+MOVES_SECONDS = 0.01  # of CPU: one that uses less only looks whether something has come
 MOST_STEPS = 60  # of a client, in a failure
 STEP, WRONG = "step ", "wrong "  # begin the lines of our own programs
 
