@@ -214,10 +214,10 @@ SOURCES = $(wildcard solutions/*/*.[ch])
 TOYS = $(wildcard docs/toys/*.c)
 HARNESS_C = $(wildcard harness/*/*.[ch] harness/*/*/*.[ch] harness/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
-SHIM = $(filter-out %/alloc.c,$(wildcard harness/shim/*.c))
+SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
-# For the files in $$server. There is no liburing for arm64 here: those that need it are not linked.
-uses_liburing = grep -qs '^\#include <liburing.h>' $$server*.c
+# For $$files. There is no liburing for arm64 here: those that need it are not linked.
+uses_liburing = grep -qs '^\#include <liburing.h>' $$files
 LIBRARIES = $$($(uses_liburing) && echo -luring)
 ARM64_OUTPUT = $$($(uses_liburing) && echo -fsyntax-only || echo -o build/lint)
 ARM64 = aarch64-linux-gnu-gcc
@@ -228,14 +228,14 @@ format:
 
 lint:
 	@mkdir -p build
-	@for compiler in gcc clang; do for server in $(SERVERS); do \
-	    $$compiler $(WARNINGS) $$server*.c -o build/lint $(LIBRARIES) || exit 1; done; \
-	    for toy in $(TOYS); do \
-	    $$compiler $(WARNINGS) $$toy -o build/lint || exit 1; done; done
+	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/shim/start.c; do \
+	    files=$$(ls $${program%/}/*.c 2>/dev/null || echo $$program); \
+	    $$compiler $(WARNINGS) $$files -o build/lint $(LIBRARIES) || exit 1; done; done
 	@echo '#include <stdio.h>' | $(ARM64) -E -x c - >/dev/null 2>&1 || { \
 	    echo "$(ARM64) and its C library are not installed: left out"; exit 0; }; \
-	for server in $(SERVERS); do $(ARM64) $(WARNINGS) $$server*.c $(ARM64_OUTPUT) || exit 1; done; \
-	for toy in $(TOYS); do $(ARM64) $(WARNINGS) $$toy -o build/lint || exit 1; done; \
+	for program in $(SERVERS) $(TOYS) harness/shim/start.c; do \
+	    files=$$(ls $${program%/}/*.c 2>/dev/null || echo $$program); \
+	    $(ARM64) $(WARNINGS) $$files $(ARM64_OUTPUT) || exit 1; done; \
 	for shim in "$(SHIM)" harness/shim/alloc.c; do \
 	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
