@@ -60,10 +60,12 @@ def _expire(rng: random.Random) -> list[str]:
     value = {"EXPIRE": "100000", "PEXPIRE": "100000000", "EXPIREAT": "4102444800"}[name.upper()]
     if rng.random() < 0.3:
         value = rng.choice(("0", "-1", "x", "9223372036854775807", "-9223372036854775808"))
-    words = [name, _key(rng), value]
+    options = []
     while rng.random() < 0.25:
-        words.append(rng.choice(("NX", "XX", "GT", "LT", "lt", "FOO")))
-    return words
+        options.append(rng.choice(("NX", "XX", "GT", "LT", "lt", "FOO")))
+    if {"GT", "LT", "lt"} & {*options}:  # times from now would differ by how long ago each was set
+        name, value = "EXPIREAT", rng.choice(("4102444800", "4102444801", "0", "x"))
+    return [name, _key(rng), value, *options]
 
 
 def _keys(rng: random.Random, most: int = 3) -> list[str]:

@@ -25,14 +25,14 @@ def test_silence(peer, fails):
 
 def test_a_peer_that_is_still_reading_is_waited_for(peer):
     """It takes longer than our patience before it answers, and reads all the time."""
-    client, end = peer.connect(patience=Patience(((0, 1.0),)))
+    client, end = peer.connect(patience=Patience(((0, 2.0),)))
     body = bytes(MIB)
     frame = length_framing.encode(body)
 
     def reads_and_answers():
         left = len(frame)
         for part in range(50):
-            time.sleep(0.05)  # two and a half times the patience, all together
+            time.sleep(0.1)  # two and a half times the patience, all together
             left -= len(end.recv(left // (50 - part), socket.MSG_WAITALL))
         end.sendall(frame)
 
