@@ -240,7 +240,7 @@ def test_marks_do_not_get_in_the_way_of_the_diff(chapter):
 
 
 @pytest.mark.parametrize(
-    "chapter, solved, compiler", some(variants(), 4, "steps of a student, compiled", variant_id)
+    "chapter, solved, compiler", some(variants(), 2, "steps of a student, compiled", variant_id)
 )
 def test_every_step_compiles_without_a_warning(chapter, solved, compiler, tmp_path):
     skeleton.write(chapter, tmp_path, solved)

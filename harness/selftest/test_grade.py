@@ -22,6 +22,7 @@ from harness.lab.units import KIB
 from harness.linux import procfs
 from harness.mutants.grader import Graded
 from harness.selftest import submissions
+from harness.selftest.drawn import some
 from harness.server.patience import wait_until
 
 GRADE = [sys.executable, "-m", "harness.grade"]
@@ -266,7 +267,10 @@ def test_a_slow_test_is_a_failure(tmp_path, monkeypatch):
 # Ending
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("number", some(SIGNALS, 1, "signals that end a grade", str))
 def test_a_signal_ends_everything(tmp_path, number):
     submission = submissions.submission(tmp_path / "submission", submissions.right())
     claims = one(tmp_path, submissions.CLAIMS_SLOW)

@@ -479,7 +479,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("name", some(list(WRONG), 2, "traces of wrong servers", str))
+@pytest.mark.parametrize("name", some(list(WRONG), 1, "traces of wrong servers", str))
 def test_a_wrong_server(name, capsys, tmp_path, monkeypatch):
     """The fault can be seen: what is stuck, or what was called that should not have been."""
     mutant = next(one for one in CATALOGUE if one.id == name)

@@ -111,7 +111,7 @@ INCLUDES = "".join(
 )
 
 
-@pytest.mark.parametrize("what", some(list(HOPELESS), 2, "hopeless submissions", str))
+@pytest.mark.parametrize("what", some(list(HOPELESS), 1, "hopeless submissions", str))
 def test_hopeless_submission_ends_in_a_verdict(what, patient, tmp_path):
     """No points but HOPE, soon, and no process is left behind."""
     source = tmp_path / f"hopeless_{what.replace(' ', '_')}"
