@@ -12,7 +12,7 @@ enum io_result {
     IO_EOF,       /* the peer will send nothing more */
     IO_ERROR,     /* the connection is broken; errno has the reason */
     IO_LATE,      /* the time for it is over; only from co_io.h, as is the next one */
-    IO_CANCELLED, /* who has waited is to come to an end */
+    IO_CANCELLED, /* the coroutine that waits has to end */
 };
 
 /* Reads up to `size` bytes (at least 1) into `data` with one read(). */

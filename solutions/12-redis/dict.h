@@ -1,8 +1,8 @@
 /* A hash table that grows and shrinks in steps.
  *
  * A table with as many entries as buckets needs a larger one. Moving all entries at once would keep
- * every client waiting: a million of them take about 100 ms. So there are two tables meanwhile, and
- * each call moves the entries of a few buckets from one to the other.
+ * every client waiting. So there are two tables meanwhile, and each call moves the entries of a few
+ * buckets from one to the other.
  *
  *     from    | moved | moved | moved | bucket | bucket | ...     the table before: only shrinks
  *                                     ^ next
