@@ -25,6 +25,7 @@ from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import eventually, until_asleep, until_read
 from harness.lab.units import KIB, MIB
+from harness.scenarios.broadcasts import answered
 from harness.scenarios.cost import no_cpu
 from harness.scenarios.exchanges import (
     SMALL_WINDOW,
@@ -253,7 +254,7 @@ def test_10_memory(launch, rng):
     big = after(1, 0, bytes(MIB))
     messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]
     for leave in ("close", "reset", "half_close"):
-        for lot in ([big], messages, [broadcast(1, b"to all")] * 3):
+        for lot in ([broadcast(1, b"to all")] * 3, [big], messages):
             client = server.connect("leaves", rcvbuf=SMALL_WINDOW)
             client.send_frames(lot)
             until_read(client)
@@ -261,7 +262,7 @@ def test_10_memory(launch, rng):
             client.abandon()
     stays = server.connect("stays")
     stays.send_frame(request(ECHO, 1, string(b"stays")))
-    stays.expect_frame(reply(ECHO, 1, OK, string(b"stays")))
+    answered(stays, ECHO, 1)  # a broadcast of a client that has left may come first
     server.connect("begins").send(length_framing.encode(big)[:-1])
     server.connect("late").send_frames(messages)
     lingers = server.connect("lingers")
