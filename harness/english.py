@@ -1,7 +1,8 @@
 """make lint: habits that make English hard to read, with the place of each and a better word.
 
 Looked at: documents, TODOs, comments and messages of C, docstrings, comments and strings of Python.
-Not looked at: code, docs/mutants.md (written by a program), and the phrases of ALLOWED.
+Not looked at: code, docs/mutants.md (written by a program), Chinese pages, and the phrases of
+ALLOWED.
 
     python -m harness.english [PATH ...]      these files and directories; without any, all of them
 """
@@ -26,6 +27,7 @@ PLACES = (
     "harness/**/*.py",
 )
 LEFT_OUT = ("docs/mutants.md", "harness/english.py", "harness/selftest/test_english.py")
+CHINESE = ("docs/zh/*.md", "*.zh.md")  # matched from the right
 
 
 @dataclass(frozen=True)
@@ -319,6 +321,7 @@ def files(places: list[str]) -> list[Path]:
     """Those that are looked at; only what is at or below `places`, if there are any."""
     found = {path for place in PLACES for path in ROOT.glob(place)}
     found -= {ROOT / name for name in LEFT_OUT}
+    found = {path for path in found if not any(map(path.match, CHINESE))}
     wanted = [Path(place).resolve() for place in places]
     return sorted(
         path

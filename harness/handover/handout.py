@@ -123,7 +123,8 @@ def _note(handed_out: tuple[Chapter, ...], version: str) -> str:
     return f"""\
 # This handout
 
-It has {which} of the lab. Begin with [README.md](README.md).
+It has {which} of the lab. Begin with [README.md](README.md), or in Chinese with
+[README.zh.md](README.zh.md).
 {later}
 These files are not in it, so links to them lead nowhere, and `make test`, `make mutants`,
 `make diff` and `make lesson` do not work here:

@@ -10,6 +10,15 @@ import pytest
 from harness.evidence.hints import HINTS, PAGE
 from harness.grading import scoring
 from harness.lab.chapters import ROOT
+from harness.selftest.documents import (
+    CODE_LINE,
+    CODE_SPAN,
+    LINK,
+    anchors,
+    is_elsewhere,
+    target,
+    without_code,
+)
 
 PLACES = (
     "README.md",
@@ -21,10 +30,6 @@ PLACES = (
 DOCUMENTS = [path for place in PLACES for path in sorted(ROOT.glob(place))]
 CLAIMS = scoring.load()
 
-CODE_LINE = re.compile(r"^(?: {4}|\t)(.*)$", re.M)
-CODE_SPAN = re.compile(r"`([^`]+)`")
-LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
 COMMAND = re.compile(r"^(?:\$ )?make((?: [^\s#]+)*)")  # a comment stands two spaces behind it
 HEREDOC = re.compile(r"^( *)(?:python3 -|cat > \S+\.py) <<'END'\n(.*?)^\1END$", re.M | re.S)
 CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
@@ -51,26 +56,11 @@ each_document = pytest.mark.parametrize(
 )
 
 
-def prose(document: Path) -> str:
-    """The text without its code."""
-    return CODE_SPAN.sub("", CODE_LINE.sub("", document.read_text()))
-
-
 def commands(document: Path) -> list[str]:
     """Every line of code, and every piece of code within a line."""
     text = document.read_text()
     spans = [" ".join(span.split()) for span in CODE_SPAN.findall(CODE_LINE.sub("", text))]
     return CODE_LINE.findall(text) + spans
-
-
-def anchors(document: Path) -> set[str]:
-    """What a link can name in it, as GitHub makes it from the headings."""
-    found: list[str] = []
-    for heading in HEADING.findall(CODE_LINE.sub("", document.read_text())):
-        plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        again = found.count(plain)
-        found.append(f"{plain}-{again}" if again else plain)
-    return set(found)
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +76,16 @@ def test_the_lab_has_its_documents():
 
 @each_document
 def test_links_lead_somewhere(document):
-    for link in LINK.findall(prose(document)):
-        if re.match(r"\w+:", link):  # http: and the like
+    for link in LINK.findall(without_code(document.read_text())):
+        if is_elsewhere(link):
             continue
-        path, _, anchor = link.partition("#")
-        target = (document.parent / path).resolve() if path else document
-        there = target.exists() and target.is_relative_to(ROOT)
+        path, anchor = target(link, document)
+        there = path.exists() and path.is_relative_to(ROOT)
         assert there, f"{document}: the link {link} leads to no file of the lab"
         if anchor:
-            name = target.relative_to(ROOT)
-            assert anchor in anchors(
-                target
-            ), f"{document}: {name} has no heading for the link {link}"
+            found = anchors(path.read_text())
+            where = path.relative_to(ROOT)
+            assert anchor in found, f"{document}: {where} has no heading for the link {link}"
 
 
 @pytest.mark.parametrize("handout", HANDOUTS, ids=lambda path: path.parent.name)
@@ -112,7 +100,8 @@ def test_hints_name_a_section(key):
     anchor = HINTS[key].anchor
     heading = f"a heading '## {anchor.replace('-', ' ').capitalize()}'"
     where = f"harness/evidence/hints/{anchor.replace('-', '_')}.py has the hint {key!r}"
-    assert anchor in anchors(ROOT / PAGE), f"{where}: add {heading} to {PAGE}, or move the hint"
+    found = anchors((ROOT / PAGE).read_text())
+    assert anchor in found, f"{where}: add {heading} to {PAGE}, or move the hint"
 
 
 @each_document

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.english import HABITS, flat, of_c, of_markdown, of_python
+from harness.english import HABITS, files, flat, of_c, of_markdown, of_python
+from harness.selftest import translations
 
 each_habit = pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
 
@@ -37,6 +38,12 @@ def test_leaves_plain_english_alone():
 
 def words(texts) -> list[tuple[int, str]]:
     return [(number, flat(text)[0].strip()) for number, text in texts]
+
+
+def test_chinese_pages_are_left_out():
+    looked_at = set(files([]))
+    assert looked_at.issuperset(translations.wanted())
+    assert looked_at.isdisjoint(translations.pages())
 
 
 def test_of_a_document_code_is_not_read():

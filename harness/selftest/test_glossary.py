@@ -33,7 +33,7 @@ def words(text: str) -> str:
 
 def used(chapter: chapters.Chapter) -> str:
     """What a student of the chapter reads: its handout and its sources."""
-    files = sorted(chapter.chapter_dir.glob("*.md")) + sorted(chapter.chapter_dir.glob("*.[ch]"))
+    files = [chapter.chapter_dir / "README.md", *sorted(chapter.chapter_dir.glob("*.[ch]"))]
     return words("\n".join(path.read_text() for path in files))
 
 

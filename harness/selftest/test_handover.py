@@ -19,11 +19,12 @@ from harness import skeleton
 from harness.handover import handin, handout
 from harness.lab import seed
 from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.selftest import translations
 
 LEAST = 20  # characters of a line that says something of a solution
 # Lines that other code has for reasons of its own.
 EVERYWHERE = {"struct coroutine *co;", "while (result == IO_AGAIN)"}
-# A handout shows these lines of its TODO, on purpose.
+# A handout shows these lines of its TODO, on purpose, and so does its Chinese page.
 SHOWN = {"lab/chapters/10-coroutines/README.md": 4}
 
 SHARED = 3  # lines that a file may have in common with later chapters
@@ -90,7 +91,8 @@ def of_solutions(until: str) -> dict[str, set[str]]:
 
 def test_a_handout_has_no_line_of_a_solution():
     found = of_solutions("10")
-    assert {name: len(lines) for name, lines in found.items()} == SHOWN, found
+    shown = {name.replace(".zh.md", ".md"): len(lines) for name, lines in found.items()}
+    assert shown == SHOWN, found
 
 
 @pytest.mark.parametrize("until", ["01", "04"])
@@ -164,6 +166,16 @@ def test_without_git_the_same_files_are_handed_out(monkeypatch):
     assert with_git <= without
     assert not [name for name in without if "solutions/" in name or "__pycache__" in name]
     assert "lab/docs/answers.md" not in without
+
+
+def test_a_handout_has_the_chinese_pages(monkeypatch):
+    """Also those that git does not track yet."""
+    monkeypatch.setattr(handout, "tracked", lambda: None)
+    found = {one.name for one in handout.members(find("02"))}
+    pages = {name for name in found if name.endswith(".zh.md") or "/docs/zh/" in name}
+    chapters = [f"chapters/{chapter.slug}/README.zh.md" for chapter in CHAPTERS[:2]]
+    docs = [f"docs/zh/{name}.md" for name in translations.DOCS]
+    assert pages == {f"lab/{name}" for name in ("README.zh.md", *chapters, *docs)}
 
 
 def test_no_git_at_all(monkeypatch):

@@ -12,11 +12,11 @@ from harness.bench import plot
 from harness.lab import chapters
 from harness.pictures import __main__ as pictures
 from harness.pictures import timeline
+from harness.selftest.documents import IMAGE
 from harness.selftest.test_names import ELSEWHERE
 from harness.trace.page import TEMPLATE
 
 SVGS = sorted(pictures.DIRECTORY.glob("*.svg"))
-IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 SVG = "{http://www.w3.org/2000/svg}"
 TINT = re.compile(r"#[0-9a-f]{8}\b")
 COLOUR = re.compile(r'(?:fill|stroke)="([^"]*)"( fill-opacity)?')

@@ -6,7 +6,6 @@ import ast
 import importlib.util
 import re
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
+from harness.selftest.documents import tables
 
 HARNESS = ROOT / "harness"
 COLUMNS = 100
@@ -56,13 +56,6 @@ def is_there(pattern: str, where: Path) -> bool:
     """`pattern` may have a * in it, and NN for the number of a chapter, or that of the next one."""
     coming = f"{len(chapters.CHAPTERS) + 1:02}"
     return any(where.glob(re.sub(rf"NN|(?<!\d){coming}(?!\d)", "[0-9][0-9]", pattern)))
-
-
-def tables(document: Path) -> Iterator[list[list[str]]]:
-    """The rows of each table, its head first."""
-    for block in re.findall(r"(?:^\|.*\n)+", document.read_text(), re.M):
-        head, _, *rows = block.splitlines()
-        yield [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
 
 
 # What is said of files
@@ -154,7 +147,7 @@ def test_tables_of_the_chapters_have_each_of_them_once():
     numbers = Counter(chapter.number for chapter in chapters.CHAPTERS)
     found = 0
     for document in DOCUMENTS:
-        for head, *rows in tables(document):
+        for head, *rows in tables(document.read_text()):
             if head[0] in ONE_ROW_A_CHAPTER:
                 found += 1
                 told = Counter(re.match(r"\[?(\d\d)\b", row[0])[1] for row in rows)
@@ -168,7 +161,7 @@ def test_tables_of_the_chapters_have_each_of_them_once():
 def test_shares_of_a_grade():
     """The table in reading-failures.md, by the same arithmetic as a grade."""
     document = ROOT / "docs" / "reading-failures.md"
-    rows = next(rows for head, *rows in tables(document) if head[0] == "grade of")
+    rows = next(rows for head, *rows in tables(document.read_text()) if head[0] == "grade of")
     for number, own, inherited in rows:
         share = chapters.find(number).inherited
         where = f"docs/reading-failures.md, the points of {number}"
@@ -188,8 +181,9 @@ def test_shares_of_a_grade():
 
 def test_the_map_has_nothing_that_was_decided_against():
     """The first column of a table of decisions.md is how others do it: not in the lab."""
-    ideas = {rows[0] for table in tables(ROOT / "docs" / "map.md") for rows in table[1:]}
-    for head, *rows in tables(ROOT / "docs" / "decisions.md"):
+    of_map, decided = (ROOT / "docs" / name for name in ("map.md", "decisions.md"))
+    ideas = {row[0] for _, *rows in tables(of_map.read_text()) for row in rows}
+    for head, *rows in tables(decided.read_text()):
         if "here" in head:
             assert not ideas & {row[0] for row in rows}
 
