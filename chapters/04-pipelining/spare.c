@@ -2,36 +2,31 @@
 
 #include <stdlib.h>
 
-static struct {
-    uint8_t *data;
-    size_t size;
-} spare;
+#include "buffer.h"
 
-uint8_t *spare_take(size_t *size)
+static struct block *spare; /* owned; NULL: there is none */
+
+struct block *spare_take(size_t cap)
 {
-    if (spare.size < *size)
+    if (spare == NULL || spare->cap < cap)
         return NULL;
-    uint8_t *data = spare.data;
-    *size = spare.size;
-    spare.data = NULL;
-    spare.size = 0;
-    return data;
+    struct block *taken = spare;
+    spare = NULL;
+    return taken;
 }
 
-void spare_keep(uint8_t *data, size_t size)
+void spare_keep(struct block *block)
 {
-    if (size > spare.size) {
-        uint8_t *smaller = spare.data;
-        spare.data = data;
-        spare.size = size;
-        data = smaller;
+    if (spare == NULL || (block != NULL && block->cap > spare->cap)) {
+        struct block *smaller = spare;
+        spare = block;
+        block = smaller;
     }
-    free(data);
+    free(block);
 }
 
 void spare_free(void)
 {
-    free(spare.data);
-    spare.data = NULL;
-    spare.size = 0;
+    free(spare);
+    spare = NULL;
 }

@@ -37,13 +37,15 @@ static timers_callback on_closing_time;
 static void drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;
-    c->reason = reason;
     buffer_free(&c->in);
     c->closing = malloc(sizeof *c->closing);
     if (c->closing == NULL)
         conn_close(c, "out of memory");
     else
-        *c->closing = (struct closing){.timer = {.call = on_closing_time, .context = c}};
+        *c->closing = (struct closing){
+            .reason = reason,
+            .timer = {.call = on_closing_time, .context = c},
+        };
 }
 
 /* The same for a peer that has broken the rules: replies for later are not owed to it. */
@@ -206,7 +208,7 @@ static void on_closing_time(struct timer *timer, void *context)
 static void settle(struct conn *c)
 {
     if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0 && !alarms_pending(c->alarms))
-        conn_close(c, c->reason);
+        conn_close(c, c->closing->reason);
     wait_for_peer(c);
     buffer_trim(&c->in);
     buffer_trim(&c->out);

@@ -30,6 +30,7 @@ enum { LINGER_MS = 5000 };
 
 /* What a connection needs while it ends, allocated then: an idle connection does without. */
 struct closing {
+    const char *reason; /* why the connection is draining */
     struct timer timer; /* set while it is the peer that has to act */
     int unsent;         /* what the kernel had for the peer when the timer was set */
 };
@@ -42,14 +43,13 @@ struct conn {
 
     /* How far the connection is: only conn.c writes this. */
     enum conn_state state;
-    const char *reason;      /* why it is draining */
     struct closing *closing; /* owned; NULL until it is draining */
     bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
     bool ended;              /* EOF has been read */
 
     /* Its limits for now: only flow.c writes this. */
-    bool suspended; /* the output has reached high water, and not come down to low water since */
-    size_t budget;  /* what it may still do in this iteration, in bytes to be sent */
+    bool suspended;  /* the output has reached high water, and not come down to low water since */
+    unsigned budget; /* what it may still do in this iteration, in bytes to be sent */
 
     /* Its bytes: conn.c reads and sends them, answer.c makes output of input. */
     struct buffer in;  /* a partial frame, or frames that have to wait */

@@ -64,10 +64,13 @@ static bool reach(struct events *e, int fd)
         return true;
     /* Half as much again: descriptors come one by one, and growing for each would cost O(n^2). */
     int size = fd + 1 + fd / 2;
-    struct entry *table = realloc(e->table, (size_t)size * sizeof *table);
+    /* Not realloc(): of memory that is zero already, pages not used yet cost nothing. */
+    struct entry *table = calloc((size_t)size, sizeof *table);
     if (table == NULL)
         return false;
-    memset(table + e->size, 0, (size_t)(size - e->size) * sizeof *table);
+    if (e->size > 0)
+        memcpy(table, e->table, (size_t)e->size * sizeof *table);
+    free(e->table);
     e->table = table;
     struct ready *ready = realloc(e->ready, (size_t)size * sizeof *ready);
     if (ready == NULL)

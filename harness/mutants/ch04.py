@@ -27,8 +27,8 @@ MUTANTS = (
         "memory-grows",
         {
             "buffer.c": """
--    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
-+    } else if (len <= SMALL_BYTES && len == b->cap / 4) {
+-    } else if (len <= SMALL_BYTES && len <= b->block->cap / 4) {
++    } else if (len <= SMALL_BYTES && len == b->block->cap / 4) {
 """
         },
     ),
@@ -40,14 +40,15 @@ MUTANTS = (
         "out-of-memory",
         {
             "buffer.c": """
--    data = realloc(b->data, cap);
--    if (data == NULL)
+-    block = realloc(b->block, sizeof *block + cap);
+-    if (block == NULL)
 -        return false;
--    b->data = data;
-+    b->data = realloc(b->data, cap);
-+    if (b->data == NULL)
+-    block->cap = cap;
+-    b->block = block;
++    b->block = realloc(b->block, sizeof *block + cap);
++    if (b->block == NULL)
 +        return false;
-     b->cap = cap;
++    b->block->cap = cap;
 """
         },
     ),
@@ -68,8 +69,8 @@ MUTANTS = (
          flush(c);
 """,
             "buffer.c": """
--    b->start += size;
-+    b->start += size;
+-    b->block->start += size;
++    b->block->start += size;
 +    slide(b);
 """,
         },
@@ -82,8 +83,8 @@ MUTANTS = (
         "consume-moves",
         {
             "buffer.c": """
--    b->start += size;
-+    b->start += size;
+-    b->block->start += size;
++    b->block->start += size;
 +    slide(b);
 """
         },
@@ -96,20 +97,20 @@ MUTANTS = (
         "memory-grows",
         {
             "buffer.c": """
--    if (b->start >= buffer_len(b))
+-    if (block->start >= buffer_len(b))
 -        slide(b);
--    if (b->cap - b->end >= room)
+-    if (block->cap - block->end >= room)
 -        return true;
-     size_t cap = 2 * b->cap;
+     size_t cap = 2 * block->cap;
 @@
 -    if (buffer_len(to) > 0 || size < left) {
 +    if (left <= buffer_len(from)) {
 @@
-         *b = (struct buffer){0};
--    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
--        uint8_t *data = malloc(len);
--        if (data != NULL)
--            move_to(b, data, len);
+         b->block = NULL;
+-    } else if (len <= SMALL_BYTES && len <= b->block->cap / 4) {
+-        struct block *block = new_block(len);
+-        if (block != NULL)
+-            move_to(b, block);
      }
 """
         },
@@ -155,9 +156,9 @@ MUTANTS = (
         "crashed",
         {
             "buffer.c": """
--    size_t cap = 2 * b->cap;
--    if (cap < b->end + room)
--        cap = b->end + room;
+-    size_t cap = 2 * block->cap;
+-    if (cap < block->end + room)
+-        cap = block->end + room;
 +    size_t cap = buffer_len(b) + room;
 """
         },
@@ -173,8 +174,8 @@ MUTANTS = (
 +#include <assert.h>
  #include <stdlib.h>
 @@
-     b->end += size;
-+    assert(b->end < b->cap);
+     b->block->end += size;
++    assert(b->block->end < b->block->cap);
 """
         },
     ),
@@ -219,14 +220,14 @@ MUTANTS = (
         {
             "conn.c": """
          buffer_fill(&c->in, moved);
-+        c->out.start = c->out.end = 0;
++        buffer_consume(&c->out, buffer_len(&c->out));
 """
         },
     ),
     mutant(
         "forgets-what-waits",
         FRAMING,
-        "The buffers are swapped although the output still holds replies: these are dropped.",
+        "The blocks are swapped although the output still holds replies: these are dropped.",
         "test_04_reading_goes_on_when_the_peer_reads",
         "wrong-body",
         {
@@ -573,16 +574,17 @@ MUTANTS = (
 +            frame_length(buffer_head(&c->in), &length);
 +            size_t rest = FRAME_HEADER_BYTES + length - held;
 +            rest = rest < (1u << 20) ? rest : 1u << 20;
-+            if (c->in.cap - c->in.end < rest && buffer_reserve(&c->in, rest))
++            struct block *block = c->in.block;
++            if (block->cap - block->end < rest && buffer_reserve(&c->in, rest))
 +                memset(buffer_tail(&c->in), 0, rest);
 +        }
 """,
             "buffer.c": """
-         *b = (struct buffer){0};
--    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
--        uint8_t *data = malloc(len);
--        if (data != NULL)
--            move_to(b, data, len);
+         b->block = NULL;
+-    } else if (len <= SMALL_BYTES && len <= b->block->cap / 4) {
+-        struct block *block = new_block(len);
+-        if (block != NULL)
+-            move_to(b, block);
      }
 """,
         },
@@ -644,26 +646,30 @@ MUTANTS = (
         "quadratic",
         {
             "buffer.c": """
--    uint8_t *data = spare_take(&cap);
--    if (data != NULL) {
--        move_to(b, data, cap);
+-    struct block *block = spare_take(cap);
+-    if (block != NULL) {
+-        move_to(b, block);
 -        return true;
 -    }
--    data = realloc(b->data, cap);
-+    uint8_t *data = malloc(cap);
-     if (data == NULL)
+-    if (b->block == NULL) {
+-        b->block = new_block(cap);
+-        return b->block != NULL;
+-    }
+-    block = realloc(b->block, sizeof *block + cap);
++    struct block *block = new_block(cap);
+     if (block == NULL)
          return false;
--    b->data = data;
--    b->cap = cap;
-+    move_to(b, data, cap);
+-    block->cap = cap;
+-    b->block = block;
++    move_to(b, block);
      return true;
  }
 @@
--    size_t cap = 2 * b->cap;
--    if (cap < b->end + room)
--        cap = b->end + room;
+-    size_t cap = 2 * block->cap;
+-    if (cap < block->end + room)
+-        cap = block->end + room;
 -    return grow(b, cap);
-+    return grow(b, b->end + room);
++    return grow(b, block->end + room);
 """
         },
     ),
@@ -683,10 +689,10 @@ MUTANTS = (
 +        }
 """,
             "buffer.c": """
--    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
--        uint8_t *data = malloc(len);
--        if (data != NULL)
--            move_to(b, data, len);
+-    } else if (len <= SMALL_BYTES && len <= b->block->cap / 4) {
+-        struct block *block = new_block(len);
+-        if (block != NULL)
+-            move_to(b, block);
 """,
         },
     ),

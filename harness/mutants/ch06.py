@@ -27,29 +27,26 @@ MUTANTS = (
     mutant(
         "growth-not-zeroed",
         STATE,
-        "New entries of the table have whatever realloc() has found there.",
+        "New entries of the table have whatever malloc() has found there.",
         "test_06_table_grows",
         "watch-lost",
         {
             "events.c": """
--    memset(table + e->size, 0, (size_t)(size - e->size) * sizeof *table);
+-    struct entry *table = calloc((size_t)size, sizeof *table);
++    struct entry *table = malloc((size_t)size * sizeof *table);
 """
         },
     ),
     mutant(
         "growth-forgets",
         STATE,
-        "The larger table is a new one, and the old entries are lost.",
+        "The old entries are not copied into the larger table, and are lost.",
         "test_06_table_grows",
         "watch-lost",
         {
             "events.c": """
--    struct entry *table = realloc(e->table, (size_t)size * sizeof *table);
-+    struct entry *table = calloc((size_t)size, sizeof *table);
-     if (table == NULL)
-         return false;
--    memset(table + e->size, 0, (size_t)(size - e->size) * sizeof *table);
-+    free(e->table);
+-    if (e->size > 0)
+-        memcpy(table, e->table, (size_t)e->size * sizeof *table);
 """
         },
     ),

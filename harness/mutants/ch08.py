@@ -811,10 +811,10 @@ MUTANTS = (
         {
             "conn.c": """
 -    if (c->ended || shutdown(c->fd, SHUT_WR) < 0)
--        conn_close(c, c->reason);
+-        conn_close(c, c->closing->reason);
 -    else
 -        c->state = CONN_LINGERING;
-+    conn_close(c, c->reason);
++    conn_close(c, c->closing->reason);
 """
         },
     ),
@@ -829,7 +829,7 @@ MUTANTS = (
              timeouts_traffic(c->timeouts);
 -        }
 +        } else {
-+            conn_close(c, c->reason);
++            conn_close(c, c->closing->reason);
 +        }
 """
         },

@@ -18,20 +18,20 @@ enum { HEADER_BYTES = 4, HELD_BYTES = 5, LEFT_BYTE = 0xdd, MESSAGES = 50, SMALL_
 
 /* The buffer */
 
-static long allowed = -1; /* how often it may grow until it fails once; below 0: without end */
-static uint8_t *left;     /* the block that was left last: wrong code may still use it */
+static long allowed = -1;  /* how often it may grow until it fails once; below 0: without end */
+static struct block *left; /* the block that was left last: wrong code may still use it */
 
 static void leave(struct buffer *b)
 {
-    if (b->data != NULL)
-        memset(b->data, LEFT_BYTE, b->cap);
+    if (b->block != NULL)
+        memset(b->block->data, LEFT_BYTE, b->block->cap);
     free(left);
-    left = b->data;
+    left = b->block;
 }
 
 size_t buffer_len(const struct buffer *b)
 {
-    return b->end - b->start;
+    return b->block == NULL ? 0 : b->block->end - b->block->start;
 }
 
 bool buffer_reserve(struct buffer *b, size_t room)
@@ -39,29 +39,31 @@ bool buffer_reserve(struct buffer *b, size_t room)
     if (allowed-- == 0)
         return false;
     size_t size = buffer_len(b);
-    uint8_t *data = malloc(size + room + 1);
-    if (data == NULL)
+    struct block *block = malloc(sizeof *block + size + room);
+    if (block == NULL)
         check_impossible("no memory for a buffer of %zu bytes", size + room);
+    *block = (struct block){.end = size, .cap = size + room};
     if (size > 0)
-        memcpy(data, b->data + b->start, size);
+        memcpy(block->data, buffer_head(b), size);
     leave(b);
-    *b = (struct buffer){.data = data, .end = size, .cap = size + room};
+    b->block = block;
     return true;
 }
 
 uint8_t *buffer_head(const struct buffer *b)
 {
-    return b->data + b->start;
+    return b->block == NULL ? NULL : b->block->data + b->block->start;
 }
 
 uint8_t *buffer_tail(const struct buffer *b)
 {
-    return b->data + b->end;
+    return b->block == NULL ? NULL : b->block->data + b->block->end;
 }
 
 void buffer_fill(struct buffer *b, size_t size)
 {
-    b->end += size;
+    if (size > 0)
+        b->block->end += size;
 }
 
 bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
@@ -76,12 +78,14 @@ bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
 
 void buffer_consume(struct buffer *b, size_t size)
 {
-    b->start += size;
+    if (size > 0)
+        b->block->start += size;
 }
 
 void buffer_cut(struct buffer *b, size_t size)
 {
-    b->end -= size;
+    if (size > 0)
+        b->block->end -= size;
 }
 
 void buffer_free(struct buffer *b)
@@ -89,7 +93,7 @@ void buffer_free(struct buffer *b)
     leave(b);
     free(left);
     left = NULL;
-    *b = (struct buffer){0};
+    b->block = NULL;
 }
 
 /* A frame of one field */

@@ -9,48 +9,62 @@
 
 size_t buffer_len(const struct buffer *b)
 {
-    return b->end - b->start;
+    return b->block == NULL ? 0 : b->block->end - b->block->start;
 }
 
 uint8_t *buffer_head(const struct buffer *b)
 {
-    return b->data + b->start;
+    return b->block == NULL ? NULL : b->block->data + b->block->start;
 }
 
 uint8_t *buffer_tail(const struct buffer *b)
 {
-    return b->data + b->end;
+    return b->block == NULL ? NULL : b->block->data + b->block->end;
 }
 
 void buffer_fill(struct buffer *b, size_t size)
 {
-    b->end += size;
+    b->block->end += size;
+}
+
+/* A block that holds nothing. NULL: no memory. */
+static struct block *new_block(size_t cap)
+{
+    struct block *block = malloc(sizeof *block + cap);
+    if (block != NULL)
+        *block = (struct block){.cap = cap};
+    return block;
 }
 
 /* Moves the bytes held into another block, which the buffer owns from then on. */
-static void move_to(struct buffer *b, uint8_t *data, size_t cap)
+static void move_to(struct buffer *b, struct block *block)
 {
-    struct buffer old = *b;
-    *b = (struct buffer){.data = data, .end = buffer_len(&old), .cap = cap};
-    if (b->end > 0)
-        memcpy(data, buffer_head(&old), b->end);
-    spare_keep(old.data, old.cap);
+    block->start = 0;
+    block->end = buffer_len(b);
+    if (block->end > 0)
+        memcpy(block->data, buffer_head(b), block->end);
+    spare_keep(b->block);
+    b->block = block;
 }
 
 /* Gets a block of at least `cap` bytes: the spare one, or else a larger one from realloc(). False:
  * no memory; nothing has changed. */
 static bool grow(struct buffer *b, size_t cap)
 {
-    uint8_t *data = spare_take(&cap);
-    if (data != NULL) {
-        move_to(b, data, cap);
+    struct block *block = spare_take(cap);
+    if (block != NULL) {
+        move_to(b, block);
         return true;
     }
-    data = realloc(b->data, cap);
-    if (data == NULL)
+    if (b->block == NULL) {
+        b->block = new_block(cap);
+        return b->block != NULL;
+    }
+    block = realloc(b->block, sizeof *block + cap);
+    if (block == NULL)
         return false;
-    b->data = data;
-    b->cap = cap;
+    block->cap = cap;
+    b->block = block;
     return true;
 }
 
@@ -58,38 +72,43 @@ static bool grow(struct buffer *b, size_t cap)
 /* Moves the bytes held to the front of the block. */
 static void slide(struct buffer *b)
 {
+    struct block *block = b->block;
     size_t len = buffer_len(b);
     if (len > 0)
-        memmove(b->data, buffer_head(b), len);
-    b->start = 0;
-    b->end = len;
+        memmove(block->data, buffer_head(b), len);
+    block->start = 0;
+    block->end = len;
 }
 
 bool buffer_reserve(struct buffer *b, size_t room)
 {
-    if (b->cap - b->end >= room)
+    const struct block *block = b->block;
+    if (block == NULL)
+        return grow(b, room);
+    if (block->cap - block->end >= room)
         return true;
     /* Each byte that slides pays with a byte that was consumed since the last time: O(1) a byte.
      * Doubling costs O(1) a byte as well, however small the pieces that come in. */
-    if (b->start >= buffer_len(b))
+    if (block->start >= buffer_len(b))
         slide(b);
-    if (b->cap - b->end >= room)
+    if (block->cap - block->end >= room)
         return true;
-    size_t cap = 2 * b->cap;
-    if (cap < b->end + room)
-        cap = b->end + room;
+    size_t cap = 2 * block->cap;
+    if (cap < block->end + room)
+        cap = block->end + room;
     return grow(b, cap);
 }
 
 void buffer_consume(struct buffer *b, size_t size)
 {
-    b->start += size;
+    b->block->start += size;
 }
 // END byte_queue
 
 void buffer_cut(struct buffer *b, size_t size)
 {
-    b->end -= size;
+    if (size > 0) /* else there may be no block */
+        b->block->end -= size;
 }
 
 bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
@@ -111,13 +130,13 @@ bool buffer_move(struct buffer *to, struct buffer *from, size_t size)
         return true;
     }
     /* `to` is empty, and fewer bytes stay than move: those that stay are copied, and the two
-     * buffers are swapped. */
+     * blocks are swapped. */
     if (left > 0 && !buffer_append(to, buffer_head(from) + size, left))
         return false;
-    struct buffer moved = *from;
-    moved.end -= left;
-    *from = *to;
-    *to = moved;
+    struct block *moved = from->block;
+    moved->end -= left;
+    from->block = to->block;
+    to->block = moved;
     return true;
 }
 
@@ -126,18 +145,18 @@ void buffer_trim(struct buffer *b)
     // BEGIN trim
     size_t len = buffer_len(b);
     if (len == 0) {
-        spare_keep(b->data, b->cap);
-        *b = (struct buffer){0};
-    } else if (len <= SMALL_BYTES && len <= b->cap / 4) {
-        uint8_t *data = malloc(len);
-        if (data != NULL)
-            move_to(b, data, len);
+        spare_keep(b->block);
+        b->block = NULL;
+    } else if (len <= SMALL_BYTES && len <= b->block->cap / 4) {
+        struct block *block = new_block(len);
+        if (block != NULL)
+            move_to(b, block);
     }
     // END trim
 }
 
 void buffer_free(struct buffer *b)
 {
-    free(b->data);
-    *b = (struct buffer){0};
+    free(b->block);
+    b->block = NULL;
 }

@@ -5,7 +5,8 @@
  *     +------------+------------------+---------------+
  *                  ^ buffer_head      ^ buffer_tail
  *
- * All zero is an empty buffer that owns no memory. */
+ * The positions are kept in the block, in front of the bytes. So an empty buffer that owns no memory
+ * is one pointer, and NULL. */
 #ifndef BUFFER_H
 #define BUFFER_H
 
@@ -13,18 +14,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buffer {
-    uint8_t *data; /* owned; NULL while `cap` is 0 */
+struct block {
     size_t start;
     size_t end;
-    size_t cap;
+    size_t cap; /* how many bytes fit into `data` */
+    uint8_t data[];
+};
+
+struct buffer {
+    struct block *block; /* owned; NULL: no memory */
 };
 
 /* How many bytes are held. */
 size_t buffer_len(const struct buffer *b);
 
-/* The first byte held, and the place of the next byte. Both are valid until the next
- * buffer_reserve, buffer_append, buffer_move or buffer_trim. */
+/* The first byte held, and the place of the next byte; NULL without a block. Both are valid until
+ * the next buffer_reserve, buffer_append, buffer_move or buffer_trim. */
 uint8_t *buffer_head(const struct buffer *b);
 uint8_t *buffer_tail(const struct buffer *b);
 

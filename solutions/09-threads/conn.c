@@ -40,14 +40,16 @@ static void drain(struct conn *c, const char *reason)
 {
     // BEGIN drain
     c->state = CONN_DRAINING;
-    c->reason = reason;
     buffer_free(&c->in);
     // END drain
     c->closing = malloc(sizeof *c->closing);
     if (c->closing == NULL)
         conn_close(c, "out of memory");
     else
-        *c->closing = (struct closing){.timer = {.call = on_closing_time, .context = c}};
+        *c->closing = (struct closing){
+            .reason = reason,
+            .timer = {.call = on_closing_time, .context = c},
+        };
 }
 
 /* The same for a peer that has broken the rules: replies for later are not owed to it. */
@@ -227,7 +229,8 @@ static void on_closing_time(struct timer *timer, void *context)
     bool progress = c->closing->unsent > 0 && c->closing->unsent < before;
     if (progress && timer_set(c->service->loop.timers, timer, LINGER_MS, false))
         return;
-    conn_close(c, c->state == CONN_LINGERING ? c->reason : "takes nothing of what it is owed");
+    conn_close(c, c->state == CONN_LINGERING ? c->closing->reason
+                                             : "takes nothing of what it is owed");
     settle(c);
 }
 // END closing
@@ -239,7 +242,7 @@ static void on_closing_time(struct timer *timer, void *context)
 static void finish(struct conn *c)
 {
     if (c->ended || shutdown(c->fd, SHUT_WR) < 0)
-        conn_close(c, c->reason);
+        conn_close(c, c->closing->reason);
     else
         c->state = CONN_LINGERING;
 }

@@ -7,15 +7,16 @@
 #define SPARE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-/* The spare block, if it has at least *size bytes: the caller owns it from then on, and *size is
- * its size. NULL: there is none, or it is smaller. */
-uint8_t *spare_take(size_t *size);
+struct block; /* see buffer.h */
 
-/* Keeps a block of `size` bytes, which the caller owned. If there is a spare block already, the
+/* The spare block, if at least `cap` bytes fit into it: the caller owns it from then on. NULL: there
+ * is none, or it is smaller. */
+struct block *spare_take(size_t cap);
+
+/* Keeps a block that the caller owned; NULL is no block. If there is a spare block already, the
  * larger one stays and the other is freed. */
-void spare_keep(uint8_t *data, size_t size);
+void spare_keep(struct block *block);
 
 /* Frees the spare block. */
 void spare_free(void);
