@@ -84,6 +84,8 @@ bool buffer_reserve(struct buffer *b, size_t room)
 void buffer_consume(struct buffer *b, size_t size)
 {
     struct block *block = b->block;
+    if (block == NULL)
+        return;
     size_t left = buffer_len(b) - size;
     memmove(block->data, buffer_head(b) + size, left);
     block->start = 0;
@@ -101,6 +103,8 @@ bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
 
 bool buffer_move(struct buffer *to, struct buffer *from, size_t size)
 {
+    if (size == 0)
+        return true;
     size_t left = buffer_len(from) - size;
     if (buffer_len(to) > 0 || size < left) {
         if (!buffer_append(to, buffer_head(from), size))

@@ -109,7 +109,8 @@ bool buffer_reserve(struct buffer *b, size_t room)
 
 void buffer_consume(struct buffer *b, size_t size)
 {
-    b->block->start += size;
+    if (size > 0) /* else there may be no block */
+        b->block->start += size;
 }
 
 void buffer_cut(struct buffer *b, size_t size)
@@ -129,6 +130,8 @@ bool buffer_append(struct buffer *b, const uint8_t *bytes, size_t size)
 
 bool buffer_move(struct buffer *to, struct buffer *from, size_t size)
 {
+    if (size == 0)
+        return true;
     size_t left = buffer_len(from) - size;
     if (buffer_len(to) > 0 || size < left) {
         if (!buffer_append(to, buffer_head(from), size))

@@ -69,7 +69,10 @@ MUTANTS = (
          flush(c);
 """,
             "buffer.c": """
--    b->block->start += size;
+-    if (size > 0) /* else there may be no block */
+-        b->block->start += size;
++    if (size == 0)
++        return;
 +    b->block->start += size;
 +    slide(b);
 """,
@@ -83,7 +86,10 @@ MUTANTS = (
         "consume-moves",
         {
             "buffer.c": """
--    b->block->start += size;
+-    if (size > 0) /* else there may be no block */
+-        b->block->start += size;
++    if (size == 0)
++        return;
 +    b->block->start += size;
 +    slide(b);
 """
