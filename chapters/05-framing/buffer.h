@@ -5,8 +5,8 @@
  *     +------------+------------------+---------------+
  *                  ^ buffer_head      ^ buffer_tail
  *
- * The positions are kept in the block, in front of the bytes. So an empty buffer that owns no memory
- * is one pointer, and NULL. */
+ * The positions are kept in the block of memory, in front of the bytes. So a buffer is one pointer.
+ * All zero is an empty buffer that owns no memory. */
 #ifndef BUFFER_H
 #define BUFFER_H
 

@@ -31,6 +31,7 @@ void conn_close(struct conn *c, const char *reason)
     c->state = CONN_CLOSED;
 }
 
+static events_callback on_ready;
 static timers_callback on_closing_time;
 
 /* Takes no more input. The replies owed are still sent. */
@@ -42,10 +43,8 @@ static void drain(struct conn *c, const char *reason)
     if (c->closing == NULL)
         conn_close(c, "out of memory");
     else
-        *c->closing = (struct closing){
-            .reason = reason,
-            .timer = {.call = on_closing_time, .context = c},
-        };
+        *c->closing =
+            (struct closing){.reason = reason, .timer = {.call = on_closing_time, .context = c}};
 }
 
 /* The same for a peer that has broken the rules: replies for later are not owed to it. */
@@ -168,8 +167,6 @@ static void free_conn(struct conn *c)
     buffer_free(&c->out);
     free(c);
 }
-
-static events_callback on_ready;
 
 /* Watches the events that the connection waits for now, and no others. */
 static void set_interest(struct conn *c)
