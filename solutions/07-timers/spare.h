@@ -9,8 +9,8 @@
 
 struct block; /* see buffer.h */
 
-/* The spare block, if at least `cap` bytes fit into it: the caller owns it from then on. NULL: there
- * is none, or it is smaller. */
+/* The spare block, if at least `cap` bytes fit into it: the caller owns it from then on. NULL:
+ * there is none, or it is smaller. */
 struct block *spare_take(size_t cap);
 
 /* Keeps a block that the caller owned; NULL is no block. If there is a spare block already, the
