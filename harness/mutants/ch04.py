@@ -639,7 +639,7 @@ MUTANTS = (
     mutant(
         "grows-by-a-copy",
         GROWTH,
-        "The buffer grows only by what is needed now, into a new block with everything copied.",
+        "The buffer grows by a fixed amount, into a new block with everything copied.",
         "test_04_cost_grows_with_the_bytes",
         "quadratic",
         {
@@ -663,7 +663,7 @@ MUTANTS = (
 -    if (cap < b->end + room)
 -        cap = b->end + room;
 -    return grow(b, cap);
-+    return grow(b, b->end + room);
++    return grow(b, b->end + 2 * room);
 """
         },
     ),
