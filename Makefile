@@ -195,6 +195,8 @@ lesson:
 skeletons:
 	@$(python) -m harness.skeleton write
 
+# It starts Python hundreds of times: where this is set, each of them would compile the lab again.
+test: export PYTHONDONTWRITEBYTECODE =
 test:
 	$(call needs,harness/selftest)
 	@$(python) -m pytest harness/selftest -n 7 $(call given,TESTARGS)

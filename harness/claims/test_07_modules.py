@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.scenarios.cost import GROWTH_TRIES, TOO_CHEAP
+from harness.scenarios.cost import HOPELESS_TRIES, TOO_CHEAP
 
 # What a general hint means in a claim, see plugin.claim.
 FREED = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "timer-due-first")
@@ -50,7 +50,7 @@ def test_07_many_timers_cost_n_log_n(program):
 
 
 def _cheap(program, check: str) -> None:
-    for _ in range(GROWTH_TRIES):
+    for _ in range(HOPELESS_TRIES):
         cost = program("07_growth", check, timers=TIMERS)
         if cost["timers"] <= SORTS * max(cost["sorted"], TOO_CHEAP):
             return

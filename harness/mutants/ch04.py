@@ -647,7 +647,7 @@ MUTANTS = (
     mutant(
         "grows-by-a-copy",
         GROWTH,
-        "The buffer grows only by what is needed now, into a new block with everything copied.",
+        "The buffer grows by a fixed amount, into a new block with everything copied.",
         "test_04_cost_grows_with_the_bytes",
         "quadratic",
         {
@@ -675,7 +675,7 @@ MUTANTS = (
 -    if (cap < block->end + room)
 -        cap = block->end + room;
 -    return grow(b, cap);
-+    return grow(b, block->end + room);
++    return grow(b, block->end + 2 * room);
 """
         },
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 
 from harness.mutants.mutant import Mutant
@@ -21,7 +22,20 @@ def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
             if len(new) >= worth:
                 chosen.append(mutant)
                 left -= new
-    return chosen
+    return _needed(chosen)
+
+
+def _needed(chosen: list[Mutant]) -> list[Mutant]:
+    """Those without which something would not be tried: one that was drawn early may have become
+    superfluous by two that were drawn later."""
+    tried = Counter(one for mutant in chosen for one in _tries(mutant))
+    needed = []
+    for mutant in chosen:
+        if min(tried[one] for one in _tries(mutant)) > 1:
+            tried.subtract(_tries(mutant))
+        else:
+            needed.append(mutant)
+    return needed
 
 
 def _tries(mutant: Mutant) -> set[tuple[str, str]]:

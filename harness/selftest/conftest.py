@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from xdist.scheduler import LoadScheduling
 
 from harness.grading import scoring
 from harness.mutants import matrix
@@ -25,8 +26,12 @@ from harness.selftest.drawn import FULL
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Whole grades: they take longest.
-LONG = ("test_steps.py", "test_unusual.py", "test_verdicts.py", "test_hostile.py")
+# Grades: they take longest.
+LONG = (
+    *("test_steps.py", "test_unusual.py", "test_verdicts.py", "test_hostile.py"),
+    *("test_mutants.py", "test_grade.py"),
+)
+FEW = 3  # a worker begins a test when it knows the next one; and it should not wait for more
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +57,27 @@ def pytest_collection_modifyitems(config, items):
     named = config.option.keyword or not all(Path(word).is_dir() for word in config.args)
     if not named and not FULL:
         _leave_out(config, items)
-    # Workers are given rows of tests, so the long ones are spread over the first two thirds.
+    # The long ones are spread over the first two thirds of the others: most of them compute, many
+    # others wait, and at the end no worker is alone with a long one.
     long = [item for item in items if item.fspath.basename in LONG]
     others = [item for item in items if item.fspath.basename not in LONG]
-    every = max(1, 2 * len(others) // (3 * max(1, len(long))))
-    for number, item in enumerate(long):
-        others.insert(number * (every + 1), item)
-    items[:] = others
+    part = 2 * len(others) / (3 * max(1, len(long)))
+    places = {id(item): number * part for number, item in enumerate(long)}
+    places.update((id(item), number) for number, item in enumerate(others))
+    items.sort(key=lambda item: places[id(item)])
+
+
+class Few(LoadScheduling):
+    """Gives each worker a few tests at a time. xdist deals them in rows, and one worker still has
+    a minute of tests when the others have none left."""
+
+    def _send_tests(self, node, num):
+        super()._send_tests(node, max(0, min(num, FEW - len(self.node2pending[node]))))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return Few(config, log)
 
 
 def _leave_out(config, items):

@@ -16,6 +16,9 @@ if not _given.isdigit():
 SEED = int(_given)
 FULL = setting("FULL") not in (None, "0")
 INHERITED_PART = 5  # of what a chapter inherits, one is tried in slow grades
+# Words for a grade of right servers. A worker of a grade is another Python, and costs as much as
+# several claims; other tests run beside this grade, so it need not be quick.
+NO_WORKERS = ("--jobs", "0")
 
 
 def some(

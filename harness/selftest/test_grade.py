@@ -22,10 +22,11 @@ from harness.lab.units import KIB
 from harness.linux import procfs
 from harness.mutants.grader import Graded
 from harness.selftest import submissions
-from harness.selftest.drawn import some
+from harness.selftest.drawn import NO_WORKERS, some
 from harness.server.patience import wait_until
 
 GRADE = [sys.executable, "-m", "harness.grade"]
+WORKERS = ("--jobs", "2")  # as a student's grade has them
 
 
 class Outcome:
@@ -43,12 +44,15 @@ class Outcome:
 
 @pytest.fixture
 def grade(tmp_path, patient):
-    """grade(source, *options, claims=..., chapter="01", by=another Grader) -> Outcome"""
+    """grade(source, *options, claims=..., chapter="01", by=another Grader) -> Outcome
+
+    Without workers, unless the options say --jobs.
+    """
 
     def run(source, *options, chapter="01", claims=None, by=patient):
         results = tmp_path / "out" / "results.json"
         results.unlink(missing_ok=True)
-        words = ["--chapter", chapter, "--claims", str(claims or both(tmp_path))]
+        words = ["--chapter", chapter, "--claims", str(claims or both(tmp_path)), *NO_WORKERS]
         if source is not None:
             words += ["--dir", str(submissions.submission(tmp_path / "submission", source))]
         graded = by.grade([*words, *options], results=results)
@@ -72,7 +76,7 @@ def one(tmp_path: Path, text: str) -> Path:
 
 
 def test_a_right_server_gets_full_marks(grade):
-    outcome = grade(submissions.right())
+    outcome = grade(submissions.right(), *WORKERS)
     assert outcome.status == 0
     assert outcome.results["score"] == 100
     assert set(outcome.verdicts().values()) == {"passed"}
@@ -205,7 +209,8 @@ def test_the_seed_follows_from_what_is_included_too(tmp_path):
 
 
 def test_faults_of_the_harness_are_not_judged(grade, tmp_path):
-    outcome = grade(submissions.right(), claims=one(tmp_path, submissions.CLAIMS_FAULTY))
+    claims = one(tmp_path, submissions.CLAIMS_FAULTY)
+    outcome = grade(submissions.right(), *WORKERS, claims=claims)
     assert outcome.status == 2
     assert list(outcome.verdicts().values()) == ["none", "none", "none", "passed"]
     assert outcome.results["score"] == 40
@@ -237,7 +242,7 @@ def test_claims_that_cannot_be_loaded(grade, tmp_path):
 
 def test_the_whole_grade_has_a_limit(grade, tmp_path):
     claims = one(tmp_path, submissions.CLAIMS_SLOW)
-    outcome = grade(submissions.right(), "--limit", "12", claims=claims)
+    outcome = grade(submissions.right(), *WORKERS, "--limit", "12", claims=claims)
     assert outcome.status == 2
     assert outcome.verdicts() == {"test_01_sleeps": "none", "test_01_connects": "passed"}
     assert "stopped after 12 s" in outcome.text

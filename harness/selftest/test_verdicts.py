@@ -11,7 +11,7 @@ import pytest
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS
 from harness.mutants.grader import Grader
-from harness.selftest.drawn import FULL, drawn_claims, slug, some
+from harness.selftest.drawn import FULL, NO_WORKERS, drawn_claims, slug, some
 from harness.server.build import CACHE
 
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
@@ -51,8 +51,8 @@ def slow_claims(chapter) -> list[str]:
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 def test_solution_gets_full_marks(chapter, patient):
-    """With FULL=1 what it inherits, too."""
-    words = [] if FULL else own_claims(chapter)
+    """With FULL=1 what it inherits, too, and with workers, as a student's grade has them."""
+    words = [] if FULL else [*own_claims(chapter), *NO_WORKERS]
     results, status = grade(patient, "--chapter", chapter.number, "--from", "solutions", *words)
     assert (lost(results), status) == ([], 0)
     assert words or results["score"] == 100
