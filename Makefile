@@ -121,7 +121,7 @@ help:
 ##
 ##  The documents as a web site
 ##    make site              builds it in build/site (REPO=url, BASE=/path/)
-##      SERVE=1              shows it, too (PORT=)
+##      SERVE=1              shows it, too (PORT=); OUT=dir
 ##      SOLUTIONS=1          with solutions and answers, for instructors
 ##      CH=04                with the code of chapters 01 to 04 only
 ##    make setup SITE=1      installs Node, npm, VitePress and Chromium

@@ -12,11 +12,12 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 from harness.handover import archive, handout
 from harness.lab import chapters, command_line
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter
-from harness.lab.target import WrongUsage, setting
+from harness.lab.target import WrongUsage, as_typed, setting
 
 SOURCE = ROOT / "docs" / "site"
 OUT = ROOT / "build" / "site"
@@ -34,6 +35,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--solutions", action="store_true", default=bool(setting("SOLUTIONS")))
     add("--repository", metavar="URL", default=setting("REPO") or "", help="where the lab is kept")
     add("--base", metavar="/PATH/", default=setting("BASE") or "/", help="where the site will be")
+    add("--out", metavar="DIR", type=Path, default=Path(setting("OUT") or OUT))
     add("--serve", action="store_true", default=bool(setting("SERVE")))
     add("--port", metavar="N", default=setting("PORT") or "4173", help="of --serve")
     return parser.parse_args(arguments)
@@ -54,8 +56,8 @@ def run(options: argparse.Namespace) -> int:
     if status:
         return 1
     if members:
-        archive.write_tar(OUT / "lab.tar.gz", members)
-    print("build/site")
+        archive.write_tar(options.out / "lab.tar.gz", members)
+    print(as_typed(options.out))
     if options.serve:
         command = ["node", str(VITEPRESS), "preview", str(SOURCE), "--port", options.port]
         return subprocess.run(command, cwd=ROOT, env=environment).returncode
@@ -85,6 +87,7 @@ def settings(options: argparse.Namespace, until: Chapter | None, members: list) 
         "repository": options.repository,
         "base": options.base,
         "archive": bool(members),
+        "out": str(options.out.resolve()),
     }
 
 

@@ -58,7 +58,7 @@ export default {
   srcDir: ROOT,
   srcExclude: excluded,
   rewrites: Object.fromEntries(pages.map(name => [name, route(name)])),
-  outDir: path.join(ROOT, "build/site"),
+  outDir: settings.out,
   cacheDir: path.join(ROOT, "build/npm/cache"),
   locales,
   head: [["style", {}, styles()]],

@@ -147,6 +147,6 @@ export function extend(md) {
   rules.image = (tokens, at, options, env, self) => {
     const source = sourceOf(env), file = path.join(path.dirname(source), tokens[at].attrGet("src"));
     if (!file.endsWith(".svg")) return image(tokens, at, options, env, self);
-    return picture(file, self.renderInlineAsText(tokens[at].children, options, env).replace(/\s+/g, " "));
+    return picture(file, self.renderInlineAsText(tokens[at].children, options, env).replace(/\s+/g, " "), true);
   };
 }

@@ -12,7 +12,7 @@ const UNITS = { pt: 4 / 3, px: 1, "": 1 }; // CSS pixels
 const escaped = text => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
 
 // The picture for a page. Several pictures share a page, so each has its own ids.
-export function picture(file, alt) {
+export function picture(file, alt, live = false) {
   const family = path.basename(path.dirname(file)), name = path.basename(file, ".svg");
   let svg = read(file);
   svg = svg.slice(svg.indexOf("<svg"));
@@ -22,8 +22,9 @@ export function picture(file, alt) {
   svg = svg.replace(/-?\d+\.\d{3,}/g, number => String(Math.round(100 * number) / 100));
   const { head, width } = sized(svg.match(/<svg[^>]*>/)[0]);
   svg = svg.replace(/<svg[^>]*>/, head);
+  const alive = family === "timelines" && live ? ` data-timeline="${name}"` : "";
   return (
-    `<span class="picture ${family}" role="img" tabindex="0" aria-label="${escaped(alt)}"` +
+    `<span class="picture ${family}" role="img" tabindex="0" aria-label="${escaped(alt)}"${alive}` +
     ` style="--wide: ${width}px">${svg.trim()}</span>`
   );
 }
@@ -51,16 +52,16 @@ export function styles() {
     const directory = path.join(ROOT, "docs", family);
     for (const file of readdirSync(directory).filter(name => name.endsWith(".svg")))
       for (const [, css] of read(`docs/${family}/${file}`).matchAll(/<style[^>]*>(.*?)<\/style>/gs))
-        for (const rule of scoped(css, `.picture.${family}`)) found.add(rule);
+        for (const rule of scoped(css, family)) found.add(rule);
   }
   return [...found].join("\n");
 }
 
-function scoped(css, where) {
+function scoped(css, family) {
   const dark = /@media \(prefers-color-scheme: dark\) \{ :root (\{[^}]*\}) \}/g;
   const rules = [...css.replace(dark, "").matchAll(/([^{}]+)(\{[^}]*\})/g)].map(([, selector, body]) => {
     const own = selector.trim();
-    return own === ":root" ? `${where} ${body}` : `${where} ${own} ${body}`;
+    return own === ":root" ? `.${family} ${body}` : `.picture.${family} ${own} ${body}`;
   });
-  return [...rules, ...[...css.matchAll(dark)].map(([, body]) => `.dark ${where} ${body}`)];
+  return [...rules, ...[...css.matchAll(dark)].map(([, body]) => `.dark .${family} ${body}`)];
 }

@@ -12,7 +12,8 @@ export const settings = {
   later: [],
   repository: "",
   base: "/",
-  archive: "",
+  archive: false,
+  out: path.join(ROOT, "build/site"),
   ...JSON.parse(process.env.LAB_SITE_SETTINGS ?? "{}"),
 };
 

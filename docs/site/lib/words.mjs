@@ -14,8 +14,16 @@ export const WORDS = {
       `<a href="${to}" download>lab.tar.gz</a>. In the directory where you saved it:`,
     clone: "Or get it with git:",
     then: "You are now in the directory of the lab. All commands of these pages are typed there.",
-    asText: "The same as text",
-    whatTheGraderSays: "What the grader says",
+    timeline: "A server that makes this mistake, as `make trace` shows it. Point at a mark to see the call.",
+    alt: "A timeline of this failure; the text below says the same.",
+    asText: "The failure, and the timeline as text",
+    states:
+      "One connection of the solution, step by step. The solution ran, and a small file that was linked " +
+      "with it (`harness/pictures/states.c`) told what `struct conn` held after each call. The lab's " +
+      "library let the first `send()` take 4 bytes only, as a full buffer of the kernel does.",
+    allSteps: "All steps",
+    step: ["the client", "`poll()` reports", "the call", "bytes in", "the frame so far", "state", "interest", "bytes out"],
+    stepper: { back: "back", forward: "forward", of: "step {} of {}", sent: "sent", none: "none" },
   },
   zh: {
     lang: "zh-CN",
@@ -30,8 +38,16 @@ export const WORDS = {
       `<a href="${to}" download>lab.tar.gz</a>。在保存它的目录里运行：`,
     clone: "或者用 git 取得：",
     then: "现在你在实验的目录里。网页中的命令都在这里输入。",
-    asText: "同样的内容，用文字表示",
-    whatTheGraderSays: "评分程序的输出",
+    timeline: "犯了这个错误的服务器，用 `make trace` 看到的样子。指向一个标记，可以看到那次调用。",
+    alt: "这次失败的时间线；下面的文字说的是同样的内容。",
+    asText: "失败信息，以及用文字表示的时间线",
+    states:
+      "参考答案中的一个连接，一步一步地看。参考答案真的运行过，与它链接的一个小文件" +
+      "（`harness/pictures/states.c`）报告了每次调用之后 `struct conn` 里的内容。实验的库让第一次 `send()` " +
+      "只接受 4 个字节，就像内核的缓冲区满了一样。",
+    allSteps: "所有步骤",
+    step: ["客户端", "`poll()` 报告", "调用", "收到的字节", "到目前为止的帧", "状态", "关注", "发出的字节"],
+    stepper: { back: "后退", forward: "前进", of: "第 {} 步，共 {} 步", sent: "已发送", none: "无" },
   },
 };
 
