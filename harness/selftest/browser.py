@@ -7,13 +7,13 @@ NUL ends it.
 from __future__ import annotations
 
 import base64
+import fcntl
 import functools
 import http.server
 import json
 import os
 import select
 import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +24,10 @@ from harness.pictures.timeline import BROWSERS
 
 SECONDS = 30  # for one answer
 # It opens pages of ours only: without its sandbox it also runs as root.
-OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run")
+OPTIONS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"),
+    "--remote-debugging-pipe",
+)
 
 
 def found() -> str | None:
@@ -32,24 +35,29 @@ def found() -> str | None:
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
+def _spawn(command: list[str], to_browser: int, from_browser: int) -> int:
+    """The process, which has its two pipes where the protocol wants them: at 3 and 4."""
+    at_3, at_4 = (fcntl.fcntl(ours, fcntl.F_DUPFD, 10) for ours in (to_browser, from_browser))
+    pipes = {3: at_3, 4: at_4}
+    silent = os.open(os.devnull, os.O_WRONLY)
+    moves = [(os.POSIX_SPAWN_DUP2, ours, theirs) for theirs, ours in {2: silent, **pipes}.items()]
+    closed = [(os.POSIX_SPAWN_CLOSE, ours) for ours in pipes.values()]
+    pid = os.posix_spawn(command[0], command, os.environ, file_actions=[*moves, *closed])
+    for ours in (silent, *pipes.values()):
+        os.close(ours)
+    return pid
+
+
 class Browser:
     """One page, which is opened, looked at and used."""
 
     def __init__(self, profile: Path) -> None:
-        to_browser, ours_out = os.pipe()
-        ours_in, from_browser = os.pipe()
-        # The protocol wants the descriptors 3 and 4.
-        script = f"exec 3<&{to_browser} 4>&{from_browser}; exec \"$@\""
-        pipe = "--remote-debugging-pipe"
-        command = [found(), *OPTIONS, pipe, f"--user-data-dir={profile}", "about:blank"]
-        self._process = subprocess.Popen(
-            ["sh", "-c", script, "sh", *command],
-            pass_fds=(to_browser, from_browser),
-            stderr=subprocess.DEVNULL,
-        )
+        to_browser, self._out = os.pipe()
+        self._in, from_browser = os.pipe()
+        command = [found(), *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
+        self._pid = _spawn(command, to_browser, from_browser)
         os.close(to_browser)
         os.close(from_browser)
-        self._out, self._in = ours_out, ours_in
         self._buffer, self._number, self._session = b"", 0, None
         targets = self._call("Target.getTargets")["targetInfos"]
         page = next(one["targetId"] for one in targets if one["type"] == "page")
@@ -60,7 +68,7 @@ class Browser:
     def close(self) -> None:
         self._session = None
         self._call("Browser.close")
-        self._process.wait(SECONDS)
+        os.waitpid(self._pid, 0)
         os.close(self._out)
         os.close(self._in)
 
@@ -114,10 +122,10 @@ class Browser:
     def until(self, script: str) -> object:
         """Its value, once that is true."""
         deadline = time.monotonic() + SECONDS
-        while not (value := self.run(script)):
+        while not self.run(f"Boolean({script})"):  # an element is no value
             assert time.monotonic() < deadline, f"never true: {script}"
             time.sleep(0.02)
-        return value
+        return self.run(script)
 
     def type(self, text: str) -> None:
         """Types into what has the focus."""

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 from harness.evidence.printable import printable
-from harness.grading.scoring import FAILED
 from harness.trace import screen, words
 from harness.trace.fold import Fold, fold
 from harness.trace.timeline import (
@@ -39,7 +38,7 @@ def render(title: str, verdict: str, said: str, timeline: Timeline) -> str:
         "lanes": [lane.name for lane in timeline.lanes],
         "columns": [column for one in kept for column in _columns(timeline, one)],
         "gap": left_out,
-        "failed": verdict == FAILED,
+        "verdict": verdict,
     }
     # "<" must not end the script element that carries it.
     packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

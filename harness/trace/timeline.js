@@ -282,7 +282,7 @@ export function timeline(root, data) {
   /* The column with which a step failed. Where none did, as with claims about CPU time, the one that
      was repeated most. -1: it passed. */
   function place_of_failure() {
-    if (!data.failed) return -1;
+    if (data.verdict !== "failed") return -1;
     const place = data.columns.findIndex(column => column.failed);
     const most = Math.max(...data.columns.map(column => column.times));
     return place >= 0 ? place : data.columns.findIndex(column => column.times === most);

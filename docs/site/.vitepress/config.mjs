@@ -7,7 +7,7 @@ import { writeFiles } from "../lib/files.mjs";
 import { extend, slug } from "../lib/markdown.mjs";
 import { styles } from "../lib/pictures.mjs";
 import { repository, sidebar } from "../lib/sidebar.mjs";
-import { tokenize } from "../lib/words-of-a-text.mjs";
+import { tokenize } from "../lib/tokenize.mjs";
 import { ROOT, chinese, excluded, pages, route, settings, title, twin, url } from "../lib/tree.mjs";
 import { CHINESE_SEARCH, CHINESE_THEME, WORDS } from "../lib/words.mjs";
 
@@ -22,7 +22,10 @@ const top = (words, names) => names.filter(name => pages.includes(name)).map(nam
   return { text: title(there), link: url(there) };
 });
 const TOP = ["docs/before-you-start.md", "docs/protocol.md", "docs/reading-failures.md", "docs/glossary.md"];
-const theme = words => ({ nav: [...top(words, TOP), ...repository()], sidebar: sidebar(words) });
+const theme = words => ({
+  nav: [{ text: words.groups[0], items: top(words, TOP) }, ...repository()],
+  sidebar: sidebar(words),
+});
 
 const locales = { root: { label: "English", lang: "en", themeConfig: theme(WORDS.en) } };
 if (chinese.length)

@@ -88,12 +88,28 @@ function linkFiles(inline, source, Token) {
   });
 }
 
+// A line of the source may end between two Chinese characters, and there is no space there.
+function joinChinese(tokens) {
+  const wide = /[\p{Script=Han}\u3000-\u303f\uff00-\uffef“”‘’…—]/u;
+  const near = (at, by, end) => {
+    do at += by; while (tokens[at] && !tokens[at].content); // past the beginning of a link
+    return tokens[at]?.content.at(end) ?? "";
+  };
+  tokens.forEach((token, at) => {
+    if (token.type !== "softbreak") return;
+    if (!wide.test(near(at, -1, -1)) || !wide.test(near(at, 1, 0))) return;
+    token.type = "text";
+    token.content = "";
+  });
+}
+
 function rewriteTokens(state) {
   const source = sourceOf(state.env);
   if (!source) return;
   state.tokens.forEach((token, at) => {
     if (token.type !== "inline") return;
     if (state.tokens[at - 1].type !== "heading_open") linkFiles(token, source, state.Token);
+    if (isChinese(source)) joinChinese(token.children);
     changeLinks(token.children, source);
   });
 }
