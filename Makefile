@@ -43,6 +43,11 @@ export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
 export LAB_COLUMN = $(call given,COLUMN)
 export LAB_GRADEBOOK = $(call given,GRADEBOOK)
+export LAB_SITE   = $(call given,SITE)
+export LAB_SERVE  = $(call given,SERVE)
+export LAB_SOLUTIONS = $(call given,SOLUTIONS)
+export LAB_REPO   = $(call given,REPO)
+export LAB_BASE   = $(call given,BASE)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
@@ -50,7 +55,8 @@ python = python=$$(sh harness/find-python.sh) && exec "$$python"
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
-    RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
+    TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -112,6 +118,13 @@ help:
 ##      ROWS=abc N=3         some rows, in 3 rounds; CORES=1 on one core
 ##      PLOT=1               draws curves, too; PLOT=frames,polite some of them
 ##    make setup BENCH=1     installs these libraries, matplotlib and Graphviz
+##
+##  The documents as a web site
+##    make site              builds it in build/site (REPO=url, BASE=/path/)
+##      SERVE=1              shows it, too (PORT=); OUT=dir
+##      SOLUTIONS=1          with solutions and answers, for instructors
+##      CH=04                with the code of chapters 01 to 04 only
+##    make setup SITE=1      installs Node, npm, VitePress and Chromium
 ##
 ##  Working on the lab
 ##    make test              the lab's own tests, with a sample of wrong servers
@@ -195,6 +208,9 @@ lesson:
 skeletons:
 	@$(python) -m harness.skeleton write
 
+site:
+	@$(python) -m harness.site
+
 # It starts Python hundreds of times: where this is set, each of them would compile the lab again.
 test: export PYTHONDONTWRITEBYTECODE =
 test:
@@ -249,4 +265,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor appeal similar steady bench run demo diff lesson skeletons test mutants pictures clean format lint
+.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor appeal similar steady bench run demo diff lesson skeletons site test mutants pictures clean format lint

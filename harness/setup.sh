@@ -84,8 +84,33 @@ if [ -n "$LAB_BENCH" ]; then
         python3-matplotlib python3-matplotlib python-matplotlib
     has dot || need "make pictures" graphviz graphviz graphviz
 fi
+if [ -n "$LAB_SITE" ]; then
+    has node || need "make site" nodejs nodejs nodejs
+    has npm || need "make site" npm nodejs-npm npm
+    has chromium || has chromium-browser || has google-chrome ||
+        need "tests the site" chromium chromium chromium
+fi
+
+# What npm installs is below build/: the same versions for everybody, by the lockfile.
+install_modules() {
+    site=$(dirname "$0")/../docs/site
+    modules=$(dirname "$0")/../build/npm
+    if cmp -s "$site/package-lock.json" "$modules/package-lock.json" &&
+        [ -d "$modules/node_modules/vitepress" ]; then
+        return
+    fi
+    echo "setup: npm installs VitePress in build/npm"
+    rm -rf "$modules"
+    if ! { mkdir -p "$modules" && cp "$site/package.json" "$site/package-lock.json" "$modules" &&
+        (cd "$modules" && npm ci --ignore-scripts --no-audit --no-fund); }; then
+        rm -rf "$modules"
+        echo "setup: npm has failed, see above; it needs registry.npmjs.org" >&2
+        exit 1
+    fi
+}
 
 if [ -z "$missing" ]; then
+    [ -z "$LAB_SITE" ] || install_modules
     echo "setup: everything is here"
     exit 0
 fi
@@ -126,4 +151,5 @@ if ! install $as_root; then
         echo "setup: its list of packages may be old: sudo pacman -Syu, then make setup" >&2
     exit 1
 fi
+[ -z "$LAB_SITE" ] || install_modules
 echo "setup: done"

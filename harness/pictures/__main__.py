@@ -1,4 +1,5 @@
-"""Draws the pictures of the handouts, docs/pictures/NN-name.svg, from the .dot files beside them.
+"""Draws the pictures of the handouts, docs/pictures/NN-name.svg, from the .dot files beside them,
+and writes the states of a connection, docs/states/03.json, from a run of the solution (states.py).
 
     python3 -m harness.pictures          status 0; 2 with the reason on stderr
 
@@ -20,6 +21,7 @@ from pathlib import Path
 
 from harness.bench.plot import GRID, INK, STYLE
 from harness.lab.chapters import ROOT
+from harness.pictures import states
 
 DIRECTORY = ROOT / "docs" / "pictures"
 
@@ -130,7 +132,7 @@ def main() -> int:
         return 2
     for source, svg in drawn.items():
         source.with_suffix(".svg").write_text(svg)
-    return 0
+    return states.main() if states.SOURCE.is_dir() else 0  # a handout has no solutions
 
 
 if __name__ == "__main__":

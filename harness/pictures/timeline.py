@@ -1,12 +1,15 @@
 """Takes the picture out of a page of make trace, for a document.
 
-    python3 -m harness.pictures.timeline build/trace/NAME.html PICTURE.svg
+    python3 -m harness.pictures.timeline build/trace/PAGE.html docs/timelines/NAME.svg
 
-A browser without a window draws the page. Status 0; 2 with the reason on stderr.
+A browser without a window draws the page. NAME.json has what the page was drawn from: the site
+draws it again, so that a reader can look at its parts. Status 0; 2 with the reason on stderr.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import shutil
 import subprocess
@@ -20,11 +23,13 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=900,900", "--dump-dom")
 SECONDS = 60
 
-VIEW = re.compile(r'<div id="view">(<svg.*?</svg>)(<svg.*?</svg>)</div>', re.S)
-SIZE = re.compile(r'<svg width="(\d+)" height="(\d+)"')
+VIEW = re.compile(r'<div class="view">(<svg.*?</svg>)(<svg.*?</svg>)</div>', re.S)
+SIZE = re.compile(r'<svg width="([\d.]+)" height="(\d+)"')
 KEY = re.compile(r'class="key" style="--colour: var\(--([\w-]+)\)">(.*?)</span>')
 SCHEMES = re.compile(r":root \{(.*?)\}", re.S)  # the light one, then the dark one
 VARIABLE = re.compile(r"--([\w-]+): (#[0-9a-f]{6});")
+DATA = re.compile(r'id="data">(.*?)</script>', re.S)
+TEXT = re.compile(r"<pre>(.*?)</pre>", re.S)  # what the grader says; and the timeline as text
 USED = re.compile(r'(fill|stroke)="var\(--([\w-]+)\)"')
 
 
@@ -44,10 +49,11 @@ def picture(document: str) -> str:
     """The timeline of a page that was drawn, as SVG for a light page and a dark one."""
     names, view = VIEW.search(document).groups()
     light, dark = (dict(VARIABLE.findall(scheme)) for scheme in SCHEMES.findall(document))
-    (left, height), (wide, _) = (map(int, SIZE.search(svg).groups()) for svg in (names, view))
-    keys = [(light[variable], "ff", words) for variable, words in KEY.findall(document)]
+    (left, height), (wide, _) = (map(float, SIZE.search(svg).groups()) for svg in (names, view))
+    found = dict.fromkeys(KEY.findall(document))  # the script that makes them has them, too
+    keys = [(light[variable], "ff", words) for variable, words in found]
     row, right, below = legend(keys, left + wide, height)
-    body = f'<g transform="translate({left},0)">{view}</g>{names}'
+    body = f'<g transform="translate({left:.0f},0)">{view}</g>{names}'
     used = sorted(set(USED.findall(body)))
     body = USED.sub(lambda found: f'{found[1]}="{light[found[2]]}"', body)
     return "\n".join(
@@ -69,6 +75,15 @@ def picture(document: str) -> str:
     )
 
 
+def data(page: str) -> str:
+    """What a page was drawn from, as JSON: the timeline, and the texts beside it."""
+    said, text = (html.unescape(found) for found in TEXT.findall(page))
+    found = {"said": said, "text": text, **json.loads(DATA.search(page)[1])}
+    columns = ",\n".join(json.dumps(column) for column in found.pop("columns"))
+    head = json.dumps(found)[:-1]
+    return f'{head}, "columns": [\n{columns}\n]}}\n'
+
+
 def _scheme(variables: dict[str, str]) -> str:
     return f":root {{ {' '.join(f'--{name}: {colour};' for name, colour in variables.items())} }}"
 
@@ -79,7 +94,9 @@ def main(arguments: list[str]) -> int:
         print("timeline: python3 -m harness.pictures.timeline PAGE PICTURE", file=sys.stderr)
         return 2
     try:
-        Path(arguments[1]).write_text(picture(drawn(Path(arguments[0]))))
+        page, target = map(Path, arguments)
+        target.write_text(picture(drawn(page)))
+        target.with_suffix(".json").write_text(data(page.read_text()))
     except (CannotDraw, OSError, subprocess.TimeoutExpired) as error:
         print(f"timeline: {error}", file=sys.stderr)
         return 2

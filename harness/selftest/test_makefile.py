@@ -74,6 +74,7 @@ def test_variables_of_the_environment_mean_nothing(told):
         ("diff", "-m harness.skeleton diff 02"),
         ("lesson", "-m harness.skeleton lesson 02"),
         ("skeletons", "-m harness.skeleton write"),
+        ("site", "-m harness.site"),
         ("mutants", "-m harness.mutants"),
         ("test", "-m pytest harness/selftest -n 7"),
     ],
@@ -128,7 +129,8 @@ def test_ci_ends_with_the_closing_line(tmp_path, closing, status):
     result = run(".ci/run", path=f"{tmp_path}:{os.environ['PATH']}")
     assert result.returncode == status
     asked = [line for line in result.stdout.splitlines() if line.endswith(" noise")]
-    assert asked == ["setup test noise", "test FULL=1 noise"][: 1 if status else 2]
+    commands = ["setup test", "setup SITE=1", "test FULL=1 SITE=1"]
+    assert asked == [f"{words} noise" for words in commands[: 1 if status else 3]]
     assert result.stdout.splitlines()[-1] == f"=== {closing} ==="
 
 

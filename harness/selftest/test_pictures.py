@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from xml.etree import ElementTree
@@ -11,10 +12,10 @@ import pytest
 from harness.bench import plot
 from harness.lab import chapters
 from harness.pictures import __main__ as pictures
-from harness.pictures import timeline
+from harness.pictures import states, timeline
 from harness.selftest.documents import IMAGE
 from harness.selftest.test_names import ELSEWHERE
-from harness.trace.page import TEMPLATE
+from harness.trace.page import SCRIPT, TEMPLATE
 
 SVGS = sorted(pictures.DIRECTORY.glob("*.svg"))
 SVG = "{http://www.w3.org/2000/svg}"
@@ -128,14 +129,27 @@ TIMELINES = sorted((chapters.ROOT / "docs" / "timelines").glob("*.svg"))
 
 def test_the_readme_shows_a_timeline_of_a_failure():
     said = images(chapters.ROOT / "README.md")
-    assert TIMELINES and set(said) == set(TIMELINES)
+    assert set(said) == {chapters.ROOT / "docs/timelines/one-read.svg"}
     assert all(len(alt) > 40 for alt in said.values())
+
+
+@pytest.mark.parametrize("svg", TIMELINES, ids=lambda path: path.stem)
+def test_a_handout_has_a_place_for_each_timeline(svg):
+    """The site shows it there; and what it shows was taken from one page."""
+    handouts = [one.chapter_dir / "README.md" for one in chapters.CHAPTERS]
+    place = f"<!-- timeline {svg.stem} -->"
+    assert any(place in handout.read_text() for handout in handouts), f"no handout has {place}"
+    found = json.loads(svg.with_suffix(".json").read_text())
+    assert found["verdict"] == "failed" and found["said"].startswith("FAILED")
+    marks = len(re.findall('class="mark"', svg.read_text()))
+    assert marks == len(found["columns"])
 
 
 def test_a_timeline_is_taken_out_of_a_page():
     names = '<svg width="72" height="20" class="names"><text x="6" y="12">ms</text></svg>'
     view = '<svg width="300" height="20"><path d="M0,0 H9" fill="var(--bad)"></path></svg>'
-    document = TEMPLATE.read_text().replace('<div id="view">', f'<div id="view">{names}{view}')
+    drawn_by_script = f'<div class="view">{names}{view}</div>'
+    document = TEMPLATE.read_text() + SCRIPT.read_text() + drawn_by_script
     drawn = timeline.picture(document)
     root = ElementTree.fromstring(drawn)
     assert (root.get("width"), root[1].get("transform")) == ("372", "translate(72,0)")
@@ -164,3 +178,10 @@ def test_without_graphviz_it_says_what_to_install(tmp_path, monkeypatch, capsys)
     assert pictures.main() == 2
     said = capsys.readouterr().err
     assert said == "pictures: dot is not installed: make setup BENCH=1 installs Graphviz\n"
+
+
+def test_the_states_of_a_connection_are_those_of_a_run():
+    again = states.text(states.steps())
+    assert states.FILE.read_text() == again, "write it again: python3 -m harness.pictures.states"
+    place = "<!-- states 03 -->"
+    assert place in (chapters.find("03").chapter_dir / "README.md").read_text()

@@ -18,6 +18,7 @@ from harness.selftest import test_gradescope
 from harness.selftest.test_exports import BAD, UNJUDGED
 from harness.selftest.test_gradescope import autograder, pack  # noqa: F401
 from harness.selftest.test_makefile import script
+from harness.site import OUT
 
 RECIPES = ROOT / "docs" / "recipes"
 
@@ -119,7 +120,7 @@ def test_a_chapter_is_asked_for(repository):
 def lines_of(name: str) -> list[str]:
     """The lines of the scripts in a file of GitHub or GitLab."""
     text = (RECIPES / name).read_text()
-    if name == "github-actions.yml":
+    if name != "gitlab-ci.yml":
         return re.findall(r"^ +- run: (.*)$", text, re.M)
     blocks = re.findall(r"^  (?:before_script|script):\n((?:    - .*\n)+)", text, re.M)
     return [line for block in blocks for line in re.findall(r"^    - (.*)$", block, re.M)]
@@ -136,6 +137,15 @@ def test_the_lines_of_a_service_grade_the_chapter(repository, name):
     assert (repository / "build" / "ci" / "04.xml").exists()
     text = (RECIPES / name).read_text()
     assert "build/ci" in text and 'CHAPTER: "04"' in text and "\t" not in text
+
+
+def test_the_lines_that_publish_the_site(repository):
+    theirs = {"GITHUB_REPOSITORY": "school/lab", "GITHUB_SERVER_URL": "https://github.com"}
+    ended = [run(repository, line, **theirs) for line in lines_of("pages.yml")]
+    assert [one.returncode for one in ended] == [0, 0]
+    site = "make site BASE=/lab/ REPO=https://github.com/school/lab"
+    assert calls(repository) == ["make setup SITE=1", site]
+    assert f"path: {OUT.relative_to(ROOT)}\n" in (RECIPES / "pages.yml").read_text()
 
 
 def test_the_autograder_as_an_image(autograder):  # noqa: F811

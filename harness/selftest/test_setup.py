@@ -118,6 +118,8 @@ LIBRARIES = {
     "pacman": " libuv libevent libev python-matplotlib graphviz",
 }
 
+SITE = {"dnf": " nodejs nodejs-npm chromium", "pacman": " nodejs npm chromium"}
+
 
 @pytest.mark.parametrize("manager", PACKAGES)
 @pytest.mark.parametrize("bench", ["", "1"])
@@ -127,6 +129,44 @@ def test_setup_knows_the_packages_of_other_systems(machine, manager, bench):
     result, calls = run_without_python(machine, LAB_BENCH=bench)
     assert result.returncode == 0, result.stderr
     assert calls == [PACKAGES[manager] + (LIBRARIES[manager] if bench else "")]
+
+
+@pytest.fixture
+def lab(machine):
+    """A copy of what SITE=1 needs of the lab, and an npm that notes its arguments."""
+    top = machine.parent / "lab"
+    (top / "docs" / "site").mkdir(parents=True)
+    for name in ("harness/setup.sh", "docs/site/package.json", "docs/site/package-lock.json"):
+        (top / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, top / name)
+    script(top / "harness" / "find-python.sh", "echo python3")
+    for name in ("cmp", "cp", "mkdir"):
+        (machine / name).symlink_to(shutil.which(name))
+    have(machine, *EVERYTHING, "node", "chromium")
+    calls = f"{machine.parent}/calls"
+    script(machine / "npm", f'echo "$PWD $@" >>{calls}; mkdir -p node_modules/vitepress')
+    return top
+
+
+def test_setup_installs_vitepress_once(machine, lab):
+    for calls in ([f"{lab}/build/npm ci --ignore-scripts --no-audit --no-fund"], []):
+        result, called = run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")
+        assert (result.returncode, called) == (0, calls), result.stderr
+    (lab / "docs" / "site" / "package-lock.json").write_text("another")
+    assert len(run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")[1]) == 1
+
+
+def test_setup_of_the_site_installs_its_programs_first(machine, lab):
+    (machine / "chromium").unlink()
+    _, calls = run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")
+    assert calls[1].endswith("recommends chromium noninteractive") and " ci " in calls[2]
+
+
+def test_setup_says_when_npm_fails(machine, lab):
+    script(machine / "npm", "exit 1")
+    result, _ = run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")
+    assert result.returncode == 1 and not (lab / "build" / "npm").exists()
+    assert "npm has failed, see above; it needs registry.npmjs.org" in result.stderr
 
 
 @pytest.mark.parametrize("manager, by_hand", [("dnf", "dnf install"), ("pacman", "pacman -S")])
@@ -169,9 +209,10 @@ def test_setup_says_at_once_that_musl_is_not_supported(machine):
 def test_the_page_lists_the_packages_that_setup_installs(machine):
     """One column for each system."""
     (machine / "gcc").unlink()
-    wanted = [run_without_python(machine, LAB_BENCH="1")[1][1].split("recommends ")[1].split()[:-1]]
+    everything = {"LAB_BENCH": "1", "LAB_SITE": "1"}
+    wanted = [run_without_python(machine, **everything)[1][1].split("recommends ")[1].split()[:-1]]
     for manager in PACKAGES:
-        wanted.append((PACKAGES[manager] + LIBRARIES[manager]).split()[2:])
+        wanted.append((PACKAGES[manager] + LIBRARIES[manager] + SITE[manager]).split()[2:])
     section = (ROOT / "docs/platforms.md").read_text().split("## Packages")[1].split("\n## ")[0]
     rows = re.findall(r"^\| [^|]+\|([^|]+)\|([^|]+)\|([^|]+)\|$", section, re.M)[1:]
     for column, packages in zip(zip(*rows), wanted):

@@ -389,7 +389,7 @@ def test_the_page_explains_every_mark():
     """Each kind of event that page.py knows is in the legend."""
     kinds = {"connect", "send", "recv", "silence", "end", "signal", "lost"}
     kinds |= {"wait", "read", "write", "accept", "close"}
-    legend = re.search(r"const LEGEND = \[(.*?)^\];", page.TEMPLATE.read_text(), re.S | re.M)[1]
+    legend = re.search(r"const LEGEND = \[(.*?)^\];", page.SCRIPT.read_text(), re.S | re.M)[1]
     assert set(re.findall(r'kind: "(\w+)"', legend)) == kinds
     for also in ('"EAGAIN"', "fault: true", "times: ", "more: true"):
         assert also in legend

@@ -6,6 +6,7 @@
     spins.py       what came again and again and got the server nowhere
     screen.py      a timeline in the terminal
     page.py        and as an HTML file: page.html, with the data put in
+    timeline.js    draws it there, and in the site of the lab; timeline.css goes with it
     __main__.py    make trace
 
 The record is saved by harness/stage/recorder.py, in the process that runs the test.

@@ -24,6 +24,8 @@ from harness.trace.timeline import (
 )
 
 TEMPLATE = Path(__file__).with_name("page.html")
+SCRIPT = Path(__file__).with_name("timeline.js")  # the site of the lab has it, too
+STYLE = Path(__file__).with_name("timeline.css")
 MOST_COLUMNS = 6000  # more would make a browser slow: the middle is left out
 ROW = 16  # bytes of a line of a hex dump
 
@@ -36,6 +38,7 @@ def render(title: str, verdict: str, said: str, timeline: Timeline) -> str:
         "lanes": [lane.name for lane in timeline.lanes],
         "columns": [column for one in kept for column in _columns(timeline, one)],
         "gap": left_out,
+        "verdict": verdict,
     }
     # "<" must not end the script element that carries it.
     packed = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -46,6 +49,8 @@ def render(title: str, verdict: str, said: str, timeline: Timeline) -> str:
         "ending": _list(screen.ending(timeline, folds)),
         "text": html.escape(screen.render(timeline, lines=10 * screen.MOST_LINES)),
         "data": packed,
+        "style": STYLE.read_text(),
+        "script": SCRIPT.read_text(),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text())
 
@@ -74,7 +79,7 @@ def _kept(folds: list[Fold]) -> tuple[list[Fold], dict | None]:
 
 
 def _columns(timeline: Timeline, one: Fold) -> list[dict]:
-    """What page.html draws: one column for each kind of event."""
+    """What timeline.js draws: one column for each kind of event."""
     return [_column(timeline, events, one.times) for events in one.rounds]
 
 

@@ -1,0 +1,19 @@
+import DefaultTheme from "vitepress/theme-without-fonts";
+import { useRoute } from "vitepress";
+import { nextTick, onMounted, watch } from "vue";
+import "../../../../harness/trace/timeline.css";
+import "./style.css";
+import { enliven, tellPoints, unfoldForPrint } from "./live.js";
+
+export default {
+  extends: DefaultTheme,
+  setup() {
+    const route = useRoute();
+    onMounted(() => {
+      tellPoints();
+      unfoldForPrint();
+      enliven();
+    });
+    watch(() => route.path, () => nextTick(enliven));
+  },
+};
