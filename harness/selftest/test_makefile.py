@@ -75,7 +75,7 @@ def test_variables_of_the_environment_mean_nothing(told):
         ("lesson", "-m harness.skeleton lesson 02"),
         ("skeletons", "-m harness.skeleton write"),
         ("mutants", "-m harness.mutants"),
-        ("test", "-m pytest harness/selftest -n 7"),
+        ("test", "-m pytest harness/selftest -n 5"),
     ],
 )
 def test_what_a_target_runs(told, target, command):
