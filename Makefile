@@ -215,7 +215,7 @@ site:
 test: export PYTHONDONTWRITEBYTECODE =
 test:
 	$(call needs,harness/selftest)
-	@$(python) -m pytest harness/selftest -n 7 $(call given,TESTARGS)
+	@$(python) -m pytest harness/selftest -n 5 $(call given,TESTARGS)
 
 pictures:
 	@$(python) -m harness.pictures

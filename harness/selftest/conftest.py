@@ -9,6 +9,7 @@ always run.
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import Counter
 from pathlib import Path
@@ -32,6 +33,12 @@ LONG = (
     *("test_mutants.py", "test_grade.py"),
 )
 FEW = 3  # a worker begins a test when it knows the next one; and it should not wait for more
+
+
+@pytest.fixture(scope="session", autouse=True)
+def seed_of_the_sample():
+    """SEED of `make test` has drawn the sample, and is no option of what the tests start."""
+    os.environ.pop("LAB_SEED", None)
 
 
 @pytest.fixture(scope="session")

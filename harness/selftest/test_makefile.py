@@ -76,7 +76,7 @@ def test_variables_of_the_environment_mean_nothing(told):
         ("skeletons", "-m harness.skeleton write"),
         ("site", "-m harness.site"),
         ("mutants", "-m harness.mutants"),
-        ("test", "-m pytest harness/selftest -n 7"),
+        ("test", "-m pytest harness/selftest -n 5"),
     ],
 )
 def test_what_a_target_runs(told, target, command):
