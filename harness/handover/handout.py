@@ -124,7 +124,7 @@ def _note(handed_out: tuple[Chapter, ...], version: str) -> str:
 # This handout
 
 It has {which} of the lab. Begin with [README.md](README.md), or in Chinese with
-[README.zh.md](README.zh.md).
+[docs/zh/README.md](docs/zh/README.md).
 {later}
 These files are not in it, so links to them lead nowhere, and `make test`, `make mutants`,
 `make diff` and `make lesson` do not work here:

@@ -174,8 +174,8 @@ def test_a_handout_has_the_chinese_pages(monkeypatch):
     found = {one.name for one in handout.members(find("02"))}
     pages = {name for name in found if name.endswith(".zh.md") or "/docs/zh/" in name}
     chapters = [f"chapters/{chapter.slug}/README.zh.md" for chapter in CHAPTERS[:2]]
-    docs = [f"docs/zh/{name}.md" for name in translations.DOCS]
-    assert pages == {f"lab/{name}" for name in ("README.zh.md", *chapters, *docs)}
+    docs = [f"docs/zh/{name}.md" for name in ("README", *translations.DOCS)]
+    assert pages == {f"lab/{name}" for name in (*chapters, *docs)}
 
 
 def test_no_git_at_all(monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.handover import handout
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
 from harness.selftest.documents import tables
@@ -28,6 +29,12 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 MOVES_BYTES = re.compile(r"\b(?:read|readv|recv|recvmsg|write|writev|send|sendmsg)\(")
 COMPARES_ERRNO = re.compile(r"\berrno\s*[=!]=|switch \(errno\)")
 BROKEN_DECLARATION = re.compile(r"^\s+(?:const )?(?:struct|enum) \w+$")  # its name stands below
+
+# Beside dotfiles, and nothing else.
+TOP_LEVEL = {
+    *("chapters", "solutions", "harness", "docs"),
+    *("Makefile", "README.md", "LICENSE"),
+}
 
 # Heads of the tables that have a row for each chapter.
 ONE_ROW_A_CHAPTER = ("chapter", "handout", "grade of")
@@ -189,6 +196,15 @@ def test_the_map_has_nothing_that_was_decided_against():
 
 
 # How lines look
+
+
+def test_the_top_level_holds_what_it_should():
+    tracked = handout.tracked()
+    if tracked is None:
+        pytest.skip("git tracks no files here")
+    top = {place.split("/")[0] for place in tracked}
+    extra = {place for place in top if not place.startswith(".")} - TOP_LEVEL
+    assert not extra, f"{sorted(extra)}: move them into a directory, or name them in TOP_LEVEL"
 
 
 def test_lines_are_short():

@@ -50,12 +50,14 @@ BORDER = re.compile(r"(?<!\\)\|")  # of a cell
 
 def translation(source: Path) -> Path:
     """Where the Chinese page of an English one belongs."""
-    if source.parent == ROOT / "docs":
+    if source.parent in (ROOT, ROOT / "docs"):
         return ROOT / "docs" / "zh" / source.name
     return source.with_suffix(".zh.md")
 
 
 def source_of(page: Path) -> Path:
+    if page == ROOT / "docs" / "zh" / "README.md":
+        return ROOT / "README.md"
     if page.parent == ROOT / "docs" / "zh":
         return ROOT / "docs" / page.name
     return page.with_name(page.name.replace(".zh.md", ".md"))
@@ -71,7 +73,7 @@ def pages() -> list[Path]:
     """The Chinese pages that are there."""
     places = [path for path in ROOT.iterdir() if path.is_dir() and path.name not in NOT_SEARCHED]
     below = [page for place in places for page in place.rglob("*.zh.md")]
-    return sorted({*ROOT.glob("*.zh.md"), *below, *ROOT.glob("docs/zh/*.md")})
+    return sorted([*below, *ROOT.glob("docs/zh/*.md")])
 
 
 def name(path: Path) -> str:

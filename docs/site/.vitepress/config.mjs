@@ -32,7 +32,7 @@ if (chinese.length)
   locales[CHINESE] = {
     label: "简体中文",
     lang: "zh-CN",
-    link: chinese.includes("README.zh.md") ? "/zh/" : url(chinese[0]),
+    link: chinese.includes("docs/zh/README.md") ? "/zh/" : url(chinese[0]),
     description: "学生用 C 语言逐章写出一个 TCP 服务器。",
     themeConfig: { ...CHINESE_THEME, ...theme(WORDS.zh) },
   };

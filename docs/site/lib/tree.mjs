@@ -40,7 +40,7 @@ function walk(place) {
     .flatMap(name => walk(`${place}/${name}`));
 }
 
-const markdown = ["README.md", "README.zh.md", ...["chapters", "docs", "solutions"].flatMap(walk)]
+const markdown = ["README.md", ...["chapters", "docs", "solutions"].flatMap(walk)]
   .filter(name => name.endsWith(".md") && existsSync(path.join(ROOT, name)));
 export const pages = markdown.filter(isPage);
 export const excluded = [...NO_PAGES, ...settings.leftOut].map(name =>
@@ -53,6 +53,8 @@ export const chinese = pages.filter(isChinese);
 
 // The page in the other language, whether it is there or not.
 export function twin(name) {
+  if (name === "README.md") return "docs/zh/README.md";
+  if (name === "docs/zh/README.md") return "README.md";
   if (name.startsWith("docs/zh/")) return name.replace("docs/zh/", "docs/");
   if (name.endsWith(".zh.md")) return name.replace(/\.zh\.md$/, ".md");
   if (/^docs\/[^/]*\.md$/.test(name)) return name.replace("docs/", "docs/zh/");
