@@ -1,25 +1,27 @@
 /* How many bytes are free behind those held. */
 static size_t behind(const struct buffer *b)
 {
-    return b->cap - b->end;
+    return b->block ? b->block->cap - b->block->end : 0;
 }
 
 /* Uses the bytes in front again, if at least half of what is in use has been consumed. */
-static void compact(struct buffer *b)
+static void compact(struct block *full)
 {
-    if (b->start * 2 < b->end)
+    if (full->start * 2 < full->end)
         return;
-    const uint8_t *from = buffer_head(b);
-    for (b->end -= b->start, b->start = 0; b->end && from != b->data; from = b->data)
-        memmove(b->data, from, b->end);
+    const uint8_t *from = full->data + full->start;
+    for (full->end -= full->start, full->start = 0; full->end && from != full->data;
+         from = full->data)
+        memmove(full->data, from, full->end);
 }
 
 bool buffer_reserve(struct buffer *b, size_t room)
 {
-    if (behind(b) < room)
-        compact(b);
-    if (behind(b) < room) {
-        const size_t least = b->end + room, twice = b->cap << 1;
+    if (b->block && behind(b) < room)
+        compact(b->block);
+    if (!b->block || behind(b) < room) {
+        const size_t least = room + (b->block ? b->block->end : 0);
+        const size_t twice = b->block ? b->block->cap << 1 : 0;
         return grow(b, least > twice ? least : twice);
     }
     return true;
@@ -27,10 +29,13 @@ bool buffer_reserve(struct buffer *b, size_t room)
 
 void buffer_consume(struct buffer *b, size_t size)
 {
+    struct block *holding = b->block;
+    if (size == 0)
+        return;
     if (size == buffer_len(b))
-        b->start = b->end = 0;
+        holding->start = holding->end = 0;
     else
-        b->start = b->start + size;
+        holding->start = holding->start + size;
 }
 
 void buffer_trim(struct buffer *b)
@@ -38,15 +43,15 @@ void buffer_trim(struct buffer *b)
     const size_t held = buffer_len(b);
     if (held > SMALL_BYTES)
         return;
-    if (held != 0 && b->cap < 4 * held)
+    if (held != 0 && b->block->cap < 4 * held)
         return;
-    uint8_t *tight = held ? malloc(held) : NULL;
-    if (tight)
-        memcpy(tight, buffer_head(b), held);
-    else if (held)
+    struct block *tight = held ? new_block(held) : NULL;
+    if (held && !tight)
         return;
-    spare_keep(b->data, b->cap);
-    b->data = tight;
-    b->cap = b->end = held;
-    b->start = 0;
+    if (tight) {
+        memcpy(tight->data, buffer_head(b), held);
+        tight->end = held;
+    }
+    spare_keep(b->block);
+    b->block = tight;
 }
