@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,9 +107,12 @@ def _compiled(name: str, sources: list[Path], libraries: list[str]) -> Path:
     if binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return binary
     BUILT.mkdir(parents=True, exist_ok=True)
-    command = [*build.find_compiler(), *FLAGS, "-o", f"{binary}.new", *map(str, sources)]
-    result = subprocess.run([*command, *libraries], capture_output=True, text=True)
-    if result.returncode:
-        raise build.BuildFailed(f"{name} does not compile:\n{build.shorten(result.stderr)}")
-    shutil.move(f"{binary}.new", binary)
+    # Several processes may do this at once: each builds its own file and renames it into place.
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=BUILT) as scratch:
+        product = Path(scratch) / name
+        command = [*build.find_compiler(), *FLAGS, "-o", str(product), *map(str, sources)]
+        result = subprocess.run([*command, *libraries], capture_output=True, text=True)
+        if result.returncode:
+            raise build.BuildFailed(f"{name} does not compile:\n{build.shorten(result.stderr)}")
+        os.replace(product, binary)
     return binary
