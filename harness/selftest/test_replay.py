@@ -11,7 +11,7 @@ from harness import replay as module
 from harness.grading import report
 from harness.grading.scoring import Grade
 from harness.instruments import gdb
-from harness.lab.chapters import find
+from harness.lab.chapters import ROOT, find
 from harness.mutants.catalogue import CATALOGUE
 from harness.selftest.test_verdicts import grade, lost
 
@@ -52,6 +52,15 @@ def test_the_id_of_a_failure_repeats_it(wrong, patient, capsys):
     status, out, _ = replay(*words, capsys=capsys)
     assert status == 0
     assert "FAILED" not in out
+
+
+def test_the_failure_in_the_readme_is_what_its_id_prints(tmp_path, capsys):
+    """Byte for byte: a reader may type the command that stands below it."""
+    shown = (ROOT / "README.md").read_text().replace("\n    ", "\n")
+    identity = re.search(r"again +make replay ID=(\S+)", shown)[1]
+    next(one for one in CATALOGUE if one.id == "01-one-read").write(tmp_path / "wrong")
+    _, out, _ = replay("--id", identity, "--dir", str(tmp_path / "wrong"), capsys=capsys)
+    assert _steps(out) == _steps(shown), "docs/working-on-the-lab.md#timelines: draw it again, too"
 
 
 GDB = shutil.which("gdb")
