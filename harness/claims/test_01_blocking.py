@@ -120,7 +120,8 @@ def test_01_restarts_at_once_on_the_same_port(launch):
     first.process.destroy()
     second = launch(port=first.address[1], restarted=True)
     if second.address[1] != first.address[1]:
-        raise Failure(f"it should use port {first.address[1]}", hint="wrong-address")
+        text = f"it should use port {first.address[1]} again, and uses {second.address[1]}"
+        raise Failure(text, hint="wrong-address")
     second.connect()
 
 

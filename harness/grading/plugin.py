@@ -202,6 +202,8 @@ def judge(error, stage, hints, refusals=False):
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint
     hint = _meant(hints.get(hint, hint), hint, stage)
+    if error.hint == "not-closed" and _logs_every_close(stage.ending()[1]):
+        hint = "logged-not-closed"
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-remainder"
     detail = {"message": error.message, "hint": hint, "compare": ""}
@@ -267,6 +269,12 @@ def _reason_in_log(stage):
 def _logged(log):
     """The hint for the reason in the last lines of the server's log; None if there is none."""
     return next((hint for pattern, hint in LOG_SAYS if pattern.search(log)), None)
+
+
+def _logs_every_close(log):
+    """Whether the server has logged the close of each connection that it has logged as opened."""
+    opened, closed = (len(re.findall(rf": {word}\b", log)) for word in ("opened", "closed"))
+    return 0 < opened <= closed
 
 
 class Outcomes:

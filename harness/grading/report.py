@@ -85,14 +85,14 @@ def marked(text: str) -> list[str]:
 
 def failures(grade: Grade, look: Look) -> list[list[str]]:
     """The failures in full, the chapter's own ones first: as many as SHOWN_IN_FULL, or all. If most
-    have failed, only the one that explains them."""
+    have failed, only the one that explains them, and one of the TODO that is next."""
     failed = own_first(grade, FAILED)
     explained = bool(failed) and failed[0].claim.explains and 2 * len(failed) > len(grade.outcomes)
-    most = 1 if explained else SHOWN_IN_FULL
-    shown = failed if look.verbose else _different(failed)[:most]
+    most = _different([failed[0], *_own_todos(grade)[:1]] if explained else failed)
+    shown = failed if look.verbose else most[:SHOWN_IN_FULL]
     blocks = [failure(grade, outcome, look) for outcome in shown]
     if len(failed) > len(shown):
-        why = ", perhaps most of them for this reason" if explained else ""
+        why = ", perhaps most of them for the first reason" if explained else ""
         rest = f"{len(failed) - len(shown)} more failed{why}"
         blocks.append([f"{rest}; V=1 shows everything in full"])
     return blocks
@@ -316,19 +316,27 @@ def next_step(grade: Grade) -> list[str]:
 def _task(grade: Grade, outcome: Outcome) -> str:
     """The TODO to do next; or, of an inherited claim, the test to look at."""
     claim = outcome.claim
-    own = [o for o in own_first(grade, FAILED) if o.claim.chapter == grade.chapter.number]
-    if not own:
+    own = _own_todos(grade)
+    if not own and claim.chapter != grade.chapter.number:
         return f"what the server of chapter {claim.chapter} could do: {again(grade, claim.name)}"
-    first = min(own, key=lambda o: o.claim.todo)
-    file = todo_file(first.claim.todo, grade)
-    name = f"TODO {first.claim.todo}{f' ({file})' if file else ''}"
-    return f"{name}: {grade.again} T={first.claim.number}"
+    first = own[0].claim if own else claim
+    file = todo_file(first.todo, grade)
+    name = f"TODO {first.todo}{f' ({file})' if file else ''}"
+    return f"{name}: {grade.again} T={first.name if first.explains else first.number}"
+
+
+def _own_todos(grade: Grade) -> list[Outcome]:
+    """The failures of the chapter's own TODOs, those of the first one first. The claim that
+    explains others is about no single TODO."""
+    failed = [outcome for outcome in grade.outcomes if outcome.verdict == FAILED]
+    own = [o for o in failed if o.claim.chapter == grade.chapter.number and not o.claim.explains]
+    return sorted(own, key=lambda o: o.claim.todo)
 
 
 def _todo_after(grade: Grade) -> str | None:
     """The next TODO of a student, if all claims of the one before were selected and passed."""
     selected = {outcome.claim.name for outcome in grade.outcomes}
-    own = [claim for claim in scoring.load() if claim.chapter == grade.chapter.number]
+    own = [c for c in scoring.load() if c.chapter == grade.chapter.number and not c.explains]
     last = max((claim.todo for claim in own if claim.name in selected), default=0)
     file = todo_file(last + 1, grade)
     whole = {claim.name for claim in own if claim.todo == last} <= selected

@@ -1116,7 +1116,7 @@ MUTANTS = (
         RESOURCES,
         "The socket of a client that is done is not closed.",
         "test_01_twenty_clients_one_after_another",
-        "not-closed",
+        "logged-not-closed",
         {
             "server.c": """
      stop_unwatch(fd);

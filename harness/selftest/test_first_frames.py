@@ -1,5 +1,6 @@
 """What follows when a server does not get through what one tries first: said once, and in time."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -27,14 +28,23 @@ def first(verdict: str, **detail: str) -> Outcome:
     return outcome("test_first", "Frames come back.", verdict, 0, **detail)
 
 
-@pytest.mark.parametrize("others, shown", [(FAILED, 1), (PASSED, 2)])
-def test_it_is_told_alone_where_most_have_failed(others, shown):
+@pytest.mark.parametrize("others", [FAILED, PASSED])
+def test_where_most_have_failed_it_is_told_with_one_of_the_next_todo(others):
     broken = outcome("test_b", "Other frames come back.", FAILED, steps="B")
     more = [outcome(f"test_{i}", "A client.", others, steps=str(i)) for i in range(3)]
     text = report.chapter(a_grade(broken, *more, first(FAILED, steps="A")))
-    assert text.count("what happened") == shown
+    assert text.count("what happened") == 2
     assert text.index("FAILED  first of all") < text.index("what happened")
-    assert ("perhaps most of them for this reason" in text) == (shown == 1)
+    assert ("perhaps most of them for the first reason" in text) == (others == FAILED)
+
+
+def test_it_is_not_the_next_todo():
+    """It fails until several TODOs are done, and says 04.1: that TODO may be done long ago."""
+    later = replace(outcome("test_b", "A client.", FAILED).claim, number="04.3")
+    grade = a_grade(first(FAILED), Outcome(later, Fraction(5), FAILED, {"message": "no"}))
+    assert report.next_step(grade)[0].startswith("next: TODO 3")
+    alone = a_grade(first(FAILED), outcome("test_a", "A client.", PASSED))
+    assert report.next_step(alone)[0].endswith(" T=test_first")
 
 
 def test_it_is_no_row_of_the_table():

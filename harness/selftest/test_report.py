@@ -183,10 +183,14 @@ def test_only_inherited_claims_failed(source):
 
 
 def test_a_todo_that_is_done_names_the_next_one(source):
-    claims = [one for one in scoring.load() if one.number == "06.1"]
-    outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
-    grade = replace(a_grade(source, "06", outcomes), selected="06.1")
-    assert report.next_step(grade) == ["next: TODO 2 (events.c): make grade CH=06 T=06.2"]
+    for number, step in (
+        ("01.2", "TODO 3 (io.c): make grade CH=01 T=01.3"),  # first_frames is of no TODO
+        ("06.1", "TODO 2 (events.c): make grade CH=06 T=06.2"),
+    ):
+        claims = scoring.select(scoring.load(), number)
+        outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
+        grade = replace(a_grade(source, number[:2], outcomes), selected=number)
+        assert report.next_step(grade) == [f"next: {step}"]
     for other in (
         replace(grade, outcomes=outcomes[1:]),  # only some of its claims
         replace(grade, source=grade.chapter.solution_dir),

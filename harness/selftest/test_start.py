@@ -19,7 +19,7 @@ from harness.selftest.odd_servers import (  # noqa: F401: fixtures
     start,
 )
 from harness.server import readiness, spawn
-from harness.server.patience import wait_until
+from harness.server.patience import Patience, wait_until
 from harness.server.process import ServerProcess
 
 # Beginning
@@ -73,7 +73,7 @@ def test_another_line(fails_to_start):
 
 def test_garbage(fails_to_start):
     pattern = "printed '\N{REPLACEMENT CHARACTER}+ no newline' instead"
-    fails_to_start("wrong-first-line", pattern, "prints_garbage", patience=short())
+    fails_to_start("wrong-first-line", pattern, "prints_garbage", patience=Patience(((0, 3),)))
 
 
 def test_a_port_that_does_not_exist(fails_to_start):

@@ -14,7 +14,7 @@ import re
 import pytest
 
 from harness import skeleton
-from harness.lab.chapters import CHAPTERS
+from harness.lab.chapters import CHAPTERS, find
 from harness.lab.target import setting
 from harness.mutants.grader import Grader
 from harness.selftest.drawn import drawn_claims, slug, some
@@ -71,6 +71,13 @@ def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
     assert (
         tests[unsolved.test].get("status") == "failed"
     ), f"TODO {unsolved.number} is not solved, and {unsolved.test} passes"
+
+
+def test_a_reply_too_early_is_no_echo_of_bytes(hasty, tmp_path):
+    """Else the first failure of an untouched 01 names a wrong cause, and TODO 2 is not paid."""
+    tests = graded_tests(hasty, find("01"), 2, tmp_path, "--only", "test_01_first_frames,01.2")
+    assert "One read() was taken for one message" in tests.pop("test_01_first_frames")["output"]
+    assert {test["status"] for test in tests.values()} == {"passed"}
 
 
 @pytest.mark.skipif(setting("FULL") != "2", reason="FULL=2 grades every step in full")

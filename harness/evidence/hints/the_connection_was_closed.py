@@ -23,6 +23,11 @@ TEXTS = {
         "The server has to close this connection, and it is still open. read() returning 0 means "
         "that the client will send no more. A length over the maximum ends the connection too."
     ),
+    "logged-not-closed": (
+        "The server's log says that the connection is closed, and its socket is still open. A "
+        "state or a line in the log closes nothing: close() has to be called for this descriptor, "
+        "whatever the reason for the end is."
+    ),
     "large-frame-refused": (
         "Read the reason in the log. Out of memory: the buffer does not grow to the size of the "
         "frame; too long: N counts the body alone, N = 33,554,432 is allowed, and its buffer "

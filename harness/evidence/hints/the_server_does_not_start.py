@@ -22,9 +22,9 @@ TEXTS = {
         "stderr."
     ),
     "wrong-address": (
-        "The address and port come from the command line, and bind() gives them to the socket. A "
-        "socket that is never bound gets a port that the kernel picks. One that is bound to "
-        "0.0.0.0 can be reached from every network."
+        "bind() gives the socket the address and port of the command line; a socket that is never "
+        "bound gets a port that the kernel picks. If the two bytes of the port are swapped, "
+        "htons() was called twice, or never. A socket on 0.0.0.0 can be reached from every network."
     ),
     "port-still-in-use": (
         "Connections of a server that has ended stay in TIME_WAIT for a minute and hold its port. "
