@@ -26,7 +26,8 @@ def show() -> None:
         sizes = _sizes_received(sender, receiver, MIB)
         shown = " + ".join(f"{size:,}" for size in sizes[:5])
         print(f"    {shown}{' + ...' if len(sizes) > 5 else ''}")
-        print(f"\nbytes: one message in {_count(len(sizes), 'read')}. Run it again: other sizes.")
+        reads = _count(len(sizes), "read")
+        print(f"\nbytes: one message in {reads}. The kernel decides their sizes.")
 
 
 def _connected_pair() -> tuple[socket.socket, socket.socket]:

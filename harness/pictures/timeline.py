@@ -29,6 +29,7 @@ KEY = re.compile(r'class="key" style="--colour: var\(--([\w-]+)\)">(.*?)</span>'
 SCHEMES = re.compile(r":root \{(.*?)\}", re.S)  # the light one, then the dark one
 VARIABLE = re.compile(r"--([\w-]+): (#[0-9a-f]{6});")
 DATA = re.compile(r'id="data">(.*?)</script>', re.S)
+DIR = re.compile(r" DIR=\S+")  # of a wrong server that its reader does not have
 TEXT = re.compile(r"<pre>(.*?)</pre>", re.S)  # what the grader says; and the timeline as text
 USED = re.compile(r'(fill|stroke)="var\(--([\w-]+)\)"')
 
@@ -78,7 +79,7 @@ def picture(document: str) -> str:
 def data(page: str) -> str:
     """What a page was drawn from, as JSON: the timeline, and the texts beside it."""
     said, text = (html.unescape(found) for found in TEXT.findall(page))
-    found = {"said": said, "text": text, **json.loads(DATA.search(page)[1])}
+    found = {"said": DIR.sub("", said), "text": text, **json.loads(DATA.search(page)[1])}
     columns = ",\n".join(json.dumps(column) for column in found.pop("columns"))
     head = json.dumps(found)[:-1]
     return f'{head}, "columns": [\n{columns}\n]}}\n'
