@@ -191,6 +191,14 @@ def test_it_can_be_read_without_script(pages):
     assert "<title>01: 148,104 µs of server CPU for a MiB; 64 bytes in a frame</title>" in curve
 
 
+def test_both_first_pages_say_how_to_get_the_lab_and_lead_to_each_other(built):
+    for name, other in (("index.html", "/zh/"), ("zh/index.html", "/")):
+        page = Page(built / name)
+        assert "/lab.tar.gz" in page.links and "tar -xzf lab.tar.gz" in page.text
+        word = "中文" if other == "/zh/" else "English"
+        assert re.search(rf'<a href="{other}"[^>]*>{word}</a>', (built / name).read_text())
+
+
 def test_a_todo_leads_to_its_line(pages):
     handout_page, name = pages["chapters/01-blocking/index.html"], "files/chapters/01-blocking/io.c"
     lines = (ROOT / "chapters" / "01-blocking" / "io.c").read_text().splitlines()
@@ -300,6 +308,9 @@ def test_a_point_of_a_curve_says_its_values(chromium, address):
     middle = "b => [b.x + b.width / 2, b.y + b.height / 2]"
     chromium.point(*chromium.run(f"({middle})({point}.getBoundingClientRect())"))
     said = chromium.until("document.querySelector('.point-tip').innerText")
+    x, y = chromium.run(f"({middle})({point}.getBoundingClientRect())")
+    chromium.point(x + 1, y)  # it stays while the pointer moves within the point
+    assert chromium.run("getComputedStyle(document.querySelector('.point-tip')).display") == "block"
     assert re.fullmatch(r".+: [\d.,]+ µs of server CPU for a frame; [\d,]+ frames in flight", said)
 
 

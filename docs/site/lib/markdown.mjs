@@ -31,7 +31,9 @@ export function resolved(href, source) {
   let target = path.join(path.dirname(source), decodeURI(name)).replace(/\/$/, "");
   if (existsSync(path.join(ROOT, target, "README.md"))) target += "/README.md";
   if (target.endsWith(".md")) {
-    const found = edition(target, isChinese(source));
+    // A link to the same page in the other language means that language.
+    const other = target === twin(source) && pages.concat(chinese).includes(target);
+    const found = other ? target : edition(target, isChinese(source));
     return found && { href: url(found) + hash };
   }
   const directory = code.some(one => one.startsWith(`${target}/`));
@@ -122,7 +124,7 @@ function rewriteText(state) {
   let text = state.src.replace(PLACE, (_, kind, name) => place(kind, name, words));
   if (/^(chapters|solutions)\//.test(source))
     text = text.replace(TODO, (heading, number) => heading + todoPlaces(path.dirname(source), number, words));
-  if (path.dirname(source) === ".") text = text.replace(/^## .*$/m, heading => heading + begin(words));
+  if (["README.md", "docs/zh/README.md"].includes(source)) text = text.replace(/^## .*$/m, heading => heading + begin(words));
   state.src = text;
 }
 

@@ -47,14 +47,18 @@ export function tellPoints() {
   });
 }
 
-// Paper has nothing to click on.
+// Paper has nothing to click on, and is white.
 export function unfoldForPrint() {
-  let folded = [];
+  const root = document.documentElement;
+  let folded = [], dark = false;
   addEventListener("beforeprint", () => {
+    dark = root.classList.contains("dark");
+    root.classList.remove("dark");
     folded = [...document.querySelectorAll("details:not([open])")];
     for (const one of folded) one.open = true;
   });
   addEventListener("afterprint", () => {
     for (const one of folded) one.open = false;
+    root.classList.toggle("dark", dark);
   });
 }
