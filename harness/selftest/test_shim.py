@@ -204,6 +204,7 @@ def test_calls_of_a_server():
             client.exchange(b"\0\0\0\0", [b""])
             client.half_close()
             client.expect_eof()
+        assert wait_until(lambda: server.calls().accepts == 2, 10)  # for the next client
         after = server.calls()
         assert after.outputs - before.outputs == 1
         assert after.inputs - before.inputs == 2
