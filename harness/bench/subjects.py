@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
+from harness.lab.files import appearing
 from harness.lab.target import Target, WrongUsage
 from harness.server import build
 
@@ -106,13 +105,9 @@ def _compiled(name: str, sources: list[Path], libraries: list[str]) -> Path:
     files = [path for source in sources for path in source.parent.glob("*.[ch]")]
     if binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return binary
-    BUILT.mkdir(parents=True, exist_ok=True)
-    # Several processes may do this at once: each builds its own file and renames it into place.
-    with tempfile.TemporaryDirectory(prefix=".new-", dir=BUILT) as scratch:
-        product = Path(scratch) / name
+    with appearing(binary) as product:
         command = [*build.find_compiler(), *FLAGS, "-o", str(product), *map(str, sources)]
         result = subprocess.run([*command, *libraries], capture_output=True, text=True)
         if result.returncode:
             raise build.BuildFailed(f"{name} does not compile:\n{build.shorten(result.stderr)}")
-        os.replace(product, binary)
     return binary

@@ -202,8 +202,6 @@ def judge(error, stage, hints, refusals=False):
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint
     hint = _meant(hints.get(hint, hint), hint, stage)
-    if error.hint == "not-closed" and _logs_every_close(stage.ending()[1]):
-        hint = "logged-not-closed"
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-remainder"
     detail = {"message": error.message, "hint": hint, "compare": ""}
@@ -217,9 +215,12 @@ def judge(error, stage, hints, refusals=False):
 
 
 def _meant(hint, general, stage):
-    """The better hint that a claim has for a general one, unless the failure contradicts it."""
+    """The better hint that a claim has for a general one, unless the failure contradicts it, or the
+    server's log knows better."""
     if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
         return general
+    if general == "not-closed" and _logs_every_close(stage.ending()[1]):
+        return "logged-not-closed"
     if hint == "ready-for-nothing" and stage.busy():
         return general
     if hint == "blocked-by-another" and stage.waits_for_readiness():

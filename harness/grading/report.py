@@ -88,8 +88,8 @@ def failures(grade: Grade, look: Look) -> list[list[str]]:
     have failed, only the one that explains them, and one of the TODO that is next."""
     failed = own_first(grade, FAILED)
     explained = bool(failed) and failed[0].claim.explains and 2 * len(failed) > len(grade.outcomes)
-    most = _different([failed[0], *_own_todos(grade)[:1]] if explained else failed)
-    shown = failed if look.verbose else most[:SHOWN_IN_FULL]
+    telling = [failed[0], *_own_todos(grade)[:1]] if explained else failed
+    shown = failed if look.verbose else _different(telling)[:SHOWN_IN_FULL]
     blocks = [failure(grade, outcome, look) for outcome in shown]
     if len(failed) > len(shown):
         why = ", perhaps most of them for the first reason" if explained else ""

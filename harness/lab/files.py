@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.lab.target import WrongUsage
@@ -28,3 +31,14 @@ def write_out(path: Path, data: bytes) -> None:
         write(path, data)
     except OSError as error:
         raise WrongUsage(f"{path} cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def appearing(path: Path) -> Iterator[Path]:
+    """Where a program, such as a compiler, is to make the file: it is at `path` once the block ends
+    well. Several processes may make it at once. Makes the directory. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as scratch:
+        made = Path(scratch) / path.name
+        yield made
+        os.replace(made, path)

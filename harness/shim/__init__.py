@@ -13,12 +13,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.evidence.failure import NotJudged
 from harness.lab.command_line import BUILD
+from harness.lab.files import appearing
 from harness.shim.layout import Calls, Crash, Entry, Group, Plan, Shim, Step, fail, piece
 
 __all__ = ["Calls", "Crash", "Entry", "Group", "Plan", "Shim", "Step", "fail", "piece"]
@@ -92,17 +92,14 @@ def _is_new(name: str, directory: Path) -> bool:
 
 
 def _build(name: str, directory: Path) -> Path:
-    """Several processes may do this at once: each builds its own file and renames it into place."""
+    """The product, new. Raises NotJudged."""
     compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
     if compiler is None:
         raise NotJudged("the shim cannot be built: there is no C compiler")
-    directory.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory) as scratch:
-        built = Path(scratch) / name
+    with appearing(directory / name) as built:
         kind = LIBRARY if name.endswith(".so") else []
         command = [compiler, *FLAGS, *kind, "-o", str(built), *map(str, _sources(name)), *LINKED]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if result.returncode:
             raise NotJudged(f"the shim cannot be built:\n{result.stderr}")
-        os.replace(built, directory / name)
     return directory / name

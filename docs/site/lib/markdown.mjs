@@ -32,7 +32,7 @@ export function resolved(href, source) {
   if (existsSync(path.join(ROOT, target, "README.md"))) target += "/README.md";
   if (target.endsWith(".md")) {
     // A link to the same page in the other language means that language.
-    const other = target === twin(source) && pages.concat(chinese).includes(target);
+    const other = target === twin(source) && pages.includes(target);
     const found = other ? target : edition(target, isChinese(source));
     return found && { href: url(found) + hash };
   }
