@@ -66,8 +66,9 @@ needs = @test -d $1 || { echo "make $@: $1 is not here: this copy of the lab is 
 
 chapter = $(if $(LAB_CH),"$$LAB_CH",$(error which chapter? For instance: make $@ CH=03))
 
+# A handout has no solutions, and its reader needs no heading that begins with "With" or "Working".
 help:
-	@sed -n 's/^##//p' Makefile
+	@sed -n $(if $(wildcard solutions),,-e '/^##  W/,/^##$$/d') -e 's/^##//p' Makefile
 
 ##  The first evening
 ##    make setup             installs what is missing (apt-get, dnf, pacman)

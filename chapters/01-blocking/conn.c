@@ -38,5 +38,5 @@ void conn_serve(int fd)
     uint32_t length;
     if (io_read_full(fd, frame, FRAME_HEADER_BYTES) == IO_OK && frame_length(frame, &length))
         echo_body(fd, frame, length);
-    log_line("fd %d: closed: one frame served", fd);
+    log_line("fd %d: closed: only one frame is served", fd);
 }

@@ -16,6 +16,7 @@ from harness.server import build
 HERE = Path(__file__).parent
 BUILT = ROOT / "build" / "bench"
 FLAGS = "-std=gnu11 -O2 -g -Wall -Wextra".split()
+ONE_LOOP = ("--threads", "1")  # from 09 on: a server has one core here, and so have the peers
 YOURS, SOLUTION, PEER, LIMIT, SPIN = "yours", "solution", "peer", "limit", "spin"
 
 # Name in the table, source, what it is linked with, a header by which one sees that this is here.
@@ -58,7 +59,8 @@ def yours(target: Target, options: Sequence[str] = ()) -> Subject:
 def _of_sources(
     name: str, kind: str, chapter: chapters.Chapter, source: Path, options: Sequence[str]
 ) -> Subject:
-    command = (str(build.cached_server(source).binary), "-p", "{port}", *options)
+    loops = ONE_LOOP if chapter.number >= "09" else ()
+    command = (str(build.cached_server(source).binary), "-p", "{port}", *loops, *options)
     return Subject(name, kind, command, one_client=chapter.number == "01")
 
 

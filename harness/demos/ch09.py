@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from pathlib import Path
 
 from harness.bench.threads import Running
 from harness.client import messages
+from harness.demos.common import built
 from harness.demos.shown import server_of
 from harness.evidence.failure import NotJudged
-from harness.lab.chapters import ROOT
-from harness.server import build
 
 CLIENTS = (1, 2, 8)
 MESSAGE = messages.request(messages.ECHO, 1, messages.string(b"hi"))
@@ -37,12 +35,9 @@ def show() -> None:
 
 def _counted() -> list[list[str]]:
     """What the program prints: how was counted, what came out, seconds. Raises NotJudged."""
-    source, binary = Path(__file__).with_name("count.c"), ROOT / "build" / "count"
-    binary.parent.mkdir(exist_ok=True)
-    command = [*build.find_compiler(), "-O2", "-pthread", "-o", str(binary), str(source)]
     try:
-        subprocess.run(command, check=True, capture_output=True)
-        printed = subprocess.run([str(binary)], check=True, capture_output=True, text=True).stdout
+        command = [built("count")]
+        printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise NotJudged(f"count.c: {error}") from error
     return [line.split("\t") for line in printed.splitlines()]

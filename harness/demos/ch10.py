@@ -5,16 +5,14 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from harness.client import length_framing
+from harness.demos.common import built
 from harness.demos.shown import Shown, server_of
-from harness.evidence.failure import NotJudged
 from harness.instruments.observe import until_read
 from harness.lab.chapters import ROOT
 from harness.lab.units import KIB
 from harness.linux import procfs
-from harness.server import build
 from harness.server.process import ServerProcess
 
 CLIENTS = 1000
@@ -35,7 +33,7 @@ def show() -> None:
     print("\nA callback has returned. The fields of a struct tell how far its client is.")
     print("A thread is still inside read(): its stack tells, and it goes on from there.\n")
     print("    a switch to another and back")
-    printed = subprocess.run([_built("switch", SWITCH)], capture_output=True, text=True).stdout
+    printed = subprocess.run([built("switch", SWITCH)], capture_output=True, text=True).stdout
     for line in printed.splitlines():
         told, nanoseconds = line.split("\t")
         print(f"    {told:29} {int(nanoseconds):10,} ns")
@@ -57,27 +55,8 @@ def _tell_cost(told: str, server: Shown) -> None:
 @contextmanager
 def _thread_for_each() -> Iterator[Shown]:
     process = ServerProcess()
-    shown = Shown(process.start([_built("threads")], nofile=CLIENTS + SPARE))
+    shown = Shown(process.start([built("threads")], nofile=CLIENTS + SPARE))
     try:
         yield shown
     finally:
         shown.end()
-
-
-def _built(name: str, *more: Path) -> str:
-    """The program made of the C file of that name, and of `more`. Raises NotJudged."""
-    source, binary = Path(__file__).with_name(f"{name}.c"), ROOT / "build" / name
-    binary.parent.mkdir(exist_ok=True)
-    command = [
-        *build.find_compiler(),
-        "-O2",
-        "-pthread",
-        "-o",
-        str(binary),
-        str(source),
-        *map(str, more),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise NotJudged(f"{source.name}: {done.stderr}")
-    return str(binary)

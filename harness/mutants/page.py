@@ -19,10 +19,10 @@ and a hint that the failure must come with. `make test FULL=1` builds and grades
 `make test` grades a sample, in which every test still catches a server and every hint is shown. A
 survivor fails the run, and so does a test that no wrong server is meant for.
 
-    make mutants                       all of them, some minutes
-    make mutants CH=02                 those of a chapter
-    make mutants T=short_write         those with that in their name or in that of their test
-    make mutants CH=04 FULL=1          every test of the chapter against each: for an idle hour
+    make mutants                       # all of them, some minutes
+    make mutants CH=02                 # those of a chapter
+    make mutants T=short_write         # those with that in their name or in that of their test
+    make mutants CH=04 FULL=1          # every test of the chapter against each: for an idle hour
 
 The sources are left in `build/mutants`, a directory each. To see what a student would see:
 

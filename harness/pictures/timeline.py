@@ -51,8 +51,7 @@ def picture(document: str) -> str:
     names, view = VIEW.search(document).groups()
     light, dark = (dict(VARIABLE.findall(scheme)) for scheme in SCHEMES.findall(document))
     (left, height), (wide, _) = (map(float, SIZE.search(svg).groups()) for svg in (names, view))
-    found = dict.fromkeys(KEY.findall(document))  # the script that makes them has them, too
-    keys = [(light[variable], "ff", words) for variable, words in found]
+    keys = [(light[variable], "ff", words) for variable, words in KEY.findall(document)]
     row, right, below = legend(keys, left + wide, height)
     body = f'<g transform="translate({left:.0f},0)">{view}</g>{names}'
     used = sorted(set(USED.findall(body)))

@@ -101,6 +101,10 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._call("Emulation.setEmulatedMedia", features=[scheme])
 
+    def print_media(self, on: bool) -> None:
+        """Shows the page as on paper, in colours of the window that was asked for last."""
+        self._call("Emulation.setEmulatedMedia", media="print" if on else "")
+
     def script(self, runs: bool) -> None:
         """Whether the scripts of the next pages run."""
         self._call("Emulation.setScriptExecutionDisabled", value=not runs)

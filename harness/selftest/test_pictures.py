@@ -148,7 +148,8 @@ def test_a_handout_has_a_place_for_each_timeline(svg):
 def test_a_timeline_is_taken_out_of_a_page():
     names = '<svg width="72" height="20" class="names"><text x="6" y="12">ms</text></svg>'
     view = '<svg width="300" height="20"><path d="M0,0 H9" fill="var(--bad)"></path></svg>'
-    drawn_by_script = f'<div class="view">{names}{view}</div>'
+    key = '<span class="key" style="--colour: var(--to-server)">bytes sent, not read yet</span>'
+    drawn_by_script = f'{key}<div class="view">{names}{view}</div>'
     document = TEMPLATE.read_text() + SCRIPT.read_text() + drawn_by_script
     drawn = timeline.picture(document)
     root = ElementTree.fromstring(drawn)

@@ -199,6 +199,13 @@ def test_both_first_pages_say_how_to_get_the_lab_and_lead_to_each_other(built):
         assert re.search(rf'<a href="{other}"[^>]*>{word}</a>', (built / name).read_text())
 
 
+def test_the_public_edition_does_not_ask_for_solutions(built):
+    for name, title in (("index.html", "Try the solutions"), ("zh/index.html", "试运行参考答案")):
+        text = Page(built / name).text
+        assert "FROM=solutions" not in text and title not in text
+        assert "before-you-start.md" in text  # what stands below it
+
+
 def test_a_todo_leads_to_its_line(pages):
     handout_page, name = pages["chapters/01-blocking/index.html"], "files/chapters/01-blocking/io.c"
     lines = (ROOT / "chapters" / "01-blocking" / "io.c").read_text().splitlines()
@@ -213,6 +220,24 @@ def test_before_and_after_a_chapter(pages):
     second = pages["chapters/02-nonblocking/index.html"].path.read_text()
     links = re.findall(r'class="VPLink link pager-link (prev|next)" href="([^"]*)"', second)
     assert links == [("prev", "/chapters/01-blocking/"), ("next", "/chapters/03-poll-loop/")]
+
+
+def test_a_reader_of_chinese_is_told_what_is_in_english(documents):
+    """Before and after a page stand pages in Chinese; other links say that they leave."""
+    for name, page in documents.items():
+        html_text = page.path.read_text()
+        around = re.findall(r'pager-link (?:prev|next)" href="([^"]*)"', html_text)
+        assert all(link.startswith("/zh/") == name.startswith("zh/") for link in around), name
+    first = documents["zh/index.html"]
+    assert "docs/platforms.md（英文）：" in first.text
+    assert "docs/zh/protocol.md：" in first.text
+
+
+def test_chinese_sentences_have_no_space_at_the_end_of_a_line(documents):
+    wide = "[\\u3000-\\u303f\\uff00-\\uffef]"
+    for name, page in documents.items():
+        for text in re.findall(r"<p>(.*?)</p>", page.path.read_text(), re.S):
+            assert not re.search(rf"{wide}\s|\s{wide}", text), name
 
 
 def test_no_page_is_wider_than_a_phone(chromium, address, pages):
@@ -287,6 +312,88 @@ def test_a_timeline_is_alive(chromium, address):
     assert columns[4]["text"] in chromium.run("document.querySelector('.timeline .tip').innerText")
 
 
+def test_a_timeline_speaks_chinese(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/zh/chapters/01-blocking/")
+    tools = chromium.until("document.querySelector('.timeline .tools')?.textContent")
+    legend = chromium.run("document.querySelector('.timeline .legend').textContent")
+    assert "客户端" in tools and "客户端连接" in legend and "undefined" not in tools + legend
+
+
+def test_the_steps_of_a_connection_are_told_in_chinese(documents):
+    for path in (ROOT / "docs" / "states").iterdir():
+        told = {step["client"] for step in json.loads(path.read_text())} - {""}
+        (place,) = (ROOT / "chapters").glob(f"{path.stem}-*")
+        english, chinese = (
+            re.search(
+                '<div class="live states".*?</table>',
+                documents[f"{language}chapters/{place.name}/index.html"].path.read_text(),
+                re.S,
+            )[0]
+            for language in ("", "zh/")
+        )
+        assert told and all(text in english and text not in chinese for text in told)
+
+
+def test_a_timeline_says_the_same_in_both_languages():
+    need_it()
+    script = (
+        "const { ENGLISH } = await import('./harness/trace/timeline.js');"
+        "const { CHINESE_TIMELINE } = await import('./docs/site/lib/words.mjs');"
+        "const names = words => [Object.keys(words), Object.keys(words.legend), words.keys.length];"
+        "console.log(JSON.stringify([ENGLISH, CHINESE_TIMELINE].map(names)));"
+    )
+    command = ["node", "--input-type=module", "-e", script]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    english, chinese = json.loads(done.stdout)
+    assert english == chinese and len(english[1]) == 17
+
+
+def test_an_address_leads_to_its_heading(chromium, address):
+    """Also where a timeline above it becomes alive, which changes its height."""
+    chromium.size(1400)
+    chromium.open(f"{address}/chapters/01-blocking/")
+    headings = chromium.run("[...document.querySelectorAll('.vp-doc h2')].map(one => one.id)")
+    for name in (headings[2], headings[-2]):
+        chromium.open(f"{address}/docs/glossary.html")
+        chromium.open(f"{address}/chapters/01-blocking/#{name}")
+        chromium.until("document.querySelectorAll('.timeline .mark').length")
+        top = f"document.getElementById({json.dumps(name)}).getBoundingClientRect().top"
+        chromium.until(f"Math.abs({top} - 110) < 3")
+
+
+def test_the_copy_button_takes_the_commands_only(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/docs/debugging.html")
+    chromium.run("navigator.clipboard.writeText = async text => { window.taken = text; }")
+    blocks = "[...document.querySelectorAll('div.language-shellsession')]"
+    block = f"{blocks}.find(one => one.textContent.includes('-o /tmp/trace'))"
+    chromium.until(f"{block}?.querySelector('button.copy')")
+    chromium.run(f"{block}.querySelector('button.copy').click()")
+    lines = chromium.until("window.taken").splitlines()
+    assert [line.split()[0] for line in lines] == ["make", "SERVER='strace", "tail"]
+
+
+def test_paper_is_white_and_has_everything(chromium, address):
+    chromium.size(1400, dark=True)
+    chromium.open(f"{address}/chapters/01-blocking/")
+    chromium.until("document.querySelectorAll('.timeline .mark').length")
+    folded = "document.querySelectorAll('details:not([open])').length"
+    dark = "document.documentElement.classList.contains('dark')"
+    before = chromium.run(folded)
+    assert before and chromium.run(dark)
+    chromium.run("dispatchEvent(new Event('beforeprint'))")
+    assert not chromium.run(folded) and not chromium.run(dark)
+    chromium.run("dispatchEvent(new Event('afterprint'))")
+    assert chromium.run(folded) == before and chromium.run(dark)
+    chromium.open(f"{address}/files/chapters/01-blocking/io.c.html")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert chromium.run(paper) == "rgb(27, 27, 31)"
+    chromium.print_media(True)
+    assert chromium.run(paper) == "rgb(255, 255, 255)"
+    chromium.print_media(False)
+
+
 def test_a_connection_is_stepped_through(chromium, address):
     chromium.size(1400)
     chromium.open(f"{address}/chapters/03-poll-loop/")
@@ -316,7 +423,7 @@ def test_a_point_of_a_curve_says_its_values(chromium, address):
         chromium.run(frame)
         now = chromium.run(f"getComputedStyle({tip}).display + {tip}.textContent")
         assert now == f"block{said}"
-    assert re.fullmatch(r".+: [\d.,]+ µs of server CPU for a frame; [\d,]+ frames in flight", said)
+    assert re.fullmatch(r".+: [\d.,]+ µs of server CPU for a frame; [\d,]+ frames? in flight", said)
 
 
 @pytest.mark.full("editions of the site")
@@ -331,6 +438,7 @@ def test_the_edition_for_instructors(tmp_path):
     assert not (out / "files/chapters/05-framing").exists()
     assert (out / "chapters/05-framing/index.html").exists()
     page = Page(out / "index.html")
+    assert "FROM=solutions" in page.text
     assert "git clone https://a.b/c lab" in page.text and "/lab/chapters/01-blocking/" in page.links
 
 

@@ -4,46 +4,81 @@ const LEFT = 72, RULER = 26, LOOP = 30, LANE = 104, PAUSE = 30;
 const SHOWN_PAUSE_MS = 200, PIXEL_LEAST = 2, PIXEL_MOST = 80;
 const WIDTH_LEAST = 22, WIDTH_MOST = 64, LABELLED = 56;
 
-const PARTS = `
-<div class="tools">
-  <button class="closer">closer</button> <button class="farther">farther</button> <button class="whole">all of it</button>
-  <button class="failure">where it failed</button>
-  <span class="key" style="--colour: var(--client)">client</span>
-  <span class="key" style="--colour: var(--server)">server</span>
-  <span class="key" style="--colour: var(--to-server)">bytes sent, not read yet</span>
-  <span class="key" style="--colour: var(--held)">read, not sent back yet</span>
-  <span class="key" style="--colour: var(--to-client)">on their way back</span>
-</div>
+/* What a timeline itself says. The texts of the calls are in its data. */
+export const ENGLISH = {
+  closer: "closer",
+  farther: "farther",
+  whole: "all of it",
+  failure: "where it failed",
+  keys: ["client", "server", "bytes sent, not read yet", "read, not sent back yet", "on their way back"],
+  marks: "What the marks mean",
+  how: `A column is an event, in the order in which they happened; the ruler tells the milliseconds. In a
+    lane, what the client does stands above, and the calls of the server below; in the row of the loop
+    stand calls that are about no connection. Point at a mark to see the call and its bytes. Ctrl and the
+    wheel zoom.`,
+  legend: {
+    connect: "the client connects",
+    send: "it sends",
+    recv: "it gets bytes",
+    end: "it half-closes, closes, or sees the end",
+    silence: "it has waited, and nothing came",
+    signal: "the grader sends a signal",
+    accept: "the server accepts, or makes another call",
+    wait: "it waits; a line leads to each connection that is ready",
+    more: "a bar at the end of that line: end of input, a hang-up, an error or urgent data",
+    read: "it reads",
+    write: "it writes",
+    close: "it closes",
+    again: "EAGAIN: nothing there, or no room",
+    error: "another error",
+    fault: "the grader made it fail, or cut it short",
+    times: "so many times, one after the other",
+    lost: "calls that are not known",
+  },
+  at: (from, to, took) => `at ${from} ms${to === null ? "" : ` to ${to} ms`}${took === null ? "" : `, took ${took} ms`}`,
+  made: "; the grader made it so",
+  levels: ([unread, held, back]) => `then ${unread} bytes to be read, ${held} held by the server, ${back} on their way back`,
+  loop: "the loop",
+  server: "server",
+  gap: count => `… ${count} more …`,
+};
+
+const KEYS = ["client", "server", "to-server", "held", "to-client"]; /* the names of their colours */
+
+function parts_of_page(words) {
+  const keys = KEYS.map((colour, i) => `<span class="key" style="--colour: var(--${colour})">${words.keys[i]}</span>`);
+  const buttons = ["closer", "farther", "whole", "failure"].map(name => `<button class="${name}">${words[name]}</button>`);
+  return `
+<div class="tools">${[...buttons, ...keys].join("\n")}</div>
 <div class="view"></div>
 <div class="tip"></div>
-<details class="soft" open><summary>What the marks mean</summary>
+<details class="soft" open><summary>${words.marks}</summary>
 <p class="legend"></p>
-<p>A column is an event, in the order in which they happened; the ruler tells the milliseconds. In a
-lane, what the client does stands above, and the calls of the server below; in the row of the loop stand calls that
-are about no connection. Point at a mark to see the call and its bytes. Ctrl and the wheel zoom.</p>
+<p>${words.how}</p>
 </details>
 `;
+}
 
-/* Each mark as it is drawn, and what it stands for. */
-const LEGEND = [
-  [{ side: "client", kind: "connect" }, "the client connects"],
-  [{ side: "client", kind: "send" }, "it sends"],
-  [{ side: "client", kind: "recv" }, "it gets bytes"],
-  [{ side: "client", kind: "end" }, "it half-closes, closes, or sees the end"],
-  [{ side: "client", kind: "silence" }, "it has waited, and nothing came"],
-  [{ side: "client", kind: "signal" }, "the grader sends a signal"],
-  [{ side: "server", kind: "accept" }, "the server accepts, or makes another call"],
-  [{ side: "server", kind: "wait" }, "it waits; a line leads to each connection that is ready"],
-  [{ side: "server", kind: "wait", more: true }, "a bar at the end of that line: end of input, a hang-up, an error or urgent data"],
-  [{ side: "server", kind: "read" }, "it reads"],
-  [{ side: "server", kind: "write" }, "it writes"],
-  [{ side: "server", kind: "close" }, "it closes"],
-  [{ side: "server", kind: "read", error: "EAGAIN" }, "EAGAIN: nothing there, or no room"],
-  [{ side: "server", kind: "read", error: "ECONNRESET" }, "another error"],
-  [{ side: "server", kind: "read", fault: true }, "the grader made it fail, or cut it short"],
-  [{ side: "server", kind: "wait", times: 60 }, "so many times, one after the other"],
-  [{ side: "server", kind: "lost" }, "calls that are not known"],
-];
+/* Each mark as it is drawn; in the words stands what it means. */
+const MARKS = {
+  connect: { side: "client", kind: "connect" },
+  send: { side: "client", kind: "send" },
+  recv: { side: "client", kind: "recv" },
+  end: { side: "client", kind: "end" },
+  silence: { side: "client", kind: "silence" },
+  signal: { side: "client", kind: "signal" },
+  accept: { side: "server", kind: "accept" },
+  wait: { side: "server", kind: "wait" },
+  more: { side: "server", kind: "wait", more: true },
+  read: { side: "server", kind: "read" },
+  write: { side: "server", kind: "write" },
+  close: { side: "server", kind: "close" },
+  again: { side: "server", kind: "read", error: "EAGAIN" },
+  error: { side: "server", kind: "read", error: "ECONNRESET" },
+  fault: { side: "server", kind: "read", fault: true },
+  times: { side: "server", kind: "wait", times: 60 },
+  lost: { side: "server", kind: "lost" },
+};
 
 function element(name, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -77,9 +112,12 @@ function short(size) {
   }
 }
 
+/* A time for the ruler, in ms: no more digits than tell it from the one before. */
+const time = at => at.toFixed(at < 10 ? 2 : at < 100 ? 1 : 0);
+
 /* Shows a timeline in an element with the class "timeline". `data`: see page.py. */
-export function timeline(root, data) {
-  root.innerHTML = PARTS;
+export function timeline(root, data, words = ENGLISH) {
+  root.innerHTML = parts_of_page(words);
   const find = name => root.querySelector(`.${name}`);
   const view = find("view"), tip = find("tip");
   /* Of a column, in pixels: a short trace fills the view, and has room for sizes beside the marks. */
@@ -158,16 +196,16 @@ export function timeline(root, data) {
     tip.replaceChildren();
     add("div", column.text);
     add("div", column.step, "soft");
-    const took = column.took >= 0.1 ? `, took ${column.took} ms` : "";
-    add("div", `at ${column.at} ms${column.times > 1 ? ` to ${column.end} ms` : ""}${took}${column.fault ? "; the grader made it so" : ""}`, "soft");
+    const at = words.at(column.at, column.times > 1 ? column.end : null, column.took >= 0.1 ? column.took : null);
+    add("div", `${at}${column.fault ? words.made : ""}`, "soft");
     if (column.lane !== null)
-      add("div", `then ${column.levels[0].toLocaleString("en")} bytes to be read, ${column.levels[1].toLocaleString("en")} held by the server, ${column.levels[2].toLocaleString("en")} on their way back`, "soft");
+      add("div", words.levels(column.levels.map(level => level.toLocaleString("en"))), "soft");
     add("pre", column.bytes);
     tip.style.display = "block";
     const box = tip.getBoundingClientRect();
-    const at = event ? { x: event.clientX, y: event.clientY } : group.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(at.x + 14, innerWidth - box.width - 8))}px`;
-    tip.style.top = `${at.y + 18 + box.height > innerHeight ? at.y - box.height - 12 : at.y + 18}px`;
+    const { x, y } = event ? { x: event.clientX, y: event.clientY } : group.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+    tip.style.top = `${y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18}px`;
   }
 
   function hide() {
@@ -206,13 +244,13 @@ export function timeline(root, data) {
   function names(height) {
     const svg = element("svg", { width: LEFT, height, class: "names" });
     svg.append(element("text", { x: 6, y: 12 }, "ms"));
-    svg.append(element("text", { x: 6, y: RULER + LOOP / 2 + 4, class: "name" }, "the loop"));
+    svg.append(element("text", { x: 6, y: RULER + LOOP / 2 + 4, class: "name" }, words.loop));
     data.lanes.forEach((name, lane) => {
       const y = top_of(lane);
       svg.append(element("line", { x1: 0, x2: LEFT, y1: y, y2: y, stroke: "var(--grid)" }));
       svg.append(element("text", { x: 6, y: y + 18, class: "name" }, name));
       if (most_of(lane) > 1) svg.append(element("text", { x: 6, y: y + 44 }, short(most_of(lane))));
-      svg.append(element("text", { x: 6, y: y + LANE - 14 }, "server"));
+      svg.append(element("text", { x: 6, y: y + LANE - 14 }, words.server));
     });
     return svg;
   }
@@ -227,7 +265,7 @@ export function timeline(root, data) {
       svg.append(element("line", { x1: 0, x2: end, y1: y + LANE - 34, y2: y + LANE - 34, stroke: "var(--grid)" }));
       svg.append(levels(lane, xs, end));
     });
-    let ruler = -100;
+    let ruler = -100, label_before = "";
     data.columns.forEach((column, i) => {
       const x = xs[i], before = i ? data.columns[i - 1].end : 0;
       if (column.at - before > SHOWN_PAUSE_MS) {
@@ -236,10 +274,11 @@ export function timeline(root, data) {
         svg.append(element("text", { x: x - width / 2 - PAUSE / 2, y: RULER - 1, "text-anchor": "middle" }, label));
       }
       if (data.gap && data.gap.behind === i)
-        svg.append(element("text", { x: x - PAUSE, y: RULER + 8, "text-anchor": "middle" }, `… ${data.gap.count} more …`));
-      if (x - ruler > 64) {
+        svg.append(element("text", { x: x - PAUSE, y: RULER + 8, "text-anchor": "middle" }, words.gap(data.gap.count)));
+      if (x - ruler > 64 && time(column.at) !== label_before) {
         ruler = x;
-        svg.append(element("text", { x, y: 12, "text-anchor": "middle" }, column.at.toFixed(column.at < 10 ? 2 : 0)));
+        label_before = time(column.at);
+        svg.append(element("text", { x: Math.max(x, 16), y: 12, "text-anchor": "middle" }, label_before));
       }
       if (column.failed) svg.append(element("rect", { x: x - width / 2, y: RULER - 6, width, height: height - RULER, fill: "var(--bad)", opacity: 0.13 }));
       for (const lane of column.ready)
@@ -260,11 +299,11 @@ export function timeline(root, data) {
   }
 
   function legend() {
-    for (const [column, text] of LEGEND) {
+    for (const [name, column] of Object.entries(MARKS)) {
       const svg = element("svg", { width: 30, height: 32, viewBox: "-15 -20 30 32", "aria-hidden": "true" });
       svg.append(...parts(column));
       const entry = document.createElement("span");
-      entry.append(svg, text);
+      entry.append(svg, words.legend[name]);
       find("legend").append(entry);
     }
   }

@@ -4,11 +4,13 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeFiles } from "../lib/files.mjs";
+import { ICON } from "../lib/icon.mjs";
 import { extend, slug } from "../lib/markdown.mjs";
 import { styles } from "../lib/pictures.mjs";
 import { repository, sidebar } from "../lib/sidebar.mjs";
+import { copyCommands } from "../lib/terminal.mjs";
 import { tokenize } from "../lib/tokenize.mjs";
-import { ROOT, chinese, excluded, pages, route, settings, title, twin, url } from "../lib/tree.mjs";
+import { ROOT, chinese, excluded, isChinese, pages, route, settings, title, twin, url } from "../lib/tree.mjs";
 import { CHINESE_SEARCH, CHINESE_THEME, WORDS } from "../lib/words.mjs";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
@@ -37,6 +39,16 @@ if (chinese.length)
     themeConfig: { ...CHINESE_THEME, ...theme(WORDS.zh) },
   };
 
+// Before and after a page in Chinese stand pages in Chinese. The theme takes what is beside it in the
+// sidebar, which is in English where there is no translation.
+function stayInChinese(page) {
+  if (!isChinese(page.filePath)) return;
+  const row = sidebar(WORDS.zh).flatMap(one => one.items ?? [one]).filter(one => one.link.startsWith("/zh/"));
+  const at = row.findIndex(one => one.link === url(page.filePath));
+  page.frontmatter.prev = row[at - 1] ?? false;
+  page.frontmatter.next = row[at + 1] ?? false;
+}
+
 // Pictures are no text to be searched; the words in them stand in the text, too.
 function render(source, env, md) {
   const html = md.render(source, env);
@@ -64,12 +76,14 @@ export default {
   outDir: settings.out,
   cacheDir: path.join(ROOT, "build/npm/cache"),
   locales,
-  head: [["style", {}, styles()]],
+  head: [["style", {}, styles()], ["link", { rel: "icon", href: ICON }]],
+  transformPageData: stayInChinese,
   markdown: {
     anchor: { slugify: slug },
     headers: { slugify: slug },
     toc: { slugify: slug },
     codeCopyButtonTitle: "Copy / 复制",
+    codeTransformers: [copyCommands],
     config: extend,
   },
   themeConfig: {

@@ -69,10 +69,13 @@ export function withPoints(svg) {
     if (!name || style.includes("var(--grid)")) continue;
     for (const [at, up] of points(path))
       found.push(`<circle class="point" cx="${at}" cy="${up}" r="5"><title>` +
-        `${name}: ${y(up)} ${beside}; ${x(at)} ${below}</title></circle>`);
+        `${name}: ${y(up)} ${beside}; ${counted(x(at), below)}</title></circle>`);
   }
   return svg.replace(/<\/svg>\s*$/, `${found.join("\n")}</svg>`);
 }
+
+// "1 frame in flight", "2 frames in flight"
+const counted = (number, what) => `${number} ${number === "1" ? what.replace(/^(\w+)s\b/, "$1") : what}`;
 
 // What stands below the curve and beside it: the last text of each axis.
 function titles(svg) {

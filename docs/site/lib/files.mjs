@@ -3,6 +3,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { ICON } from "./icon.mjs";
 import { code, pages, read, settings, title, url } from "./tree.mjs";
 
 const WORDS =
@@ -40,7 +41,7 @@ const COPY =
   "[...document.querySelectorAll('code span')].map(line => line.textContent).join('\\n') + '\\n');";
 const STYLE = `
 :root { --paper: #fff; --ink: #24292f; --soft: #57606a; --band: #f6f8fa; --link: #3451b2; --note: #57606a; --text: #0a5c36; --word: #8250df; }
-.dark { --paper: #1b1b1f; --ink: #dfdfd6; --soft: #98989f; --band: #202127; --link: #a8b1ff; --note: #98989f; --text: #7ee787; --word: #d2a8ff; color-scheme: dark; }
+@media screen { .dark { --paper: #1b1b1f; --ink: #dfdfd6; --soft: #98989f; --band: #202127; --link: #a8b1ff; --note: #98989f; --text: #7ee787; --word: #d2a8ff; color-scheme: dark; } }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 header, ul { padding: .8rem 1rem; margin: 0; } ul { padding-left: 2.2rem; }
 header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: baseline; border-bottom: 1px solid var(--band); }
@@ -50,7 +51,7 @@ pre { margin: 0; padding: .6rem 0; overflow-x: auto; font: 13px/1.5 ui-monospace
 code { display: block; width: max-content; min-width: 100%; } code div { padding-right: 1rem; } code div:target { background: var(--band); box-shadow: inset 3px 0 var(--link); }
 code a { display: inline-block; width: 3.2em; margin-right: 1.2em; text-align: right; color: var(--soft); user-select: none; }
 i { font-style: normal; } .note { color: var(--note); } .text { color: var(--text); } .word { color: var(--word); }
-@media print { button { display: none; } pre { white-space: pre-wrap; } }
+@media print { button { display: none; } pre { white-space: pre-wrap; overflow-wrap: anywhere; } code { width: auto; } }
 `;
 
 function page(name, body, more = "") {
@@ -62,7 +63,7 @@ function page(name, body, more = "") {
   const shown = name.replace(/\/index$/, "/");
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${shown}</title><style>${STYLE}</style><script>${SWITCH}</script></head>
+<title>${shown}</title><link rel="icon" href="${ICON}"><style>${STYLE}</style><script>${SWITCH}</script></head>
 <body><header><h1>${shown}</h1>${home}${up}${list}${more}</header>
 ${body}</body></html>
 `;

@@ -27,7 +27,9 @@ function timeline(name, words) {
 }
 
 function states(name, words) {
-  const steps = JSON.parse(read(`docs/states/${name}.json`));
+  const told = text => Object.entries(words.actions).reduce((all, [english, own]) => all.replace(english, own), text);
+  const steps = JSON.parse(read(`docs/states/${name}.json`))
+    .map(one => ({ ...one, client: told(one.client), ready: told(one.ready) }));
   const cell = text => `<td v-pre>${escaped(String(text))}</td>`;
   const rows = steps.map(one =>
     `<tr>${[one.client, one.ready, one.call, one.in, one.buffer, one.state, one.interest, one.out].map(cell).join("")}</tr>`);

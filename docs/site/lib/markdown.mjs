@@ -8,6 +8,7 @@ import {
 } from "./tree.mjs";
 import { picture } from "./pictures.mjs";
 import { place } from "./live.mjs";
+import { SESSION, isSession } from "./terminal.mjs";
 import { WORDS } from "./words.mjs";
 
 const EXTERNAL = /^([a-z]+:|#)/i;
@@ -15,6 +16,8 @@ const FILE_NAME = /^[\w.]+\.[ch]$/;
 const TODO = /^### TODO (\d+).*$/gm;
 const PLACE = /^<!-- (timeline|states) ([\w-]+) -->$/gm;
 const COMMAND = /^\s*(\$ |make |git |gcc |g\+\+ |cd |tar |sudo |docker |python3 |sh |strace |gdb |curl |ulimit )/;
+const ANSWERS = /^<!-- with the solutions -->$.*?^<!-- end -->\n/gms;
+const SCRIPT = /^\s*(import \{|const )/m;
 const C = /^\s*(#include |struct \w+ \{|static |(?:int|void|bool|size_t|uint32_t) \w+\(|for \(|while \(|if \()/m;
 
 const sourceOf = env => (env.realPath ?? env.path) && path.relative(ROOT, env.realPath ?? env.path);
@@ -23,8 +26,8 @@ const sourceOf = env => (env.realPath ?? env.path) && path.relative(ROOT, env.re
 export const slug = text =>
   text.trim().toLowerCase().replace(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, "").replace(/ /g, "-");
 
-// Where a link of a page leads in the site: { href }, { href, file } of a file that is no page, or
-// nothing, if this edition does not have it.
+// Where a link of a page leads in the site: { href, page }, { href, file } of a file that is no page,
+// or nothing, if this edition does not have it.
 export function resolved(href, source) {
   const [name, anchor] = href.split("#");
   const hash = anchor === undefined ? "" : `#${anchor}`;
@@ -34,7 +37,7 @@ export function resolved(href, source) {
     // A link to the same page in the other language means that language.
     const other = target === twin(source) && pages.includes(target);
     const found = other ? target : edition(target, isChinese(source));
-    return found && { href: url(found) + hash };
+    return found && { href: url(found) + hash, page: found };
   }
   const directory = code.some(one => one.startsWith(`${target}/`));
   if (directory) return { href: codeUrl(`${target}/index`) + hash, file: true };
@@ -50,29 +53,34 @@ function edition(target, wantsChinese) {
   return pages.includes(english) ? english : undefined;
 }
 
-function changeLinks(tokens, source) {
+function changeLinks(inline, source, Token) {
   const open = [];
-  for (const token of tokens) {
-    if (token.type === "link_open") {
-      change(token, source);
-      open.push(token);
-    } else if (token.type === "link_close") {
-      token.tag = open.pop().tag;
-    }
-  }
+  inline.children = inline.children.flatMap((token, at) => {
+    if (token.type === "link_open") open.push({ token, note: change(token, source) });
+    if (token.type !== "link_close") return [token];
+    const { token: { tag }, note } = open.pop();
+    token.tag = tag;
+    if (!note) return [token];
+    const next = inline.children[at + 1];
+    if (next?.type === "text") next.content = next.content.trimStart(); // the mark is wide
+    return [token, Object.assign(new Token("text", "", 0), { content: note })];
+  });
 }
 
+// Returns what stands behind the link, if anything: that its page is in another language.
 function change(token, source) {
   const href = token.attrGet("href");
-  if (EXTERNAL.test(href) || href.startsWith("/")) return;
+  if (EXTERNAL.test(href) || href.startsWith("/")) return "";
   const found = resolved(href, source);
   if (!found) {
     token.tag = "span";
     token.attrs = [["class", "left-out"], ["title", WORDS[isChinese(source) ? "zh" : "en"].leftOut]];
-    return;
+    return "";
   }
   token.attrSet("href", found.href);
   if (found.file) token.attrSet("target", "_self"); // no page of VitePress
+  const foreign = isChinese(source) && found.page && !isChinese(found.page) && found.page !== twin(source);
+  return foreign ? WORDS.zh.english : "";
 }
 
 // `io.c` in a handout is a link to the file, where it is in the chapter.
@@ -90,16 +98,19 @@ function linkFiles(inline, source, Token) {
   });
 }
 
-// A line of the source may end between two Chinese characters, and there is no space there.
+// A line of the source may end between two Chinese characters, or beside a mark that is as wide as one,
+// and there is no space there.
 function joinChinese(tokens) {
-  const wide = /[\p{Script=Han}\u3000-\u303f\uff00-\uffef“”‘’…—]/u;
+  const wide = /[\p{Script=Han}“”‘’…—]/u, mark = /[\u3000-\u303f\uff00-\uffef]/;
   const near = (at, by, end) => {
     do at += by; while (tokens[at] && !tokens[at].content); // past the beginning of a link
     return tokens[at]?.content.at(end) ?? "";
   };
   tokens.forEach((token, at) => {
+    if (token.type === "image") joinChinese(token.children);
     if (token.type !== "softbreak") return;
-    if (!wide.test(near(at, -1, -1)) || !wide.test(near(at, 1, 0))) return;
+    const sides = [near(at, -1, -1), near(at, 1, 0)];
+    if (!sides.some(side => mark.test(side)) && !sides.every(side => wide.test(side))) return;
     token.type = "text";
     token.content = "";
   });
@@ -112,7 +123,7 @@ function rewriteTokens(state) {
     if (token.type !== "inline") return;
     if (state.tokens[at - 1].type !== "heading_open") linkFiles(token, source, state.Token);
     if (isChinese(source)) joinChinese(token.children);
-    changeLinks(token.children, source);
+    changeLinks(token, source, state.Token);
   });
 }
 
@@ -121,7 +132,8 @@ function rewriteText(state) {
   const source = sourceOf(state.env);
   if (!source) return;
   const words = WORDS[isChinese(source) ? "zh" : "en"];
-  let text = state.src.replace(PLACE, (_, kind, name) => place(kind, name, words));
+  let text = settings.leftOut.includes("solutions/") ? state.src.replace(ANSWERS, "") : state.src;
+  text = text.replace(PLACE, (_, kind, name) => place(kind, name, words));
   if (/^(chapters|solutions)\//.test(source))
     text = text.replace(TODO, (heading, number) => heading + todoPlaces(path.dirname(source), number, words));
   if (["README.md", "docs/zh/README.md"].includes(source)) text = text.replace(/^## .*$/m, heading => heading + begin(words));
@@ -145,10 +157,14 @@ function begin(words) {
 }
 
 function language(content) {
-  const lines = content.split("\n").filter(line => line.trim());
-  if (lines.some(line => /^\s*\$ /.test(line)) || lines.every(line => COMMAND.test(line))) return "sh";
+  if (isSession(content)) return SESSION;
+  if (content.split("\n").every(line => !line.trim() || COMMAND.test(line))) return "sh";
+  if (SCRIPT.test(content)) return "js";
   return C.test(content) ? "c" : "txt";
 }
+
+// The text that stands for a picture; a line of it may end anywhere.
+const plain = tokens => tokens.map(token => (token.type === "softbreak" ? " " : token.content)).join("");
 
 export function extend(md) {
   md.core.ruler.before("normalize", "lab_text", rewriteText);
@@ -159,12 +175,12 @@ export function extend(md) {
     const lang = language(tokens[at].content);
     const numbers = lang === "c" && tokens[at].content.trim().includes("\n") ? ":line-numbers" : "";
     tokens[at].info = `${lang}${numbers}`;
-    return rules.fence(tokens, at, ...rest);
+    return rules.fence(tokens, at, ...rest).replace(`"lang">${SESSION}<`, '"lang">terminal<');
   };
   const image = rules.image;
   rules.image = (tokens, at, options, env, self) => {
     const source = sourceOf(env), file = path.join(path.dirname(source), tokens[at].attrGet("src"));
     if (!file.endsWith(".svg")) return image(tokens, at, options, env, self);
-    return picture(file, self.renderInlineAsText(tokens[at].children, options, env).replace(/\s+/g, " "), true);
+    return picture(file, plain(tokens[at].children), true);
   };
 }

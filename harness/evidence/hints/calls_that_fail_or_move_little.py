@@ -3,7 +3,7 @@
 TEXTS = {
     "call-disturbed": (
         "EAGAIN and EINTR mean only that this call has moved no bytes. Keep the bytes that have "
-        "arrived and the count of those sent, and continue from there at the next readiness."
+        "arrived and the count of those sent, and continue from there with the next call."
     ),
     "long-stream-lost": (
         "Long frames in many pieces go wrong. Either the position of the next byte is lost when a "

@@ -20,9 +20,9 @@ TEXTS = {
         "The line `server` says of what. Is memory given back, and does the log repeat itself?"
     ),
     "not-ended": (
-        "SIGTERM asks the server to end: leave the loop, join every thread, close every "
-        "descriptor, free all memory, exit with 0. The signal interrupts a blocking system call "
-        "(EINTR)."
+        "SIGTERM asks the server to end: leave the loop, close every descriptor, free all memory, "
+        "exit with 0. The signal interrupts a blocking system call (EINTR). Does the server still "
+        "wait for a client, or for another thread?"
     ),
     "wrong-exit": (
         "After SIGTERM or SIGINT the exit status has to be 0. Let the handler set a flag, and let "

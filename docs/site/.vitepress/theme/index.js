@@ -3,17 +3,21 @@ import { useRoute } from "vitepress";
 import { nextTick, onMounted, watch } from "vue";
 import "../../../../harness/trace/timeline.css";
 import "./style.css";
-import { enliven, tellPoints, unfoldForPrint } from "./live.js";
+import { enliven, showInSidebar, tellPoints, unfoldForPrint } from "./live.js";
 
 export default {
   extends: DefaultTheme,
   setup() {
     const route = useRoute();
+    const show = () => {
+      enliven();
+      showInSidebar();
+    };
     onMounted(() => {
       tellPoints();
       unfoldForPrint();
-      enliven();
+      show();
     });
-    watch(() => route.path, () => nextTick(enliven));
+    watch(() => route.path, () => nextTick(show));
   },
 };

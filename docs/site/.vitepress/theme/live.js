@@ -1,16 +1,32 @@
 // What becomes alive in a page: timelines, the states of a connection, and the points of a curve.
 
-import { timeline } from "../../../../harness/trace/timeline.js";
+import { ENGLISH, timeline } from "../../../../harness/trace/timeline.js";
+import { CHINESE_TIMELINE } from "../../lib/words.mjs";
 import { states } from "./states.js";
 
 const data = import.meta.glob("../../../timelines/*.json", { import: "default" });
 
-export function enliven() {
-  for (const place of document.querySelectorAll("[data-timeline]:not(.alive)")) showTimeline(place);
-  for (const place of document.querySelectorAll("[data-steps]:not(.alive)")) {
+export async function enliven() {
+  const steps = document.querySelectorAll("[data-steps]:not(.alive)");
+  const lines = document.querySelectorAll("[data-timeline]:not(.alive)");
+  for (const place of steps) {
     place.classList.add("alive");
     states(place);
   }
+  await Promise.all([...lines].map(showTimeline));
+  if (steps.length || lines.length) requestAnimationFrame(showWanted);
+}
+
+// What becomes alive gets another height. So the part of the page that was asked for has moved.
+function showWanted() {
+  const place = history.state?.scrollPosition; // after "back"; VitePress keeps it there
+  if (place) scrollTo(0, place);
+  else document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+}
+
+// The entry of this page, in a sidebar that is always there and longer than the window.
+export function showInSidebar() {
+  if (innerWidth >= 960) document.querySelector(".VPSidebar .is-link.is-active")?.scrollIntoView({ block: "nearest" });
 }
 
 // The picture stays for a printer.
@@ -22,7 +38,7 @@ async function showTimeline(place) {
   const still = place.matches(".picture") ? place : place.querySelector(".picture");
   still.classList.add("still");
   still.after(root);
-  timeline(root, found);
+  timeline(root, found, document.documentElement.lang.startsWith("zh") ? CHINESE_TIMELINE : ENGLISH);
   root.querySelector("details").open = false;
 }
 
