@@ -177,6 +177,9 @@ export function extend(md) {
     tokens[at].info = `${lang}${numbers}`;
     return rules.fence(tokens, at, ...rest).replace(`"lang">${SESSION}<`, '"lang">terminal<');
   };
+  // A long name may end a line behind each "_".
+  const inline = rules.code_inline;
+  rules.code_inline = (...all) => inline(...all).replace(/_(?=[^>]*<\/code>)/g, "_<wbr>");
   const image = rules.image;
   rules.image = (tokens, at, options, env, self) => {
     const source = sourceOf(env), file = path.join(path.dirname(source), tokens[at].attrGet("src"));
