@@ -389,10 +389,13 @@ def test_the_page_explains_every_mark():
     """Each kind of event that page.py knows is in the legend."""
     kinds = {"connect", "send", "recv", "silence", "end", "signal", "lost"}
     kinds |= {"wait", "read", "write", "accept", "close"}
-    legend = re.search(r"const LEGEND = \[(.*?)^\];", page.SCRIPT.read_text(), re.S | re.M)[1]
+    script = page.SCRIPT.read_text()
+    legend = re.search(r"const MARKS = \{(.*?)^\};", script, re.S | re.M)[1]
     assert set(re.findall(r'kind: "(\w+)"', legend)) == kinds
     for also in ('"EAGAIN"', "fault: true", "times: ", "more: true"):
         assert also in legend
+    words = re.search(r"  legend: \{(.*?)^  \}", script, re.S | re.M)[1]
+    assert re.findall(r"^ +(\w+):", words, re.M) == re.findall(r"^ +(\w+):", legend, re.M)
 
 
 def test_one_that_stands_for_many_may_be_the_last():
