@@ -41,6 +41,15 @@ def test_help_fits_the_terminal():
     assert max(map(len, run("make").stdout.splitlines())) <= 80
 
 
+def test_a_handout_lists_what_a_student_needs(tmp_path):
+    """It has no solutions."""
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    listed = run("make", "-C", str(tmp_path)).stdout
+    assert "make grade CH=03" in listed and "make bench" in listed
+    assert not re.search("make (class|lesson|mutants)", listed)
+    assert "make class" in run("make").stdout
+
+
 @pytest.mark.parametrize("word", ["ch=03", "CHAPTER=03", "From=solutions"])
 def test_a_variable_that_there_is_not_starts_nothing(word):
     """`make grade ch=03` would grade all chapters."""
