@@ -131,16 +131,46 @@ def test_without_any_python_setup_is_named(tmp_path):
 # .ci/run
 
 
+@pytest.fixture
+def ci(tmp_path):
+    """Runs a copy of .ci/run whose commands note their arguments; `fresh` and `make` are scripts."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+
+    def run_it(fresh: str, make: str = ""):
+        for place, text in ((".ci/fresh", fresh), ("make", make)):
+            script(tmp_path / place, f'echo "{place} $*" >>"{tmp_path}/calls"\n{text}')
+        result = run(f"{tmp_path}/.ci/run", path=f"{tmp_path}:{os.environ['PATH']}")
+        return result, (tmp_path / "calls").read_text().splitlines()
+
+    return run_it
+
+
 @pytest.mark.parametrize("closing, status", [("3 passed in 1.20s", 0), ("1 failed in 1.20s", 2)])
-def test_ci_ends_with_the_closing_line(tmp_path, closing, status):
-    lines = f"echo '=== {closing} ==='; echo \"$@\" noise; exit {status}"
-    script(tmp_path / "make", lines)
-    result = run(".ci/run", path=f"{tmp_path}:{os.environ['PATH']}")
+def test_ci_runs_on_bare_systems_and_ends_with_the_closing_line(ci, closing, status):
+    tests = f"echo '=== {closing} ==='; echo noise; exit {status}"
+    result, calls = ci(f'case "$*" in *test*) {tests} ;; esac')
     assert result.returncode == status
-    asked = [line for line in result.stdout.splitlines() if line.endswith(" noise")]
-    commands = ["setup test", "setup SITE=1", "test FULL=1 SITE=1"]
-    assert asked == [f"{words} noise" for words in commands[: 1 if status else 3]]
+    systems = [line.split()[1] for line in calls]
+    assert systems == ["bookworm", "trixie", "bookworm", "trixie"][: 3 if status else 4]
+    assert calls[2].endswith(" make setup test")
+    assert status or calls[3] == ".ci/fresh trixie make setup SITE=1 make test FULL=1 SITE=1"
     assert result.stdout.splitlines()[-1] == f"=== {closing} ==="
+
+
+def test_ci_runs_here_where_no_bare_system_can_be_made(ci):
+    result, calls = ci("echo that takes root >&2; exit 3", "echo 3 passed in 1.20s")
+    assert (result.returncode, result.stdout.splitlines()[-1]) == (0, "3 passed in 1.20s")
+    assert "everything runs on this machine as it is" in result.stdout
+    commands = [line.removeprefix("make ") for line in calls if line.startswith("make ")]
+    assert commands == ["setup test", "setup SITE=1", "test FULL=1 SITE=1"]
+
+
+def test_a_bare_system_takes_root(tmp_path):
+    script(tmp_path / "id", "echo 1000")
+    result = run(".ci/fresh", "bookworm", "true", path=f"{tmp_path}:{os.environ['PATH']}")
+    assert result.returncode == 3
+    assert result.stderr == "fresh: no bare Debian can be made here: that takes root\n"
 
 
 # lint

@@ -21,6 +21,7 @@ def machine(tmp_path):
     for name in ("sh", "env", "dirname", "mktemp", "rm", "gcc", "as", "ld"):
         (tools / name).symlink_to(shutil.which(name))
     script(tools / "apt-get", f'echo "$@ $DEBIAN_FRONTEND" >>{tmp_path}/calls')
+    script(tools / "apt-cache", "exit 0")
     script(tools / "id", "echo 0")
     return tools
 
@@ -84,6 +85,18 @@ def test_setup_finds_a_compiler_without_its_library(machine):
     )
 
 
+def test_setup_finds_a_clang_without_its_sanitizers(machine):
+    """Debian's clang only recommends them, and setup installs nothing that is recommended."""
+    have(machine, *EVERYTHING)
+    script(machine / "clang", 'case "$*" in *-fsanitize*) exit 1 ;; esac')
+    result, calls = run_setup(machine)
+    assert calls[1].endswith("recommends libclang-rt-dev noninteractive")
+    assert "missing: libclang-rt-dev (sanitizers of clang)" in result.stdout
+    (machine / "clang").unlink()
+    script(machine / "apt-cache", "exit 100")  # Ubuntu 22.04
+    assert run_setup(machine)[1][1].endswith("recommends clang noninteractive")
+
+
 def test_setup_without_root(machine):
     have(machine, *set(EVERYTHING) - {"valgrind"})
     script(machine / "id", "echo 1000")
@@ -111,7 +124,7 @@ PACKAGES = {
     " redis python3-redis hiredis-devel clang compiler-rt clang-tools-extra python3-flake8",
     "pacman": f"pacman {ARCH} gcc liburing python python-pytest python-pytest-timeout"
     " python-pytest-xdist valgrind gdb strace iproute2 openbsd-netcat valkey python-redis hiredis"
-    " clang flake8",
+    " clang compiler-rt flake8",
 }
 LIBRARIES = {
     "dnf": " libuv-devel libevent-devel libev-devel python3-matplotlib graphviz",
