@@ -7,17 +7,17 @@ that).
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
 
+from harness.classroom.labels import shown
 from harness.classroom.scores import COUNTS
 from harness.exports import formats, platforms, result, tables
 from harness.exports.formats import NAMES, Context
-from harness.lab import chapters, command_line, files
+from harness.lab import chapters, command_line, files, numbers, sheets
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, as_typed, setting
 
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
         text = formats.export(_load(file, chapter), options.format, _context(options))
     except FAULTS as error:
         raise WrongUsage(str(error)) from None
-    _write(text, options.out)
+    _write(text.encode(), options.out)
     return 0
 
 
@@ -92,11 +92,14 @@ def _canvas(chapter: chapters.Chapter, options: argparse.Namespace) -> int:
     directory = options.grades or BUILD / "class" / chapter.number
     shares = _shares(directory, chapter)
     try:
-        gradebook = Path(options.gradebook).expanduser().read_bytes().decode("utf-8")
+        data = Path(options.gradebook).expanduser().read_bytes()
+        gradebook, encoding = sheets.decoded(data)
         filled = tables.canvas(gradebook, options.column, shares)
-    except (OSError, UnicodeDecodeError, tables.BadGradebook) as error:
+    except OSError as error:
+        raise WrongUsage(f"GRADEBOOK={options.gradebook}: {error.strerror}") from None
+    except (sheets.Unreadable, tables.BadGradebook) as error:
         raise WrongUsage(f"GRADEBOOK={options.gradebook}: {error}") from None
-    _write(filled.text, options.out)
+    _write(filled.text.encode(encoding), options.out)
     for line in _told(filled):
         print(line, file=sys.stderr)
     return 0
@@ -112,9 +115,10 @@ def _shares(directory: Path, chapter: chapters.Chapter) -> dict[str, float | Non
     shares: dict[str, float | None] = {}
     for place in sorted(path for path in directory.glob("[!.]*") if path.is_dir()):
         shares[place.name] = _share(place, chapter)
-    for name, share in _counting(directory / "scores.csv").items():
-        if shares.get(name) is not None:
-            shares[name] = share
+    counting = _counting(directory / "scores.csv")
+    for name, share in shares.items():
+        if share is not None:
+            shares[name] = counting.get(shown(name), share)
     if all(share is None for share in shares.values()):
         where = f"{as_typed(directory)}: there are no grades in it"
         raise WrongUsage(f"{where}; `make class CH={chapter.number} SUB=...` writes them")
@@ -134,20 +138,24 @@ def _share(place: Path, chapter: chapters.Chapter) -> float | None:
 def _counting(file: Path) -> dict[str, float | None]:
     """The share by name as `make class LATE=` wrote it; empty if it was made without LATE=."""
     try:
-        with file.open(encoding="utf-8", newline="") as lines:
-            rows = [row for row in csv.DictReader(lines) if row.get(COUNTS) is not None]
-        texts = {row["name"]: row[COUNTS] for row in rows}
-        return {name: float(text) / POINTS if text else None for name, text in texts.items()}
+        rows = sheets.records(sheets.decoded(file.read_bytes())[0], ("name", "score"))
+        counts = {row["name"]: row[COUNTS].strip() for row in rows if COUNTS in row}
+        return {
+            name: numbers.written(text).value / POINTS if text else None
+            for name, text in counts.items()
+        }
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, KeyError, csv.Error) as error:
+    except (OSError, ValueError) as error:
         raise WrongUsage(
             f"{as_typed(file)} cannot be read: {error}; run make class again"
         ) from None
 
 
 def _told(filled: tables.Filled) -> list[str]:
-    lines = [f"export: scores entered: {len(filled.entered)}, each out of {filled.out_of:g}"]
+    unsaid = "" if filled.said else "; the gradebook does not say the points possible"
+    count = len(filled.entered)
+    lines = [f"export: scores entered: {count}, each out of {filled.out_of:g}{unsaid}"]
     what = {
         "not judged, so the cell stays as it was": filled.blank,
         "names no student of the gradebook": filled.unknown,
@@ -156,13 +164,13 @@ def _told(filled: tables.Filled) -> list[str]:
     return lines + [f"  {name}: {reason}" for reason, names in what.items() for name in names]
 
 
-def _write(text: str, out: str | None) -> None:
+def _write(data: bytes, out: str | None) -> None:
     """To the file, in one step; to the terminal if there is none."""
     if not out:
-        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.write(data)
         sys.stdout.flush()
         return
-    files.write_out(Path(out).expanduser(), text.encode())
+    files.write_out(Path(out).expanduser(), data)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from harness.evidence.printable import harmless
 from harness.grading import plugin, report
 from harness.lab import chapters, command_line, seed
 from harness.lab.chapters import ROOT
+from harness.lab.numbers import is_whole
 from harness.lab.target import Target, WrongUsage, resolve, setting
 from harness.server import build
 from harness.server.process import ServerProcess
@@ -164,7 +165,7 @@ def run(options) -> int:
     """Does what the make variables say. Returns the exit status."""
     seconds = setting("SECONDS") or str(SECONDS)
     for name, text in (("SECONDS", seconds), ("SEED", options.seed)):
-        if text and not text.isdigit():
+        if text and not is_whole(text):
             raise WrongUsage(f"{name}={text}: that is not a whole number")
     fuzzing = Fuzzing(_target(options), options)
     text = setting("INPUT")

@@ -21,6 +21,7 @@ from harness.grading import errors, gradescope, guard, history, report, runner, 
 from harness.grading.scoring import Claim, Grade, Outcome
 from harness.instruments import gdb, valgrind
 from harness.lab import chapters, command_line, seed
+from harness.lab.numbers import is_whole
 from harness.lab.target import Target, WrongUsage, add_options, as_typed, named, resolve, setting
 from harness.linux import landlock, prctl
 from harness.server import build
@@ -89,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     """Grades what the options name and prints it. Returns the exit status."""
     for name in ("seed", "jobs", "limit"):
         text = getattr(options, name)
-        if text is not None and not text.isdigit():
+        if text is not None and not is_whole(text):
             raise WrongUsage(f"{name.upper()}={text}: that is not a whole number")
     if options.memcheck and valgrind.missing():
         raise WrongUsage(valgrind.MISSING)

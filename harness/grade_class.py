@@ -24,6 +24,7 @@ from harness.evidence.failure import NotJudged
 from harness.handover import late
 from harness.isolation.choice import AUTO, KINDS, choose
 from harness.lab import chapters, command_line
+from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, setting
 
 MOST_JOBS = 256
@@ -86,9 +87,9 @@ def check(options: argparse.Namespace) -> None:
     if not options.chapter or not options.submissions:
         raise WrongUsage("which chapter, and where are the submissions? make class CH=04 SUB=dir")
     jobs = options.jobs
-    if jobs is not None and not (jobs.isdigit() and 1 <= int(jobs) <= MOST_JOBS):
+    if jobs is not None and not (is_whole(jobs) and 1 <= int(jobs) <= MOST_JOBS):
         raise WrongUsage(f"JOBS={jobs}: a number from 1 to {MOST_JOBS}")
-    if not options.limit.isdigit() or not int(options.limit):
+    if not is_whole(options.limit) or not int(options.limit):
         raise WrongUsage(f"--limit {options.limit}: a number of seconds")
     if options.late:
         late.command(options.late)

@@ -23,6 +23,7 @@ from pathlib import Path
 from harness.exports.result import what_happened
 from harness.lab import command_line
 from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, add_options, setting
 
 KEPT = ROOT / "build" / "steady"
@@ -112,7 +113,7 @@ def busy_cores(count: int) -> Iterator[None]:
 
 def grades(options: argparse.Namespace) -> Iterator[Report]:
     """Grades what the options name, as often as they say. Raises WrongUsage, UnknownChapter."""
-    if not options.times.isdigit() or not 1 <= int(options.times) <= MOST:
+    if not is_whole(options.times) or not 1 <= int(options.times) <= MOST:
         raise WrongUsage(f"N={options.times}: a number from 1 to {MOST}")
     graded = [find(options.chapter)] if options.chapter else CHAPTERS
     options.kept.mkdir(parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ from harness.bench.rows import ROWS, Row
 from harness.bench.subjects import Subject
 from harness.lab import command_line, target
 from harness.lab.chapters import CHAPTERS, ROOT, find
+from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, setting
 from harness.server import build
 
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Measures what the options name, prints it and saves it."""
-    if not options.rounds.isdigit() or not 1 <= int(options.rounds) <= MOST_ROUNDS:
+    if not is_whole(options.rounds) or not 1 <= int(options.rounds) <= MOST_ROUNDS:
         raise WrongUsage(f"N={options.rounds}: a number from 1 to {MOST_ROUNDS}")
     places = _places(options.cores)
     if options.chapter and find(options.chapter).name == redis_benchmark.CHAPTER:

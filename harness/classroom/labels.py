@@ -7,10 +7,8 @@ a file beside the results, which only its owner can read, has the names.
 
 from __future__ import annotations
 
-import csv
 import fcntl
 import hashlib
-import io
 import os
 import platform
 import random
@@ -20,11 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.evidence.printable import harmless
-from harness.lab import command_line, files
+from harness.lab import command_line, files, sheets
 from harness.lab.chapters import Chapter
-
+from harness.lab.target import WrongUsage, as_typed
 
 RESULTS = command_line.BUILD / "class"
+KEY_HEAD = ("number", "name")
 
 
 @dataclass(frozen=True)
@@ -91,19 +90,19 @@ def draw(key: Path, names: list[str]) -> dict[str, str]:
 
 def _write(key: Path, numbers: dict[str, str]) -> None:
     """In one step, and so that only its owner can read it."""
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["number", "name"])
-    rows.writerows([number, name] for name, number in numbers.items())
-    files.write(key, text.getvalue().encode("utf-8", "surrogateescape"), 0o600)
+    text = sheets.write([KEY_HEAD, *((number, name) for name, number in numbers.items())])
+    files.write(key, text.encode("utf-8", "surrogateescape"), 0o600)
 
 
 def read(key: Path) -> dict[str, str]:
-    """The number of each name."""
+    """The number of each name, which may have bytes that are no UTF-8. Raises WrongUsage."""
     if not key.exists():
         return {}
-    with key.open(newline="", encoding="utf-8", errors="surrogateescape") as file:
-        return {row["name"]: row["number"] for row in csv.DictReader(file)}
+    try:
+        rows = sheets.records(key.read_bytes().decode("utf-8", "surrogateescape"), KEY_HEAD)
+    except sheets.Unreadable as error:
+        raise WrongUsage(f"{as_typed(key)} cannot be read: {error}") from None
+    return {row["name"]: row["number"] for row in rows}
 
 
 @contextmanager

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import time
 from pathlib import Path
 
 from harness.classroom.labels import shown
 from harness.classroom.records import Graded
-from harness.lab import files
+from harness.lab import files, sheets
 
 HEAD = ("name", "score", "verdict", "not judged", "seconds", "handed in", "hand-in", "problem")
 COUNTS = "counts"  # the points that count, see handover/late.py
@@ -20,24 +18,19 @@ def as_csv(all_graded: list[Graded], counting: dict[str, float | None] | None = 
 
     `counting`: the points that count, by label, for one more column; None is blank.
     """
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow([*HEAD, *([] if counting is None else [COUNTS])])
+    rows = [(*HEAD, *([] if counting is None else [COUNTS]))]
     for one in all_graded:
         record = one.record
         when = time.localtime(record.handed_in)
-        rows.writerow(
-            [
+        handed_in = time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else ""
+        rows.append(
+            (
                 *(shown(one.label), _points(record.score), record.verdict, record.not_judged or ""),
-                *(
-                    record.seconds,
-                    time.strftime("%Y-%m-%d %H:%M", when) if record.handed_in else "",
-                ),
-                *(record.chosen, " ".join(record.problem.split())),
+                *(record.seconds, handed_in, record.chosen, " ".join(record.problem.split())),
                 *([] if counting is None else [_points(counting[one.label])]),
-            ]
+            )
         )
-    return text.getvalue()
+    return sheets.write(rows)
 
 
 def _points(points: float | None) -> str:

@@ -1,4 +1,4 @@
 """A grade in the formats of other programs: pure functions of the object of build/results/NN.json.
 
-Imports: evidence.
+Imports: evidence, lab.
 """

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from harness.exports import platforms, tables
 from harness.exports.junit import junit
 from harness.exports.result import Result, read
+from harness.lab import numbers
 
 
 @dataclass(frozen=True)
@@ -40,9 +41,9 @@ def _vpl(result: Result, context: Context) -> str:
     """Moodle's server sets the highest grade of the activity in the environment."""
     highest = context.environment.get("VPL_GRADEMAX", "")
     try:
-        return platforms.vpl(result, float(highest or 100))
-    except ValueError:
-        raise platforms.BadName(f"VPL_GRADEMAX={highest}: that is not a number") from None
+        return platforms.vpl(result, numbers.printed(highest or "100"))
+    except ValueError as error:
+        raise platforms.BadName(f"VPL_GRADEMAX: {error}") from None
 
 
 FORMATS: dict[str, Callable[[Result, Context], str]] = {

@@ -4,17 +4,18 @@ It gets one JSON object on its stdin:
 
     {"name": "ada", "chapter": "04", "points": 87.5, "time": 1770000000}
 
-`time`: of the hand-in, in seconds since 1970. It prints the points that count, a number.
+`time`: of the hand-in, in seconds since 1970. It prints the points that count: a number, with a
+decimal point if it has decimals.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import shlex
 import shutil
 import subprocess
 
+from harness.lab import numbers
 from harness.lab.target import WrongUsage
 
 SECONDS = 30  # far more than it needs
@@ -56,10 +57,9 @@ def command(program: str) -> list[str]:
 
 def _number(printed: str, program: str, name: str) -> float:
     try:
-        value = float(printed)
+        return numbers.printed(printed)
     except ValueError:
-        value = math.nan
-    if math.isfinite(value) and value >= 0:
-        return value
-    said = printed.strip()[:40] or "nothing"
-    raise WrongUsage(f"LATE={program} has to print the points of {name}; it printed: {said}")
+        said = printed.strip()[:40] or "nothing"
+    raise WrongUsage(
+        f"LATE={program} has to print the points of {name}, such as 87.5; it printed: {said}"
+    )

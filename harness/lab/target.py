@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.lab import chapters
+from harness.lab.numbers import is_whole
 
 WITH_PORT = "SERVER='./server -p {port}'"
 FIXED_PORT = "SERVER=./server PORT=1234"
@@ -140,6 +141,6 @@ def _server(chapter: chapters.Chapter, server: str, port: str | None, words: str
 
 def port_number(text: str) -> int:
     """What PORT= means. Raises WrongUsage."""
-    if not text.isdigit() or not 0 < int(text) < 65536:
+    if not is_whole(text) or not 0 < int(text) < 65536:
         raise WrongUsage(f"PORT={text}: a port is a number from 1 to 65535")
     return int(text)

@@ -16,6 +16,7 @@ import pytest
 
 from harness.exports import formats, platforms, result, tables
 from harness.exports.formats import Context
+from harness.lab import sheets
 from harness.lab.chapters import ROOT
 
 HOSTILE = (
@@ -227,6 +228,69 @@ def test_canvas_reads_semicolons_and_an_unknown_number_of_points():
     assert filled.text == "Student;ID;Lab\n    Points Possible;;\nAda;1;50\n"
 
 
+def of_country(possible: str, separator: str = ",", grade: str = "") -> str:
+    """A gradebook in the notation of some country."""
+    quoted = f'"{possible}"' if separator in possible else possible
+    rows = [
+        ("Student", "ID", "Lab (1)", "Other (2)", "Final Score"),
+        ("    Points Possible", "", quoted, "", "(read only)"),
+        ('"Lovelace, Ada"', "1", "", grade, ""),
+    ]
+    return "".join(separator.join(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize(
+    "gradebook, out_of, cell",
+    [
+        (of_country("20,5"), 20.5, '"8,71"'),
+        (of_country("20,5", ";"), 20.5, "8,71"),
+        (of_country("20.5", "\t"), 20.5, "8.71"),
+        (of_country("1.000,50", ";"), 1000.5, "425,21"),
+        (of_country("1\u202f001", ";"), 1001, "425,43"),
+        (of_country("1001", ";", "7.5"), 1001, "425.43"),
+        (of_country("1001", ",", "7,5".join('""')), 1001, '"425,43"'),
+        (of_country("12345.00"), 12345, "5246.62"),
+        ("sep=;\n" + of_country("20,5", ";"), 20.5, "8,71"),
+    ],
+)
+def test_canvas_has_the_numbers_of_any_country(gradebook, out_of, cell):
+    filled = tables.canvas(gradebook, "Lab", {"1": 0.425})
+    assert (filled.out_of, filled.said, filled.entered) == (out_of, True, ("1",))
+    *before, last = gradebook.splitlines(keepends=True)
+    separator = re.search("[;\t,]", gradebook.removeprefix("sep=;"))[0]
+    expected = last.replace(f"{separator}1{separator}", f"{separator}1{separator}{cell}")
+    assert filled.text == "".join([*before, expected])
+
+
+@pytest.mark.parametrize(
+    "gradebook, said",
+    [
+        (of_country("1,000"), "Points Possible of Lab (1): '1,000' is 1000 in some countries and"),
+        (of_country("1.000", ";"), "write 1000 or 1.00"),
+        *((of_country(text), "is not a number") for text in ("-5", "20%", "1e3", "٢٠", "x")),
+        (of_country("0"), "Lab (1) has 0 points possible"),
+        (of_country("20").replace("Points Possible", "Puntos"), "'Puntos', has no ID"),
+        (of_country("20").replace("Student,ID", "Estudiante,Número"), "has none of SIS Login ID"),
+        (of_country("20").replace("Ada\"", "Ada"), "line 3: a quotation mark is not closed"),
+    ],
+)
+def test_canvas_refuses_points_possible_that_are_not_clear(gradebook, said):
+    """They would be taken for 100, and wrong marks be written."""
+    with pytest.raises(tables.BadGradebook, match=re.escape(said)):
+        tables.canvas(gradebook, "Lab", {"1": 0.425})
+
+
+def test_canvas_does_not_fill_in_what_is_read_only():
+    with pytest.raises(tables.BadGradebook, match="Final Score: '.read only.' is not a number"):
+        tables.canvas(of_country("20"), "Final Score", {"1": 0.5})
+
+
+@pytest.mark.parametrize("gradebook", [of_country(""), "Student,ID,Lab (1)\nAda,1,\n"])
+def test_canvas_knows_that_points_possible_are_not_said(gradebook):
+    filled = tables.canvas(gradebook, "Lab", {"1": 0.425})
+    assert (filled.out_of, filled.said) == (100, False) and ",1,42.5" in filled.text
+
+
 @pytest.mark.parametrize(
     "gradebook, column, said",
     [
@@ -424,6 +488,32 @@ def test_late_hand_ins_have_the_points_that_count_in_a_gradebook(tmp_path):
         "export: scores entered: 1, each out of 50",
         "  cleo: not judged, so the cell stays as it was",
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252", "utf-16"])
+def test_a_gradebook_keeps_its_encoding(tmp_path, encoding):
+    (tmp_path / "class" / "müller").mkdir(parents=True)
+    (tmp_path / "class" / "müller" / "result.json").write_text(json.dumps(BAD))
+    text = of_country("20,5", ";").replace("Lovelace, Ada", "Müller").replace("\n", "\r\n")
+    (tmp_path / "g.csv").write_bytes(text.encode(encoding))
+    words = ["--format", "canvas", "--grades", str(tmp_path / "class"), "--column", "Lab"]
+    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"), "--out", str(tmp_path / "o.csv"))
+    assert ended.stderr == "export: scores entered: 1, each out of 20.5\n"
+    assert (tmp_path / "o.csv").read_bytes() == text.replace(";1;", ";1;12,81").encode(encoding)
+
+
+def test_scores_that_a_spreadsheet_has_saved_count(tmp_path):
+    """With other separators and decimal marks, and a name that looks like a formula."""
+    top = tmp_path / "class"
+    (top / "=ada").mkdir(parents=True)
+    (top / "=ada" / "result.json").write_text(json.dumps(GOOD))
+    text = "name;score;counts\r\n'=ada;100;90,5\r\n"
+    (top / "scores.csv").write_text(sheets.BOM + text, newline="")
+    (tmp_path / "g.csv").write_text("Student,SIS Login ID,Lab (1)\nAda,=ada,\n")
+    words = ["--format", "canvas", "--grades", str(top), "--column", "Lab"]
+    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"))
+    assert ended.stdout.splitlines()[1] == "Ada,=ada,90.5"
+    assert ended.stderr.endswith("out of 100; the gradebook does not say the points possible\n")
 
 
 @pytest.mark.parametrize(

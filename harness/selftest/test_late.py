@@ -61,6 +61,9 @@ def test_a_grade_that_was_not_judged_stays_open(tmp_path):
         ("echo full marks", "it printed: full marks"),
         ("echo -5", "it printed: -5"),
         ("echo nan", "it printed: nan"),
+        ("echo 87,5", "such as 87.5; it printed: 87,5"),
+        ("echo 1_0", "it printed: 1_0"),
+        ("echo ٢٠", "it printed: ٢٠"),
     ],
 )
 def test_a_program_that_prints_no_points(tmp_path, text, message):
