@@ -13,15 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import shim
 from harness.evidence.failure import NotJudged
 from harness.grading.scoring import Claim
 from harness.instruments import observe, sanitizers, valgrind
 from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
-from harness.linux import cgroup, landlock, network, prctl, ring, sockdiag
+from harness.linux import cgroup, landlock, network, prctl, procfs, ring, sockdiag
 from harness.others.here import OTHERS as PROGRAMS_OF_OTHERS
 from harness.server import build, limits
-from harness.shim import shim_library
 
 SECONDS = 60  # for a program of two lines, on a busy machine
 DISK_BYTES = 1024 * MIB  # for what is built, and what servers write
@@ -102,14 +102,22 @@ def small_sockets() -> str:
 
 
 def library() -> str:
-    """Whether it is built, and loaded into a program."""
+    """Whether it is built, and loaded into a program, as into a server."""
     try:
-        path = shim_library()
+        path = shim.shim_library()
     except NotJudged as error:
         return str(error).splitlines()[0]
-    command = ["cat", "/proc/self/maps"]
-    done = subprocess.run(command, env={**os.environ, "LD_PRELOAD": str(path)}, capture_output=True)
-    return "" if os.fsencode(path) in done.stdout else "programs do not load it"
+    with tempfile.TemporaryDirectory(prefix="lab-checkup-") as scratch:
+        variables = shim.environment([path], Path(scratch, "shim"), Path(scratch))
+        done = subprocess.run(
+            ["cat", "/proc/self/maps"],
+            cwd=scratch,
+            env={**os.environ, **variables},
+            capture_output=True,
+        )
+    if procfs.named_in(done.stdout, os.path.realpath(path)):
+        return ""
+    return shim.not_loaded(done.stderr.decode(errors="replace"))
 
 
 def confinement() -> str:

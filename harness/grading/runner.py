@@ -81,7 +81,9 @@ def run_claims(
 
 
 def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: int) -> list[str]:
-    """pytest with our plugins and no others, and without any configuration of the user."""
+    """pytest with our plugins and no others, and without any configuration of the user. It is
+    started in ROOT, and finds the claims from there: in the lab's own path it would take a "::" or
+    a "$" for something else."""
     run.save(directory / "run.json")
     deal = Deal.of(claims, jobs)
     deal.save(directory / "lanes.json")
@@ -90,7 +92,7 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     options = "-q --tb=native -p no:cacheprovider -p xdist.plugin -p pytest_timeout"
     options += f" --timeout={seconds} --timeout-method=signal"
     options += f" -n {deal.workers} --max-worker-restart={len(claims)}"
-    root = str(claims[0].file.parent)
+    root = os.path.relpath(claims[0].file.parent, ROOT)
     return [
         *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", root),
         *options.split(),
@@ -104,7 +106,7 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
             "--outcomes",
             str(writer),
         ),
-        *(f"{claim.file}::{claim.name}" for claim in claims),
+        *(f"{os.path.relpath(claim.file, ROOT)}::{claim.name}" for claim in claims),
     ]
 
 

@@ -76,6 +76,7 @@ def wrapper(logs: Path) -> list[str]:
 
     Plain logs, since the XML of valgrind before 3.21 says nothing of descriptors.
     """
+    place = str(logs).replace("%", "%%")
     return [
         "valgrind",
         "--leak-check=full",
@@ -83,7 +84,7 @@ def wrapper(logs: Path) -> list[str]:
         "--errors-for-leak-kinds=all",
         "--track-fds=yes",
         "--vgdb=no",  # no pipes in /tmp for a debugger
-        f"--log-file={logs}/%p.log",
+        f"--log-file={place}/%p.log",
     ]
 
 

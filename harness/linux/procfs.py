@@ -266,7 +266,12 @@ def descriptors(pid: int) -> list[tuple[str, str]]:
 
 def maps_file(pid: int, path: str) -> bool:
     """Whether the process has mapped the file, as it does with a library it has loaded."""
-    return path.encode() in read(f"/proc/{pid}/maps")
+    return named_in(read(f"/proc/{pid}/maps"), path)
+
+
+def named_in(maps: bytes, path: str) -> bool:
+    """Whether a file is in this list of what a process has mapped."""
+    return os.fsencode(path).replace(b"\n", b"\\012") in maps
 
 
 def listening_ports(pids: Iterable[int]) -> list[int]:

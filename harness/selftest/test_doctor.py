@@ -56,7 +56,7 @@ def no_library(monkeypatch, tmp_path):
     def fails():
         raise NotJudged("the shim cannot be built: hidden")
 
-    monkeypatch.setattr(instruments, "shim_library", fails)
+    monkeypatch.setattr(instruments.shim, "shim_library", fails)
 
 
 def no_valgrind(monkeypatch, tmp_path):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness import shim
-from harness.evidence.failure import Failure
+from harness.evidence.failure import Failure, NotJudged
 from harness.lab.units import MB
 from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
@@ -82,6 +82,7 @@ class ServerProcess:
         port: int | None = None,
         nofile: int | None = None,
         preload: Sequence[Path] = (),
+        linked_here: bool = False,
         wrapper: Sequence[str] = (),
         writable: Sequence[Path] = (),
         environment: dict[str, str] | None = None,
@@ -94,8 +95,9 @@ class ServerProcess:
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
         with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
         string, cut as a shell cuts it (but no shell runs). `nofile`: each process may open this
-        many descriptors. `preload`: the shim and what goes with it. `wrapper` comes before argv:
-        valgrind and its options. `writable`: directories that it may write to, beside its own.
+        many descriptors. `preload`: the shim and what goes with it. `linked_here`: the lab has
+        linked the program, so it has to load these. `wrapper` comes before argv: valgrind and its
+        options. `writable`: directories that it may write to, beside its own.
         `environment`: variables that it gets, beside ours. `traced`: the shim records what each
         wait is for. `ring`: whether the kernel has io_uring for it. Raises Failure when the server
         does not come up, NotJudged when that could not be tried. The calling thread has to outlive
@@ -108,6 +110,7 @@ class ServerProcess:
             nofile,
             tuple(preload),
             tuple(writable),
+            linked_here=linked_here,
             traced=traced,
             ring=ring,
         )
@@ -164,7 +167,7 @@ class ServerProcess:
                 self.address = readiness.announced(self, patience)
             else:
                 self.address = readiness.accepting(self, port, patience)
-            self._look_for_shim(command.preload)
+            self._look_for_shim(command)
         except BaseException:
             self.destroy()
             raise
@@ -182,7 +185,7 @@ class ServerProcess:
             self._shim = Shim(home / "shim", calls=command.counted, crashes=crashes)
             if command.traced:
                 self._shim.record_what_is_watched()
-            environment.update(shim.environment(command.preload, self._shim.path))
+            environment.update(shim.environment(command.preload, self._shim.path, directory))
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))
             writable.append(SHARED_MEMORY)
@@ -371,12 +374,15 @@ class ServerProcess:
                 self._killed_for = found
                 self._tree.kill()
 
-    def _look_for_shim(self, libraries: Sequence[Path]) -> None:
-        """Notes whether it was loaded: a statically linked program does not load any library."""
-        path = os.path.realpath(libraries[0]) if libraries else ""
-        self._shim_is_loaded = bool(path) and any(
-            procfs.maps_file(pid, path) for pid in self.pids()
+    def _look_for_shim(self, command: spawn.Command) -> None:
+        """Notes whether the libraries were loaded: a statically linked program does not load any.
+        Raises NotJudged if the lab has linked the program: then claims would pass unexamined."""
+        paths = map(os.path.realpath, command.preload)
+        self._shim_is_loaded = bool(command.preload) and all(
+            any(procfs.maps_file(pid, path) for pid in self.pids()) for path in paths
         )
+        if command.preload and command.linked_here and not self._shim_is_loaded and self.alive():
+            raise NotJudged(shim.not_loaded(self.stderr.text()))
 
 
 atexit.register(destroy_all)

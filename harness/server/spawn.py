@@ -18,13 +18,13 @@ from harness.evidence.failure import Failure, NotJudged
 from harness.lab.units import MIB
 from harness.linux import landlock, seccomp
 from harness.server import starter
+from harness.shim import PRELOAD
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
 DESCRIPTORS = 4096
 CHOSEN_PORTS = range(10_000, 30_000)  # below the ports that kernels give to clients
 LOCALHOST = "127.0.0.1"
-PRELOAD = "LD_PRELOAD"
 
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
@@ -42,6 +42,7 @@ class Command:
     preload: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
     inherited: tuple[int, ...] = ()
+    linked_here: bool = False
     counted: bool = True
     traced: bool = False
     ring: bool = True

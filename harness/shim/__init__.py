@@ -11,6 +11,7 @@ Imports: evidence, lab.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -33,18 +34,42 @@ FLAGS = "-std=gnu11 -O2 -U_FORTIFY_SOURCE -fvisibility=hidden -Wall -Wextra".spl
 LIBRARY = ["-fPIC", "-shared"]
 LINKED = "-ldl -pthread -Wl,-z,now".split()  # now: a signal handler must not look for a function
 COMPILERS = ("gcc", "cc", "clang")
+PRELOAD = "LD_PRELOAD"
+CUT = re.compile("[ :$]")  # separators, and the begin of $ORIGIN and the like: see ld.so(8)
+REFUSED = re.compile(r"from LD_PRELOAD cannot be preloaded \((.*)\): ignored")
 
 
-def environment(libraries: Sequence[Path], shared: Path) -> dict[str, str]:
-    """What to add to a server's environment so that the libraries are loaded and use the file."""
-    before = os.environ.get("LD_PRELOAD")
-    sanitizer = os.environ.get("ASAN_OPTIONS")
+def environment(
+    libraries: Sequence[Path], shared: Path, directory: Path | None = None
+) -> dict[str, str]:
+    """What to add to the environment of a program that starts in `directory` (default: this one),
+    so that it loads the libraries and they use the file `shared`. May leave links beside the
+    file."""
     return {
         VARIABLE: str(shared),
-        "LD_PRELOAD": ":".join([*map(str, libraries), *([before] if before else [])]),
+        PRELOAD: ":".join(_named(library, shared.parent, directory) for library in libraries),
         # AddressSanitizer wants to be the first library and refuses to start when it is not.
-        "ASAN_OPTIONS": ":".join(filter(None, [sanitizer, "verify_asan_link_order=0"])),
+        "ASAN_OPTIONS": "verify_asan_link_order=0",
     }
+
+
+def _named(library: Path, place: Path, directory: Path | None) -> str:
+    """A name for LD_PRELOAD, where nothing can be quoted: a library whose path ld.so would cut gets
+    a link in `place`, named as from `directory`."""
+    path = os.path.abspath(library)
+    if not CUT.search(path):
+        return path
+    link = place / library.name
+    if not link.is_symlink():
+        link.symlink_to(path)
+    return os.path.join(os.curdir, os.path.relpath(link, directory))
+
+
+def not_loaded(printed: str) -> str:
+    """Why a program that has printed this has not loaded the libraries."""
+    said = REFUSED.search(printed)
+    reason = said[1] if said else "ld.so does not say why"
+    return f"programs do not load the lab's own library: {reason}"
 
 
 def shim_library() -> Path:

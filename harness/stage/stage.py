@@ -269,6 +269,7 @@ class Stage:
             port=self.run.port or wanted.port,
             nofile=wanted.nofile,
             preload=self._libraries(wanted),
+            linked_here=bool(self.run.sources),
             wrapper=self._wrapper(server, wanted),
             writable=[server.logs] if server.logs else [],
             environment=environment,
