@@ -94,7 +94,9 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     options += f" -n {deal.workers} --max-worker-restart={len(claims)}"
     root = os.path.relpath(claims[0].file.parent, ROOT)
     return [
-        *(sys.executable, "-m", "pytest", "-c", os.devnull, "--rootdir", root),
+        *(sys.executable, "-m", "pytest", "-c", os.devnull),
+        # Above the claims pytest reads no conftest.py and lists no directory, as version 8 would.
+        *("--rootdir", root, "--confcutdir", root),
         *options.split(),
         *(
             "-p",

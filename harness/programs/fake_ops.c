@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* accept4(); only older versions of liburing.h define it */
 #include "fake_ops.h"
 
 #include <dlfcn.h>

@@ -82,6 +82,13 @@ def test_a_right_server_gets_full_marks(grade):
     assert set(outcome.verdicts().values()) == {"passed"}
 
 
+@pytest.mark.parametrize("options", [(), WORKERS], ids=["alone", "workers"])
+def test_a_conftest_above_the_claims_is_not_read(grade, tmp_path, options):
+    """As a course may have one in the directory that its students clone the lab into."""
+    (tmp_path / "conftest.py").write_text("raise ImportError('of the course')\n")
+    assert grade(submissions.right(), *options).results["score"] == 100
+
+
 def test_a_wrong_byte_is_shown_with_its_todo(grade):
     outcome = grade(submissions.right(submissions.WRONG_BYTE))
     assert outcome.status == 1

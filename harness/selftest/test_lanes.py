@@ -49,10 +49,10 @@ def scheduled(lanes: Lanes, count: int) -> list[Worker]:
 
 
 @pytest.fixture
-def lanes():
-    option = SimpleNamespace(tx=["popen"] * DEAL.workers)
-    config = SimpleNamespace(option=option, getvalue=lambda name: getattr(option, name))
-    return Lanes(config, None, DEAL, lambda: 0)
+def lanes(pytestconfig, monkeypatch):
+    """With a configuration of pytest: each version of xdist reads other options of it."""
+    monkeypatch.setattr(pytestconfig.option, "tx", ["popen"] * DEAL.workers)
+    return Lanes(pytestconfig, None, DEAL, lambda: 0)
 
 
 def run_all(lanes: Lanes, worker: Worker) -> None:
