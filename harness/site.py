@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from harness.handover import archive, handout
-from harness.lab import chapters, command_line
+from harness.lab import chapters, command_line, git
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 from harness.lab.target import WrongUsage, as_typed, setting
 
@@ -25,6 +25,7 @@ MODULES = ROOT / "build" / "npm"
 VITEPRESS = MODULES / "node_modules" / "vitepress" / "bin" / "vitepress.js"
 LOCK = "package-lock.json"
 INSTALL = "make setup SITE=1 installs what it needs"
+PLACES = ("chapters", "docs", "solutions")  # of the pages; in docs/site are the site's own files
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -49,6 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> int:
     check(options)
     until = chapters.find(options.chapter) if options.chapter else None
+    handout.tracked()  # raises WrongUsage if git does not say which pages are the lab's
     members = _members(until)
     command = ["node", str(VITEPRESS), "build", str(SOURCE)]
     environment = {**os.environ, "LAB_SITE_SETTINGS": json.dumps(settings(options, until, members))}
@@ -83,6 +85,7 @@ def settings(options: argparse.Namespace, until: Chapter | None, members: list) 
     later = CHAPTERS[CHAPTERS.index(until) + 1 :] if until else ()
     return {
         "leftOut": [] if options.solutions else list(handout.LEFT_OUT),
+        "private": git.untracked(*PLACES),
         "later": [f"chapters/{chapter.slug}/" for chapter in later],
         "repository": options.repository,
         "base": options.base,

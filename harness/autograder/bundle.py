@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.handover import handout
 from harness.handover.archive import Member
 from harness.lab.chapters import ROOT, Chapter
 
@@ -32,11 +33,9 @@ def members(chapter: Chapter) -> list[Member]:
 
 
 def files() -> Iterator[Path]:
-    """The files of the lab that a grade needs: no solution, no answer, no chapter."""
-    for name in TAKEN:
-        top = ROOT / name
-        for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
-            parts = path.relative_to(ROOT).parts
-            hidden = any(part.startswith(".") for part in parts)
-            if path.is_file() and not hidden and not LEFT_OUT & set(parts):
-                yield path
+    """The files of the lab that a grade needs: no solution, no answer, no chapter. Raises
+    WrongUsage if git does not say which files are the lab's."""
+    for name in sorted(handout.names()):
+        parts = Path(name).parts
+        if parts[0] in TAKEN and not LEFT_OUT & set(parts):
+            yield ROOT / name

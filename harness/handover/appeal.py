@@ -9,8 +9,10 @@ import platform
 import subprocess
 from pathlib import Path
 
-from harness.handover import archive, handout
+from harness.handover import archive
+from harness.lab import git
 from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage
 from harness.server import build
 
 SECONDS = 10  # for a command that prints its version
@@ -64,10 +66,11 @@ def lab_version() -> str:
 
 
 def _commit() -> str:
-    """Of the lab's own history, "" if this copy has none."""
-    if handout.tracked() is None:
-        return ""
-    return _first_line(["git", "-C", str(ROOT), "rev-parse", "HEAD"])
+    """Of the lab's own history, "" if this copy has none; or why git does not say it."""
+    try:
+        return git.commit()
+    except WrongUsage as error:
+        return f"not known: {error}"
 
 
 def _compiler() -> str:

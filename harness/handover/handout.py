@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from harness.handover import archive
 from harness.handover.archive import Member
 from harness.lab import chapters
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter
+from harness.lab.git import tracked
 from harness.lab.target import WrongUsage
 
 TOP = "lab"  # the directory within the archive
@@ -29,7 +29,7 @@ LEFT_OUT = {
     NOTE: "written again for each handout",
 }
 MADE = {"build", "__pycache__", ".pytest_cache", ".git"}  # directories that are never handed out
-PLACES = ("chapters", "docs", "harness")  # those of the lab, where git does not tell
+PLACES = ("chapters", "docs", "harness")  # those of the lab, without a history
 SOME = 3  # names in a message
 
 
@@ -38,27 +38,17 @@ def members(until: Chapter | None) -> list[Member]:
     handed_out = CHAPTERS[: CHAPTERS.index(until) + 1] if until else CHAPTERS
     _check_skeletons(handed_out)
     later = tuple(f"chapters/{one.slug}/" for one in CHAPTERS if one not in handed_out)
-    names = [name for name in _names() if not _left_out(name) and not name.startswith(later)]
-    found = [archive.member(f"{TOP}/{name}", ROOT / name) for name in sorted(names)]
+    kept = [name for name in names() if not _left_out(name) and not name.startswith(later)]
+    found = [archive.member(f"{TOP}/{name}", ROOT / name) for name in sorted(kept)]
     note = _note(handed_out, archive.digest(found)[:12])
     return [*found, Member(f"{TOP}/{NOTE}", note.encode())]
 
 
-def tracked() -> list[str] | None:
-    """The files that git tracks here; None if this copy of the lab has no history of its own."""
-    command = ["git", "-C", str(ROOT), "ls-files", "-z"]
-    try:
-        listed = subprocess.run(command, capture_output=True)
-    except OSError:  # git is not installed
-        return None
-    names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
-    return names if "harness/grade.py" in names else None
-
-
-def _names() -> Iterator[str]:
-    """The lab's files, as from its directory: those that git tracks, or else all in its places."""
-    names = tracked()
-    for name in _walked() if names is None else names:
+def names() -> Iterator[str]:
+    """The lab's files, as from its directory: those that git tracks, or all in its places where
+    this copy has no history of its own. Raises WrongUsage if git does not answer."""
+    known = tracked()
+    for name in _walked() if known is None else known:
         if (ROOT / name).is_file() and not (ROOT / name).is_symlink():
             yield name
 

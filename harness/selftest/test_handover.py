@@ -178,11 +178,6 @@ def test_a_handout_has_the_chinese_pages(monkeypatch):
     assert pages == {f"lab/{name}" for name in (*chapters, *docs)}
 
 
-def test_no_git_at_all(monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    assert handout.tracked() is None
-
-
 def test_work_in_chapters_is_not_handed_out(monkeypatch, capsys, tmp_path):
     """An instructor who has solved a chapter there would hand out the solution."""
     right = skeleton.cut

@@ -9,6 +9,7 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "
 // What harness/site.py has found out; without it, as in an editor, the public edition.
 export const settings = {
   leftOut: ["solutions/", "docs/answers.md"],
+  private: [],
   later: [],
   repository: "",
   base: "/",
@@ -25,10 +26,11 @@ const CODE_PLACES = ["chapters", "docs/toys", "docs/recipes", "solutions", "LICE
 const startsWith = (name, list) =>
   list.some(one => (one.endsWith("/") ? name.startsWith(one) || `${name}/` === one : name === one));
 
-export const leftOut = name => startsWith(name, [...settings.leftOut, ...settings.later]);
+export const leftOut = name => startsWith(name, [...settings.leftOut, ...settings.private, ...settings.later]);
 
 // `later` has skeletons that are not shown; their handouts are.
-const isPage = name => !startsWith(name, [...NO_PAGES, ...settings.leftOut]);
+const noPages = [...NO_PAGES, ...settings.leftOut, ...settings.private];
+const isPage = name => !startsWith(name, noPages);
 
 function walk(place) {
   const full = path.join(ROOT, place);
@@ -43,8 +45,10 @@ function walk(place) {
 const markdown = ["README.md", ...["chapters", "docs", "solutions"].flatMap(walk)]
   .filter(name => name.endsWith(".md") && existsSync(path.join(ROOT, name)));
 export const pages = markdown.filter(isPage);
-export const excluded = [...NO_PAGES, ...settings.leftOut].map(name =>
-  name.endsWith("/") ? `${name}**` : name);
+// As patterns, in which some letters have a meaning.
+export const excluded = noPages
+  .map(name => name.replace(/[\\*?[\]{}()!+@|]/g, "\\$&"))
+  .map(name => (name.endsWith("/") ? `${name}**` : name));
 export const code = CODE_PLACES.flatMap(walk).filter(name => CODE.test(name) && !leftOut(name));
 
 export const read = name => readFileSync(path.join(ROOT, name), "utf8");
