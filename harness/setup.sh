@@ -38,6 +38,10 @@ need() { # need WHAT-FOR DEBIAN FEDORA ARCH: its packages there, "-" if somethin
     done
 }
 
+has_redis() { # has_redis PROGRAM: that of Redis, or that of Valkey
+    has "redis-$1" || has "valkey-$1"
+}
+
 compiles() { # compiles COMPILER OPTION...
     program=$(mktemp) && printf '#include <stdio.h>\nint main(void) { return puts(""); }\n' |
         "$@" -x c - -o "$program" >/dev/null 2>&1
@@ -70,8 +74,8 @@ has gdb || need "debugs a running server" gdb gdb gdb
 has strace || need "shows its system calls" strace strace strace
 has ss || need "ss: shows its connections" iproute2 iproute iproute2
 has nc || need "nc: a client in the terminal" netcat-openbsd netcat openbsd-netcat
-has redis-server && has redis-cli && has redis-benchmark || need "speaks to 12" \
-    "redis-server redis-tools" redis valkey
+has_redis server && has_redis cli && has_redis benchmark || need "speaks to 12" \
+    "redis-server redis-tools" valkey valkey
 imports redis || need "speaks to 12" python3-redis python3-redis python-redis
 includes hiredis/hiredis.h || need "speaks to 12" libhiredis-dev hiredis-devel hiredis
 compiles clang || need "make lint, make test" clang clang clang

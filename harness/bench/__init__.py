@@ -10,5 +10,5 @@
     curves.py        cost against a number that grows; plot.py draws it
     __main__.py      make bench
 
-Imports: client, evidence, lab, linux, scenarios, server.
+Imports: client, evidence, lab, linux, others, scenarios, server.
 """

@@ -12,7 +12,6 @@ import dataclasses
 import json
 import os
 import platform
-import shutil
 import signal
 import sys
 import time
@@ -26,6 +25,7 @@ from harness.lab import command_line, target
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, setting
+from harness.others.here import program as program_of_others
 from harness.server import build
 
 RESULTS = subjects.BUILT / "bench.json"
@@ -84,13 +84,14 @@ def _run_redis(options: argparse.Namespace, places: list[Place]) -> int:
     rows, with_memory = _redis_rows(options.rows)
     if setting("PLOT"):
         raise WrongUsage("PLOT: there are no curves of this chapter")
-    if not shutil.which(redis_benchmark.PROGRAM):
+    program = program_of_others(redis_benchmark.PROGRAM)
+    if not program:
         raise WrongUsage(f"{redis_benchmark.PROGRAM} is not installed: make setup")
     chosen, missing = _redis_subjects(options)
     _print_head(options, missing)
     saved, failed = [], False
     for place in places if rows else []:
-        bench = Bench(Path(redis_benchmark.PROGRAM), place, ask=redis_benchmark.ask)
+        bench = Bench(Path(program), place, ask=redis_benchmark.ask)
         for depth in redis_benchmark.DEPTHS:
             here = [redis_benchmark.at_depth(row, depth) for row in rows]
             cells = rounds.rounds(bench, chosen, here, int(options.rounds), _progress)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from harness.bench.rows import Row
 from harness.bench.subjects import PEER, Subject
 from harness.bench.table import Rivals
 from harness.linux import procfs
+from harness.others import here
 from harness.server.spawn import LOCALHOST
 
 PROGRAM, SERVER = "redis-benchmark", "redis-server"
@@ -83,11 +83,12 @@ def at_depth(row: Row, depth: int) -> Row:
 
 
 def redis_server() -> Subject | None:
-    """Debian's, which keeps nothing on the disk; None if it is not installed."""
-    if not shutil.which(SERVER):
+    """It keeps nothing on the disk. None if there is none."""
+    server = here.program(SERVER)
+    if not server:
         return None
     options = ("--port", "{port}", "--bind", LOCALHOST, "--save", "", "--appendonly", "no")
-    return Subject("redis", PEER, (SERVER, *options))
+    return Subject(server.partition("-")[0], PEER, (server, *options))
 
 
 def ask(bench: Bench, _subject: Subject, pid: int, port: int, load: Load) -> dict:

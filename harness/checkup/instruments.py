@@ -40,13 +40,14 @@ int main(void)
 class Instrument:
     """`problem()`: what is wrong with it here, "" if nothing. `remedy`: what mends that. `needed`:
     whether a claim is not judged without it. `otherwise`: what is different without it, if no claim
-    needs it."""
+    needs it. `used()`: which of several it is here."""
 
     name: str
     problem: Callable[[], str]
     remedy: str
     needed: Callable[[Claim], bool] = lambda claim: False
     otherwise: str = ""
+    used: Callable[[], str] = str
 
 
 # The functions that try one
@@ -262,7 +263,7 @@ MARKED = {
         _needs("small-sockets"),
     ),
     **{
-        key: Instrument(one.name, one.problem, one.remedy, _needs(key))
+        key: Instrument(one.name, one.problem, one.remedy, _needs(key), used=one.used)
         for key, one in PROGRAMS_OF_OTHERS.items()
     },
 }

@@ -1,6 +1,7 @@
 """Chapter 12: clients and a server that others wrote. Where one is missing its claim is not judged.
 
-They are Debian's packages: redis-tools, python3-redis, libhiredis-dev and redis-server.
+They are Debian's packages: redis-tools, python3-redis, libhiredis-dev and redis-server. Those
+of Valkey do as well.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ DIFFERS = dict.fromkeys(WRONG, "redis-differs")
 
 def _command(server, program: str, *options: str) -> list[str]:
     host, port = server.address[:2]
-    return [program, "-h", host, "-p", str(port), *options]
+    return [here.program(program), "-h", host, "-p", str(port), *options]
 
 
 @claim("12.2", points=2, needs="redis-cli")
@@ -124,7 +125,7 @@ def test_12_hiredis(launch):
 
 @claim("12.6", points=3, needs="redis-server", hints=DIFFERS)
 def test_12_same_replies_as_redis(launch, rng):
-    """Random commands get the replies that Debian's redis-server gives, byte for byte."""
+    """Random commands get the replies of redis-server or valkey-server, byte for byte."""
     server = launch(framing=RESP)
     with Pair(server) as pair:
         for _ in range(SEQUENCES):

@@ -1,6 +1,6 @@
 """Chapter 12: a server that speaks the protocol of Redis (--app redis).
 
-The replies of Debian's redis-server 7.0 are due: most of these claims hold for it, too. For the
+The replies of Redis 7.0 are due: most of these claims hold for it, too. For the
 clients that others wrote see test_12_clients.py, and for single modules test_12_modules.py.
 """
 

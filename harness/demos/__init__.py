@@ -1,4 +1,4 @@
 """One demo a chapter: what its handout shows first, over real sockets. chNN.py has show().
 
-Imports: bench, client, evidence, instruments, lab, linux, scenarios, server, shim.
+Imports: bench, client, evidence, instruments, lab, linux, others, scenarios, server, shim.
 """

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from shutil import which
 
 from harness.client import resp
 from harness.demos.shown import server_of
 from harness.evidence.failure import Failure, NotJudged
 from harness.evidence.printable import harmless, printable
-from harness.scenarios.differential import REDIS
+from harness.others import here
+from harness.scenarios.differential import OPTIONS
 from harness.server.process import ServerProcess
 
 COMMANDS = (("PING",), ("SET", "name", "Ada Lovelace"), ("GET", "name"), ("GETT", "name"))
@@ -24,7 +24,7 @@ PARTS = ((0, 4), (4, 8), (8, 14))  # of the bytes of PING: its lines
 
 def show() -> None:
     """The bytes of a command, and what both servers reply. Raises NotJudged without redis-cli."""
-    if not which("redis-cli"):
+    if not here.program("redis-cli"):
         raise NotJudged("redis-cli is not installed: `make setup` installs it")
     _show_the_bytes()
     with server_of("11", together=1, arguments=("--threads", "1")) as server:
@@ -69,7 +69,7 @@ def _sent() -> bytes:
 
 
 def _command(address: tuple[str, int], words: tuple[str, ...]) -> list[str]:
-    return ["redis-cli", "-h", address[0], "-p", str(address[1]), "--no-raw", *words]
+    return [here.program("redis-cli"), "-h", address[0], "-p", str(address[1]), "--no-raw", *words]
 
 
 def _ask(address: tuple[str, int], commands: tuple[tuple[str, ...], ...]) -> None:
@@ -89,11 +89,12 @@ def _ask(address: tuple[str, int], commands: tuple[tuple[str, ...], ...]) -> Non
 @contextmanager
 def _redis() -> Iterator[tuple[str, int] | None]:
     """A server of Redis; None where there is none."""
-    process = ServerProcess()
+    process, redis = ServerProcess(), here.redis_server()
     try:
-        address = process.start(REDIS, mode="port").address if which("redis-server") else None
+        command = redis and f"{redis.program} {OPTIONS}"
+        address = process.start(command, mode="port").address if command else None
     except Failure as failure:
-        print(f"\nredis-server does not start here: {failure.message[:50]}", file=sys.stderr)
+        print(f"\n{redis.program} does not start here: {failure.message[:50]}", file=sys.stderr)
         address = None
     try:
         yield address

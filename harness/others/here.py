@@ -6,41 +6,75 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.server import build
 
 HERE = Path(__file__).parent
 HIREDIS = "hiredis_client.c"
-VERSION = "7.0."  # of Redis, whose replies are due
 SECONDS = 60  # for Python to start, on a busy machine
+
+# The replies of Redis 7.0 are due. These servers give them as well, and scenarios/differential.py
+# names what they do not: the beginnings of their versions, for each name.
+COMPARED = {"Redis": ("7.", "8."), "Valkey": ("8.",)}
 
 
 @dataclass(frozen=True)
 class Other:
-    """`problem()`: why it cannot be used here, "" if it can. `remedy`: what mends that."""
+    """`problem()`: why it cannot be used here, "" if it can. `remedy`: what mends that. `used()`:
+    which of several programs it is here."""
 
     name: str
     problem: Callable[[], str]
     remedy: str
+    used: Callable[[], str] = str
+
+
+class Redis(NamedTuple):
+    """A server. `name` is what it says itself: redis-server may be a link to that of Valkey."""
+
+    program: str
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version} ({self.program})"
+
+
+def program(name: str) -> str:
+    """The command for a program of Redis, such as redis-cli, or for that of Valkey; "" without
+    both."""
+    names = (name, name.replace("redis", "valkey"))
+    return next((one for one in names if shutil.which(one)), "")
+
+
+def redis_server() -> Redis | None:
+    """The server whose replies a claim compares with; None if there is none."""
+    compared = (one for one in _servers() if one.version.startswith(COMPARED.get(one.name, ())))
+    return next(compared, None)
+
+
+def _servers() -> Iterator[Redis]:
+    for name in ("redis-server", "valkey-server"):
+        if shutil.which(name):
+            command = [name, "--version"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+            found = re.search(r"(\w+) server v=([\d.]+)", done.stdout)
+            yield Redis(name, *(found.groups() if found else ("a program", "of no known version")))
 
 
 def _program(name: str) -> Callable[[], str]:
-    return lambda: "" if shutil.which(name) else f"{name} is not installed"
+    return lambda: "" if program(name) else f"{name} is not installed"
 
 
 def _server() -> str:
-    """Others reply otherwise here and there, and so no claim compares with them."""
-    if not shutil.which("redis-server"):
-        return "redis-server is not installed"
-    command = ["redis-server", "--version"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    found = re.search(r"\bv=([\d.]+)", done.stdout)
-    if found and found[1].startswith(VERSION):
+    if redis_server():
         return ""
-    return f"redis-server is {found[1] if found else 'another one'} here, and not {VERSION}x"
+    others = " and ".join(map(str, _servers()))
+    return f"its replies are not known: {others}" if others else "redis-server is not installed"
 
 
 def _python_client() -> str:
@@ -71,6 +105,9 @@ OTHERS = {
     "redis-py": Other("redis-py", _python_client, "`make setup` (python3-redis)"),
     "hiredis": Other("hiredis", _c_client, "`make setup` (libhiredis-dev)"),
     "redis-server": Other(
-        f"redis-server {VERSION}x", _server, "Debian 12, whose redis-server `make setup` installs"
+        "redis-server",
+        _server,
+        "Redis 7 or 8, or Valkey 8: `make setup` installs what this system has of them",
+        lambda: str(redis_server() or ""),
     ),
 }

@@ -83,16 +83,18 @@ def no_ring(monkeypatch, tmp_path):
 
 
 def no_program(name: str):
+    hidden = (name, name.replace("redis", "valkey"))
+
     def hide(monkeypatch, tmp_path):
         which = shutil.which
-        monkeypatch.setattr(shutil, "which", lambda one, **_: None if one == name else which(one))
+        monkeypatch.setattr(shutil, "which", lambda one, **_: one not in hidden and which(one))
 
     return hide
 
 
 def another_redis(monkeypatch, tmp_path):
-    script(tmp_path / "redis-server", "echo Redis server v=7.2.4 sha=00000000:0")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    script(tmp_path / "redis-server", "echo Redis server v=6.0.16 sha=00000000:0")
+    monkeypatch.setenv("PATH", str(tmp_path))
 
 
 def no_python_client(monkeypatch, tmp_path):
@@ -118,8 +120,8 @@ NEEDED = [
     ("socket buffers", large_sockets, "07_every_waits_for_its_client", "01_first_frames"),
     ("redis-cli", no_program("redis-cli"), "12_redis_cli_pipe", "12_redis_benchmark"),
     ("redis-benchmark", no_program("redis-benchmark"), "12_redis_benchmark", "12_redis_cli"),
-    ("redis-server 7.0.x", no_program("redis-server"), "12_same_replies_as_redis", "12_redis_cli"),
-    ("redis-server 7.0.x", another_redis, "12_same_replies_as_redis", "12_redis_cli"),
+    ("redis-server", no_program("redis-server"), "12_same_replies_as_redis", "12_redis_cli"),
+    ("redis-server", another_redis, "12_same_replies_as_redis", "12_redis_cli"),
     ("redis-py", no_python_client, "12_redis_py", "12_hiredis"),
     ("hiredis", no_hiredis, "12_hiredis", "12_redis_py"),
 ]
@@ -219,6 +221,28 @@ def test_what_is_here_is_one_line(only, monkeypatch, capsys):
     status, text = asked(capsys, "--chapter", "01")
     assert status == 0
     assert "\n  yes   cores\n" in text
+
+
+REDIS = [
+    ({"redis-server": "Redis server v=8.0.2"}, "Redis 8.0.2 (redis-server)"),
+    ({"valkey-server": "Valkey server v=8.1.1"}, "Valkey 8.1.1 (valkey-server)"),
+    ({"redis-server": "Valkey server v=8.1.1"}, "Valkey 8.1.1 (redis-server)"),  # Arch: a link
+    (
+        {"redis-server": "Redis server v=6.0.16", "valkey-server": "Valkey server v=8.0.1"},
+        "Valkey 8.0.1 (valkey-server)",
+    ),
+]
+
+
+@pytest.mark.parametrize("programs, used", REDIS, ids=[row[1] for row in REDIS])
+def test_which_redis_is_used(programs, used, only, monkeypatch, tmp_path, capsys):
+    only("redis-server")
+    for name, version in programs.items():
+        script(tmp_path / name, f"echo {version} sha=00000000:0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    status, text = asked(capsys)
+    assert status == 0
+    assert f"\n  yes   redis-server      {used}\n" in text
 
 
 def test_a_chapter_has_its_own_claims(only, monkeypatch, capsys):

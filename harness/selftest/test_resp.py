@@ -1,13 +1,16 @@
 """The protocol of Redis as bytes: commands, replies, and failures about replies."""
 
 import random
+import time
 
 import pytest
 
 from harness.client import resp
 from harness.client.expected_replies import Replies
 from harness.client.resp import NO_ARRAY, OK, RESP, Answers, Decoder, Err, Malformed, Simple
+from harness.others import here
 from harness.scenarios import redis_commands
+from harness.scenarios.differential import BEGIN, Pair
 
 VALUES = (
     *(OK, Simple(""), Err("ERR no"), 0, -1, 2**63 - 1, None, NO_ARRAY),
@@ -91,6 +94,15 @@ def test_steps_are_told_as_commands():
     assert together == "2 commands at once, 50 bytes: SET k a..; GET k"
 
 
+def test_a_random_date_is_not_over():
+    """Redis stores a key with such a date, and counts it until it looks at it again."""
+    now = {b"EXAT": time.time(), b"PXAT": 1000 * time.time()}
+    for words in redis_commands.sequence(random.Random(7), 30_000):
+        for unit, value in zip(words, words[1:]):
+            if words[0] == b"SET" and unit in now and value.isdigit():
+                assert int(value) == 0 or int(value) > now[unit], words
+
+
 def test_random_commands_are_the_same_with_the_same_seed():
     """And each MULTI has its end."""
     one, two = (redis_commands.sequence(random.Random(7), 3000) for _ in range(2))
@@ -101,3 +113,13 @@ def test_random_commands_are_the_same_with_the_same_seed():
         assert names.count(name) > 10
     last = max(place for place, name in enumerate(names) if name == b"MULTI")
     assert {b"EXEC", b"DISCARD"} & set(names[last:])
+
+
+@pytest.mark.parametrize("name, left_out", [("Redis", 0), ("Valkey", 1)])
+def test_valkey_gets_no_multi_within_a_transaction(name, left_out, monkeypatch):
+    """Its reply to that differs from the one of Redis."""
+    monkeypatch.setattr(here, "redis_server", lambda: here.Redis("server", name, "8.1.1"))
+    lines = ("MULTI", "PING", "MULTI", "EXEC", "MULTI", "DISCARD", "MULTI", "GET multi", "EXEC")
+    commands = [resp.words_of(line) for line in lines]
+    due = [*commands[:2], *commands[2 + left_out :]]
+    assert Pair(None).whole(commands) == [*BEGIN, *due]

@@ -76,6 +76,11 @@ def test_setup_does_nothing_when_all_is_there(machine):
     assert (result.stdout, calls) == ("setup: everything is here\n", [])
 
 
+def test_setup_is_content_with_valkey(machine):
+    have(machine, *(name.replace("redis", "valkey") for name in EVERYTHING))
+    assert run_setup(machine)[0].stdout == "setup: everything is here\n"
+
+
 def test_setup_finds_a_compiler_without_its_library(machine):
     have(machine, *EVERYTHING)
     (machine / "gcc").unlink()
@@ -121,7 +126,7 @@ ARCH = "-S --needed --noconfirm"
 PACKAGES = {
     "dnf": f"dnf {FEDORA} gcc glibc-devel libtsan libasan libubsan liburing-devel python3"
     " python3-pytest python3-pytest-timeout python3-pytest-xdist valgrind gdb strace iproute netcat"
-    " redis python3-redis hiredis-devel clang compiler-rt clang-tools-extra python3-flake8",
+    " valkey python3-redis hiredis-devel clang compiler-rt clang-tools-extra python3-flake8",
     "pacman": f"pacman {ARCH} gcc liburing python python-pytest python-pytest-timeout"
     " python-pytest-xdist valgrind gdb strace iproute2 openbsd-netcat valkey python-redis hiredis"
     " clang compiler-rt flake8",
