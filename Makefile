@@ -236,7 +236,7 @@ SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
 SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 # For $$files. There is no liburing for arm64 here: those that need it are not linked.
-uses_liburing = grep -qs '^\#include <liburing.h>' $$files
+uses_liburing = gcc -M -MG $$files | grep -q '[ /]liburing\.h\b'
 LIBRARIES = $$($(uses_liburing) && echo -luring)
 ARM64_OUTPUT = $$($(uses_liburing) && echo -fsyntax-only || echo -o build/lint)
 ARM64 = aarch64-linux-gnu-gcc

@@ -14,13 +14,13 @@ import tempfile
 from pathlib import Path
 
 from harness import grade, replay
+from harness.evidence.failure import NotJudged
 from harness.grading import report
 from harness.grading.scoring import FAILED, Grade
 from harness.handover import appeal, archive, handin
 from harness.handover.archive import Member
 from harness.lab import command_line, seed
 from harness.lab.target import Target, WrongUsage, as_typed, named, setting
-from harness.server import build
 from harness.trace import page, screen, timeline
 
 PLACE = command_line.BUILD / "appeal"
@@ -31,7 +31,7 @@ SOURCES = "sources"
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    return command_line.run("appeal", lambda: run(options), build.NoCompiler)
+    return command_line.run("appeal", lambda: run(options), NotJudged)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,7 +15,6 @@ from importlib.util import find_spec
 from harness.demos.shown import NotReady
 from harness.evidence.failure import Failure, NotJudged
 from harness.lab import chapters, command_line
-from harness.server import build
 
 
 class NoDemo(Exception):
@@ -32,7 +31,7 @@ def of(chapter: chapters.Chapter) -> Callable[[], None]:
 
 def main(arguments: list[str]) -> int:
     """Runs the demo of one chapter. Returns the exit status: 0, or 2 with the reason on stderr."""
-    wrong = (NoDemo, NotReady, NotJudged, build.NoCompiler)
+    wrong = (NoDemo, NotReady, NotJudged)
     return command_line.run("demo", lambda: run(arguments), *wrong)
 
 

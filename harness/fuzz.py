@@ -19,8 +19,7 @@ from harness import grade
 from harness.evidence.failure import Failure, NotJudged
 from harness.evidence.printable import harmless
 from harness.grading import plugin, report
-from harness.lab import chapters, command_line, seed
-from harness.lab.chapters import ROOT
+from harness.lab import chapters, command_line, seed, sources
 from harness.lab.numbers import is_whole
 from harness.lab.target import Target, WrongUsage, resolve, setting
 from harness.server import build
@@ -30,7 +29,7 @@ from harness.stage import linking, program
 from harness.stage.stage import Run, Stage
 
 PROGRAM, FIRST_CHAPTER = "05_fuzz", "05"
-KEPT = ROOT / "build" / "fuzz"
+KEPT = command_line.BUILD / "fuzz"
 SECONDS = 20  # unless SECONDS= is given
 ROUND_SECONDS = 60  # of one process: a program may use 120 s of CPU
 LATE_SECONDS = 30  # a round may take this much longer
@@ -117,11 +116,14 @@ class Fuzzing:
     def __init__(self, target: Target, options) -> None:
         source = target.source.resolve()
         number = int(options.seed) if options.seed else seed.by_chance()
-        names = [path.name for path in source.glob("*.[ch]")]
+        names = [path.name for path in sources.files(source)]
         self.target = target
         self.source = source
         self.seed = number
-        self._stage = Stage(Run([], seed=number, sources=names, directory=str(source)))
+        untouched = list(map(str, chapters.untouched(target.chapter, source)))
+        self._stage = Stage(
+            Run([], seed=number, sources=names, directory=str(source), untouched=untouched)
+        )
         self._programs = program.Programs(self._stage, number)
         self._look = grade.terminal_look(options)
 
@@ -158,7 +160,7 @@ class Fuzzing:
 
 def main() -> int:
     options = grade.parse([])
-    return command_line.run("fuzz", lambda: run(options), build.NoCompiler, NotJudged)
+    return command_line.run("fuzz", lambda: run(options), NotJudged)
 
 
 def run(options) -> int:

@@ -16,11 +16,12 @@ import traceback
 from collections.abc import Collection
 from pathlib import Path
 
+from harness.evidence.failure import NotJudged
 from harness.evidence.printable import harmless
 from harness.grading import errors, gradescope, guard, history, report, runner, scoring
 from harness.grading.scoring import Claim, Grade, Outcome
 from harness.instruments import gdb, valgrind
-from harness.lab import chapters, command_line, seed
+from harness.lab import chapters, command_line, seed, sources
 from harness.lab.numbers import is_whole
 from harness.lab.target import Target, WrongUsage, add_options, as_typed, named, resolve, setting
 from harness.linux import landlock, prctl
@@ -75,7 +76,7 @@ def main(arguments: list[str] | None = None) -> int:
         signal.signal(number, signal.default_int_handler)
     options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
-        return command_line.run("grade", lambda: run(options), build.NoCompiler)
+        return command_line.run("grade", lambda: run(options), NotJudged)
     except Exception:  # never the student's fault: no traceback is shown
         log = RESULTS / "harness-fault.log"
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +142,7 @@ def _to_be_graded(origin: str | None) -> list[chapters.Chapter]:
 
 
 def grade_target(target: Target, options: argparse.Namespace) -> Grade:
-    """Builds the target, runs its claims and writes the result. Raises WrongUsage, NoCompiler."""
+    """Builds the target, runs its claims and writes the result. Raises WrongUsage, NotJudged."""
     start = time.monotonic()
     kind = "memcheck" if options.memcheck else "grade"
     name = target.chapter.number
@@ -213,11 +214,12 @@ def one_test(options: argparse.Namespace, chapter: str) -> Claim:
 
 
 def _build(target: Target, grade: Grade) -> list[str]:
-    """The command that starts the server, [] if it does not compile. Raises NoCompiler."""
+    """The command that starts the server, [] if it does not compile. Raises NotJudged if that is
+    not the fault of its files."""
     if target.source is None:
         return list(target.command)
     try:
-        compiled = build.cached_server(target.source)
+        compiled = build.server_of(target.chapter, target.source)
     except build.BuildFailed as error:
         grade.built, grade.problem, grade.outcomes = False, harmless(str(error)), []
         return []
@@ -309,8 +311,9 @@ def _how(grade: Grade, command: list[str], target: Target, options: argparse.Nam
         preload=str(shim_library()),
         seed=grade.seed,
         valgrind=grade.memcheck,
-        sources=[path.name for path in target.source.glob("*.[ch]")] if target.source else [],
+        sources=[path.name for path in sources.files(target.source)] if target.source else [],
         directory=str(target.source.resolve()) if target.source else None,
+        untouched=list(map(str, chapters.untouched(target.chapter, target.source))),
         by_calls=grade.chapter.by_calls.split() if target.source else [],
         trace=str(options.trace) if options.trace else None,
         debugger=str(options.debugger) if options.debugger else None,

@@ -10,6 +10,7 @@ import json
 import sys
 from pathlib import Path
 
+from harness.evidence.failure import NotJudged
 from harness.evidence.printable import harmless
 from harness.handover import archive, handin
 from harness.lab import chapters, command_line, seed
@@ -60,7 +61,7 @@ def _told(path: Path, found: handin.HandIn, digest: str, target: Target) -> list
         f"  seed    {number}",
         f"  points  {_points(target, number)}",
         *_left_out(found),
-        *_does_not_compile(target.source),
+        *_does_not_compile(target),
     ]
 
 
@@ -85,10 +86,10 @@ def _left_out(found: handin.HandIn) -> list[str]:
     return lines
 
 
-def _does_not_compile(source: Path) -> list[str]:
+def _does_not_compile(target: Target) -> list[str]:
     try:
-        build.cached_server(source)
-    except build.NoCompiler as error:
+        build.server_of(target.chapter, target.source)
+    except NotJudged as error:
         return [f"  not compiled: {error}"]
     except build.BuildFailed as error:
         said = build.shorten(harmless(str(error)), MESSAGE_LINES).splitlines()

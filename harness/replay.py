@@ -11,11 +11,11 @@ import re
 import sys
 
 from harness import grade
+from harness.evidence.failure import NotJudged
 from harness.grading import report
 from harness.instruments import gdb
 from harness.lab import command_line
 from harness.lab.target import WrongUsage, named, setting
-from harness.server import build
 
 ID = re.compile(r"(?P<chapter>\d\d)-(?P<test>\w+)-(?P<seed>\d+)")
 EXAMPLE = "ID=02-02_short_write_is_resumed-693144"
@@ -36,7 +36,7 @@ def take_id(options: argparse.Namespace) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    return command_line.run("replay", lambda: run(options), build.NoCompiler)
+    return command_line.run("replay", lambda: run(options), NotJudged)
 
 
 def run(options: argparse.Namespace) -> int:

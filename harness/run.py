@@ -15,12 +15,13 @@ import socket
 import sys
 from typing import NoReturn
 
+from harness.evidence.failure import NotJudged
 from harness.lab import command_line
 from harness.lab.chapters import find
 from harness.lab.command_line import BUILD
 from harness.lab.target import WrongUsage, port_number, resolve, setting
 from harness.linux import prctl, procfs
-from harness.server.build import BuildFailed, NoCompiler, cached_server
+from harness.server.build import BuildFailed, cached_server
 
 USUAL_PORT = 1234
 LOOKS_MS = (5, 500)  # between two looks whether it listens: at first, and after a while
@@ -29,7 +30,7 @@ PORT_OPTION = re.compile(r"(?:^| )-v*p ?\d+")  # among the options of a server
 
 def main() -> int:
     """Returns the exit status if it does not become the server: 2, with the reason on stderr."""
-    return command_line.run("run", run, NoCompiler, BuildFailed, ValueError)
+    return command_line.run("run", run, NotJudged, BuildFailed, ValueError)
 
 
 def run() -> NoReturn:

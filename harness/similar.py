@@ -10,10 +10,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from harness import skeleton
 from harness.classroom import labels, submissions
 from harness.classroom.labels import Class
-from harness.lab import command_line, files
+from harness.lab import command_line, files, sources
 from harness.lab.chapters import find
 from harness.lab.target import WrongUsage, as_typed, setting
 from harness.similarity import handed_in, page, screen
@@ -102,8 +101,8 @@ def _write(
 ) -> Path:
     """Writes the page. Returns its path."""
     target = command_line.BUILD / "similar" / of.top.name / "similar.html"
-    sources = skeleton.sources(of.chapter.chapter_dir)
-    lines = [line for path in sources for line in path.read_text().splitlines()]
+    given = sources.files(of.chapter.chapter_dir)
+    lines = [line for path in given for line in path.read_text().splitlines()]
     title = f"Chapter {of.chapter.number}: which submissions share more than the skeleton explains"
     text = page.render(title, f"{summary}.", texts, comparison, known, lines, notes)
     files.write(target, text.encode("utf-8", "replace"))

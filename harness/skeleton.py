@@ -29,6 +29,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, Chapter, UnknownChapter, find
 
 LINE_WIDTH = 100
@@ -73,11 +74,6 @@ def todos(chapter: Chapter) -> list[Todo]:
     return found
 
 
-def sources(directory: Path) -> list[Path]:
-    """The C files of a directory, by name."""
-    return sorted(path for path in directory.iterdir() if path.suffix in (".c", ".h"))
-
-
 def plain(text: str) -> str:
     """A solution's source without its marks."""
     return MARK.sub("", text)
@@ -110,16 +106,16 @@ def write(chapter: Chapter, target: Path, solved: int = 0) -> None:
     Raises NoSolutions, and ValueError when a TODO has no region in the sources.
     """
     unsolved = {todo.region: todo for todo in todos(chapter)[solved:]}
-    everything = "".join(path.read_text() for path in sources(chapter.solution_dir))
+    everything = "".join(path.read_text() for path in sources.files(chapter.solution_dir))
     for region in unsolved:
         if f"// BEGIN {region}\n" not in everything:
             raise ValueError(f"{chapter.slug}: no source has the region {region}")
     target.mkdir(parents=True, exist_ok=True)
-    wanted = {path.name for path in sources(chapter.solution_dir)}
-    for stale in sources(target):
+    wanted = {path.name for path in sources.files(chapter.solution_dir)}
+    for stale in sources.files(target):
         if stale.name not in wanted:
             stale.unlink()
-    for path in sources(chapter.solution_dir):
+    for path in sources.files(chapter.solution_dir):
         (target / path.name).write_text(cut(path.read_text(), unsolved))
 
 
@@ -127,7 +123,7 @@ def solution_without_marks(chapter: Chapter) -> dict[str, str]:
     """The solution's C files by name, without marks, for reading. Raises NoSolutions."""
     if not chapter.solution_dir.is_dir():
         raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
-    return {path.name: plain(path.read_text()) for path in sources(chapter.solution_dir)}
+    return {path.name: plain(path.read_text()) for path in sources.files(chapter.solution_dir)}
 
 
 def difference(old: dict[str, str], new: dict[str, str], old_name: str, new_name: str) -> str:
@@ -145,7 +141,7 @@ def difference(old: dict[str, str], new: dict[str, str], old_name: str, new_name
 
 def student_against_solution(chapter: Chapter) -> str:
     """What `make diff` prints. Raises NoSolutions."""
-    student = {path.name: path.read_text() for path in sources(chapter.chapter_dir)}
+    student = {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
     solution = solution_without_marks(chapter)
     return difference(student, solution, f"chapters/{chapter.slug}", f"solutions/{chapter.slug}")
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness import grade
+from harness.evidence.failure import NotJudged
 from harness.grading import errors, report
 from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, number_text
-from harness.lab import chapters, command_line
+from harness.lab import chapters, command_line, sources
 from harness.lab.target import WrongUsage, resolve
-from harness.server import build
 
 LOOK_SECONDS = 0.2  # between two checks of the files
 CALM_SECONDS = 0.1  # an editor may save several files, or one in several steps
@@ -32,7 +32,7 @@ Stamp = dict[str, tuple[int, int]]  # of a directory's C files: when each was ch
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    return command_line.run("watch", lambda: run(options), build.NoCompiler, stopped=0)
+    return command_line.run("watch", lambda: run(options), NotJudged, stopped=0)
 
 
 def run(options: argparse.Namespace) -> NoReturn:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> NoReturn:
 def stamp(directory: Path) -> Stamp:
     """Changes when a C file is saved, made or removed."""
     found = {}
-    for path in sorted(directory.glob("*.[ch]")):
+    for path in sources.files(directory):
         try:
             about = path.stat()
         except OSError:  # removed a moment ago

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.handover import handout
 from harness.handover.archive import Member
+from harness.lab import sources
 from harness.lab.chapters import ROOT, Chapter
 
 HERE = Path(__file__).parent
@@ -27,15 +28,17 @@ def members(chapter: Chapter) -> list[Member]:
         Member("chapter", f"{chapter.slug}\n".encode()),
         *(
             Member(f"lab/{path.relative_to(ROOT).as_posix()}", path.read_bytes())
-            for path in files()
+            for path in files(chapter)
         ),
     ]
 
 
-def files() -> Iterator[Path]:
-    """The files of the lab that a grade needs: no solution, no answer, no chapter. Raises
-    WrongUsage if git does not say which files are the lab's."""
+def files(chapter: Chapter) -> Iterator[Path]:
+    """The files of the lab that a grade needs: no solution and no answer. Of the chapter it needs
+    what students begin with, to find out whose fault a failed build is. Raises WrongUsage if git
+    does not say which files are the lab's."""
+    given = set(sources.files(chapter.chapter_dir))
     for name in sorted(handout.names()):
-        parts = Path(name).parts
-        if parts[0] in TAKEN and not LEFT_OUT & set(parts):
-            yield ROOT / name
+        parts, path = Path(name).parts, ROOT / name
+        if path in given or (parts[0] in TAKEN and not LEFT_OUT & set(parts)):
+            yield path

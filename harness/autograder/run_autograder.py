@@ -24,6 +24,11 @@ from pathlib import Path
 
 TOP = Path("/autograder")
 LAB = TOP / "source" / "lab"
+sys.path.append(str(LAB))
+sys.dont_write_bytecode = True
+
+from harness.lab import sources  # noqa: E402
+
 RESULTS = TOP / "results" / "results.json"
 USER = 60617  # of no account: no package and no person uses this number
 TRIES = 2
@@ -43,13 +48,13 @@ def main() -> int:
         place.chmod(0o755)
         shutil.copytree(TOP / "submission", place / "all", symlinks=True, copy_function=copied)
         opened(place / "all")
-        sources = find_sources(place / "all", slug)
-        if sources is None:
+        handed_in = find_sources(place / "all", slug)
+        if handed_in is None:
             write(nothing_to_grade(slug))
             return 0
-        sources = sources.rename(place / "sources")
+        handed_in = handed_in.rename(place / "sources")
         for _ in range(TRIES):
-            found = graded(slug[:2], sources, place)
+            found = graded(slug[:2], handed_in, place)
             if found is not None:
                 write(found)
                 return 0
@@ -97,20 +102,20 @@ def find_sources(top: Path, slug: str) -> Path | None:
     """The directory with the C files: the submission, the chapter in it if it is a whole lab, or
     the only directory in it that has some."""
     for place in (top, top / "chapters" / slug):
-        if any(place.glob("*.c")):
+        if sources.c_files(place):
             return place
-    inner = {path.parent for path in top.rglob("*.c")}
+    inner = {path.parent for path in sources.below(top) if sources.is_c(path)}
     return inner.pop() if len(inner) == 1 else None
 
 
-def graded(number: str, sources: Path, place: Path) -> dict | None:
+def graded(number: str, handed_in: Path, place: Path) -> dict | None:
     """The result of a grade, None if a claim was not judged."""
     results = LAB / "build" / "results" / "autograder.json"
     results.unlink(missing_ok=True)
     command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
     command += ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
     command += [find_python(), "-m", "harness.grade", "--verbose", "--chapter", number]
-    command += ["--dir", str(sources), "--results", str(results)]
+    command += ["--dir", str(handed_in), "--results", str(results)]
     process = subprocess.Popen(command, cwd=LAB, env=environment(), start_new_session=True)
     try:
         status = process.wait(GRADE_SECONDS)
@@ -124,7 +129,7 @@ def graded(number: str, sources: Path, place: Path) -> dict | None:
     finally:
         end_all()
         process.wait()
-    return read(results, sources) if status in (0, 1) else None
+    return read(results, handed_in) if status in (0, 1) else None
 
 
 def find_python() -> str:
@@ -163,7 +168,7 @@ def is_theirs(pid: int) -> bool:
     return str(USER) in fields["Uid"].split() and fields["State"].strip()[0] not in "ZX"
 
 
-def read(path: Path, sources: Path) -> dict | None:
+def read(path: Path, handed_in: Path) -> dict | None:
     """The result in this file, None if it is none, or not everything was judged. The commands in it
     are those that the student can type, whose files are in chapters/."""
     try:
@@ -171,7 +176,7 @@ def read(path: Path, sources: Path) -> dict | None:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
             text = file.read(MOST_BYTES).decode()
-        found = json.loads(text.replace(f" DIR={sources}", ""))
+        found = json.loads(text.replace(f" DIR={handed_in}", ""))
         return found if found["extra_data"]["verdict"] in ("passed", "failed") else None
     except (OSError, ValueError, KeyError, TypeError) as error:
         print(f"run_autograder: {error}")

@@ -21,6 +21,7 @@ from harness.bench import curves, plot, redis_benchmark, redis_memory, rounds, s
 from harness.bench.measure import Bench, Place
 from harness.bench.rows import ROWS, Row
 from harness.bench.subjects import Subject
+from harness.evidence.failure import NotJudged
 from harness.lab import command_line, target
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.numbers import is_whole
@@ -47,7 +48,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = parse(sys.argv[1:] if arguments is None else arguments)
-    return command_line.run("bench", lambda: run(options), build.NoCompiler, build.BuildFailed)
+    return command_line.run("bench", lambda: run(options), NotJudged, build.BuildFailed)
 
 
 def run(options: argparse.Namespace) -> int:

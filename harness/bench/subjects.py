@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import chapters
-from harness.lab.chapters import ROOT
+from harness.evidence.failure import LabFault
+from harness.lab import chapters, sources
+from harness.lab.command_line import BUILD
 from harness.lab.files import appearing
 from harness.lab.target import Target, WrongUsage
 from harness.server import build
 
 HERE = Path(__file__).parent
-BUILT = ROOT / "build" / "bench"
+BUILT = BUILD / "bench"
 FLAGS = "-std=gnu11 -O2 -g -Wall -Wextra".split()
 ONE_LOOP = ("--threads", "1")  # from 09 on: a server has one core here, and so have the peers
 YOURS, SOLUTION, PEER, LIMIT, SPIN = "yours", "solution", "peer", "limit", "spin"
@@ -90,7 +91,7 @@ def spin() -> Subject:
 
 def load_generator() -> Path:
     """The program that asks them."""
-    return _compiled("load", sorted((HERE / "load").glob("*.c")), ["-lm"])
+    return _compiled("load", sources.c_files(HERE / "load"), ["-lm"])
 
 
 def _has(header: str) -> bool:
@@ -98,18 +99,18 @@ def _has(header: str) -> bool:
     return subprocess.run(command, capture_output=True).returncode == 0
 
 
-def _compiled(name: str, sources: list[Path], libraries: list[str]) -> Path:
+def _compiled(name: str, made_of: list[Path], libraries: list[str]) -> Path:
     """The program, built if it is missing or older than a source.
 
-    Raises BuildFailed, NoCompiler.
+    Raises NotJudged.
     """
     binary = BUILT / name
-    files = [path for source in sources for path in source.parent.glob("*.[ch]")]
+    files = [path for source in made_of for path in sources.files(source.parent)]
     if binary.exists() and binary.stat().st_mtime > max(path.stat().st_mtime for path in files):
         return binary
     with appearing(binary) as product:
-        command = [*build.find_compiler(), *FLAGS, "-o", str(product), *map(str, sources)]
+        command = [*build.find_compiler(), *FLAGS, "-o", str(product), *map(str, made_of)]
         result = subprocess.run([*command, *libraries], capture_output=True, text=True)
         if result.returncode:
-            raise build.BuildFailed(f"{name} does not compile:\n{build.shorten(result.stderr)}")
+            raise LabFault(name, result.stderr)
     return binary

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lab import sources
 from harness.lab.target import WrongUsage
 from harness.lab.units import MIB
 
@@ -82,7 +83,7 @@ def _hand_ins(place: Path, chapter: str, deeper: int) -> list[Path]:
     if not place.is_dir() or not deeper:
         return []
     below = [one for one in _entries(place) if not one.is_symlink()]
-    if any(one.suffix == ".c" and one.is_file() for one in below):
+    if any(map(sources.is_c, below)):
         return [place]
     for named in (place / chapter, place / "chapters" / chapter):
         if not named.is_symlink() and named.is_dir():
@@ -96,7 +97,7 @@ def _entries(directory: Path, most: int | None = ENTRIES) -> list[Path]:
         names = sorted(os.listdir(directory))[:most]
     except OSError:
         return []
-    return [directory / name for name in names if name[0] != "." and name != "__MACOSX"]
+    return [directory / name for name in names if not sources.is_hidden(name)]
 
 
 def handed_in(path: Path) -> float:

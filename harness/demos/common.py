@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from harness.client.client import Client
-from harness.evidence.failure import NotJudged
+from harness.evidence.failure import LabFault
 from harness.lab import files
-from harness.lab.chapters import ROOT
+from harness.lab.command_line import BUILD
 from harness.server import build
 
 WATCHED_SECONDS = 0.7  # to watch what a server costs
@@ -30,12 +30,12 @@ class Stopwatch:
 
 def built(name: str, *more: Path) -> str:
     """The program made of NAME.c of this directory, and of `more`. Raises NotJudged."""
-    source, program = Path(__file__).with_name(f"{name}.c"), ROOT / "build" / "demos" / name
+    source, program = Path(__file__).with_name(f"{name}.c"), BUILD / "demos" / name
     with files.appearing(program) as made:
         command = [*build.find_compiler(), "-O2", "-pthread", "-o", made, source, *more]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode != 0:
-            raise NotJudged(f"{source.name}: {done.stderr}")
+            raise LabFault(source.name, done.stderr)
     return str(program)
 
 

@@ -59,6 +59,20 @@ class NotJudged(Exception):
     """The harness or the machine is at fault, or an instrument is not available here."""
 
 
+class LabFault(NotJudged):
+    """A piece of the lab does not compile on this machine, and the code that is graded is not the
+    reason. `what`: its name. `said`: what the compiler printed."""
+
+    def __init__(self, what: str, said: str) -> None:
+        lines = [line.strip() for line in said.splitlines() if line.strip()]
+        errors = [line for line in lines if "error" in line.lower()]
+        line = next(iter([*errors, *lines]), "the compiler printed nothing")
+        super().__init__(
+            f"{what} cannot be compiled here. This is a fault of the lab or of this machine, and "
+            f"not of the code that is graded. Please report it with this line: {line}"
+        )
+
+
 class TooBusy(NotJudged):
     """Other programs had the processors for so long that the server may be right. The claim is
     tried once more when nothing of the grade runs beside it. `text` says what took too long."""

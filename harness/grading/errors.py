@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, Claim, Grade, Outcome
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.target import as_typed
 
 ON_GITHUB = "GITHUB_ACTIONS"  # "true" there, says GitHub
@@ -149,8 +149,7 @@ def _heading(chapter: chapters.Chapter, todo: int) -> tuple[str, list[str]]:
 def _files(grade: Grade, first: str) -> list[Path]:
     """The C files that can be read, `first` before the others."""
     assert grade.source
-    found: Iterable[Path] = grade.source.glob("*.[ch]")
-    readable = [path for path in found if path.is_file() and os.access(path, os.R_OK)]
+    readable = [path for path in sources.files(grade.source) if os.access(path, os.R_OK)]
     return sorted(readable, key=lambda path: (path.name != first, path.suffix, path.name))
 
 

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from harness.grading.scoring import FAILED, PASSED, Grade
+from harness.lab import sources
 
 MOST_NAMES = 4  # of changed files that are named
 
@@ -32,7 +33,7 @@ def compare(grade: Grade, file: Path) -> None:
 
 def state(source: Path) -> State:
     """The state of the C files in a directory."""
-    files = sorted(path for path in source.glob("*.[ch]") if path.is_file())
+    files = sources.files(source)
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
 
 

@@ -18,7 +18,9 @@ FILE_BYTES = 4 * MIB
 BYTES = 16 * MIB  # all files together
 FILES = 500
 # A program is known by its first bytes.
-LEFTOVERS = re.compile(r"\..*|.*(~|\.(o|a|so|d|swp|orig|rej|gch|tmp))|core(\.\d+)?|__pycache__")
+LEFTOVERS = re.compile(
+    r"\..*|#.*#|.*(~|\.(o|a|so|d|swp|orig|rej|gch|tmp))|core(\.\d+)?|__pycache__|__MACOSX"
+)
 ELF = b"\x7fELF"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness import skeleton
 from harness.handover import archive
 from harness.handover.archive import Member
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 from harness.lab.git import tracked
 from harness.lab.target import WrongUsage
@@ -90,10 +90,10 @@ def _changed(chapter: Chapter) -> list[str]:
         return []
     wanted = {
         path.name: skeleton.cut(path.read_text(), todos)
-        for path in skeleton.sources(chapter.solution_dir)
+        for path in sources.files(chapter.solution_dir)
     }
     there = chapter.chapter_dir.is_dir()
-    found = skeleton.sources(chapter.chapter_dir) if there else []
+    found = sources.files(chapter.chapter_dir) if there else []
     texts = {path.name: path.read_text(errors="replace") for path in found}
     names = sorted(wanted.keys() | texts.keys())
     where = chapter.chapter_dir.relative_to(chapters.ROOT)

@@ -57,6 +57,23 @@ class Chapter:
         return CHAPTERS[place - 1] if place else None
 
 
+def untouched(chapter: Chapter, source: Path | None) -> list[Path]:
+    """Directories with the lab's own C: those of the chapter, or of others where a handout or an
+    isolated grade lacks these. `source`, which is graded, is left out: students work in
+    chapters/."""
+    own = [chapter.chapter_dir, chapter.solution_dir]
+    others = [one.chapter_dir for one in CHAPTERS]
+    for places in (own, others):
+        here = [place for place in places if place.is_dir() and not _same(place, source)]
+        if here:
+            return here
+    return []
+
+
+def _same(place: Path, source: Path | None) -> bool:
+    return source is not None and place.resolve() == source.resolve()
+
+
 def files(listed: str) -> set[str]:
     """The names of the C files in such a list: "io.c conn.[ch]" is io.c, conn.c and conn.h."""
     found: set[str] = set()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
@@ -13,15 +15,17 @@ from harness.lab.target import WrongUsage
 
 # Everything that the commands write. Where the lab is read-only, a variable names another place.
 BUILD = Path(os.environ.get("LAB_BUILD") or ROOT / "build")
+ELSEWHERE = "LAB_BUILD=/var/tmp/lab make ..."
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 
 def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: int = 2) -> int:
     """Calls `body` and returns its exit status; or 2, with a line on stderr that says why.
 
     That line is the message of WrongUsage, UnknownChapter and the exceptions `wrong`; or it says
-    that build/ cannot be written to. `stopped`: the status after Ctrl-C, and when the program that
-    reads the output has ended (`| head`). If it is 0, Ctrl-C is the normal end of the command, and
-    the message goes to stdout.
+    that build/ cannot be written to, or that the disk is full. `stopped`: the status after
+    Ctrl-C, and when the program that reads the output has ended (`| head`). If it is 0, Ctrl-C is
+    the normal end of the command, and the message goes to stdout.
     """
     try:
         return body()
@@ -34,7 +38,7 @@ def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: in
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
-        if not _is_below(error.filename, BUILD):
+        if not _is_below(error.filename, BUILD) and error.errno not in NO_SPACE:
             raise
         print(f"{name}: {_cannot_write(error)}", file=sys.stderr)
         return 2
@@ -46,8 +50,15 @@ def _is_below(path: object, directory: Path) -> bool:
 
 
 def _cannot_write(error: OSError) -> str:
-    """What is wrong with build/, and what to do."""
-    text = f"{os.path.relpath(error.filename, ROOT)} cannot be written: {error.strerror}"
+    """What is wrong with build/, or with the disk, and what to do. The system does not tell which
+    file had no space left if it was open already."""
+    places = f"a file in {BUILD} or {tempfile.gettempdir()}"
+    name = os.path.relpath(error.filename, ROOT) if error.filename else places
+    text = f"{name} cannot be written: {error.strerror}"
+    if error.errno in NO_SPACE:
+        return f"{text}; free some space"
+    if error.errno == errno.EROFS:
+        return f"{text}; let LAB_BUILD name a directory elsewhere, {ELSEWHERE}"
     if not isinstance(error, PermissionError):
         return text
     return f"{text}; after a `sudo make` it belongs to root: sudo chown -R $(id -un) build"

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.numbers import is_whole
 
 WITH_PORT = "SERVER='./server -p {port}'"
@@ -118,7 +118,7 @@ def _sources(source: Path, said: str) -> Path:
         raise WrongUsage(f"{said}: this directory does not exist")
     if not source.is_dir():
         raise WrongUsage(f"{said} is not a directory; give the one that holds the .c files")
-    if not any(source.glob("*.c")):
+    if not sources.c_files(source):
         raise WrongUsage(f"{said}: there are no .c files in it")
     return source
 

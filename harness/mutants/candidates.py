@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import skeleton
+from harness.lab import sources
 from harness.lab.chapters import Chapter
 from harness.mutants import rules
 from harness.server import build
@@ -67,7 +68,7 @@ def candidates(chapter: Chapter, text: str = "") -> list[Candidate]:
     numbers = {todo.region: todo.number for todo in skeleton.todos(chapter)}
     regions = [region for region in numbers if text in region]
     found: dict[str, Candidate] = {}
-    for path in skeleton.sources(chapter.solution_dir):
+    for path in sources.files(chapter.solution_dir):
         source = path.read_text()
         right = skeleton.plain(source)
         for change in rules.changes(source, regions):

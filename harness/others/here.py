@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.evidence.failure import LabFault, NotJudged
 from harness.server import build
 
 HERE = Path(__file__).parent
@@ -86,14 +87,17 @@ def _python_client() -> str:
 def _c_client() -> str:
     try:
         hiredis_client()
-    except (build.NoCompiler, build.BuildFailed) as error:
-        return str(error).splitlines()[0]
+    except NotJudged as error:
+        return str(error)
     return ""
 
 
 def hiredis_client() -> Path:
-    """A program that uses hiredis, built. Raises as build.cached_program does."""
-    return build.cached_program(HERE, "hiredis_client", (HIREDIS,), ("-Werror",))
+    """A program that uses hiredis, built. Raises NotJudged."""
+    try:
+        return build.cached_program(HERE, "hiredis_client", (HIREDIS,), ())
+    except build.BuildFailed as error:
+        raise LabFault(HIREDIS, str(error)) from None
 
 
 # By the mark of a claim, see `needs` in grading/plugin.py.

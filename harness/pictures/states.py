@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness import shim
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.chapters import ROOT
 from harness.server import build
 from harness.server.patience import wait_until
@@ -87,7 +87,7 @@ def _built(scratch: Path) -> Path:
     """The server with states.c in front of its functions."""
     wrap = "-Wl," + ",".join(f"--wrap={name}" for name in WRAPPED)
     program = scratch / "server"
-    files = [*map(str, sorted(SOURCE.glob("*.c"))), str(HOOK)]
+    files = [*map(str, sources.c_files(SOURCE)), str(HOOK)]
     flags = [*build.FLAGS, "-iquote", str(SOURCE), wrap]
     command = [*build.find_compiler(), *flags, "-o", str(program), *files]
     done = subprocess.run(command, capture_output=True, text=True)

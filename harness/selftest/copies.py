@@ -20,6 +20,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from harness import skeleton
+from harness.lab import sources
 from harness.lab.chapters import ROOT, Chapter, find
 from harness.mutants import catalogue, rules
 from harness.similarity import fingerprints as printing
@@ -51,7 +52,7 @@ def solution(chapter: Chapter) -> Files:
 
 def untouched(chapter: Chapter) -> Files:
     """The skeleton, as it was handed out."""
-    return {path.name: path.read_text() for path in skeleton.sources(chapter.chapter_dir)}
+    return {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
 
 
 def independent(chapter: Chapter) -> Files:
@@ -61,7 +62,7 @@ def independent(chapter: Chapter) -> Files:
     more functions and includes in front of them. Everything else is the skeleton's.
     """
     files = untouched(chapter)
-    for path in skeleton.sources(INDEPENDENT / chapter.number):
+    for path in sources.files(INDEPENDENT / chapter.number):
         files[path.name] = _replaced(files[path.name], path.read_text())
     return files
 

@@ -27,17 +27,39 @@ def test_several_files_with_a_header_in_one_command(tmp_path):
     assert compiled.warnings == ""
 
 
-def test_a_library_that_a_file_includes_is_linked(tmp_path):
-    text = """#include <liburing.h>
+INCLUDES = (
+    *("#include <{}>", "#include<{}>", "# include <{}>", "#\tinclude  <{}> // x", '#include "{}"'),
+    *("/* */ #include <{}>", "#define RINGS <{}>\n#include RINGS", "#inc\\\nlude <{}>"),
+    *("#if __has_include(<{0}>)\n#include <{0}>\n#endif", '#include "own.h"'),
+)
+
+
+@pytest.mark.parametrize("form", INCLUDES)
+def test_a_library_that_a_file_includes_is_linked(form, tmp_path):
+    """Whatever the directive looks like, from the kept object, too; and also in a header."""
+    text = """
     int main(void) { struct io_uring ring; return io_uring_queue_init(0, &ring, 0) == 0; }
     """
-    compiled = build.cached_server(submission(tmp_path / "s", text))
-    assert subprocess.run([compiled.binary]).returncode == 0
+    source = submission(tmp_path / "s", form.format("liburing.h") + text)
+    (source / "own.h").write_text("#include <liburing.h>\n")
+    for _ in range(2):
+        binary = build.cached_server(source).binary
+        assert subprocess.run([binary]).returncode == 0
+        binary.unlink()
 
 
-def test_a_library_that_is_not_installed_is_no_fault_of_a_submission(tmp_path, monkeypatch):
+def test_a_library_that_is_only_named_is_not_linked(tmp_path):
+    text = "// #include <liburing.h>\nint main(void) { return 0; }\n"
+    text += "#if 0\n#include <liburing.h>\n#endif\n"
+    binary = build.cached_server(submission(tmp_path / "s", text)).binary
+    assert b"liburing" not in binary.read_bytes()
+
+
+@pytest.mark.parametrize("form", [form for form in INCLUDES if "__has_include" not in form])
+def test_a_library_that_is_not_installed_is_no_fault_of_a_submission(form, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "LIBRARIES", {"not_installed.h": "-lnot-installed"})
-    source = submission(tmp_path / "s", "#include <not_installed.h>\nint main(void) {}\n")
+    source = submission(tmp_path / "s", f"{form.format('not_installed.h')}\nint main(void) {{}}\n")
+    (source / "own.h").write_text("#include <not_installed.h>\n")
     with pytest.raises(build.NoCompiler, match="not_installed.h is not installed"):
         build.cached_server(source)
 

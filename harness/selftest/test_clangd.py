@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import skeleton
+from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.selftest.drawn import some
 
@@ -16,7 +16,7 @@ FILES = [
     one
     for chapter in CHAPTERS
     for one in some(
-        skeleton.sources(chapter.chapter_dir),
+        sources.files(chapter.chapter_dir),
         2,
         "files that clangd reads",
         ids=lambda path: f"{path.parent.name}/{path.name}",

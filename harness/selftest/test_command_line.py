@@ -33,7 +33,22 @@ def test_a_build_directory_of_root_is_no_traceback(capsys):
 def test_a_full_disk_is_no_traceback(capsys):
     error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(command_line.BUILD / "x"))
     status, said = ends(error, capsys)
-    assert (status, said) == (2, "grade: build/x cannot be written: No space left on device\n")
+    text = "grade: build/x cannot be written: No space left on device; free some space\n"
+    assert (status, said) == (2, text)
+
+
+@pytest.mark.parametrize("number", command_line.NO_SPACE)
+def test_a_disk_that_fills_up_during_a_write_is_no_traceback(capsys, number):
+    """The error of write(2) has no name."""
+    status, said = ends(OSError(number, os.strerror(number)), capsys)
+    assert status == 2
+    assert said.endswith(f" cannot be written: {os.strerror(number)}; free some space\n")
+
+
+def test_a_build_directory_that_is_read_only_can_be_elsewhere(capsys):
+    error = OSError(errno.EROFS, os.strerror(errno.EROFS), str(command_line.BUILD / "x"))
+    status, said = ends(error, capsys)
+    assert (status, "LAB_BUILD=/var/tmp/lab make" in said) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", None])

@@ -11,7 +11,7 @@ import pytest
 from harness import skeleton
 from harness.evidence.hints import HINTS
 from harness.grading import scoring
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.chapters import CHAPTERS
 from harness.selftest.drawn import some
 
@@ -117,8 +117,8 @@ def test_nothing_is_of_a_chapter_that_is_not_there(pattern):
 def test_one_source(chapter, tmp_path):
     """The skeleton in chapters/ is what its solution gives, to the byte."""
     skeleton.write(chapter, tmp_path)
-    written = {path.name: path.read_text() for path in skeleton.sources(tmp_path)}
-    committed = {path.name: path.read_text() for path in skeleton.sources(chapter.chapter_dir)}
+    written = {path.name: path.read_text() for path in sources.files(tmp_path)}
+    committed = {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
     differ = [
         name
         for name in sorted(written.keys() | committed.keys())
@@ -132,7 +132,7 @@ def test_one_source(chapter, tmp_path):
 
 @by_slug()
 def test_student_sees_no_marks(chapter):
-    for path in skeleton.sources(chapter.chapter_dir):
+    for path in sources.files(chapter.chapter_dir):
         found = re.search(r"// (BEGIN|END) |\bSTUB\b", path.read_text())
         assert not found, (
             f"{path}: {found[0]!r} is left: in solutions/{chapter.slug} a mark needs its line to "
@@ -142,7 +142,7 @@ def test_student_sees_no_marks(chapter):
 
 @by_slug()
 def test_skeleton_shows_its_todos_in_their_files(chapter):
-    text = "".join(path.read_text() for path in skeleton.sources(chapter.chapter_dir))
+    text = "".join(path.read_text() for path in sources.files(chapter.chapter_dir))
     shown = sorted(int(number) for number in re.findall(r"/\* TODO (\d+):", text))
     numbers = [todo.number for todo in skeleton.todos(chapter)]
     assert shown == numbers, (
@@ -232,7 +232,7 @@ def test_the_diff_is_the_lesson(chapter):
 def test_marks_do_not_get_in_the_way_of_the_diff(chapter):
     """A file that the chapter leaves alone keeps its marks too: diff -r shows the lesson."""
     others = chapters.files(chapter.changes) | chapters.files(chapter.removes)
-    for path in skeleton.sources(chapter.previous.solution_dir):
+    for path in sources.files(chapter.previous.solution_dir):
         if path.name not in others:
             mine = chapter.solution_dir / path.name
             same = mine.exists() and mine.read_text() == path.read_text()

@@ -13,7 +13,7 @@ from harness import gradescope, handout, site
 from harness.autograder import bundle
 from harness.handover import appeal
 from harness.handover import handout as handed_out
-from harness.lab import git
+from harness.lab import chapters, git
 from harness.lab.target import WrongUsage
 
 OWN = ("harness/grade.py", "harness/lab/git.py", "docs/protocol.md", "README.md")
@@ -74,7 +74,7 @@ def test_a_repository_names_the_files_of_the_lab(at, tmp_path):
     lab = write(at(repository(tmp_path / "a lab")), PRIVATE)
     assert sorted(git.tracked()) == sorted(OWN)
     assert sorted(handed_out.names()) == sorted(OWN)
-    assert sorted(path.name for path in bundle.files()) == ["git.py", "grade.py"]
+    assert sorted(path.name for path in bundle.files(chapters.find("01"))) == ["git.py", "grade.py"]
     assert git.untracked("docs", "harness") == list(PRIVATE[:2])
     assert git.commit() == call(lab, "rev-parse", "HEAD").strip() == appeal._commit()
 

@@ -17,7 +17,7 @@ from harness import handin as handin_command
 from harness import handout as handout_command
 from harness import skeleton
 from harness.handover import handin, handout
-from harness.lab import seed
+from harness.lab import seed, sources
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.selftest import translations
 
@@ -65,13 +65,13 @@ def secrets_of(chapters) -> set[str]:
     public = {
         line.strip()
         for chapter in chapters
-        for path in skeleton.sources(chapter.chapter_dir)
+        for path in sources.files(chapter.chapter_dir)
         for line in path.read_text().splitlines()
     }
     regions = [
         match["code"]
         for chapter in CHAPTERS
-        for path in skeleton.sources(chapter.solution_dir)
+        for path in sources.files(chapter.solution_dir)
         for match in skeleton.REGION.finditer(path.read_text())
     ]
     lines = {line.strip() for text in regions for line in text.splitlines()}

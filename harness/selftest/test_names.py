@@ -17,7 +17,7 @@ from functools import cache
 
 import pytest
 
-from harness import skeleton
+from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, Chapter, find
 
 CALLED = re.compile(r"`(\w+)\(\)`")
@@ -54,18 +54,18 @@ COMPARED = {
 
 
 @cache
-def sources(chapter: Chapter) -> dict[str, str]:
+def code(chapter: Chapter) -> dict[str, str]:
     """The chapter's C by file name, without comments: the skeleton's, then the solution's."""
     found: dict[str, str] = {}
     for directory in (chapter.chapter_dir, chapter.solution_dir):
-        for path in skeleton.sources(directory) if directory.is_dir() else ():
+        for path in sources.files(directory) if directory.is_dir() else ():
             found[path.name] = found.get(path.name, "") + COMMENT.sub("", path.read_text())
     return found
 
 
 def functions(chapter: Chapter) -> set[str]:
     """The names that its code defines or calls."""
-    return set(USED.findall("\n".join(sources(chapter).values())))
+    return set(USED.findall("\n".join(code(chapter).values())))
 
 
 def in_the_library(name: str) -> bool:
@@ -90,7 +90,7 @@ def unknown_in_headings(chapter: Chapter, text: str) -> set[str]:
         there = {
             name
             for file in files
-            for name in DEFINED.findall(sources(chapter).get(file, "") + "\n")
+            for name in DEFINED.findall(code(chapter).get(file, "") + "\n")
         }
         found |= {name for name in names if "." not in name and name not in there}
     return found

@@ -14,7 +14,7 @@ import pytest
 
 from harness import shim
 from harness.client.client import Client, Conversation
-from harness.evidence.failure import NotJudged
+from harness.evidence.failure import LabFault, NotJudged
 from harness.linux import procfs
 from harness.selftest.drawn import some
 from harness.server.patience import wait_until
@@ -311,8 +311,18 @@ def test_no_compiler_is_not_the_students_fault(sources, monkeypatch):
 def test_a_source_that_does_not_compile_is_not_the_students_fault(sources):
     (sources / "alloc.c").write_text("this is no C\n")
     assert shim_library().exists()
-    with pytest.raises(NotJudged, match="cannot be built"):
+    with pytest.raises(LabFault, match="alloc.so .*fault of the lab.*alloc.c:1:1: error"):
         alloc_library()
+
+
+def test_a_file_system_that_runs_no_programs_is_named(tmp_path, monkeypatch):
+    """For access(2) a program on it may not be executed, whatever its mode says."""
+    shim.build_into(tmp_path)
+    monkeypatch.setenv(shim.READY, str(tmp_path))
+    assert shim.starter() == tmp_path / "start"
+    (tmp_path / "start").chmod(0o644)
+    with pytest.raises(NotJudged, match="runs no programs .*noexec.*LAB_BUILD="):
+        shim.starter()
 
 
 def test_names_of_a_server_are_its_own():

@@ -14,6 +14,7 @@ import re
 import pytest
 
 from harness import skeleton
+from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, find
 from harness.lab.target import setting
 from harness.mutants.grader import Grader
@@ -111,5 +112,5 @@ def test_no_two_todos_name_the_same_test(chapter):
 @each_chapter
 def test_all_todos_solved_are_the_solution(chapter, tmp_path):
     skeleton.write(chapter, tmp_path, len(skeleton.todos(chapter)))
-    solved = {path.name: path.read_text() for path in skeleton.sources(tmp_path)}
+    solved = {path.name: path.read_text() for path in sources.files(tmp_path)}
     assert solved == skeleton.solution_without_marks(chapter)

@@ -1,6 +1,7 @@
 """Compiles a directory of C into one server, and keeps the binary until the sources change.
 
     cached_server(source)         all of its files
+    server_of(chapter, source)    the same for a submission: finds out whose fault a failure is
     cached_program(source, ...)   some of them, with a program of the grader's
 
 The objects are kept, too (objects.py): most programs share most of a submission's files.
@@ -8,6 +9,7 @@ The objects are kept, too (objects.py): most programs share most of a submission
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -18,31 +20,36 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.evidence.failure import NotJudged
-from harness.lab.command_line import BUILD
+from harness.evidence.failure import LabFault, NotJudged
+from harness.lab import chapters
+from harness.lab.command_line import BUILD, NO_SPACE
+from harness.lab.sources import c_files
 from harness.lab.units import MIB
 from harness.server import starter
-from harness.server.objects import Object, Objects
+from harness.server.objects import Object, Objects, prerequisites
 from harness.server.patience import Deadline
 
 # The last one is for programs, which can be linked without the functions that they never call.
 FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-ffunction-sections")
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
-# By the header that a file includes.
+# By the header that a file includes, as the compiler lists it.
 LIBRARIES = {"liburing.h": "-luring", "hiredis/hiredis.h": "-lhiredis"}
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
+HELLO = "#include <stdio.h>\nint main(void)\n{\n    return puts(\"hello\") < 0;\n}\n"
 LIMITS = [
     (resource.RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES),
     (resource.RLIMIT_FSIZE, OUTPUT_BYTES, OUTPUT_BYTES),
     (resource.RLIMIT_CORE, 0, 0),
 ]
 MESSAGE_LINES = 60
+OF_THE_DISK = (*NO_SPACE, errno.EROFS)
 CACHE = BUILD / "bin"
 # For files that are not in the source: its headers, and not by -I, as it may have a limits.h. They
 # only call what is to be judged, and compile faster so.
@@ -54,8 +61,9 @@ class BuildFailed(Exception):
     """The sources do not compile to a server. `str()` is the text for the student."""
 
 
-class NoCompiler(Exception):
-    """This machine has no C compiler, or lacks a library: this is no fault of a submission."""
+class NoCompiler(NotJudged):
+    """This machine has no C compiler that works, or lacks a library: this is no fault of a
+    submission."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,10 @@ class Compiled:
 
 def find_compiler() -> list[str]:
     """The words of the compiler's command: $CC, else the first of COMPILERS. Raises NoCompiler."""
-    wanted = shlex.split(os.environ.get("CC", ""))
+    try:
+        wanted = shlex.split(os.environ.get("CC", ""))
+    except ValueError as error:
+        raise NoCompiler(f"CC={os.environ['CC']}: {error}".lower()) from None
     if wanted and shutil.which(wanted[0]):
         return wanted
     if wanted:
@@ -77,6 +88,50 @@ def find_compiler() -> list[str]:
         if shutil.which(name):
             return [name]
     raise NoCompiler("no C compiler found: looked for gcc, clang and cc; `make setup` installs gcc")
+
+
+def check_compiler() -> None:
+    """Raises NoCompiler if the compiler does not build HELLO: then this is no fault of the
+    sources."""
+    compiler = find_compiler()
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
+        place = Path(scratch).resolve()
+        (place / "main.c").write_text(HELLO)
+        command = [*compiler, *FLAGS, "main.c"]
+        status, said = _make(place / "main", command, place, Deadline(COMPILE_SECONDS))
+    if status:
+        first = next(iter(said.strip().splitlines()), f"it ended with status {status}")
+        raise NoCompiler(
+            f"{shlex.join(compiler)} builds no program, not even one of four lines: {first}; "
+            "`make setup` installs gcc, and CC names another compiler"
+        )
+
+
+def check_the_lab(what: str, untouched: Iterable[Path], make: Callable[[Path], object]) -> None:
+    """Finds out whose fault a failed build is. Raises LabFault if `make` does not build `what` from
+    the lab's own files either. `untouched`: directories with these, see chapters.untouched()."""
+    failures = []
+    for directory in untouched:
+        try:
+            make(directory)
+            return
+        except BuildFailed as error:
+            failures.append(str(error))
+    if failures:
+        raise LabFault(what, failures[0])
+
+
+def server_of(chapter: chapters.Chapter, source: Path) -> Compiled:
+    """cached_server() of a submission. Raises BuildFailed only if its files are the reason, and
+    otherwise NotJudged."""
+    try:
+        return cached_server(source)
+    except BuildFailed:
+        check_compiler()
+        untouched = chapters.untouched(chapter, source)
+        check_the_lab(f"chapter {chapter.slug}", untouched, cached_server)
+        raise
 
 
 def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compiled:
@@ -88,27 +143,27 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
     return _cached(source, "server", find_compiler(), extra_flags, tuple(sources(source)))
 
 
-def libraries(source: Path, words: tuple[str, ...]) -> list[str]:
-    """Options for the libraries whose headers these files of `source` include."""
-    return [LIBRARIES[header] for header in _included(source, words)]
-
-
-def _included(source: Path, words: tuple[str, ...]) -> list[str]:
-    """The headers of LIBRARIES that these files include."""
-    texts = [path.read_bytes() for path in (source / word for word in words) if path.is_file()]
+def _libraries(objects: list[Object]) -> list[str]:
+    """Options for the libraries whose headers the files of these objects include."""
+    included = [f"/{name}" for one in objects for name in one.included]
     return [
-        header
-        for header in LIBRARIES
-        if any(b"#include <%s>" % header.encode() in text for text in texts)
+        option
+        for header, option in LIBRARIES.items()
+        if any(name.endswith(f"/{header}") for name in included)
     ]
 
 
-def _look_for_libraries(compiler: list[str], source: Path, words: tuple[str, ...]) -> None:
-    """Raises NoCompiler if a library that these files include is not installed."""
-    for header in _included(source, words):
-        command = [*compiler, "-E", "-include", header, "-x", "c", os.devnull]
-        if subprocess.run(command, capture_output=True).returncode:
-            raise NoCompiler(f"{header} is not installed; `make setup` installs it")
+def _look_for_libraries(
+    command: list[str], words: tuple[str, ...], source: Path, deadline: Deadline
+) -> None:
+    """Raises NoCompiler if a library that these files include is not installed. Of a header that
+    does not exist, -MG lists the name in the #include."""
+    for word in words:
+        listing = [*command, *_others(word), "-M", "-MG", word]
+        _, rule = _run_compiler(listing, source, deadline.left())
+        for header in LIBRARIES:
+            if header in prerequisites(rule) and not (source / header).exists():
+                raise NoCompiler(f"{header} is not installed; `make setup` installs it")
 
 
 def cached_program(
@@ -141,16 +196,16 @@ def _cached(
         try:
             objects = _objects(command, words, source, Path(scratch).resolve(), deadline)
         except BuildFailed:
-            _look_for_libraries(compiler, source, words)
+            _look_for_libraries(command, words, source, deadline)
             raise
         messages = "".join(one.message for one in objects)
         made_of = "\0".join([*command, *linking, *(one.digest for one in objects)])
-        digest = hashlib.sha256(made_of.encode()).hexdigest()[:16]
+        digest = hashlib.sha256(os.fsencode(made_of)).hexdigest()[:16]
         binary = CACHE / f"{label}-{digest}" / name
         notes = binary.with_name("warnings")
         if not binary.exists() or not notes.exists():
             product = Path(scratch).resolve() / "server"
-            inputs = [*(str(one.file) for one in objects), *libraries(source, words)]
+            inputs = [*(str(one.file) for one in objects), *_libraries(objects)]
             failed, said = _make(product, [*command, *linking, *inputs], source, deadline)
             if failed:
                 raise _failed(messages + said, failed)
@@ -179,8 +234,9 @@ def _objects(
         if status:
             failures.append(status)
             return Object(made, "", message)
-        digest = objects.keep(word, made, rule.read_text(), message) if rule.exists() else None
-        return Object(made, digest or secrets.token_hex(8), message)
+        included = prerequisites(os.fsdecode(rule.read_bytes())) if rule.exists() else []
+        digest = objects.keep(word, made, included, message) if included else None
+        return Object(made, digest or secrets.token_hex(8), message, tuple(included))
 
     with ThreadPoolExecutor(AT_ONCE) as threads:  # all of them, for the mistakes in all files
         found = list(threads.map(make, enumerate(words)))
@@ -195,7 +251,13 @@ def _others(word: str) -> tuple[str, ...]:
     return OTHERS if os.path.dirname(word) not in ("", ".") else ()
 
 
-def _failed(messages: str, status: int) -> BuildFailed:
+def _failed(messages: str, status: int) -> BuildFailed | NoCompiler:
+    """What to raise. A line with a bar quotes the source."""
+    said = [line for line in messages.splitlines() if "|" not in line]
+    for reason in map(os.strerror, OF_THE_DISK):
+        if any(reason in line for line in said):
+            places = f"{BUILD} or {tempfile.gettempdir()}"
+            return NoCompiler(f"the compiler cannot write its files in {places}: {reason}")
     return BuildFailed(shorten(messages) or f"the compiler ended with status {status}")
 
 
@@ -218,7 +280,7 @@ def shorten(message: str, lines: int = MESSAGE_LINES) -> str:
 
 def sources(source: Path) -> list[str]:
     """Names of the *.c files, so that messages read conn.c:12. Raises BuildFailed if none."""
-    names = sorted(path.name for path in source.glob("*.c") if path.is_file())
+    names = [path.name for path in c_files(source)]
     if not names:
         raise BuildFailed(f"there are no .c files in {source}")
     return [f"./{name}" if name[0] in "-@" else name for name in names]  # "@": a file of options
@@ -226,10 +288,7 @@ def sources(source: Path) -> list[str]:
 
 def _run_compiler(command: list[str], directory: Path, seconds: float) -> tuple[int | None, str]:
     """Status (None: out of time) and messages of the compiler, which leaves no process behind."""
-    try:
-        limited = [*starter.words(LIMITS), shutil.which(command[0]) or command[0], *command[1:]]
-    except NotJudged as error:
-        raise NoCompiler(str(error)) from None
+    limited = [*starter.words(LIMITS), shutil.which(command[0]) or command[0], *command[1:]]
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
             limited,

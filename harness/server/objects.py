@@ -16,17 +16,21 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lab import sources
+
 SHARED = "LAB_SHARED_OBJECTS"  # in the environment: objects of another directory count as well
 CLOCK_NS = 20_000_000  # the kernel's time of a file may be this much too early
 
 
 @dataclass(frozen=True)
 class Object:
-    """`digest`: of everything that it was made of. `message`: what the compiler printed."""
+    """`digest`: of everything that it was made of. `message`: what the compiler printed.
+    `included`: its source and the headers that this includes, as the compiler lists them."""
 
     file: Path
     digest: str
     message: str
+    included: tuple[str, ...] = ()
 
 
 class Objects:
@@ -43,7 +47,7 @@ class Objects:
         self._source = source
         place = "" if os.environ.get(SHARED) else str(source.resolve())
         beside = {word: {source, (source / word).parent} for word in commands}
-        found = {path: list(path.glob("*.[ch]")) for path in set().union(*beside.values())}
+        found = {path: sources.files(path) for path in set().union(*beside.values())}
         # A new file there may be found before another of its name: so all the names count.
         names = {path: sorted(file.name for file in files) for path, files in found.items()}
         self._origins = {
@@ -57,21 +61,22 @@ class Objects:
     def find(self, word: str) -> Object | None:
         """The object of one file. None: it has to be made."""
         try:
-            digest = self._digest(word, json.loads(self._list(word).read_text()), self._content)
+            included = json.loads(self._list(word).read_text())
+            digest = self._digest(word, included, self._content)
             file = self._kept / f"{digest}.o"
             if digest and file.exists():
-                return Object(file, digest, file.with_suffix(".txt").read_text())
+                message = file.with_suffix(".txt").read_text()
+                return Object(file, digest, message, tuple(included))
         except (OSError, ValueError):  # it was never made, or is damaged
             pass
         return None
 
-    def keep(self, word: str, made: Path, rule: str, message: str) -> str | None:
+    def keep(self, word: str, made: Path, included: list[str], message: str) -> str | None:
         """Keeps the object of a file; returns the digest. Raises OSError.
 
-        `rule`: what the compiler wrote, for make. None: the object is not kept, since one of the
-        files may have changed during the build, or cannot be read again.
+        None: the object is not kept, since one of the files may have changed during the build, or
+        cannot be read again.
         """
-        included = _prerequisites(rule)
         digest = self._digest(word, included, self._unchanged)
         if digest:
             file = self._kept / f"{digest}.o"
@@ -114,8 +119,9 @@ def _content(path: Path) -> str | None:
         return None
 
 
-def _prerequisites(rule: str) -> list[str]:
-    """The files that a rule of make names after its colon. A backslash precedes a space."""
+def prerequisites(rule: str) -> list[str]:
+    """The files that a rule of make names after its colon: what the compiler lists. A backslash
+    precedes a space."""
     words = re.findall(r"(?:\\.|[^\s\\])+", rule.replace("\\\n", " ").partition(": ")[2])
     return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
 
@@ -128,4 +134,4 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _hash(*words: str) -> str:
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
+    return hashlib.sha256(os.fsencode("\0".join(words))).hexdigest()[:16]

@@ -17,8 +17,9 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.evidence.failure import NotJudged
-from harness.lab.command_line import BUILD
+from harness.evidence.failure import LabFault, NotJudged
+from harness.lab import sources
+from harness.lab.command_line import BUILD, ELSEWHERE
 from harness.lab.files import appearing
 from harness.shim.layout import Calls, Crash, Entry, Group, Plan, Shim, Step, fail, piece
 
@@ -85,7 +86,13 @@ def alloc_library() -> Path:
 def starter() -> Path:
     """The program that makes its process what a server has to be, see start.c. Raises
     NotJudged."""
-    return _built("start")
+    program = _built("start")
+    if not os.access(program, os.X_OK):
+        raise NotJudged(
+            f"the file system of {program.parent} runs no programs (it is mounted with noexec): "
+            f"let LAB_BUILD name a directory elsewhere, {ELSEWHERE}"
+        )
+    return program
 
 
 def build_into(directory: Path, again: bool = True) -> None:
@@ -99,7 +106,7 @@ def build_into(directory: Path, again: bool = True) -> None:
 def _sources(name: str) -> list[Path]:
     if name in OWN:
         return [DIRECTORY / OWN[name]]
-    return sorted(path for path in DIRECTORY.glob("*.c") if path.name not in OWN.values())
+    return [path for path in sources.c_files(DIRECTORY) if path.name not in OWN.values()]
 
 
 def _built(name: str) -> Path:
@@ -112,7 +119,7 @@ def _built(name: str) -> Path:
 def _is_new(name: str, directory: Path) -> bool:
     """Whether it is there, and not older than its sources."""
     library = directory / name
-    youngest = max(path.stat().st_mtime for path in [*_sources(name), *DIRECTORY.glob("*.h")])
+    youngest = max(path.stat().st_mtime for path in sources.files(DIRECTORY))
     return library.exists() and library.stat().st_mtime >= youngest
 
 
@@ -126,5 +133,5 @@ def _build(name: str, directory: Path) -> Path:
         command = [compiler, *FLAGS, *kind, "-o", str(built), *map(str, _sources(name)), *LINKED]
         result = subprocess.run(command, capture_output=True, text=True, errors="replace")
         if result.returncode:
-            raise NotJudged(f"the shim cannot be built:\n{result.stderr}")
+            raise LabFault(f"{name} of the grader", result.stderr)
     return directory / name

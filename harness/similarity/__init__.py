@@ -7,5 +7,5 @@
     handed_in.py      the hand-in of each that counts, as the text of its C files
     page.py           the pairs side by side, page.html; screen.py the table in the terminal
 
-Imports: classroom, evidence, lab, server, skeleton.
+Imports: classroom, evidence, lab, server.
 """

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from zlib import crc32
 
-from harness import skeleton
+from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, Chapter
 from harness.similarity.tokens import tokens
 
@@ -37,7 +37,7 @@ def given(chapter: Chapter) -> frozenset[bytes]:
     directories = [one.chapter_dir for one in (*earlier, chapter)]
     directories += [one.solution_dir for one in earlier]
     here = [directory for directory in directories if directory.is_dir()]
-    texts = {path.read_text() for directory in here for path in skeleton.sources(directory)}
+    texts = {path.read_text() for directory in here for path in sources.files(directory)}
     return frozenset(gram for text in texts for gram in grams(tokens(text).codes))
 
 

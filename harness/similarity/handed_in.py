@@ -7,10 +7,10 @@ from pathlib import Path
 from harness.classroom import submissions, unpack
 from harness.classroom.labels import Class
 from harness.classroom.submissions import Submission
+from harness.lab import sources
 from harness.lab.units import MIB
 from harness.server import scratch
 
-SUFFIXES = (".c", ".h")
 MOST_BYTES = 2 * MIB  # of C in one submission; a solution has at most 100 KiB
 
 Files = dict[str, str]
@@ -35,20 +35,13 @@ def _texts(one: Submission, of: Class) -> Files:
     """Raises Unusable, OSError."""
     chapter = of.chapter.slug
     with scratch.directory("similar-") as place:
-        sources = place / "sources"
+        top = place / "sources"
         chosen = submissions.latest(one.places, chapter)
-        unpack.sources(chosen, sources, place / "unpacked", chapter)
-        files = [path for path in sorted(sources.rglob("*")) if _is_source(path, sources)]
+        unpack.sources(chosen, top, place / "unpacked", chapter)
+        files = sources.below(top)
         if sum(path.stat().st_size for path in files) > MOST_BYTES:
             raise unpack.Unusable(f"It has more than {MOST_BYTES // MIB} MiB of C.")
-        return {str(path.relative_to(sources)): _decoded(path) for path in files}
-
-
-def _is_source(path: Path, top: Path) -> bool:
-    """Whether it is C that somebody wrote: not what an editor or macOS keeps beside it."""
-    parts = path.relative_to(top).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-    return path.suffix in SUFFIXES and not hidden and path.is_file()
+        return {str(path.relative_to(top)): _decoded(path) for path in files}
 
 
 def _decoded(path: Path) -> str:

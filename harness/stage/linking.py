@@ -6,13 +6,14 @@ import functools
 import re
 from pathlib import Path
 
-from harness.evidence.failure import Failure, NotJudged
+from harness.evidence.failure import Failure
 from harness.instruments import sanitizers
 from harness.lab.chapters import ROOT
 from harness.server import build
 
 PROGRAMS = ROOT / "harness" / "programs"
 MESSAGE_LINES = 12  # of the compiler
+NO_REFERENCE = "If you have changed no declaration, report this: the lab may be at fault."
 
 # For a module that needs more than the files a program names. The program's own functions come
 # first, and a function that is never called may lack the ones it calls.
@@ -50,18 +51,25 @@ def _files(name: str) -> list[Path]:
 
 
 @functools.lru_cache(maxsize=None)
-def built(directory: Path, name: str, sanitize: str) -> Path | None:
+def built(
+    directory: Path, name: str, sanitize: str, untouched: tuple[str, ...] = ()
+) -> Path | None:
     """The program, linked with the module in `directory`. None: it cannot be built with these
-    sanitizers, and perhaps without. Raises Failure, NotJudged."""
+    sanitizers, and perhaps without. `untouched`: directories with the lab's own files. Raises
+    Failure, NotJudged."""
     __tracebackhide__ = True
     try:
         return link(directory, name, sanitizers.flags(sanitize))
-    except build.NoCompiler as error:
-        raise NotJudged(str(error)) from None
     except build.BuildFailed as error:
         if sanitize:
             return None
+        references = [one for one in map(Path, untouched) if not _missing(name, one)]
+        build.check_the_lab(
+            f"{name}.c of the grader", references, lambda one: link(one, name, ())
+        )
         text = _complaint(str(error), links(name, directory))
+        if not references:
+            text += f"\n{NO_REFERENCE}"
         raise Failure(text, hint="module-not-built") from None
 
 
@@ -71,7 +79,7 @@ def link(
     """Compiles the program with the module's files in `directory`; or with all but main.c, if these
     are not enough. Raises as build.cached_program does."""
     module = links(name, directory)
-    missing = [file for file in module if not (directory / file).is_file()]
+    missing = _missing(name, directory)
     if missing:
         raise build.BuildFailed(f"there is no {missing[0]}")
     files = (*(str(PROGRAMS / file) for file in own_files(name)), *module)
@@ -86,6 +94,11 @@ def link(
             return build.cached_program(directory, name, every, flags, compiler, ALL_FILES)
         except build.BuildFailed:
             raise error from None
+
+
+def _missing(name: str, directory: Path) -> list[str]:
+    """The files of the module that are not there."""
+    return [file for file in links(name, directory) if not (directory / file).is_file()]
 
 
 def _complaint(message: str, files: list[str]) -> str:

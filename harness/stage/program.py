@@ -84,7 +84,7 @@ class Programs:
         given = {"seed": self._seed, **options}
         words = [check, *(f"{option}={value}" for option, value in given.items())]
         for wanted in (sanitize, "") if sanitize and not stage.valgrind else ("",):
-            binary = built(Path(stage.run.directory), name, wanted)
+            binary = built(Path(stage.run.directory), name, wanted, tuple(stage.run.untouched))
             if binary is None:
                 continue
             stage.conversation.restart()

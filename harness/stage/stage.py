@@ -40,9 +40,9 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files,
-    in `directory`. `by_calls`: options for a claim that sees calls, see lab.chapters.Chapter.
-    `trace`: the file for the record of the test. `debugger`: the file that tells a
-    debugger which server to attach to, before the test begins.
+    in `directory`; the lab's own are in the directories `untouched`. `by_calls`: options for a
+    claim that sees calls, see lab.chapters.Chapter. `trace`: the file for the record of the test.
+    `debugger`: the file that tells a debugger which server to attach to, before the test begins.
     """
 
     argv: list[str]
@@ -53,6 +53,7 @@ class Run:
     valgrind: bool = False
     sources: list[str] = field(default_factory=list)
     directory: str | None = None
+    untouched: list[str] = field(default_factory=list)
     by_calls: list[str] = field(default_factory=list)
     trace: str | None = None
     debugger: str | None = None

@@ -11,5 +11,5 @@
 
 The record is saved by harness/stage/recorder.py, in the process that runs the test.
 
-Imports: evidence, grade, grading, lab, replay, server, shim.
+Imports: evidence, grade, grading, lab, replay, shim.
 """

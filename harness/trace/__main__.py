@@ -10,12 +10,12 @@ import tempfile
 from pathlib import Path
 
 from harness import grade, replay
+from harness.evidence.failure import NotJudged
 from harness.grading import report
 from harness.grading.scoring import FAILED, Grade
 from harness.lab import command_line
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, named
-from harness.server import build
 from harness.trace import page, screen, timeline
 
 PAGES = ROOT / "build" / "trace"
@@ -27,7 +27,7 @@ NO_SERVER = (
 
 def main(arguments: list[str] | None = None) -> int:
     options = grade.parse(sys.argv[1:] if arguments is None else arguments)
-    return command_line.run("trace", lambda: run(options), build.NoCompiler)
+    return command_line.run("trace", lambda: run(options), NotJudged)
 
 
 def run(options) -> int:
