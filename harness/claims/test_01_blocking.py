@@ -285,7 +285,7 @@ def test_01_slow_reader(server, rng):
 # 01.5 one client's frames
 
 
-@claim("01.5", points=5, hints=ONE_FRAME)
+@claim("01.5", points=4, hints=ONE_FRAME)
 def test_01_many_frames_on_one_connection(server, rng):
     """A hundred frames on one connection, each sent after the previous reply, come back."""
     client = server.connect()
@@ -340,7 +340,7 @@ def _next_is_served(server, rng) -> None:
     client.close()
 
 
-@claim("01.6", points=4, hints=NEXT, refusals=True)
+@claim("01.6", points=2, hints=NEXT, refusals=True)
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """The next client is served, whatever state the one before it left in."""
     frame = length_framing.encode(words(rng, 5))

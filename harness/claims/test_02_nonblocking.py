@@ -6,12 +6,21 @@ The claims of a TODO need that TODO and the ones before it: up to 02.2 one clien
 
 from __future__ import annotations
 
+import os
+
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
-from harness.instruments.observe import cpu_share, eventually, until_asleep, until_read
+from harness.instruments.observe import (
+    arrived_bytes,
+    cpu_share,
+    eventually,
+    until_asleep,
+    until_read,
+)
 from harness.lab.units import KIB, MIB
+from harness.linux.syscalls import sleeps_in_close
 from harness.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
@@ -32,6 +41,9 @@ BUSY_SHARE = 0.12
 
 # Bytes: the kernel's buffers hold some 4 MB, so that neither is taken, or sent, at once.
 TWO_LARGE = (6_000_011, 9_000_001)
+
+# Of a reply: the kernel takes it at once of a server, and the client's kernel takes little of it.
+KERNEL_BYTES = 200 * KIB
 
 DESCRIPTORS, SERVED = 32, 5
 LET_GO = 0.3  # seconds, for a client that is gone; other claims find a server that keeps it longer
@@ -110,7 +122,7 @@ def test_02_frame_after_a_short_write(server, rng):
 # 02.3 nobody waits for a client that is silent, or does not read
 
 
-@claim("02.3", points=7, hints=BLOCKED)
+@claim("02.3", points=6, hints=BLOCKED)
 def test_02_idle_client_stops_nobody(server, rng):
     """A client is served while another one is connected and has sent nothing."""
     server.connect()
@@ -138,6 +150,38 @@ def test_02_stalled_reader_stops_nobody(server, rng):
         ping(live, rng)
     stalled.expect_frame(body)
     ping(stalled, rng)
+
+
+@claim("02.3", points=1, hints=BLOCKED)
+def test_02_closing_stops_nobody(server, rng):
+    """Clients are served while the kernel still sends the replies of one that was closed."""
+    clients = [server.connect() for _ in range(os.cpu_count() + 1)]  # so each thread has one
+    for client in clients:
+        ping(client, rng)
+    body = rng.randbytes(KERNEL_BYTES)
+    late = server.connect("late", rcvbuf=SMALL_WINDOW)
+    late.send_frame(body)
+    late.half_close()
+    until_read(late)
+    until_asleep(server)  # the server has closed, if its kernel has taken all
+    for client in clients:
+        client.send_frame(b"served")
+    for client in clients:
+        _expect_no_close_in_between(server, client)
+        client.expect_frame(b"served")
+    late.expect_closed_after([body])
+
+
+def _expect_no_close_in_between(server, client) -> None:
+    """Returns when a reply has begun to come, or when it does not; a close() is not the reason."""
+    __tracebackhide__ = True
+
+    def closing() -> bool:
+        return any(map(sleeps_in_close, server.process.pids())) and not arrived_bytes(client)
+
+    if wait_until(lambda: arrived_bytes(client) or closing(), server.patience) and closing():
+        text = f"the server waits in a close(), and {client.name} waits for its reply"
+        raise Failure(text, hint="blocked-in-close")
 
 
 # 02.4 nobody waits for a client that stalls inside a frame

@@ -8,6 +8,7 @@ from __future__ import annotations
 from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.scenarios.cost import GROWTH_TRIES, HOPELESS_TRIES, TOO_CHEAP
+from harness.scenarios.module_clock import near_wraps
 
 # What a general hint means in a claim, see plugin.claim.
 FREED = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "timer-due-first")
@@ -91,7 +92,7 @@ def test_07_reset_counts_from_the_last_start(program):
 # 07.5 timers_timeout
 
 
-@claim("07.5", points=4, module=True)
+@claim("07.5", points=3, module=True)
 def test_07_timeout_is_rounded_up(program):
     """After a wait as long as timers_timeout() says a timer is due; 0 if one is, -1 for none."""
     program("07_timers", "timeouts")
@@ -101,3 +102,15 @@ def test_07_timeout_is_rounded_up(program):
 def test_07_time_of_day_is_set(program):
     """The timers keep their time when the time of day is set, back or forward."""
     program("07_timers", "time_of_day")
+
+
+@claim("07.5", points=1, module=True)
+def test_07_clock_of_a_machine_that_runs_for_weeks(program):
+    """Timers keep their time when the clock reaches 2^31 and 2^32 ms, after 24.8 and 49.7 days."""
+    for name, checks in (
+        ("07_heap", ("order", "equal", "cancelling")),
+        ("07_rounds", ("rounds", "resets")),
+        ("07_timers", ("due", "timeouts", "time_of_day")),
+    ):
+        for check in checks:
+            near_wraps(program, name, check)

@@ -6,6 +6,7 @@ The programs run them on pairs of sockets, and on a clock that only the grader m
 from __future__ import annotations
 
 from harness.grading.plugin import claim
+from harness.scenarios.module_clock import near_wraps
 
 BACKENDS = ("select", "poll", "epoll")
 
@@ -103,11 +104,20 @@ def test_10_waits_for_readiness(program):
         program("10_read", "readiness", backend=backend)
 
 
-@claim("10.5", points=3, module=True, hints=READINESS)
+@claim("10.5", points=2, module=True, hints=READINESS)
 def test_10_how_a_wait_ends(program):
     """A wait ends because the socket is ready, late, woken or cancelled, and returns which."""
     for backend in BACKENDS:
         program("10_read", "ends", backend=backend)
+
+
+@claim("10.5", points=1, module=True)
+def test_10_waits_when_the_machine_runs_for_weeks(program):
+    """Waits last as long as they should when the clock reaches 2^31 and 2^32 milliseconds."""
+    for check in ("parks", "sleeps", "cancels"):
+        near_wraps(program, "10_wait", check)
+    for backend in BACKENDS:
+        near_wraps(program, "10_read", "ends", backend=backend)
 
 
 # 10.6 read_write

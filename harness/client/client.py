@@ -120,6 +120,13 @@ class Client:
 
     # Receiving
 
+    def drop_incoming(self) -> None:
+        """Receives nothing more, and its kernel acknowledges nothing: so the server's kernel sends
+        only what needs no acknowledgement of earlier bytes."""
+        __tracebackhide__ = True
+        with self._step("acknowledges nothing from now on"):
+            self._open().drop_incoming()
+
     def expect_frame(self, body: bytes) -> None:
         """The next frame carries exactly `body`."""
         __tracebackhide__ = True

@@ -6,6 +6,7 @@ byte moved, neither between us and the kernel nor from the kernel into the peer.
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import select
@@ -29,6 +30,9 @@ REMAINDER_SECONDS = (
 REMAINDER_BYTES = 4096  # and how many bytes of it are enough
 
 _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
+
+_ATTACH_FILTER = 26  # asm-generic/socket.h
+_DROP = struct.pack("HBBI", 0x06, 0, 0, 0)  # linux/filter.h: BPF_RET, 0 bytes of each segment
 
 # Called with what the socket did, the bytes that moved (copy them to keep them) and the time: for
 # sending the time before it, for receiving the time after it. So nothing seems to arrive before it
@@ -93,6 +97,13 @@ class Stream:
             where = "{}:{}".format(*self._address[:2])
             text = f"the connection to {where} failed: {os.strerror(code)}"
             raise Failure(text, hint="connect-refused")
+
+    def drop_incoming(self) -> None:
+        """From now on the kernel drops what arrives for this socket, and so acknowledges nothing.
+        SO_ATTACH_FILTER in socket(7)."""
+        program = ctypes.create_string_buffer(_DROP)
+        filters = struct.pack("HP", 1, ctypes.addressof(program))
+        self.socket.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, filters)
 
     def close(self, by_reset: bool) -> None:
         """Closes. After a RST nothing that is on its way arrives, and neither end remembers the

@@ -84,8 +84,12 @@ def bytes_within(client, sent: int) -> int | None:
         found = sockdiag.queues(*reversed(ends))
     except sockdiag.Unavailable:
         return None
-    arrived = struct.unpack("i", fcntl.ioctl(client.fileno(), termios.FIONREAD, bytes(4)))[0]
-    return sent - found.unread - found.unsent - arrived if found else None
+    return sent - found.unread - found.unsent - arrived_bytes(client) if found else None
+
+
+def arrived_bytes(client) -> int:
+    """How many bytes have come for this client and are not read."""
+    return struct.unpack("i", fcntl.ioctl(client.fileno(), termios.FIONREAD, bytes(4)))[0]
 
 
 def kernel_tells(client) -> bool:
@@ -110,6 +114,13 @@ def held_bytes(client, owed: int) -> int | None:
     except sockdiag.Unavailable:
         return None
     return owed - sum(map(sum, found)) if all(found) else None
+
+
+def sending(client) -> sockdiag.Sending | None:
+    """How far the server's kernel has sent what the server has written to this client; None when
+    the connection is closed. Raises sockdiag.Unavailable."""
+    ends = _ends(client)
+    return sockdiag.sending(*reversed(ends)) if ends else None
 
 
 def is_open(client) -> bool:

@@ -21,6 +21,12 @@ _PORTS = struct.Struct("!HH")
 _WHERE = struct.Struct("=III")  # interface, cookie
 _ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, ..., expires, queues, user, inode
 _LISTEN = 10  # what the kernel finds if the connection does not exist
+_MESSAGE_BYTES = 72  # of struct inet_diag_msg; attributes follow
+_ATTRIBUTE = struct.Struct("=HH")  # length, type
+_INFO = 2  # the attribute with a struct tcp_info
+_INFO_BIT = 1 << (_INFO - 1)  # of the extensions that a request wants
+# Where they are in struct tcp_info of linux/tcp.h
+_UNACKED, _CWND, _NOTSENT = 24, 80, 144
 
 
 class Unavailable(Exception):
@@ -34,20 +40,61 @@ class Queues(NamedTuple):
     unsent: int
 
 
+class Sending(NamedTuple):
+    """How far one socket has sent its output."""
+
+    unacknowledged: int  # bytes that the program has written and the peer has not acknowledged
+    unsent: int  # of these, bytes that were never sent
+    in_flight: int  # segments that were sent and are not acknowledged
+    window: int  # segments that congestion control allows in flight
+
+    @property
+    def held_back(self) -> bool:
+        """Bytes are not sent although congestion control allows it. The peer's window is not
+        looked at: ask only about a few bytes."""
+        return self.unsent > 0 and self.in_flight < self.window
+
+
 def queues(here: tuple, there: tuple) -> Queues | None:
     """The queues of the socket at `here` that is connected with `there`; None if there is none.
 
     Both are addresses as getsockname() gives them. Raises Unavailable.
     """
-    family = socket.AF_INET6 if ":" in here[0] else socket.AF_INET
-    ends = [socket.inet_pton(family, address[0]).ljust(16, b"\0") for address in (here, there)]
-    question = _QUESTION.pack(family, socket.IPPROTO_TCP, 0, 0, 0xFFFFFFFF)
-    question += _PORTS.pack(here[1], there[1]) + b"".join(ends) + _WHERE.pack(0, *_NO_COOKIE)
-    answer = _ask(_HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST, 0, 0) + question)
+    answer = _found(here, there, 0)
+    return Queues(*_ANSWER.unpack_from(answer)[5:7]) if answer else None
+
+
+def sending(here: tuple, there: tuple) -> Sending | None:
+    """The same, how far its output has been sent. Raises Unavailable."""
+    answer = _found(here, there, _INFO_BIT)
     if answer is None:
         return None
-    _, state, _, _, _, unread, unsent, _, _ = _ANSWER.unpack_from(answer)
-    return None if state == _LISTEN else Queues(unread, unsent)
+    info = _attribute(answer, _INFO)
+    if len(info) < _NOTSENT + 4:
+        raise Unavailable("this kernel's tcp_info has no count of the bytes that are not sent")
+    fields = (struct.unpack_from("=I", info, place)[0] for place in (_NOTSENT, _UNACKED, _CWND))
+    return Sending(_ANSWER.unpack_from(answer)[6], *fields)
+
+
+def _found(here: tuple, there: tuple, extensions: int) -> bytes | None:
+    """The kernel's answer about the socket, None if there is none."""
+    family = socket.AF_INET6 if ":" in here[0] else socket.AF_INET
+    ends = [socket.inet_pton(family, address[0]).ljust(16, b"\0") for address in (here, there)]
+    question = _QUESTION.pack(family, socket.IPPROTO_TCP, extensions, 0, 0xFFFFFFFF)
+    question += _PORTS.pack(here[1], there[1]) + b"".join(ends) + _WHERE.pack(0, *_NO_COOKIE)
+    answer = _ask(_HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST, 0, 0) + question)
+    return None if answer is None or _ANSWER.unpack_from(answer)[1] == _LISTEN else answer
+
+
+def _attribute(answer: bytes, wanted: int) -> bytes:
+    """The attribute of this type behind the message, b"" if it is not there."""
+    at = _MESSAGE_BYTES
+    while at + _ATTRIBUTE.size <= len(answer):
+        size, kind = _ATTRIBUTE.unpack_from(answer, at)
+        if kind == wanted:
+            return answer[at + _ATTRIBUTE.size : at + size]
+        at += max(_ATTRIBUTE.size, (size + 3) & ~3)  # each begins at a multiple of 4
+    return b""
 
 
 def _ask(message: bytes) -> bytes | None:

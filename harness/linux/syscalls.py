@@ -36,6 +36,7 @@ _AARCH64 = {
     441: (_POINTER, 3),
 }
 _CAUGHT = re.compile(rb"^SigCgt:\s*([0-9a-f]+)$", re.M)
+_CLOSE = {"x86_64": "3", "aarch64": "57"}.get(platform.machine())
 CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 
 
@@ -44,6 +45,13 @@ def sleeps_for_ever(pid: int) -> bool:
     not say."""
     lines = procfs.of_threads(pid, "syscall")
     return bool(lines) and all(map(is_endless, lines))
+
+
+def sleeps_in_close(pid: int) -> bool:
+    """Whether all its threads are asleep, and one of them in close(). False if the kernel does not
+    say."""
+    numbers = [line.split()[0] for line in procfs.of_threads(pid, "syscall") if line.strip()]
+    return bool(numbers) and "running" not in numbers and _CLOSE in numbers
 
 
 def has_timer(pid: int) -> bool:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.mutants.mutant import CALLS, FRAMING, NUMBERS, RESOURCES, START, WRITES, Mutant
+from harness.mutants.mutant import (
+    CALLS,
+    FRAMING,
+    NUMBERS,
+    OPTIONS,
+    RESOURCES,
+    START,
+    WRITES,
+    Mutant,
+    socket_option,
+)
 
 mutant = partial(Mutant, "01")
 
@@ -1411,5 +1421,56 @@ MUTANTS = (
 -        return "out of memory";
 """
         },
+    ),
+    # Socket options, and flags of send()
+    mutant(
+        "lingers-for-0-s",
+        OPTIONS,
+        "SO_LINGER with a time of 0: close() throws away what is not sent, and resets.",
+        "test_01_replies_outlive_the_close",
+        "reset-by-close",
+        socket_option("SOL_SOCKET", "SO_LINGER", "struct linger", "1, 0"),
+    ),
+    mutant(
+        "corked",
+        OPTIONS,
+        "TCP_CORK is set, and never cleared: each reply waits 200 ms for more.",
+        "test_01_replies_leave_at_once",
+        "reply-held-back",
+        socket_option("IPPROTO_TCP", "TCP_CORK", "int", "1"),
+    ),
+    mutant(
+        "more-after-the-header",
+        OPTIONS,
+        "The header is sent with MSG_MORE, and after that of an empty frame nothing follows.",
+        "test_01_replies_leave_at_once",
+        "reply-held-back",
+        {
+            "conn.c": """
+-    result = io_write_all(fd, frame, FRAME_HEADER_BYTES + (size_t)length);
++    if (send(fd, frame, FRAME_HEADER_BYTES, MSG_NOSIGNAL | MSG_MORE) != FRAME_HEADER_BYTES)
++        return strerror(errno);
++    result = io_write_all(fd, frame + FRAME_HEADER_BYTES, length);
+@@
+ #include <string.h>
++#include <sys/socket.h>
+"""
+        },
+    ),
+    mutant(
+        "gives-up-reading",
+        OPTIONS,
+        "SO_RCVTIMEO is set: a client that is silent for 5 s is closed.",
+        "test_01_slow_clients_are_kept",
+        "given-up",
+        socket_option("SOL_SOCKET", "SO_RCVTIMEO", "struct timeval", "5, 0"),
+    ),
+    mutant(
+        "gives-up-writing",
+        OPTIONS,
+        "SO_SNDTIMEO is set: a client that does not read for some seconds is closed.",
+        "test_01_slow_clients_are_kept",
+        "given-up",
+        socket_option("SOL_SOCKET", "SO_SNDTIMEO", "struct timeval", "1, 0"),
     ),
 )

@@ -10,10 +10,12 @@ from harness.mutants.mutant import (
     GROWTH,
     LOOP,
     NUMBERS,
+    OPTIONS,
     RESOURCES,
     STATE,
     WRITES,
     Mutant,
+    socket_option,
 )
 
 mutant = partial(Mutant, "02")
@@ -862,5 +864,22 @@ MUTANTS = (
  /* Writes once. Bytes that the kernel does not take now wait for the next step. True: something has
 """
         },
+    ),
+    # Socket options, and flags of send()
+    mutant(
+        "lingers-for-0-s",
+        OPTIONS,
+        "SO_LINGER with a time of 0: close() throws away what is not sent, and resets.",
+        "test_01_replies_outlive_the_close",
+        "reset-by-close",
+        socket_option("SOL_SOCKET", "SO_LINGER", "struct linger", "1, 0"),
+    ),
+    mutant(
+        "lingers-in-close",
+        OPTIONS,
+        "SO_LINGER with a time of 5 s: close() waits for the client, and all others wait with it.",
+        "test_02_closing_stops_nobody",
+        "blocked-in-close",
+        socket_option("SOL_SOCKET", "SO_LINGER", "struct linger", "1, 5"),
     ),
 )

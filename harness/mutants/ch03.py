@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.mutants.mutant import CALLS, GROWTH, LOOP, RESOURCES, START, STATE, WRITES, Mutant
+from harness.mutants.mutant import (
+    CALLS,
+    GROWTH,
+    LOOP,
+    OPTIONS,
+    RESOURCES,
+    START,
+    STATE,
+    WRITES,
+    Mutant,
+    socket_option,
+)
 
 mutant = partial(Mutant, "03")
 
@@ -745,5 +756,38 @@ MUTANTS = (
      c->state = CONN_CLOSED;
 """
         },
+    ),
+    # Socket options, and flags of send()
+    mutant(
+        "header-and-body-apart",
+        OPTIONS,
+        "Header and body are sent apart, without TCP_NODELAY: each reply is 40 ms late.",
+        "test_01_replies_leave_at_once",
+        "reply-held-back",
+        {
+            "net.c": """
+-    /* A reply goes out in one write and should leave at once (see TCP_NODELAY in tcp(7)). */
+-    int on = 1;
+-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+@@
+-#include <netinet/tcp.h>
+""",
+            "conn.c": """
+     size_t moved;
+-    switch (io_write(c->fd, c->frame.data + c->sent, c->frame.len - c->sent, &moved)) {
++    size_t size = c->frame.len - c->sent;
++    if (c->sent < FRAME_HEADER_BYTES)
++        size = FRAME_HEADER_BYTES - c->sent;
++    switch (io_write(c->fd, c->frame.data + c->sent, size, &moved)) {
+""",
+        },
+    ),
+    mutant(
+        "low-water-of-4",
+        OPTIONS,
+        "SO_RCVLOWAT is 4, as a header has 4 bytes: poll() does not report the last bytes of a body.",
+        "test_03_first_frames",
+        "low-water",
+        socket_option("SOL_SOCKET", "SO_RCVLOWAT", "int", "4"),
     ),
 )

@@ -9,11 +9,13 @@ from harness.mutants.mutant import (
     FRAMING,
     GROWTH,
     LOOP,
+    OPTIONS,
     PRESSURE,
     RESOURCES,
     STATE,
     WRITES,
     Mutant,
+    socket_option,
 )
 
 mutant = partial(Mutant, "04")
@@ -701,5 +703,35 @@ MUTANTS = (
 -            move_to(b, block);
 """,
         },
+    ),
+    # Socket options, and flags of send()
+    mutant(
+        "corked",
+        OPTIONS,
+        "TCP_CORK is set, and never cleared: each reply waits 200 ms for more.",
+        "test_01_replies_leave_at_once",
+        "reply-held-back",
+        socket_option("IPPROTO_TCP", "TCP_CORK", "int", "1"),
+    ),
+    mutant(
+        "more-always-follows",
+        OPTIONS,
+        "Every send() says MSG_MORE: each reply waits 200 ms for more.",
+        "test_03_first_frames",
+        "reply-held-back",
+        {
+            "io.c": """
+-    ssize_t n = send(fd, data, size, MSG_NOSIGNAL);
++    ssize_t n = send(fd, data, size, MSG_NOSIGNAL | MSG_MORE);
+"""
+        },
+    ),
+    mutant(
+        "gives-up-the-peer",
+        OPTIONS,
+        "TCP_USER_TIMEOUT is set: a client that does not read for 5 s is dropped.",
+        "test_01_slow_clients_are_kept",
+        "given-up",
+        socket_option("IPPROTO_TCP", "TCP_USER_TIMEOUT", "unsigned", "5000"),
     ),
 )

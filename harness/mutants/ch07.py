@@ -8,6 +8,7 @@ from harness.mutants.mutant import (
     GROWTH,
     LOOP,
     MESSAGES,
+    NUMBERS,
     PRESSURE,
     RESOURCES,
     START,
@@ -397,6 +398,34 @@ MUTANTS = (
             "timers.c": """
 -    clock_gettime(CLOCK_MONOTONIC, &now);
 +    clock_gettime(CLOCK_REALTIME, &now);
+"""
+        },
+    ),
+    mutant(
+        "int-of-ms",
+        NUMBERS,
+        "The clock has 31 bits of milliseconds and a sign: after 24.8 days it is negative.",
+        "test_07_clock_of_a_machine_that_runs_for_weeks",
+        "time-in-32-bits",
+        {
+            "timers.c": """
+-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
++    int32_t ms = (int32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
++    return (int64_t)ms * 1000 + now.tv_nsec / 1000 % 1000;
+"""
+        },
+    ),
+    mutant(
+        "uint32-of-ms",
+        NUMBERS,
+        "The clock has 32 bits of milliseconds: after 49.7 days it begins at 0 again.",
+        "test_07_clock_of_a_machine_that_runs_for_weeks",
+        "time-in-32-bits",
+        {
+            "timers.c": """
+-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
++    uint32_t ms = (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
++    return (int64_t)ms * 1000 + now.tv_nsec / 1000 % 1000;
 """
         },
     ),

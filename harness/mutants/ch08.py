@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from harness.mutants.mutant import CALLS, LOOP, PRESSURE, RESOURCES, START, STATE, TIMERS, Mutant
+from harness.mutants.mutant import (
+    CALLS,
+    LOOP,
+    OPTIONS,
+    PRESSURE,
+    RESOURCES,
+    START,
+    STATE,
+    TIMERS,
+    Mutant,
+    socket_option,
+)
 
 mutant = partial(Mutant, "08")
 
@@ -999,5 +1010,14 @@ MUTANTS = (
 -        close(a->reserve_fd);
 """
         },
+    ),
+    # Socket options, and flags of send()
+    mutant(
+        "lingers-for-0-s",
+        OPTIONS,
+        "SO_LINGER with a time of 0: close() throws away what is not sent, and resets.",
+        "test_01_replies_outlive_the_close",
+        "reset-by-close",
+        socket_option("SOL_SOCKET", "SO_LINGER", "struct linger", "1, 0"),
     ),
 )

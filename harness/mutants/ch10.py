@@ -7,6 +7,7 @@ from functools import partial
 from harness.mutants.mutant import (
     COROUTINES,
     LOOP,
+    NUMBERS,
     PRESSURE,
     RESOURCES,
     START,
@@ -546,6 +547,19 @@ MUTANTS = (
             "co.c": """
 -        result = co_park(left > 0 ? (int)left : 0);
 +        result = co_park(left > 0 ? (int)left : -1);
+"""
+        },
+    ),
+    mutant(
+        "sleep-of-int",
+        NUMBERS,
+        "The end of a sleep is an int of milliseconds: after 24.8 days a sleep ends at once.",
+        "test_10_waits_when_the_machine_runs_for_weeks",
+        "time-in-32-bits",
+        {
+            "co.c": """
+-    int64_t end = clock_ms() + ms + 1; /* clock_ms() rounds down */
++    int end = (int)(clock_ms() + ms + 1); /* clock_ms() rounds down */
 """
         },
     ),

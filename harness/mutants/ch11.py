@@ -11,6 +11,7 @@ from harness.mutants.mutant import (
     GROWTH,
     LOOP,
     NUMBERS,
+    OPTIONS,
     PRESSURE,
     RESOURCES,
     START,
@@ -18,6 +19,7 @@ from harness.mutants.mutant import (
     TIMERS,
     WRITES,
     Mutant,
+    socket_option,
 )
 
 mutant = partial(Mutant, "11")
@@ -1165,5 +1167,14 @@ MUTANTS = (
 +        return false;
 """
         },
+    ),
+    # Socket options, and flags of send()
+    mutant(
+        "lingers-in-close",
+        OPTIONS,
+        "SO_LINGER with a time of 5 s: a close() of one loop waits for the client.",
+        "test_02_closing_stops_nobody",
+        "blocked-in-close",
+        socket_option("SOL_SOCKET", "SO_LINGER", "struct linger", "1, 5"),
     ),
 )

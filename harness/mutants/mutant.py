@@ -20,6 +20,7 @@ PRESSURE = "pipelining and back-pressure"
 GROWTH = "growth"
 TIMERS = "timers"
 THREADS = "threads"
+OPTIONS = "socket options"
 COROUTINES = "coroutines"
 COMPLETION = "operations in flight"
 PROTOCOL = "the protocol of Redis"
@@ -27,10 +28,18 @@ KEYS = "keys, channels and transactions"
 START = "start and end"
 
 GROUPS = (
-    *(START, FRAMING, NUMBERS, MESSAGES, WRITES, CALLS, STATE),
+    *(START, FRAMING, NUMBERS, MESSAGES, WRITES, CALLS, OPTIONS, STATE),
     *(RESOURCES, LOOP, PRESSURE, TIMERS, THREADS, COROUTINES, COMPLETION, PROTOCOL, KEYS),
     GROWTH,
 )
+
+
+def socket_option(level: str, name: str, kind: str, value: str) -> dict[str, str]:
+    """Edits by which each accepted socket gets an option more. `kind`, `value`: in C, "int" and
+    "1"."""
+    option = f"setsockopt(fd, {level}, {name}, &({kind}){{{value}}}, sizeof({kind}));"
+    nodelay = "    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);"
+    return {"net.c": f"\n {nodelay}\n+    {option}\n"}
 
 
 class Unsound(Exception):

@@ -9,6 +9,12 @@
 
 enum { WAIT_MS = 50, LONG_MS = 1000 * DAY_SECONDS, ROUNDED_US = 2000, WAITS_MAX = 4 };
 
+static void begin_case(void)
+{
+    co_case_begin(STACK_BYTES);
+    fake_clock_begin();
+}
+
 /* A coroutine that waits a few times, each time so long. */
 struct waiter {
     struct coroutine *co; /* NULL: it has ended */
@@ -90,7 +96,7 @@ static void until_the_time_is_over(void)
     static const int times_ms[] = {0, 1, WAIT_MS, LONG_MS};
     for (int i = 0; i < 4; i++) {
         struct waiter w = {.times_ms = {times_ms[i]}, .count = 1};
-        co_case_begin(STACK_BYTES);
+        begin_case();
         fake_clock_us += (int64_t)check_below(MS);
         begin_waiting(&w);
         if (times_ms[i] > 0) {
@@ -107,7 +113,7 @@ static void until_the_time_is_over(void)
 static void woken_before_that(void)
 {
     struct waiter w = {.times_ms = {WAIT_MS, -1, WAIT_MS, -1}, .count = 4};
-    co_case_begin(STACK_BYTES);
+    begin_case();
     begin_waiting(&w);
     let_pass(WAIT_MS * MS / 2, PARK);
     expect_over(&w, 0, PARK);
@@ -133,7 +139,7 @@ static void many_at_a_time(void)
 {
     enum { MANY = 100 };
     static struct waiter waiters[MANY];
-    co_case_begin(STACK_BYTES);
+    begin_case();
     for (int i = 0; i < MANY; i++) {
         waiters[i] = (struct waiter){.times_ms = {1 + i * 37 % MANY}, .count = 1};
         begin_waiting(&waiters[i]);
@@ -162,7 +168,7 @@ static void woken_in_between(void)
 {
     for (int wakes = 0; wakes < 4; wakes++) {
         struct waiter w = {.sleeps = true, .times_ms = {WAIT_MS}, .count = 1};
-        co_case_begin(STACK_BYTES);
+        begin_case();
         fake_clock_us +=
             MS - fake_clock_us % MS + 900; /* late in its millisecond, woken early in another */
         begin_waiting(&w);
@@ -190,7 +196,7 @@ static void woken_in_between(void)
 static void woken_too_late(void)
 {
     struct waiter w = {.sleeps = true, .times_ms = {WAIT_MS}, .count = 1};
-    co_case_begin(STACK_BYTES);
+    begin_case();
     begin_waiting(&w);
     let_pass(MS, SLEEP);
     expect_over(&w, 0, SLEEP);
@@ -223,7 +229,7 @@ static void cancel(struct waiter *w)
 static void cancelled(bool sleep, int first_ms, bool begun)
 {
     struct waiter w = {.sleeps = sleep, .times_ms = {first_ms, LONG_MS, 0, 1}, .count = 4};
-    co_case_begin(STACK_BYTES);
+    begin_case();
     if (begun) {
         begin_waiting(&w);
         let_pass(MS, CANCEL);
@@ -254,7 +260,7 @@ static void cancels(void)
     }
     /* The time is over, and it is cancelled before it goes on. */
     struct waiter w = {.times_ms = {WAIT_MS, LONG_MS}, .count = 2};
-    co_case_begin(STACK_BYTES);
+    begin_case();
     begin_waiting(&w);
     fake_clock_advance(WAIT_MS * MS);
     check_step("calls timers_run()");

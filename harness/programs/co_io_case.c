@@ -9,6 +9,7 @@ struct events *co_io_case_events;
 void co_io_case_begin(void)
 {
     co_case_begin(STACK_BYTES);
+    fake_clock_begin();
     co_io_case_events = watched_events_new();
 }
 

@@ -31,6 +31,16 @@ time_t time(time_t *now)
     return seconds;
 }
 
+void fake_clock_begin(void)
+{
+    const int64_t wrap_us = ((int64_t)1 << 31) * MS;
+    if (!check_number("wraps"))
+        return;
+    int64_t wraps = fake_clock_us / wrap_us + 1;
+    check_step("begins %d ms before the clock is at %lld * 2^31 ms", WRAPS_IN_MS, (long long)wraps);
+    fake_clock_us = wraps * wrap_us - WRAPS_IN_MS * MS;
+}
+
 void fake_clock_advance(int64_t us)
 {
     check_step("lets %lld.%03d ms go by", (long long)(us / MS), (int)(us % MS));

@@ -7,11 +7,16 @@
 
 enum {
     MS = 1000, /* us */
-    DAY_SECONDS = 24 * 60 * 60
+    DAY_SECONDS = 24 * 60 * 60,
+    WRAPS_IN_MS = 4
 };
 
 extern int64_t fake_clock_us; /* since the machine was started */
 extern int64_t fake_day_us;   /* what the time of day was set by */
+
+/* To be called when a case has begun. With the option "wraps" the case begins WRAPS_IN_MS before a
+ * multiple of 2^31 ms, where a time in 32 bits of milliseconds changes its sign or is 0 again. */
+void fake_clock_begin(void);
 
 /* Both go on by so much; the check has told it as a step. */
 void fake_clock_advance(int64_t us);

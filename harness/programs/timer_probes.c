@@ -75,6 +75,7 @@ void probes_begin_case(const char *hint)
     if (probe_timers == NULL)
         check_impossible("no memory for timers");
     wrong_order = hint;
+    fake_clock_begin();
     probe_begin_us = fake_clock_us;
     memset(timer_probes, 0, sizeof timer_probes);
     for (struct probe *probe = timer_probes; probe < timer_probes + PROBES_MAX; probe++)

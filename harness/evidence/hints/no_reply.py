@@ -28,6 +28,12 @@ TEXTS = {
         "Bytes kept moving, but the exchange did not finish. Either a loop makes many small steps "
         "where it could make a few large ones, or it sends without end."
     ),
+    "reply-held-back": (
+        "The reply is written, and waits in the kernel. With TCP_CORK or MSG_MORE a short segment "
+        "waits up to 200 ms for more output. Without TCP_NODELAY a second short write waits until "
+        "the first is acknowledged, up to 40 ms. Write header and body in one call, and set "
+        "TCP_NODELAY."
+    ),
     "waits-for-more": (
         "The server has every byte of the frame and sends nothing. If each read() requests a "
         "whole header or a whole body again, the bytes that came before are lost. Request only "

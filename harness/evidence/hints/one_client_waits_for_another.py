@@ -10,6 +10,11 @@ TEXTS = {
         "for a client has to return at once: set O_NONBLOCK, and on EAGAIN go on to the next "
         "client."
     ),
+    "blocked-in-close": (
+        "Every client waits for a close(). SO_LINGER with a time makes close() wait until the peer "
+        "has taken everything, also with O_NONBLOCK. Do not set it: the kernel sends what it has "
+        "taken, also after a close() that returns at once."
+    ),
     "never-watched": (
         "The server is not blocked: it sleeps in poll(), select() or epoll_wait(). So the "
         "descriptor of this client is not among those that it watches, or not for what the client "

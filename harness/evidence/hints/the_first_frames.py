@@ -20,6 +20,11 @@ TEXTS = {
         "The bytes are still in the kernel. Either the server never called accept() for this "
         "connection, or it waits for something else and never calls read() on it."
     ),
+    "low-water": (
+        "The bytes are in the kernel, and the wait does not report them before more have come. "
+        "SO_RCVLOWAT says how many bytes make a socket readable: leave it at 1, since no byte may "
+        "follow."
+    ),
     "short-frames-only": (
         "Short frames come back and longer ones do not. Is there a buffer of a fixed size, such "
         "as 4,096 bytes? Is one read() taken for a whole frame, or one write() for a whole reply?"

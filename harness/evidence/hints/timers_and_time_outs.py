@@ -46,6 +46,11 @@ TEXTS = {
     "timer-clock": (
         "The time of day can be set, forward and back. CLOCK_MONOTONIC only goes forward."
     ),
+    "time-in-32-bits": (
+        "A machine may run for months. An int32_t of milliseconds overflows after 24.8 days, and a "
+        "uint32_t begins at 0 again after 49.7. Convert tv_sec to int64_t before you multiply it, "
+        "and use int64_t for every time, deadline and difference."
+    ),
     "alarm-lost": (
         "A delayed reply did not come, though its time is over. Are the timers run after every "
         "wait? Is what a timer has written sent at once, or only with the next request?"

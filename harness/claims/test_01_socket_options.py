@@ -1,0 +1,85 @@
+"""Chapter 01, what options of a socket, and flags of send(), do to a client: see socket(7), tcp(7).
+
+An option may be set where it does a client no harm, so it is the harm that is looked for.
+"""
+
+from __future__ import annotations
+
+import time
+
+from harness.client import length_framing
+from harness.grading.plugin import claim
+from harness.instruments.observe import until_asleep, until_read
+from harness.lab.units import KIB, MIB
+from harness.linux import time_outs
+from harness.scenarios.exchanges import SMALL_WINDOW, words
+from harness.scenarios.sent_at_once import leaves_at_once
+
+# Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
+LATE_BYTES = 100 * KIB
+
+# How long a client does nothing, in seconds. Where the server has set a time-out on a socket it is
+# so many times as long, and MORE: a send() that has moved some bytes returns after one time-out,
+# and the kernel takes some bytes of the next one, too.
+PAUSE, LONGEST_PAUSE, TIMES, MORE = 1.2, 17.0, 3, 1.5
+
+# What a general hint means in a claim, see plugin.claim.
+CLOSED = {
+    **dict.fromkeys(("closed-early", "closed-in-reply", "replies-missing"), "replies-lost-at-eof"),
+    "reset-early": "reset-by-close",
+}
+
+GIVEN_UP = dict.fromkeys(
+    ("closed-early", "closed-in-reply", "reset-early", "silence", "call-disturbed"), "given-up"
+)
+
+
+# 01.5 one client's frames
+
+
+@claim("01.5", points=1, needs="queues")
+def test_01_replies_leave_at_once(launch, rng):
+    """A short reply leaves as soon as it is written: the server's kernel holds none of it back."""
+
+    def connect():
+        server = launch()
+        return server, server.connect()
+
+    for body in (words(rng, 8), b""):
+        leaves_at_once(connect, body)
+
+
+# 01.6 one client after the other
+
+
+@claim("01.6", points=1, hints=CLOSED)
+def test_01_replies_outlive_the_close(server, rng):
+    """A client that half-closes and reads late gets the replies that the kernel has by then."""
+    bodies = [rng.randbytes(LATE_BYTES) for _ in range(2)]
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    client.send_frames(bodies)
+    client.half_close()
+    until_read(client)
+    until_asleep(server)  # it has closed, if the kernel has taken all
+    client.expect_closed_after(bodies)
+
+
+@claim("01.6", points=1, waits=PAUSE, hints=GIVEN_UP)
+def test_01_slow_clients_are_kept(launch, rng):
+    """A client may do nothing for a while, inside a frame or while a reply waits for it."""
+    short, long = words(rng, 8), rng.randbytes(8 * MIB)
+    frame = length_framing.encode(short)
+    servers = launch(), launch()
+    sender = servers[0].connect("sender")
+    reader = servers[1].connect("reader", rcvbuf=SMALL_WINDOW)
+    sender.send(frame[:6])
+    reader.send_frame(long)
+    for client in (sender, reader):
+        until_read(client)
+    longest = max(time_outs.longest(server.process.pid) for server in servers)
+    seconds = min(TIMES * longest + MORE, LONGEST_PAUSE) if longest else PAUSE
+    sender.conversation.note("the grader", f"lets both clients do nothing for {seconds:g} s")
+    time.sleep(seconds)
+    sender.send(frame[6:])
+    sender.expect_frame(short)
+    reader.expect_frame(long)
