@@ -63,9 +63,10 @@ SHORT_WRITE = {
 }
 ONE_FRAME = dict.fromkeys(("silence", "closed-early", "reset-early"), "one-frame-only")
 EMPTY = dict.fromkeys(("silence", "closed-early", "reset-early"), "empty-body")
-HALF_CLOSE = dict.fromkeys(
-    ("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"
-)
+HALF_CLOSE = {
+    **dict.fromkeys(("closed-early", "closed-in-reply"), "replies-lost-at-eof"),
+    "reset-early": "reset-by-close",
+}
 INTERRUPTED = dict.fromkeys(("ended-early", "closed-early", "reset-early"), "ended-by-a-signal")
 READ_INTERRUPTED = {**PIECES, **INTERRUPTED}
 VERBOSE = dict.fromkeys(("died-at-start", "not-listening"), "not-verbose")

@@ -56,9 +56,10 @@ GROWTH_TRIES = 3
 SOON = 0.5  # seconds, for clients to be let go
 
 # What a general hint means in a claim, see plugin.claim.
-HALF_CLOSE = dict.fromkeys(
-    ("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"
-)
+HALF_CLOSE = {
+    **dict.fromkeys(("closed-early", "closed-in-reply"), "replies-lost-at-eof"),
+    "reset-early": "reset-by-close",
+}
 MANY = dict.fromkeys(
     ("silence", "connect-stuck", "closed-early", "reset-early", "not-taken"), "table-too-small"
 )

@@ -68,10 +68,13 @@ DRAINED_BYTES = 256 * KIB
 # What a general hint means in a claim, see plugin.claim.
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 RESUME = dict.fromkeys(("replies-missing", "stalled-reply", "not-taken"), "stuck-after-pause")
-HALF_CLOSE = dict.fromkeys(
-    ("stalled-reply", "closed-early", "closed-in-reply", "reset-early", "replies-missing"),
-    "replies-lost-at-eof",
-)
+HALF_CLOSE = {
+    **dict.fromkeys(
+        ("stalled-reply", "closed-early", "closed-in-reply", "replies-missing"),
+        "replies-lost-at-eof",
+    ),
+    "reset-early": "reset-by-close",
+}
 
 
 # 04.1 the queue
