@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
+from harness.evidence.failure import NotJudged
 from harness.lab.units import MIB
 from harness.linux import procfs, sockdiag
 from harness.linux.syscalls import has_timer, sleeps_for_ever
@@ -118,9 +119,12 @@ def held_bytes(client, owed: int) -> int | None:
 
 def sending(client) -> sockdiag.Sending | None:
     """How far the server's kernel has sent what the server has written to this client; None when
-    the connection is closed. Raises sockdiag.Unavailable."""
+    the connection is closed. Raises NotJudged."""
     ends = _ends(client)
-    return sockdiag.sending(*reversed(ends)) if ends else None
+    try:
+        return sockdiag.sending(*reversed(ends)) if ends else None
+    except sockdiag.Unavailable as error:
+        raise NotJudged(f"the kernel does not report what a socket has sent: {error}") from None
 
 
 def is_open(client) -> bool:

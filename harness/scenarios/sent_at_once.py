@@ -12,9 +12,8 @@ from collections.abc import Callable
 
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.evidence.failure import Failure, NotJudged, TooBusy
+from harness.evidence.failure import Failure, TooBusy
 from harness.instruments.observe import sending, until_asleep
-from harness.linux import sockdiag
 from harness.server.patience import wait_until
 
 HELD_BACK = "reply-held-back"  # the hint
@@ -35,8 +34,6 @@ def leaves_at_once(connect: Callable[[], tuple], body: bytes) -> None:
         try:
             if _left(server, client, len(length_framing.encode(body))):
                 return
-        except sockdiag.Unavailable as error:
-            raise NotJudged(f"the kernel does not report what a socket has sent: {error}") from None
         finally:
             client.abandon(by_reset=True)
     raise TooBusy(f"{1000 * CERTAIN_SECONDS:.0f} ms go by between two looks at a socket")
@@ -46,7 +43,7 @@ def _left(server, client: Client, size: int) -> bool:
     """Whether the reply of `size` bytes has left at once. False: it cannot be told."""
     __tracebackhide__ = True
     last = time.monotonic()  # when no byte of it was written
-    found: sockdiag.Sending | None = None
+    found = None
 
     def written() -> bool:
         nonlocal last, found
@@ -77,7 +74,8 @@ def _incomplete(written: int, size: int) -> None:
     raise Failure(text, hint="stalled-reply" if written else "silence")
 
 
-def _told(found: sockdiag.Sending, size: int) -> str:
+def _told(found, size: int) -> str:
+    """What is held back, in a sentence. `found`: a sockdiag.Sending."""
     held = f"the server wrote the reply, and its kernel holds {found.unsent} of {size} bytes back"
     if found.in_flight:
         return f"{held} until the client has acknowledged the others"

@@ -29,10 +29,9 @@ TEXTS = {
         "where it could make a few large ones, or it sends without end."
     ),
     "reply-held-back": (
-        "The reply is written, and waits in the kernel. With TCP_CORK or MSG_MORE a short segment "
-        "waits up to 200 ms for more output. Without TCP_NODELAY a second short write waits until "
-        "the first is acknowledged, up to 40 ms. Write header and body in one call, and set "
-        "TCP_NODELAY."
+        "With TCP_CORK or MSG_MORE a short segment waits in the kernel for more output, for 200 "
+        "ms. Without TCP_NODELAY a second short write waits until the first is acknowledged, up "
+        "to 40 ms. Write header and body in one call, and set TCP_NODELAY."
     ),
     "waits-for-more": (
         "The server has every byte of the frame and sends nothing. If each read() requests a "

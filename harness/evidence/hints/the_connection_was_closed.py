@@ -50,14 +50,14 @@ TEXTS = {
         "requests will come. Send the replies to the earlier requests first, then close."
     ),
     "reset-by-close": (
-        "The server closed, and the reset destroyed replies that its kernel had not sent yet. As a "
-        "rule close() sends them. It throws them away if SO_LINGER is set with a time of 0: do not "
-        "set it. It also resets if bytes of the client are unread: read up to EOF first."
+        "The server closed, and a reset destroyed replies that its kernel had not sent yet. If "
+        "SO_LINGER is set with a time of 0, close() throws them away: do not set it. close() also "
+        "resets while bytes of the client are unread: read up to EOF first."
     ),
     "given-up": (
-        "The client did nothing for a while, and its connection was lost. A client may take its "
-        "time. SO_RCVTIMEO and SO_SNDTIMEO make a call fail with EAGAIN after some time, and "
-        "TCP_USER_TIMEOUT ends the connection: do not set them."
+        "A client may do nothing for as long as it likes, and keeps its connection. SO_RCVTIMEO "
+        "and SO_SNDTIMEO make a call fail with EAGAIN after some time, and TCP_USER_TIMEOUT ends "
+        "the connection: do not set them."
     ),
     "closed-in-the-iteration": (
         "A client connected as another one left, and lost its connection. A descriptor closed "
