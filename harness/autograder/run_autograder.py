@@ -27,7 +27,7 @@ LAB = TOP / "source" / "lab"
 sys.path.append(str(LAB))
 sys.dont_write_bytecode = True
 
-from harness.lab import sources  # noqa: E402
+from harness.classroom import submissions  # noqa: E402
 
 RESULTS = TOP / "results" / "results.json"
 USER = 60617  # of no account: no package and no person uses this number
@@ -35,6 +35,7 @@ TRIES = 2
 GRADE_SECONDS = 1200  # far more than a grade allows itself
 LAST_SECONDS = 30  # for a grade that was told to stop
 MOST_BYTES = 16 << 20  # of a result
+UNUSABLE = 3  # exit status of harness.classroom.unpack
 
 
 def main() -> int:
@@ -48,14 +49,15 @@ def main() -> int:
         place.chmod(0o755)
         shutil.copytree(TOP / "submission", place / "all", symlinks=True, copy_function=copied)
         opened(place / "all")
-        handed_in = find_sources(place / "all", slug)
-        if handed_in is None:
-            write(nothing_to_grade(slug))
+        problem, left_out = unpacked(place, slug)
+        if problem:
+            write(nothing_to_grade(problem))
             return 0
-        handed_in = handed_in.rename(place / "sources")
+        handed_in = place / "sources"
         for _ in range(TRIES):
             found = graded(slug[:2], handed_in, place)
             if found is not None:
+                found["output"] = f"{left_out}\n\n{found.get('output', '')}".strip()
                 write(found)
                 return 0
             print("run_autograder: not everything was judged", flush=True)
@@ -99,22 +101,44 @@ def opened(top: Path) -> None:
 
 
 def find_sources(top: Path, slug: str) -> Path | None:
-    """The directory with the C files: the submission, the chapter in it if it is a whole lab, or
-    the only directory in it that has some."""
-    for place in (top, top / "chapters" / slug):
-        if sources.c_files(place):
-            return place
-    inner = {path.parent for path in sources.below(top) if sources.is_c(path)}
-    return inner.pop() if len(inner) == 1 else None
+    """The hand-in that counts, as for `make class`: a directory with C files, or an archive."""
+    return submissions.latest((top,), slug)
+
+
+def unpacked(place: Path, slug: str) -> tuple[str, str]:
+    """Leaves the files to be graded in place/sources. Returns why there are none, and what was left
+    out. The other user reads and unpacks: a submission may attack the program that does so."""
+    found = find_sources(place / "all", slug)
+    if found is None:
+        return f"There are no .c files here. Hand in the files of chapters/{slug}.", ""
+    work = place / "work"
+    work.mkdir()
+    os.chown(work, USER, USER)
+    words = ["-m", "harness.classroom.unpack", str(found), str(work / "sources")]
+    command = [*as_user(), *words, str(work / "scratch"), slug]
+    done = subprocess.run(command, cwd=LAB, env=environment(), stdout=subprocess.PIPE, text=True)
+    end_all()
+    if done.returncode == UNUSABLE:
+        return done.stdout.strip(), ""
+    if done.returncode != 0:
+        raise SystemExit("run_autograder: a fault of the machine, see above; there is no score")
+    shutil.copytree(work / "sources", place / "sources", symlinks=True, copy_function=copied)
+    opened(place / "sources")
+    return "", done.stdout.strip()
+
+
+def as_user() -> list[str]:
+    """Begins a command that starts Python as USER."""
+    command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+    command += ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
+    return [*command, find_python()]
 
 
 def graded(number: str, handed_in: Path, place: Path) -> dict | None:
     """The result of a grade, None if a claim was not judged."""
     results = LAB / "build" / "results" / "autograder.json"
     results.unlink(missing_ok=True)
-    command = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
-    command += ["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"]
-    command += [find_python(), "-m", "harness.grade", "--verbose", "--chapter", number]
+    command = [*as_user(), "-m", "harness.grade", "--verbose", "--chapter", number]
     command += ["--dir", str(handed_in), "--results", str(results)]
     process = subprocess.Popen(command, cwd=LAB, env=environment(), start_new_session=True)
     try:
@@ -183,11 +207,9 @@ def read(path: Path, handed_in: Path) -> dict | None:
         return None
 
 
-def nothing_to_grade(slug: str) -> dict:
-    """A submission without sources, or with several sets of them, has no points."""
-    text = "No .c files were found, or they are in several directories. "
-    text += f"Hand in the files of chapters/{slug}."
-    return {"score": 0, "output": text, "output_format": "text", "tests": []}
+def nothing_to_grade(problem: str) -> dict:
+    """A submission that cannot be graded has no points, as one that does not compile."""
+    return {"score": 0, "output": problem, "output_format": "text", "tests": []}
 
 
 def write(result: dict) -> None:

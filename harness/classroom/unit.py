@@ -82,15 +82,20 @@ class Unit:
         sources = work / "result" / records.SOURCES
         begin = time.monotonic()
         try:
-            unpack.sources(chosen, sources, work / "unpacked", self.of.chapter.slug)
+            left_out = unpack.sources(chosen, sources, work / "unpacked", self.of.chapter.slug)
         except unpack.Unusable as error:
             self._unusable(record, str(error), work / "result")
+            return record
+        except OSError as error:
+            record.problem = _unreadable(error, chosen)
             return record
         for record.tries in range(1, TRIES + 1):
             self._try(record, sources, work)
             if record.verdict != NOT_JUDGED:
                 break
         record.seconds = round(time.monotonic() - begin, 1)
+        if left_out:
+            _tell(left_out, record, work / "result" / OUTPUT)
         if record.verdict == FAILED:
             self._trace(sources, work)
         return record
@@ -218,6 +223,22 @@ def _note(record: Record, found: dict) -> None:
     record.problem = ""
     if record.verdict == NOT_JUDGED:
         record.problem = f"{record.not_judged} claims were not judged"
+    elif not any("extra_data" in test for test in found["tests"]):
+        record.problem = "It does not compile."
+
+
+def _tell(left_out: str, record: Record, output: Path) -> None:
+    """Says what of the hand-in was not graded, in the table and to the student."""
+    record.problem = f"{record.problem} {left_out}".strip()
+    output.write_text(f"{left_out}\n\n{output.read_text()}", errors="replace")
+
+
+def _unreadable(error: OSError, chosen: Path | None) -> str:
+    """A fault of the machine, or of rights that the instructor can give."""
+    name = Path(error.filename).name if error.filename else chosen.name if chosen else ""
+    what = f"{harmless(name)}: {error.strerror}"
+    advice = "chmod -R u+rwX" if isinstance(error, PermissionError) else "mend this"
+    return f"it cannot be read, {what}; {advice}, and call make class again"
 
 
 def _chosen(submission: Submission, chosen: Path | None) -> str:
