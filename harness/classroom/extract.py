@@ -79,7 +79,7 @@ class Member:
     odd: str = ""
 
 
-class Room:
+class Allowance:
     """How much one hand-in may still write. All functions raise Unusable."""
 
     def __init__(self) -> None:
@@ -127,35 +127,35 @@ def extract(archive: Path, target: Path) -> list[str]:
     if archive.name.lower().endswith(FOREIGN_NAMES) and not known:
         raise Unusable(f"A {archive.suffix} cannot be unpacked here.")
     zipped = begin.startswith(ZIP) or archive.name.lower().endswith(".zip") and not known
-    room, left_out = Room(), []
+    allowance, left_out = Allowance(), []
     for member in _damage_is_told(_zip(archive) if zipped else _tar(archive)):
         with _damage_told(member.name):
-            if said := _take(member, target, room):
+            if said := _take(member, target, allowance):
                 left_out.append(f"{harmless(member.name)} ({said})".replace("\n", "."))
     return left_out
 
 
-def _take(member: Member, target: Path, room: Room) -> str:
+def _take(member: Member, target: Path, allowance: Allowance) -> str:
     """Writes one member. Returns why it is left out, "" if it is not."""
     place = target / _inside(member.name)
     if member.odd:
-        room.count()
+        allowance.count()
         return member.odd
     if member.linked:
         source = _linked(member.linked, target)
         if source is None or source == place:
-            room.count()
+            allowance.count()
             return "a link to a file that is not in the archive before it"
         with source.open("rb") as opened:
-            room.write(place, opened)
+            allowance.write(place, opened)
     elif member.opener is None:
-        room.count()
-        room.directory(place)
+        allowance.count()
+        allowance.directory(place)
         return ""
     else:
-        room.check(member.size)
+        allowance.check(member.size)
         with member.opener() as opened:
-            room.write(place, opened)
+            allowance.write(place, opened)
     with contextlib.suppress(OSError, OverflowError, ValueError):
         os.utime(place, (member.changed, member.changed))
     return ""

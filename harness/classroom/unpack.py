@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 from harness.classroom import submissions
-from harness.classroom.extract import CPU_SECONDS, REFUSED, Room, Unusable
+from harness.classroom.extract import CPU_SECONDS, REFUSED, Allowance, Unusable
 from harness.evidence.printable import harmless
 from harness.lab.chapters import ROOT
 
@@ -55,12 +55,12 @@ def _told(left_out: list[str]) -> str:
 
 def _copy(directory: Path, target: Path) -> list[str]:
     """Returns the links and other things that were left out."""
-    room = Room()
+    allowance = Allowance()
     target.mkdir(parents=True)
     for file in submissions.regular_files(directory):
         place = target / file.relative_to(directory)
         with file.open("rb") as opened:
-            room.write(place, opened)
+            allowance.write(place, opened)
         shutil.copystat(file, place)
         place.chmod(0o644)
     return [

@@ -379,7 +379,7 @@ LIMITED = "sys.path.insert(0, os.getcwd())\nfrom harness.classroom import extrac
 @pytest.mark.parametrize(
     "limit, said",
     [
-        ("extract.Room.write = lambda *_: bytearray(2 * extract.MEMORY)", "512 MiB of memory"),
+        ("extract.Allowance.write = lambda *_: bytearray(2 * extract.MEMORY)", "512 MiB of memory"),
         ("extract.extract = lambda *_: os.kill(os.getpid(), 24)", "more than 20 s of"),
         ("extract.extract = lambda *_: os.abort()", "the library ends with SIGABRT"),
     ],
