@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -250,6 +251,46 @@ def test_a_submission_without_sources_has_no_points(autograder):
     status, found, _ = run(autograder)
     assert (status, found["score"]) == (0, 0)
     assert "Hand in the files of chapters/01-blocking" in found["output"]
+
+
+LISTS = """
+import json, os, pathlib, sys
+results, place = (sys.argv[sys.argv.index(name) + 1] for name in ("--results", "--dir"))
+pathlib.Path(results).parent.mkdir(exist_ok=True)
+output = f"{sorted(os.listdir(place))} {os.access(place, os.W_OK)}"
+extra = {"verdict": "failed"}
+pathlib.Path(results).write_text(json.dumps({"output": output, "score": 7, "extra_data": extra}))
+sys.exit(1)
+"""
+
+
+def hand_in(top: Path, name: str, *members: tuple[str, bytes]) -> None:
+    """A tar as the whole submission."""
+    (top / "submission").mkdir()
+    with tarfile.open(top / "submission" / name, "w:gz") as made:
+        for member, kind in members:
+            info = tarfile.TarInfo(member)
+            info.type = kind
+            made.addfile(info)
+
+
+def test_an_archive_is_unpacked_as_for_a_class(autograder):
+    """`make handin` makes one. Nobody but root can change what came out of it."""
+    members = [("main.c", tarfile.REGTYPE), ("copy.c", tarfile.SYMTYPE)]
+    members += [("__MACOSX/._main.c", tarfile.REGTYPE)]
+    hand_in(autograder, "01-blocking.tar.gz", *((f"01-blocking/{name}", k) for name, k in members))
+    fake_grade(autograder, LISTS)
+    status, found, _ = run(autograder)
+    assert (status, found["score"]) == (0, 7)
+    left_out = "Left out: 01-blocking/copy.c (a link)."
+    assert found["output"] == f"{left_out}\n\n['__MACOSX', 'main.c'] False"
+
+
+def test_an_archive_that_cannot_be_unpacked_has_no_points_and_a_reason(autograder):
+    hand_in(autograder, "a.tar.gz", ("../main.c", tarfile.REGTYPE))
+    status, found, _ = run(autograder)
+    assert (status, found["score"]) == (0, 0)
+    assert "../main.c, would be outside of it. Hand in the .c and .h files" in found["output"]
 
 
 # The zip
