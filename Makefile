@@ -51,7 +51,7 @@ export LAB_BASE   = $(call given,BASE)
 
 # The Python that has pytest, found when a recipe runs: setup may have just installed it.
 export LAB_PYTHON = $(value PYTHON)
-python = python=$$(sh harness/find-python.sh) && exec "$$python"
+python = exec sh harness/find-python.sh
 
 # $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \

@@ -150,4 +150,4 @@ def _told(path: Path, files: dict[str, str], digest: str, now: str, first: bool)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

@@ -103,4 +103,4 @@ def verdict(lost: int, total: int) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lab import command_line
 from harness.lab.chapters import ROOT
 
 PLACES = (
@@ -341,4 +342,4 @@ def main(places: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -17,7 +16,7 @@ from harness.classroom.labels import shown
 from harness.classroom.scores import COUNTS
 from harness.exports import formats, platforms, result, tables
 from harness.exports.formats import NAMES, Context
-from harness.lab import chapters, command_line, files, numbers, sheets
+from harness.lab import chapters, command_line, files, numbers, sheets, surroundings
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, as_typed, setting
 
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _context(options: argparse.Namespace) -> Context:
     now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return Context(options.column, os.environ, now)
+    return Context(options.column, surroundings.caller, now)
 
 
 def _load(file: Path, chapter: chapters.Chapter) -> object:
@@ -174,4 +173,4 @@ def _write(data: bytes, out: str | None) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

@@ -73,7 +73,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     prctl.close_memory()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.default_int_handler)
+        if signal.getsignal(number) is not signal.SIG_IGN:  # which is nohup
+            signal.signal(number, signal.default_int_handler)
     options = parse(sys.argv[1:] if arguments is None else arguments)
     try:
         return command_line.run("grade", lambda: run(options), NotJudged)
@@ -422,4 +423,4 @@ def terminal_look(options: argparse.Namespace) -> report.Look:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

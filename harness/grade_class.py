@@ -144,4 +144,4 @@ def command_of(options: argparse.Namespace, units: Unit, name: str) -> list[str]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

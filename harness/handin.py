@@ -99,4 +99,4 @@ def _does_not_compile(target: Target) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

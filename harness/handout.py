@@ -57,4 +57,4 @@ def _told(path: Path, members: list[archive.Member], digest: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

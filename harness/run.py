@@ -98,4 +98,4 @@ def free_port() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

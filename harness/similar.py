@@ -110,4 +110,4 @@ def _write(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

@@ -104,4 +104,4 @@ def _members(until: Chapter | None) -> list[archive.Member]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

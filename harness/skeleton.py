@@ -29,7 +29,7 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import sources
+from harness.lab import command_line, sources
 from harness.lab.chapters import CHAPTERS, Chapter, UnknownChapter, find
 
 LINE_WIDTH = 100
@@ -178,4 +178,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

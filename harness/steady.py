@@ -238,4 +238,4 @@ def summary(reports: list[Report], stopped: bool) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

@@ -246,4 +246,4 @@ def _as_json(place: Place, cells: rounds.Cells) -> dict:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

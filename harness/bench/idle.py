@@ -14,7 +14,7 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure, NotJudged
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.server import build
 from harness.server.process import ServerProcess
 
@@ -78,4 +78,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

@@ -24,7 +24,7 @@ from harness.bench.table import number
 from harness.client import messages
 from harness.client.client import Client
 from harness.evidence.conversation import Conversation
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 from harness.scenarios.greedy import greedy
 from harness.server import build
 from harness.server.patience import PATIENCE
@@ -139,4 +139,4 @@ def _told(found: list[Pace]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

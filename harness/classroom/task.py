@@ -13,6 +13,7 @@ from pathlib import Path
 
 from harness.classroom import plan, pool
 from harness.classroom.labels import shown
+from harness.lab import command_line
 from harness.linux import prctl
 
 
@@ -32,4 +33,4 @@ def main(file: str, number: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(*sys.argv[1:])))

@@ -118,7 +118,7 @@ def _environment(directory: Path) -> dict[str, str]:
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py
         kept.update({landlock.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
-    return {**kept, "PYTHONPATH": str(ROOT), "TMPDIR": str(directory)}
+    return {**kept, "TMPDIR": str(directory)}
 
 
 class Watcher(NamedTuple):

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from harness.isolation import landlocked
 from harness.isolation.isolation import environment
+from harness.lab import command_line
 from harness.lab.units import MIB
 from harness.linux import capabilities, cgroup, landlock, prctl, procfs, seccomp
 from harness.server import kill, scratch
@@ -128,4 +129,4 @@ def _end(process: subprocess.Popen) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

@@ -1,4 +1,4 @@
-"""How a command ends if it cannot do what it should, or is stopped."""
+"""How a command begins; and how it ends, also if it cannot do what it should, or is stopped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
+from harness.lab import surroundings
 from harness.lab.chapters import ROOT, UnknownChapter
 from harness.lab.target import WrongUsage
 
@@ -17,6 +18,25 @@ from harness.lab.target import WrongUsage
 BUILD = Path(os.environ.get("LAB_BUILD") or ROOT / "build")
 ELSEWHERE = "LAB_BUILD=/var/tmp/lab make ..."
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
+
+
+def program(main: Callable[[], int | None]) -> int:
+    """Runs a command as a program of its own, in the surroundings that the lab has chosen. Returns
+    its exit status once everything that it has printed has arrived."""
+    surroundings.choose()
+    try:
+        try:
+            return main() or 0
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        print(_cannot_write(error), file=sys.stderr)
+        _drop_output()
+    return 2
 
 
 def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: int = 2) -> int:
@@ -36,13 +56,18 @@ def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: in
         where = sys.stderr if stopped else sys.stdout
         print(f"\n{name}: stopped; nothing is left running", file=where)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
     except OSError as error:
         if not _is_below(error.filename, BUILD) and error.errno not in NO_SPACE:
             raise
         print(f"{name}: {_cannot_write(error)}", file=sys.stderr)
         return 2
     return stopped
+
+
+def _drop_output() -> None:
+    """What is left in a buffer must not fail again at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_below(path: object, directory: Path) -> bool:
@@ -52,7 +77,7 @@ def _is_below(path: object, directory: Path) -> bool:
 def _cannot_write(error: OSError) -> str:
     """What is wrong with build/, or with the disk, and what to do. The system does not tell which
     file had no space left if it was open already."""
-    places = f"a file in {BUILD} or {tempfile.gettempdir()}"
+    places = f"the output, or a file in {BUILD} or {tempfile.gettempdir()}"
     name = os.path.relpath(error.filename, ROOT) if error.filename else places
     text = f"{name} cannot be written: {error.strerror}"
     if error.errno in NO_SPACE:

@@ -94,4 +94,4 @@ def judge_all(mutants: list[Mutant], full: bool) -> list[Judgement]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.lab import command_line
 from harness.lab.chapters import ROOT
 from harness.server.objects import SHARED
 
@@ -215,4 +216,4 @@ def _wait(child: int, seconds: float) -> int | None:
 
 
 if __name__ == "__main__":
-    _serve()
+    command_line.program(_serve)

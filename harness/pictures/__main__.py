@@ -20,6 +20,7 @@ import sys
 from pathlib import Path
 
 from harness.bench.plot import GRID, INK, STYLE
+from harness.lab import command_line
 from harness.lab.chapters import ROOT
 from harness.pictures import states
 
@@ -136,4 +137,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

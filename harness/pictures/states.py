@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness import shim
-from harness.lab import chapters, sources
+from harness.lab import chapters, command_line, sources
 from harness.lab.chapters import ROOT
 from harness.server import build
 from harness.server.patience import wait_until
@@ -161,4 +161,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.lab import command_line
 from harness.pictures.__main__ import CannotDraw, legend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -104,4 +105,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(command_line.program(lambda: main(sys.argv[1:])))

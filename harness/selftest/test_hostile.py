@@ -29,7 +29,7 @@ from harness.server.patience import wait_until
 ONE = ["--only", "test_01_echoes"]
 HOSTILE = Path(__file__).parent / "hostile"
 GRADED_IN = ("hostile", "isolation")
-TRACE = "LAB_HOSTILE_TEST"  # in the environment of all that a grade of ours starts
+TRACE = "HOSTILE_TEST"  # in the environment of all that a grade of ours starts
 FAILED, NOT_JUDGED = 1, 2  # exit statuses
 CONFINED, FREE = "1", "0"
 GRADE = (sys.executable, "-m", "harness.grade", "--verbose")

@@ -29,7 +29,7 @@ from harness.selftest import submissions
 from harness.server.patience import wait_until
 
 HOSTILE = Path(__file__).parent / "hostile"
-TRACE = "LAB_ISOLATION_TEST"  # in the environment of what an isolated command starts
+TRACE = "HOSTILE_ISOLATION_TEST"  # in the environment of what an isolated command starts
 MODES = ("bubblewrap", "landlock")
 # What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
 # route to another machine depends on this one.

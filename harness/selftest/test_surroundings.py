@@ -1,9 +1,17 @@
-"""What surrounds a grade decides nothing: the path of the lab, and how its checkout was made."""
+"""What surrounds a grade decides nothing: the path of the lab, its checkout, the variables, signals
+and limits of the caller, and the output."""
 
+import ctypes
+import fcntl
+import json
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
+import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -115,3 +123,141 @@ def test_a_clone_of_git_for_windows_has_the_same_bytes(tmp_path):
     shutil.rmtree(tmp_path / "lab" / ".git")
     files = [path for path in (tmp_path / "lab").rglob("*") if path.is_file()]
     assert [path for path in files if b"\r\n" in path.read_bytes()] == []
+
+
+# The caller
+
+COMMAND = ("sh", "harness/find-python.sh", "-m", "harness.selftest.surrounded")
+PERSONALITY = 0x0060000  # UNAME26 and ADDR_NO_RANDOMIZE
+SET_TIMERSLACK = 29  # linux/prctl.h
+SOFT = {"AS": 2 << 30, "STACK": 512 << 10, "CPU": 60, "FSIZE": 1 << 20, "NOFILE": 64, "MEMLOCK": 0}
+VARIABLES = {
+    **{"PYTHONOPTIMIZE": "2", "PYTHONINSPECT": "1", "PYTHONWARNINGS": "error"},
+    **{"ASAN_OPTIONS": "exitcode=0", "MALLOC_PERTURB_": "7", "LD_PRELOAD": "/no/lib.so"},
+    **{"GLIBC_TUNABLES": "glibc.malloc.check=3", "GIT_DIR": "/no", "MAKEFLAGS": "n", "CPATH": ":"},
+}
+
+
+def odd_caller():
+    """In a child, before it becomes a command."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    os.umask(0o777)
+    for name, soft in SOFT.items():
+        which = getattr(resource, f"RLIMIT_{name}")
+        resource.setrlimit(which, (soft, resource.getrlimit(which)[1]))
+    libc = ctypes.CDLL(None)
+    libc.personality(PERSONALITY)
+    libc.prctl(SET_TIMERSLACK, 500_000_000, 0, 0, 0)
+    os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+
+
+def surrounded(command, variables, caller=None):
+    """What surrounds a command of the lab and its server, but for what is new each time."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        preexec_fn=caller,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    own, servers = map(json.loads, done.stdout.splitlines())
+    for name in ("TMPDIR", "EVENT_LOOP_LAB_CHILD"):
+        servers["variables"].pop(name)
+    return own, servers
+
+
+@pytest.mark.parametrize("python", [("sh", "harness/find-python.sh"), (sys.executable,)])
+def test_an_odd_caller_changes_nothing(python):
+    """But for what it does on purpose: nohup ignores SIGHUP, a umask closes files to others."""
+    command = (*python, *COMMAND[2:])
+    own, servers = surrounded(command, {})
+    odd_own, odd_servers = surrounded(command, VARIABLES, odd_caller)
+    assert servers == odd_servers
+    assert servers["signals"][0].strip("0") == ""
+    assert odd_own["umask"] == 0o077
+    for name in ("slack", "policy", "descriptors", "optimize"):
+        assert own[name] == odd_own[name]
+    assert {*odd_own["variables"]} - {*own["variables"]} <= {"PYTHONUTF8"}
+    assert odd_own["signals"][0].strip("0") == ""
+
+
+def test_variables_that_mislead_python_do_not_reach_it(tmp_path):
+    (tmp_path / "pytest.py").write_text("raise SystemExit('this is no pytest')\n")
+    odd = {"PYTHONPATH": str(tmp_path), "PYTHONHOME": "/no/where", "PYTHONSAFEPATH": "1"}
+    assert surrounded(COMMAND, {}) == surrounded(COMMAND, odd)
+
+
+def test_modules_of_a_cluster(tmp_path):
+    """Where only PYTHONPATH leads to pytest, it counts."""
+    venv.create(tmp_path / "venv", with_pip=False)
+    finder = tmp_path / "find-python.sh"
+    text = (ROOT / "harness/find-python.sh").read_text()
+    finder.write_text(re.sub(r"/usr/(local/)?bin/python3", "/no/python3", text))
+    path, given = f"{tmp_path}/venv/bin:/usr/bin:/bin", {}
+    assert 'run "make setup"' in run("sh", str(finder), path=path).stderr
+    places = {Path(sys.modules[name].__file__).parent for name in ("pytest", "xdist", "execnet")}
+    given["PYTHONPATH"] = os.pathsep.join({str(place.parent) for place in places})
+    words = "-m harness.grade --chapter 01 --from solutions --only empty_frames".split()
+    done = run("sh", str(finder), *words, path=path, **given)
+    assert "3 of 3 points" in done.stdout, done.stderr
+
+
+def test_closed_descriptors():
+    """A file of ours does not take the place of the output."""
+    closed = ("sh", "-c", 'exec "$@" <&- 2>&-', "sh", *COMMAND)
+    assert surrounded(closed, {}) == surrounded(COMMAND, {})
+
+
+def test_every_command_begins_in_the_same_way():
+    """But for programs that run without the lab around them."""
+    others = {"run_autograder.py", "python_client.py"}
+    for path in (ROOT / "harness").rglob("*.py"):
+        text = path.read_text()
+        if '\nif __name__ == "__main__"' in text and "selftest" not in path.parts:
+            assert "command_line.program(" in text or path.name in others, path
+
+
+# The output
+
+PRINTS = """
+from harness.lab import command_line
+raise SystemExit(command_line.program(lambda: print("x" * 300_000)))
+"""
+
+
+def printing(stdout):
+    return subprocess.run(
+        [sys.executable, "-c", PRINTS], cwd=ROOT, stdout=stdout, stderr=subprocess.PIPE, text=True
+    )
+
+
+def test_a_pipe_that_does_not_block_gets_everything():
+    """node and ssh leave one to their children."""
+    source, pipe = os.pipe()
+    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(pipe, False)
+    command = [sys.executable, "-c", PRINTS]
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe) as process, open(source, "rb") as end:
+        os.close(pipe)
+        assert len(end.read()) == 300_001
+    assert process.returncode == 0
+
+
+def test_a_reader_that_has_ended_is_no_traceback():
+    source, pipe = os.pipe()
+    os.close(source)
+    done = printing(pipe)
+    os.close(pipe)
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_a_full_disk_is_told():
+    with open("/dev/full", "w") as full:
+        done = printing(full)
+    assert done.returncode == 2
+    assert re.fullmatch("the output, or a file .* No space left on device; .*\n", done.stderr)

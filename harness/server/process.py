@@ -12,6 +12,7 @@ from pathlib import Path
 
 from harness import shim
 from harness.evidence.failure import Failure, NotJudged
+from harness.lab import surroundings
 from harness.lab.units import MB
 from harness.linux import procfs
 from harness.server import limits, readiness, scratch, spawn
@@ -179,7 +180,12 @@ class ServerProcess:
         mark = new_mark()
         directory = home / "scratch"
         directory.mkdir()
-        environment = {**os.environ, **self._environment, MARK: mark, "TMPDIR": str(directory)}
+        environment = {
+            **surroundings.of_a_server(),
+            **self._environment,
+            MARK: mark,
+            "TMPDIR": str(directory),
+        }
         if command.preload:
             crashes = not command.wrapper  # which is valgrind
             self._shim = Shim(home / "shim", calls=command.counted, crashes=crashes)

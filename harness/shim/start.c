@@ -18,8 +18,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -37,12 +39,16 @@ static _Noreturn void failed(const char *step)
     _exit(127);
 }
 
-/* A shell's background jobs ignore some of these, and so do their children. */
-static void default_signals(void)
+/* A server begins as from a login, whatever the caller ignores, blocks or has set. */
+static void reset_process(void)
 {
-    static const int ENDING[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof ENDING / sizeof *ENDING; i++)
-        signal(ENDING[i], SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (int number = 1; number <= SIGRTMAX; number++)
+        signal(number, SIG_DFL); /* fails for those that cannot be changed */
+    personality(PER_LINUX);
+    umask(S_IWGRP | S_IWOTH);
 }
 
 static void limit(const char *text)
@@ -74,7 +80,7 @@ int main(int argc, char **argv)
     report = atoi(argv[REPORT]);
     fcntl(report, F_SETFD, FD_CLOEXEC);
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* if the grader is killed */
-    default_signals();
+    reset_process();
 
     int next = LIMITS;
     while (next < argc && strcmp(argv[next], "--") != 0)

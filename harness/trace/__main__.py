@@ -87,4 +87,4 @@ def _save(found: Grade, seen: timeline.Timeline, results: Path | None) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(command_line.program(main))
