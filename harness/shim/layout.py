@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntFlag
 from pathlib import Path
+from tempfile import gettempdir
 from typing import NamedTuple
 
 from harness.evidence.failure import NotJudged
+from harness.lab.units import KIB
 
 MAGIC = 0x4D494853
 VERSION = 10
@@ -197,11 +199,15 @@ class Shim:
         """Makes the file. Whoever loads the library with environment() uses it.
 
         `calls`: they are counted, recorded and disturbed. `crashes`: the place of one is noted;
-        not for a program under valgrind, whose signals are valgrind's.
+        not for a program under valgrind, whose signals are valgrind's. Raises NotJudged if there
+        is no space for the file: a server that then wrote into it would be killed by SIGBUS.
         """
         self.path = path
         with path.open("w+b") as file:
-            file.truncate(SIZE)
+            try:
+                os.posix_fallocate(file.fileno(), 0, SIZE)
+            except OSError as error:
+                raise NotJudged(_no_space(error)) from error
             self._map = mmap.mmap(file.fileno(), SIZE)
         duties = calls * _CALLS | crashes * _CRASHES
         _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11, duties, *[0] * 7)
@@ -311,6 +317,11 @@ class Shim:
         struct.pack_into("=I", self._map, _TAKEN_AT, placed)
         kept.sort(key=lambda fields: fields[-1])
         return [_entry(*fields) for fields in kept], max(last, kept[-1][-1] if kept else 0)
+
+
+def _no_space(error: OSError) -> str:
+    needed = f"{SIZE / KIB:,.0f} KiB for the counters of system calls"
+    return f"{needed} cannot be written to {gettempdir()} (TMPDIR): {error.strerror}"
 
 
 def _name(call: int) -> str:
