@@ -1,4 +1,4 @@
-"""A right server that is not one of the lab's: python3 -m harness.selftest.echo PORT."""
+"""A right server that is not one of the lab's: python3 harness/selftest/echo.py PORT."""
 
 from __future__ import annotations
 

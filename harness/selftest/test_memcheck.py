@@ -196,7 +196,7 @@ def compiled(directory, source: str, flag: str = "-g") -> str:
 
 
 def test_a_foreign_server_is_not_run_under_valgrind(grade, tmp_path):  # noqa: F811
-    program = f"{sys.executable} -m harness.selftest.echo {{port}}"
+    program = f"{sys.executable} harness/selftest/echo.py {{port}}"
     outcome = grade(None, "--server", program, claims=one_claim(tmp_path))
     assert outcome.verdicts() == {"test_01_connects": "passed"}
 
