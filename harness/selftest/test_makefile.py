@@ -133,7 +133,7 @@ def test_without_any_python_setup_is_named(tmp_path):
 
 @pytest.fixture
 def ci(tmp_path):
-    """Runs a copy of .ci/run whose commands note their arguments; `fresh` and `make` are scripts."""
+    """Runs a copy of .ci/run whose commands note their arguments. `fresh`, `make`: scripts."""
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
 
