@@ -9,7 +9,7 @@ from harness.evidence.failure import Failure
 from harness.grading.plugin import claim
 from harness.instruments.observe import held_bytes, unread_bytes, until_asleep
 from harness.lab.units import KIB, MB, MIB
-from harness.scenarios.cost import bounded, no_cpu
+from harness.scenarios.cost import STEADY_MARKS, bounded, no_cpu, steady_reader
 from harness.scenarios.exchanges import burst, expect_failed_start, ping
 from harness.scenarios.greedy import Silent
 
@@ -45,7 +45,7 @@ WATER = dict.fromkeys((*STOPPED, "memory-grows"), "water-marks")
 # 08.2 water
 
 
-@claim("08.2", points=9, cli=True, native=True, hints=WATER)
+@claim("08.2", points=8, cli=True, native=True, hints=WATER)
 def test_08_reads_again_at_low_water(launch, rng):
     """From high-water on a client is not read; at low-water, and not before, it is read again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
@@ -116,6 +116,12 @@ def test_08_hundred_that_never_read(launch):
                 server, "while the clients do not read their replies", IDLE, "spins-writing", 0.2
             )
             burst(server.connect(), [bytes(1)] * 1000)
+
+
+@claim("08.2", chapters="08-10", points=1, cli=True, native=True)
+def test_08_steady_reader(launch, rng):
+    """A client that reads all the time, with output always on its way, costs little memory."""
+    steady_reader(launch(STEADY_MARKS, environment=EXACT), rng)
 
 
 @claim("08.3", points=2, cli=True, hints={"extra-bytes": "quota-kept"})

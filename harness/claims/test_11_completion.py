@@ -16,6 +16,7 @@ from harness.grading.plugin import claim
 from harness.instruments.observe import Hang, bytes_within, eventually, until_asleep, until_read
 from harness.lab.units import KIB, MIB
 from harness.linux import seccomp
+from harness.scenarios.cost import STEADY_MARKS, steady_reader
 from harness.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -51,6 +52,7 @@ A_CLIENT = 12 * KIB  # resident, as in chapter 10
 LEAVING = 20  # clients that leave in each way
 FILLED = 100 * KIB
 OWED_BYTES = 3 * MIB
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # as in chapter 08
 FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of a client hold
 
 # What a general hint means in a claim, see plugin.claim.
@@ -60,6 +62,7 @@ ENDED = ("ended-early", "crashed", "memory-fault", "not-closed", "connect-refuse
 REFUSED = dict.fromkeys(("silence", *GONE), "table-too-small")
 INPUT = dict.fromkeys((*LOST, *GONE, *ENDED), "ring-lost")
 SENDS = dict.fromkeys((*LOST, *GONE, *ENDED), "ring-send")
+PINNED = {"memory-grows": "ring-pinned"}
 LEAVE = dict.fromkeys((*LOST, *GONE, *ENDED), "ring-peer-gone")
 STOPS = dict.fromkeys(("not-ended", "wrong-exit", "memory-fault", "memory-leak"), "ring-stop")
 MISSING = {"died-at-start": "ring-missing"}
@@ -111,6 +114,12 @@ def _frames_are_left(server, rng) -> None:
         server.process.resume()
     late.expect_frames(owed[count:])
     late.expect_eof()
+
+
+@claim("11.4", points=1, cli=True, native=True, needs="io_uring", hints=PINNED)
+def test_11_steady_reader(launch, rng):
+    """A client that reads all the time, with a send always in flight, costs little memory."""
+    steady_reader(launch((*RING, *ONE_LOOP, *STEADY_MARKS), environment=EXACT), rng)
 
 
 # 11.7 forget

@@ -82,7 +82,7 @@ def test_11_sends_every_byte_once(program):
     program("10_write", "writes", backend="uring")
 
 
-@claim("11.4", points=6, module=True, native=True, needs="io_uring", hints=SEND)
+@claim("11.4", points=5, module=True, native=True, needs="io_uring", hints=SEND)
 def test_11_bytes_stay_while_they_are_sent(program):
     """Sends that complete late and with a part: one at a time, and no byte moves meanwhile."""
     program("11_send", "in_parts", backend="uring")

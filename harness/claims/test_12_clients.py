@@ -123,7 +123,7 @@ def test_12_hiredis(launch):
     others.run_ours(launch(framing=RESP), "hiredis", [str(here.hiredis_client())])
 
 
-@claim("12.6", points=3, needs="redis-server", hints=DIFFERS)
+@claim("12.6", points=2, needs="redis-server", hints=DIFFERS)
 def test_12_same_replies_as_redis(launch, rng):
     """Random commands get the replies of redis-server or valkey-server, byte for byte."""
     server = launch(framing=RESP)

@@ -32,7 +32,16 @@ from harness.scenarios.exchanges import (
     expect_stop,
     words,
 )
-from harness.scenarios.redis_talk import answer, ask, fill, pipelined, read_value, talk, until
+from harness.scenarios.redis_talk import (
+    answer,
+    ask,
+    fill,
+    pipelined,
+    read_value,
+    read_values,
+    talk,
+    until,
+)
 
 KEYS = 3_000
 PART = 100  # keys of a SCAN
@@ -53,6 +62,10 @@ IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 MESSAGE = MIB  # bytes
 MOST_MESSAGES = 80  # until the slow subscriber is closed: Redis waits for 32 MiB
 SUBSCRIBER_HELD = 16 * MIB  # after it was closed
+# A subscriber that has not taken the first message is closed by the second one, and CLIENT LIST is
+# run this often while that goes on: a server may run some hundred commands in an iteration.
+TOO_MUCH = (2 * MIB, resp.MAX_BULK)
+LISTS = 1_000
 MOST_QUEUED, LEAST_QUEUED = 80, 55  # commands of 1 MiB
 
 # What a general hint means in a claim, see plugin.claim.
@@ -72,6 +85,7 @@ SLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit", "not-closed"), "subscr
 QUEUE = dict.fromkeys(BAD, "multi-queue")
 ABORTS = dict.fromkeys(BAD, "multi-errors")
 LEFT = dict.fromkeys(BAD, "multi-left")
+LISTED = dict.fromkeys(GONE, "client-listed")
 BOUND = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "multi-bound")
 STOPS = dict.fromkeys(
     ("not-ended", "wrong-exit", "memory-fault", "memory-leak", *BAD), "redis-stop"
@@ -595,6 +609,30 @@ def test_12_queues_are_bounded(launch, rng):
         raise Failure(text, hint="multi-bound")
     talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
     bounded(server, base, KEPT_BYTES, "after EXEC has run none of the commands", "before")
+
+
+@claim("12.6", points=1, native=True, hints=LISTED)
+def test_12_lists_clients_while_one_is_closed(launch):
+    """CLIENT LIST has a line for each client, also while a slow subscriber is being closed."""
+    server = launch(framing=RESP)
+    client, stays = server.connect(), server.connect("stays")
+    slow = server.connect("slow", rcvbuf=SMALL_WINDOW)
+    _subscribe(slow, "a", counts=(1,))
+    talk(stays, ("PING", PONG))
+    ask(client, "MULTI", OK)
+    for size in TOO_MUCH:
+        ask(client, ("PUBLISH", "a", bytes(size)), QUEUED)
+    server.process.pause()  # the server reads all of them at once
+    try:
+        client.send(resp.command("EXEC") + resp.command("CLIENT", "LIST") * LISTS)
+    finally:
+        server.process.resume()
+    for text in read_values(client, 1 + LISTS)[1:]:
+        lines = text.splitlines() if isinstance(text, bytes) else []
+        if not 2 <= len(set(lines)) == len(lines) <= 3:
+            said = f"the reply to CLIENT LIST is {resp.told(text)}"
+            raise Failure(f"{said}; due is a line for each of 3 clients", hint="client-listed")
+    talk(stays, ("PING", PONG))
 
 
 # All together: 12.6 queue

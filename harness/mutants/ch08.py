@@ -6,6 +6,7 @@ from functools import partial
 
 from harness.mutants.mutant import (
     CALLS,
+    GROWTH,
     LOOP,
     OPTIONS,
     PRESSURE,
@@ -201,6 +202,20 @@ MUTANTS = (
             "flow.c": """
 -    else if (waiting <= c->service->limits.low_water)
 +    else if (waiting < c->service->limits.low_water)
+"""
+        },
+    ),
+    mutant(
+        "slides-when-empty",
+        GROWTH,
+        "A buffer uses the space of consumed bytes again only once it holds none.",
+        "test_08_steady_reader",
+        "memory-grows",
+        {
+            "buffer.c": """
+-    if (block->start >= buffer_len(b))
++    if (buffer_len(b) == 0)
+         slide(b);
 """
         },
     ),

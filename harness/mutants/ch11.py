@@ -602,6 +602,20 @@ MUTANTS = (
         },
     ),
     mutant(
+        "never-slides-if-pinned",
+        RESOURCES,
+        "A buffer that is pinned again at once never slides, and doubles again and again.",
+        "test_11_steady_reader",
+        "ring-pinned",
+        {
+            "buffer.c": """
+-    if (b->block->start >= buffer_len(b))
+-        slide(b);
+ }
+"""
+        },
+    ),
+    mutant(
         "two-sends-in-flight",
         COMPLETION,
         "A second send begins while the first one is in flight.",
@@ -1043,6 +1057,20 @@ MUTANTS = (
             "co_uring.c": """
          co_hold();
 -    buffer_free(&s->arrived);
+"""
+        },
+    ),
+    mutant(
+        "stops-with-no-list",
+        RESOURCES,
+        "At a stop the loop ends when no connection is listed, although some of them still wait.",
+        "test_11_stops_with_operations_in_flight",
+        "ring-stop",
+        {
+            "conn.c": """
+-    while (co_any(service->loop.scheduler))
++    while (!LIST_EMPTY(&service->conns))
+         if (!co_run(service->loop.scheduler))
 """
         },
     ),

@@ -1088,6 +1088,23 @@ MUTANTS = (
     ),
     # 6 queue
     mutant(
+        "freed-and-still-listed",
+        RESOURCES,
+        "A connection waits for its operations with its client freed, and is still in the list.",
+        "test_12_lists_clients_while_one_is_closed",
+        "client-listed",
+        {
+            "conn.c": """
+     quota_free(c->quota);
+-    LIST_REMOVE(c, others);
+-    co_forget(&c->socket); /* may wait */
+     client_free(c->client);
++    co_forget(&c->socket);
++    LIST_REMOVE(c, others);
+"""
+        },
+    ),
+    mutant(
         "queue-without-a-copy",
         STATE,
         "A command that waits for EXEC points into the input.",

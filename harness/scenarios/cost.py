@@ -8,7 +8,7 @@ from harness.client.client import Client
 from harness.evidence.failure import Failure
 from harness.instruments.observe import cpu_of, cpu_share, eventually
 from harness.lab.units import MIB
-from harness.scenarios.exchanges import burst, burst_that_waits
+from harness.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, burst, burst_that_waits
 
 # What a burst may cost beside the same frames in small batches. A server that consumes in O(1)
 # stays below 1, one that moves its buffer for every frame is above 5.
@@ -25,6 +25,13 @@ ALIKE = 2  # times: the same work, on a machine with others on it
 TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
 
 HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what malloc keeps
+
+# To a server with these marks a client offers more all the time, and reads all the time. So output
+# is always on its way: low-water is more than the kernel takes at once.
+STEADY_MARKS = ("--high-water", str(4 * MIB), "--low-water", str(3 * MIB))
+STEADY_LOT = 32  # frames of 4,000 bytes
+STEADY_BYTES = 40 * MIB  # through its connection; a buffer that only grows would hold half of it
+STEADY_LIMIT = 16 * MIB  # of memory: a block, another one of twice its size, and the input
 
 
 def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
@@ -81,6 +88,24 @@ def bounded(server, base: int, limit: int, when: str, than: str = "at its start"
         more = (server.process.resident_bytes() - base) / MIB
         text = f"{when}, the server holds {more:.1f} MiB more than {than}"
         raise Failure(text, hint="memory-grows")
+
+
+def steady_reader(server, rng) -> None:
+    """The memory of a server with STEADY_MARKS stays bounded, though a client always has output on
+    its way, so that the buffer for it is never empty."""
+    __tracebackhide__ = True
+    base = server.process.resident_bytes()
+    client = server.connect("steady", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    lot = [rng.randbytes(4000)] * STEADY_LOT
+    data = b"".join(map(client.framing.encode, lot))
+    server.conversation.note("steady", "sends the same frames again and again, while it reads")
+    sent = 0
+    for taken in range(0, STEADY_BYTES, len(data)):
+        while (took := client.offer(data[sent % len(data) :])) > 0:
+            sent += took
+        client.expect_frames(lot)
+        when = f"when {taken / MIB:.0f} MiB have been sent to a client that reads steadily"
+        bounded(server, base, STEADY_LIMIT, when)
 
 
 def no_cpu(server, when: str, limit: float, hint: str, seconds: float = 0.5) -> None:

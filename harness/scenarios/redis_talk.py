@@ -40,22 +40,37 @@ def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
     client.exchange(data, Answers(commands, [resp.reply(value) for _, value in pairs]))
 
 
+def _feed(decoder: resp.Decoder, came: bytes) -> list[bytes]:
+    """The replies that end with these bytes."""
+    __tracebackhide__ = True
+    try:
+        return decoder.feed(came)
+    except resp.Malformed as error:
+        text = f"what comes is no reply: {error}"
+        raise Failure(text, hint="wrong-header", received=came) from None
+
+
 def read_value(client: Client) -> object:
     """The next reply, whatever it is; nothing else may come after it."""
     __tracebackhide__ = True
     decoder = resp.Decoder()
     while True:
         came = client.read_some(PIECE)
-        try:
-            found = decoder.feed(came)
-        except resp.Malformed as error:
-            text = f"what comes is no reply: {error}"
-            raise Failure(text, hint="wrong-header", received=came) from None
+        found = _feed(decoder, came)
         if len(found) > 1 or found and decoder.left:
             text = f"after the reply {resp.told_bytes(found[0])} came more, without a request"
             raise Failure(text, hint="extra-bytes", received=came)
         if found:
             return resp.value_of(found[0])
+
+
+def read_values(client: Client, count: int) -> list[object]:
+    """The next replies, whatever they are."""
+    __tracebackhide__ = True
+    decoder, found = resp.Decoder(), []
+    while len(found) < count:
+        found += _feed(decoder, client.read_some(PIECE))
+    return [resp.value_of(one) for one in found]
 
 
 def answer(client: Client, command: str | Sequence[str | bytes | int]) -> object:

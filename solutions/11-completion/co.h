@@ -40,6 +40,9 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
  * meanwhile run in the next call. False: none was ready. */
 bool co_run(struct scheduler *s);
 
+/* Whether a coroutine has not ended yet. */
+bool co_any(const struct scheduler *s);
+
 /* Whether a coroutine is ready: then the loop must not sleep. */
 bool co_is_ready(const struct scheduler *s);
 

@@ -34,13 +34,14 @@ void conn_forget_later(struct conn *c)
     broadcast_forget(c);
 }
 
-/* Closes the socket and frees everything. */
+/* Closes the socket and frees everything. While it waits, other code runs: nothing may find the
+ * connection any more. */
 static void free_conn(struct conn *c)
 {
     conn_forget_later(c);
     quota_free(c->quota);
-    co_forget(&c->socket); /* may wait */
     LIST_REMOVE(c, others);
+    co_forget(&c->socket); /* may wait */
     if (LIST_EMPTY(&c->service->conns))
         spare_free();
     service_left(c->service);
@@ -209,9 +210,10 @@ void conn_close_all(struct service *service)
 {
     for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = LIST_NEXT(c, others))
         conn_close(c, "server stops");
-    /* If no coroutine is ready, all of them wait for operations that they have cancelled. No tasks
-     * are run any more: one of them could open a connection. */
-    while (!LIST_EMPTY(&service->conns))
+    /* Until the last coroutine has ended: the list is empty before. If none is ready, all of them
+     * wait for operations that they have cancelled. No tasks are run any more: one of them could
+     * open a connection. */
+    while (co_any(service->loop.scheduler))
         if (!co_run(service->loop.scheduler))
             events_turn(service->loop.events, -1);
 }

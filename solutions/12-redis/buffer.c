@@ -177,6 +177,10 @@ void buffer_unpin(struct buffer *b)
     if (b->pinned != b->block)
         free(b->pinned);
     b->pinned = NULL;
+    /* Here and not only in buffer_reserve(): while output is always on its way, the block is pinned
+     * whenever more is appended. It would never slide, and be twice as large each time. */
+    if (b->block->start >= buffer_len(b))
+        slide(b);
 }
 
 void buffer_free(struct buffer *b)

@@ -30,7 +30,7 @@ struct buffer {
 size_t buffer_len(const struct buffer *b);
 
 /* The first byte held, and the place of the next byte; NULL without a block. Both are valid until
- * the next buffer_reserve, buffer_append, buffer_move or buffer_trim. */
+ * the next buffer_reserve, buffer_append, buffer_move, buffer_trim or buffer_unpin. */
 uint8_t *buffer_head(const struct buffer *b);
 uint8_t *buffer_tail(const struct buffer *b);
 

@@ -31,6 +31,7 @@ struct scheduler {
     struct timers *timers;
     struct stacks stacks; /* that no coroutine uses now */
     unsigned turn;
+    unsigned count;          /* of coroutines that have not ended */
     struct coroutines ready; /* the ready queue: first in, first out */
 };
 
@@ -114,6 +115,7 @@ static void resume(struct coroutine *co)
         FIBER_FREE(co->fiber);
         stacks_give(&s->stacks, &co->stack);
         free(co);
+        s->count--;
     }
 }
 // END switch
@@ -135,8 +137,14 @@ struct coroutine *co_start(struct scheduler *s, const char *name, co_function *f
     co->argument = argument;
     co->timer = (struct timer){.call = on_time, .context = co};
     context_make(&co->context, co->stack.bottom, co->stack.size, begin);
+    s->count++;
     make_ready(co);
     return co;
+}
+
+bool co_any(const struct scheduler *s)
+{
+    return s->count > 0;
 }
 
 bool co_is_ready(const struct scheduler *s)

@@ -32,6 +32,11 @@ TEXTS = {
         "completed. It may complete with a part of them: remove only those that were sent. Then "
         "wake the coroutine that waits in uring_write(), or else call `sent`."
     ),
+    "ring-pinned": (
+        "A pinned block cannot slide. If it is pinned whenever output is appended, it doubles each "
+        "time its end is reached, however few bytes are held. So buffer_unpin() slides: call it in "
+        "each completion, before the next send begins."
+    ),
     "ring-calls": (
         "To accept, wait with a poll operation, and then try once. -ECANCELED means that there was "
         "no client; -EMFILE means NET_FULL, and the client is still waiting. Only completion or "

@@ -65,6 +65,11 @@ TEXTS = {
         "When a connection ends, take it out of all its channels, before its memory is freed, and "
         "remove channels that nobody has any more."
     ),
+    "client-listed": (
+        "CLIENT LIST has found a connection that is being closed. When the coroutine that frees a "
+        "connection waits for its operations, other code runs. So take the connection out of every "
+        "list before that wait, and free its client after it."
+    ),
     "subscriber-slow": (
         "Do not wait for a subscriber that does not read, and do not collect messages for it "
         "without end. If its output would be above high-water and one message, close it, and log "
