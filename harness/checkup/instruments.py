@@ -9,7 +9,8 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,16 @@ from harness.server import build, limits
 
 SECONDS = 60  # for a program of two lines, on a busy machine
 DISK_BYTES = 1024 * MIB  # for what is built, and what servers write
-HELLO = "int main(void)\n{\n    return 0;\n}\n"
+LEAK = """#include <stdlib.h>
+char *volatile lost;
+int main(void)
+{
+    lost = malloc(7);
+    lost = NULL;
+    return 0;
+}
+"""
+WAITS = "#include <unistd.h>\nint main(void)\n{\n    return pause();\n}\n"
 TWO_THREADS = """#include <pthread.h>
 static void *run(void *arg) { return arg; }
 int main(void)
@@ -55,7 +65,7 @@ class Instrument:
 
 def compiler() -> str:
     try:
-        done = _ran(HELLO)
+        done = _ran(build.HELLO)
     except build.NoCompiler as error:
         return str(error)
     except build.BuildFailed as error:
@@ -72,11 +82,26 @@ def ipv6() -> str:
 
 
 def memory_checker() -> str:
-    return valgrind.unusable("/bin/true")
+    """Whether it finds a leak, and its line, in a program that is built as servers are."""
+    if valgrind.missing():
+        return valgrind.MISSING
+    with tempfile.TemporaryDirectory(prefix="lab-checkup-") as place:
+        logs = Path(place)
+        try:
+            done = _ran(LEAK, wrapper=valgrind.wrapper(logs))
+        except (build.NoCompiler, build.BuildFailed, subprocess.TimeoutExpired) as error:
+            return str(error).splitlines()[0]
+        texts = [log.read_text(errors="replace") for log in logs.glob("*.log")]
+        gave_up = valgrind.gave_up(logs)
+    faults = [fault.text for text in texts for fault in valgrind.read_log(text, {"main.c"})]
+    if gave_up or any("(main.c:" in text for text in faults):
+        return gave_up
+    said = done.stderr.strip().splitlines() or ["nothing"]
+    return f"it does not find a leak in a program that was built here, and says: {said[-1]}"
 
 
 def address_sanitizer() -> str:
-    return _sanitizer("address,undefined", HELLO)
+    return _sanitizer("address,undefined", build.HELLO)
 
 
 def thread_sanitizer() -> str:
@@ -141,21 +166,32 @@ def namespaces() -> str:
 
 
 def debugger() -> str:
-    """Attaches gdb to a program, as `make replay GDB=1` does."""
+    """Attaches gdb to a program that is built as servers are, as `make replay GDB=1` does."""
     if not shutil.which("gdb"):
         return "gdb is not installed"
-    sleeper = subprocess.Popen(["sleep", str(SECONDS)], preexec_fn=prctl.allow_debuggers)
     try:
-        command = ["gdb", "-nx", "-q", "-batch", "-p", str(sleeper.pid)]
-        command[4:4] = ["-iex", "set debuginfod enabled off"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+        with _built(WAITS) as binary:
+            said = _attached(binary)
     except subprocess.TimeoutExpired:
         return f"gdb does not end within {SECONDS} s"
+    except (build.NoCompiler, build.BuildFailed) as error:
+        return str(error).splitlines()[0]
+    if "ptrace:" in said:
+        return "gdb may not attach to a program (ptrace)"
+    return "" if 'of "main.c"' in said else "gdb does not find the lines of a program built here"
+
+
+def _attached(binary: Path) -> str:
+    """What gdb says of a program that runs."""
+    waits = subprocess.Popen([binary], preexec_fn=prctl.allow_debuggers)
+    try:
+        command = ["gdb", "-nx", "-q", "-batch", "-iex", "set debuginfod enabled off"]
+        command += ["-p", str(waits.pid), "-ex", "info line main"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
     finally:
-        sleeper.send_signal(signal.SIGKILL)
-        sleeper.wait()
-    said = done.stdout + done.stderr
-    return "gdb may not attach to a program (ptrace)" if "ptrace:" in said else ""
+        waits.send_signal(signal.SIGKILL)
+        waits.wait()
+    return done.stdout + done.stderr
 
 
 def disk() -> str:
@@ -171,25 +207,33 @@ def cores() -> str:
     return "" if len(os.sched_getaffinity(0)) > 1 else "there is one"
 
 
-def _ran(program: str, names: str = "") -> subprocess.CompletedProcess[str]:
-    """Builds the program, with these sanitizers, and runs it. Raises as build.cached_server."""
+@contextmanager
+def _built(program: str, names: str = "") -> Iterator[Path]:
+    """The program, built with these sanitizers. Raises as build.cached_server."""
     with tempfile.TemporaryDirectory(prefix="lab-checkup-") as scratch:
         Path(scratch, "main.c").write_text(program)
         binary = build.cached_server(Path(scratch), extra_flags=sanitizers.flags(names)).binary
-        command = [*sanitizers.wrapper(names), str(binary)]
+        yield binary
+        shutil.rmtree(binary.parent, ignore_errors=True)
+
+
+def _ran(
+    program: str, names: str = "", wrapper: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Builds the program, with these sanitizers, and runs it. Raises as build.cached_server."""
+    with _built(program, names) as binary:
+        command = [*sanitizers.wrapper(names), *wrapper, str(binary)]
         environment = {**os.environ, **sanitizers.environment()}
-        done = subprocess.run(
+        return subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=SECONDS
         )
-        shutil.rmtree(binary.parent, ignore_errors=True)
-        return done
 
 
 def _sanitizer(names: str, program: str) -> str:
     try:
         done = _ran(program, names)
     except (build.NoCompiler, build.BuildFailed):
-        return f"no compiler here builds with -fsanitize={names}"
+        return f"the compiler does not build with -fsanitize={names}"
     except subprocess.TimeoutExpired:
         return f"a program that it has built does not end within {SECONDS} s"
     if done.returncode == 0:

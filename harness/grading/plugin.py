@@ -193,11 +193,12 @@ def judge(error, stage, hints, refusals=False):
         if stage.valgrind and not stage.run.sources:
             return NOT_JUDGED, {"message": "under valgrind this server is too slow to be judged"}
         error = Failure("the test took longer than a test may", hint="too-long")
+    if isinstance(error, Failure):
+        error = stage.explained(error)
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
         detail = {"message": (kind + str(error)).split("\n")[0]}
         return NOT_JUDGED, {**detail, "busy": True} if isinstance(error, TooBusy) else detail
-    error = stage.explained(error)
     hint = _hint(error, stage)
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint

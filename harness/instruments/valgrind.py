@@ -13,6 +13,7 @@ from pathlib import Path
 from harness.evidence.failure import Failure
 from harness.server.patience import Deadline, Patience
 
+REMEDY = "another compiler (CC=gcc), or a newer valgrind"
 MISSING = "valgrind is not installed; `make setup` installs it"
 PROBE_SECONDS = 60
 SHOWN_LINES = 12
@@ -27,6 +28,8 @@ FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
 PLACE = re.compile(r"\(([^():]+):\d+\)$")
 ASKED = 4  # times to end, while one waits for it
 NOISE = re.compile(r"FILE DESCRIPTORS: ")
+GAVE_UP = re.compile(r"^Valgrind: (.+)", re.M | re.I)
+ENDED = "ERROR SUMMARY: "  # stands at the end of a complete log
 LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 
 
@@ -69,6 +72,16 @@ def unusable(program: str) -> str:
         return f"valgrind does not end within {PROBE_SECONDS} s, whatever it runs"
     said = probe.stderr.strip().splitlines() or ["nothing"]
     return f"valgrind runs no program on this machine: {said[-1]}" if probe.returncode else ""
+
+
+def gave_up(logs: Path) -> str:
+    """Why valgrind itself has ended, and not its program; "" if it has not."""
+    for log in sorted(logs.glob("*.log")):
+        text = PREFIX.sub("", log.read_text(errors="replace"))
+        said = GAVE_UP.search(text)
+        if said and ENDED not in text:
+            return f"valgrind cannot run this program, and gave up: {said[1]}; this helps: {REMEDY}"
+    return ""
 
 
 def wrapper(logs: Path) -> list[str]:

@@ -20,7 +20,7 @@ from harness.instruments import observe
 from harness.lab.units import MIB
 from harness.linux import cgroup, landlock, network, ring, sockdiag
 from harness.others.here import OTHERS
-from harness.server import limits
+from harness.server import build, limits
 
 CLAIMS = scoring.load()
 
@@ -61,6 +61,11 @@ def no_library(monkeypatch, tmp_path):
 
 def no_valgrind(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
+
+
+def blind_valgrind(monkeypatch, tmp_path):
+    """It runs, and cannot read what the compiler has written for debuggers."""
+    monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-g0"))
 
 
 def few_descriptors(monkeypatch, tmp_path):
@@ -112,6 +117,7 @@ NEEDED = [
     ("loopback", no_loopback, "01_first_frames", "09_tasks_of_many_threads"),
     ("shim library", no_library, "01_first_frames", None),
     ("valgrind", no_valgrind, "10_memory", "01_first_frames"),
+    ("valgrind", blind_valgrind, "10_memory", "01_first_frames"),
     ("descriptors", few_descriptors, "10_ten_thousand_clients", "03_idle_clients_use_no_cpu"),
     ("AddressSanitizer", refuses("address"), "01_sanitized", "09_no_data_races"),
     ("ThreadSanitizer", refuses("thread"), "09_no_data_races", "01_sanitized"),
@@ -180,6 +186,10 @@ def without_gdb(monkeypatch):
     monkeypatch.setenv("PATH", "/no/where")
 
 
+def with_blind_gdb(monkeypatch):
+    monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-g0"))
+
+
 def without_space(monkeypatch):
     usage = SimpleNamespace(free=5 * MIB)
     monkeypatch.setattr(instruments.shutil, "disk_usage", lambda _: usage)
@@ -198,6 +208,7 @@ OPTIONAL = [
     ("control groups", without_groups, "a fraction of a second"),
     ("network namespace", without_namespaces, "waits for the port"),
     ("gdb", without_gdb, "`make replay GDB=1` does not work"),
+    ("gdb", with_blind_gdb, "does not find the lines of a program built here"),
     ("disk", without_space, "build/ has 5 MiB left"),
     ("cores", with_one_core, "takes longer"),
     ("IPv6", without_ipv6, "no claim needs it"),

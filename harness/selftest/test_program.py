@@ -230,18 +230,23 @@ def test_a_compiler_without_sanitizers(check, tmp_path, monkeypatch):
     linking.built.cache_clear()
 
 
-@pytest.mark.parametrize("compiler", some(["gcc", "clang"], 0, "compilers of programs", str))
-def test_programs_compile_without_a_warning(compiler):
-    """With the first and the last solution that they are for."""
-    if not shutil.which(compiler):
-        pytest.skip(f"{compiler} is not installed")
+def with_solutions() -> list[tuple[str, Path]]:
+    """Each file of the grader's programs, with the first and the last solution that it is for."""
     wanted = set()
     for program in PROGRAMS.glob("[0-9]*.c"):
         later = [chapter for chapter in chapters.CHAPTERS if chapter.number >= program.stem[:2]]
         for file in linking.own_files(program.stem):
             wanted |= {(file, chapter.solution_dir) for chapter in (later[0], later[-1])}
-    assert {file for file, _ in wanted} == {path.name for path in PROGRAMS.glob("*.c")}
-    for file, solution in sorted(wanted):
+    return sorted(wanted)
+
+
+@pytest.mark.parametrize("compiler", some(["gcc", "clang"], 0, "compilers of programs", str))
+def test_programs_compile_without_a_warning(compiler):
+    """With the first and the last solution that they are for."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    assert {file for file, _ in with_solutions()} == {path.name for path in PROGRAMS.glob("*.c")}
+    for file, solution in with_solutions():
         path = str(PROGRAMS / file)
         words = [*build.FLAGS, "-Werror", *build.OTHERS, "-c", path, "-o", os.devnull]
         done = subprocess.run([compiler, *words], cwd=solution, capture_output=True, text=True)

@@ -58,6 +58,16 @@ def test_solution_gets_full_marks(chapter, patient):
     assert words or results["score"] == 100
 
 
+@pytest.mark.full("solutions that clang compiles")
+@pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed")
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
+def test_solution_that_clang_compiles_gets_full_marks(chapter):
+    """A student may set CC. The programs of the grader are compiled by it as well."""
+    with Grader({"CC": "clang"}) as grader:
+        results, status = grade(grader, "--chapter", chapter.number, "--from", "solutions")
+    assert (lost(results), status, results["score"]) == ([], 0, 100)
+
+
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "grades under valgrind", slug))
 def test_solution_is_silent_under_valgrind(chapter, patient):
     words = ["--chapter", chapter.number, "--from", "solutions", "--memcheck"]

@@ -91,8 +91,10 @@ class Programs:
             ended = self._once(binary, words, nofile, wanted)
             if ended.begun or not wanted:  # some machines build such a program and cannot start it
                 break
-        if not ended.begun and stage.valgrind and valgrind.unusable(str(binary)):
-            raise NotJudged(valgrind.unusable(str(binary)))
+        if not ended.begun and stage.valgrind:
+            problem = valgrind.gave_up(stage.servers[-1].logs) or valgrind.unusable(str(binary))
+            if problem:
+                raise NotJudged(problem)
         self.input = ended.input
         for step in ended.steps:
             stage.conversation.note(WHO, step)

@@ -290,7 +290,9 @@ class Stage:
         not."""
         if wanted.sanitize:
             return sanitizers.unusable(server.process.stderr.text())
-        return valgrind.unusable(self.run.argv[0]) if self.valgrind else ""
+        if server.logs:
+            return valgrind.gave_up(server.logs) or valgrind.unusable(self.run.argv[0])
+        return ""
 
     def _sanitized(self, names: str) -> Path:
         """The server, built for these sanitizers from the student's files."""
@@ -298,7 +300,7 @@ class Stage:
             source = Path(self.run.directory)
             return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
         except (build.BuildFailed, build.NoCompiler):
-            raise NotJudged(f"no compiler here builds with -fsanitize={names}") from None
+            raise NotJudged(f"the compiler does not build with -fsanitize={names}") from None
 
     def _built(self, defines: tuple[str, ...]) -> Path:
         """The server, built with these macros from the student's files."""
@@ -399,16 +401,20 @@ class Stage:
             for server in self.servers:
                 valgrind.check(server.process, server.logs, self.run.sources, self.patience)
 
-    def explained(self, error: Failure) -> Failure:
+    def explained(self, error: Failure) -> Failure | NotJudged:
         """What valgrind or a sanitizer reports about the last server's memory before `error`;
-        otherwise the error."""
+        NotJudged if valgrind is the one that has ended; otherwise the error."""
         if self.sanitized:
             self.servers[-1].process.settle()
             printed = self.servers[-1].process.stderr.text()
             return sanitizers.fault(printed, self.run.sources) or error
         if not self.valgrind or not self.servers:
             return error
-        return valgrind.fault_so_far(self.servers[-1].logs, self.run.sources) or error
+        logs = self.servers[-1].logs
+        gave_up = valgrind.gave_up(logs)
+        if gave_up:
+            return NotJudged(gave_up)
+        return valgrind.fault_so_far(logs, self.run.sources) or error
 
     def clear(self) -> None:
         """Ends everything, whatever happened."""
