@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from harness.grading.scoring import FAILED, PASSED, Grade
-from harness.lab import sources
+from harness.lab import files, sources
 
 MOST_NAMES = 4  # of changed files that are named
 
@@ -33,8 +33,8 @@ def compare(grade: Grade, file: Path) -> None:
 
 def state(source: Path) -> State:
     """The state of the C files in a directory."""
-    files = sources.files(source)
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in files}
+    found = sources.files(source)
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in found}
 
 
 def _changes(before: State, now: State) -> str:
@@ -66,5 +66,4 @@ def _save(file: Path, source: Path, passed: dict[str, State]) -> None:
             states.append(found)
     numbers = {name: states.index(found) for name, found in passed.items()}
     text = json.dumps({"source": str(source.resolve()), "states": states, "passed": numbers})
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text + "\n")
+    files.write(file, f"{text}\n".encode())

@@ -66,7 +66,7 @@ def run(name: str, body: Callable[[], int], *wrong: type[Exception], stopped: in
 
 
 def _drop_output() -> None:
-    """What is left in a buffer must not fail again at the end."""
+    """Python writes its buffer once more when it ends. That must not fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

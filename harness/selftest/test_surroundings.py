@@ -2,11 +2,13 @@
 and limits of the caller, and the output."""
 
 import ctypes
+import errno
 import fcntl
 import json
 import os
 import re
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,7 +23,7 @@ from harness.lab.chapters import ROOT, find
 from harness.mutants.catalogue import select
 from harness.selftest.shell import run
 from harness.server.process import ServerProcess
-from harness.shim import shim_library
+from harness.shim import Shim, layout, shim_library
 
 SERVERS = Path(__file__).with_name("servers")
 # Characters that ld.so, sh, make, pytest or a format take for something else.
@@ -214,12 +216,11 @@ def test_closed_descriptors():
 
 
 def test_every_command_begins_in_the_same_way():
-    """But for programs that run without the lab around them."""
-    others = {"run_autograder.py", "python_client.py"}
-    for path in (ROOT / "harness").rglob("*.py"):
+    """Each that make calls, and each package that is a program."""
+    places = [*(ROOT / "harness").glob("*.py"), *(ROOT / "harness").glob("*/__main__.py")]
+    for path in places:
         text = path.read_text()
-        if '\nif __name__ == "__main__"' in text and "selftest" not in path.parts:
-            assert "command_line.program(" in text or path.name in others, path
+        assert '__name__ == "__main__"' not in text or "command_line.program(" in text, path
 
 
 # The output
@@ -261,3 +262,35 @@ def test_a_full_disk_is_told():
         done = printing(full)
     assert done.returncode == 2
     assert re.fullmatch("the output, or a file .* No space left on device; .*\n", done.stderr)
+
+
+# The machine
+
+
+def test_a_full_disk_is_not_the_servers_fault(tmp_path, announcing, monkeypatch):
+    """The file that the server shares with the grader has all its space, or is not used."""
+    shim = Shim(tmp_path / "shim")
+    assert shim.path.stat().st_blocks * 512 >= layout.SIZE
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(NotJudged, match=r"KiB for the counters .* \(TMPDIR\): No space left"):
+        ServerProcess().start(announcing(), preload=[shim_library()])
+
+
+LOOPBACK = "ip link set lo up; ip address flush dev lo; ip address add 127.0.0.1/32 dev lo"
+WAY_OUT = "ip address add 10.9.9.9/24 dev lo; ip route add default dev lo src 10.9.9.9"
+ON_127_0_0_1 = shlex.split("-m harness.grade --chapter 01 --from solutions --only listens_where")
+
+
+@pytest.mark.parametrize(
+    "more, says", [(WAY_OUT, "3 of 3 points"), ("true", "no address beside 127.0.0.1; this helps")]
+)
+def test_a_container_with_one_loopback_address(more, says):
+    """Another address serves, or the claim is not judged."""
+    command = ["unshare", "--net", "sh", "-c", f'{LOOPBACK}; {more} && exec "$@"', "sh"]
+    if not shutil.which("ip") or run(*command, "true").returncode:
+        pytest.skip("no namespace with such addresses can be made here")
+    assert says in " ".join(run(*command, sys.executable, *ON_127_0_0_1).stdout.split())
