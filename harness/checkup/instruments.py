@@ -66,7 +66,7 @@ class Instrument:
 def compiler() -> str:
     try:
         done = _ran(build.HELLO)
-    except build.NoCompiler as error:
+    except NotJudged as error:
         return str(error)
     except build.BuildFailed as error:
         return f"it builds no program: {str(error).splitlines()[0]}"
@@ -89,7 +89,7 @@ def memory_checker() -> str:
         logs = Path(place)
         try:
             done = _ran(LEAK, wrapper=valgrind.wrapper(logs))
-        except (build.NoCompiler, build.BuildFailed, subprocess.TimeoutExpired) as error:
+        except (NotJudged, build.BuildFailed, subprocess.TimeoutExpired) as error:
             return str(error).splitlines()[0]
         texts = [log.read_text(errors="replace") for log in logs.glob("*.log")]
         gave_up = valgrind.gave_up(logs)
@@ -174,7 +174,7 @@ def debugger() -> str:
             said = _attached(binary)
     except subprocess.TimeoutExpired:
         return f"gdb does not end within {SECONDS} s"
-    except (build.NoCompiler, build.BuildFailed) as error:
+    except (NotJudged, build.BuildFailed) as error:
         return str(error).splitlines()[0]
     if "ptrace:" in said:
         return "gdb may not attach to a program (ptrace)"
@@ -232,7 +232,9 @@ def _ran(
 def _sanitizer(names: str, program: str) -> str:
     try:
         done = _ran(program, names)
-    except (build.NoCompiler, build.BuildFailed):
+    except NotJudged as error:
+        return str(error)
+    except build.BuildFailed:
         return f"the compiler does not build with -fsanitize={names}"
     except subprocess.TimeoutExpired:
         return f"a program that it has built does not end within {SECONDS} s"

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness import doctor
+from harness import doctor, shim
 from harness.checkup import instruments
 from harness.evidence.failure import NotJudged
 from harness.grading import plugin, scoring
@@ -43,6 +43,15 @@ def refuses(names: str):
 
 def no_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv("CC", "/no/such/compiler")
+
+
+def no_program_runs(monkeypatch, tmp_path):
+    """As where build/ is on a file system that is mounted with noexec."""
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: Path(path).name != "start" and access(path, mode)
+    )
+    monkeypatch.setattr(build.starter, "_program", lambda: str(shim.starter()))
 
 
 def no_loopback(monkeypatch, tmp_path):
@@ -114,6 +123,7 @@ def no_hiredis(monkeypatch, tmp_path):
 # What is hidden: the instrument, one claim that it costs, one that it does not.
 NEEDED = [
     ("C compiler", no_compiler, "01_first_frames", None),
+    ("C compiler", no_program_runs, "01_first_frames", None),
     ("loopback", no_loopback, "01_first_frames", "09_tasks_of_many_threads"),
     ("shim library", no_library, "01_first_frames", None),
     ("valgrind", no_valgrind, "10_memory", "01_first_frames"),

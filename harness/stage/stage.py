@@ -299,7 +299,7 @@ class Stage:
         try:
             source = Path(self.run.directory)
             return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
-        except (build.BuildFailed, build.NoCompiler):
+        except build.BuildFailed:
             raise NotJudged(f"the compiler does not build with -fsanitize={names}") from None
 
     def _built(self, defines: tuple[str, ...]) -> Path:
@@ -308,7 +308,7 @@ class Stage:
         try:
             source = Path(self.run.directory)
             return build.cached_server(source, extra_flags=flags).binary
-        except (build.BuildFailed, build.NoCompiler) as error:
+        except build.BuildFailed as error:
             text = f"the server does not build with {' '.join(flags)}: {error}"
             raise NotJudged(text.splitlines()[0]) from None
 
