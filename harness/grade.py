@@ -181,7 +181,7 @@ def _seed(target: Target, options: argparse.Namespace) -> int:
 def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
     """The claims to be judged, with their points. Raises WrongUsage if there are none."""
     chapter = target.chapter.number
-    claims = scoring.holding(scoring.load(options.claims), chapter)
+    claims = scoring.holding(scoring.load(options.claims, chapter), chapter)
     if target.command:
         native = valgrind.is_native(target.command[0])
         claims = [claim for claim in claims if not claim.cli and (native or not claim.valgrind)]
@@ -200,7 +200,8 @@ def _outcomes(target: Target, options: argparse.Namespace) -> list[Outcome]:
 
 def one_test(options: argparse.Namespace, chapter: str) -> Claim:
     """The test that T names: by its whole name, or as the only one. Raises WrongUsage."""
-    selected = scoring.select(scoring.holding(scoring.load(options.claims), chapter), options.only)
+    claims = scoring.holding(scoring.load(options.claims, chapter), chapter)
+    selected = scoring.select(claims, options.only)
     exact = [claim for claim in selected if claim.name in (options.only, f"test_{options.only}")]
     if len(exact or selected) == 1:
         return (exact or selected)[0]

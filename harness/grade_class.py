@@ -21,7 +21,7 @@ from harness.classroom.submissions import Submission
 from harness.classroom.unit import GRADE_SECONDS, TRIES, Unit
 from harness.classroom.whole import SPARE_SECONDS, Whole, greeting
 from harness.evidence.failure import NotJudged
-from harness.handover import late
+from harness.handover import handout, late
 from harness.isolation.choice import AUTO, KINDS, choose
 from harness.lab import chapters, command_line
 from harness.lab.numbers import is_whole
@@ -72,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
     names = [one.name for one in found]
     of = labels.of(chapter, options.results, names, options.anonymous)
     grader = [(sys.executable, options.grader)] * 2 if options.grader else []
-    units = Unit(of, choose(options.isolate), int(options.limit), *grader)
+    isolation = choose(options.isolate, chapters.ROOT, options.submissions, options.results)
+    units = Unit(of, isolation, int(options.limit), *grader)
     if options.one is not None:
         return grade_one(options, units, found)
     try:
@@ -109,6 +110,7 @@ def grade_all(
 ) -> int:
     """Grades what has no valid result, and writes scores.csv and the page, also when stopped.
     Raises WrongUsage."""
+    handout.check_skeletons((units.of.chapter,))  # a submission can read them
     seconds = TRIES * int(options.limit) + SPARE_SECONDS
     jobs = int(options.jobs) if options.jobs else None
     engine = engines.find(options.engine, jobs, options.sshlogin, units.of)

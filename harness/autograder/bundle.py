@@ -11,17 +11,22 @@ from pathlib import Path
 
 from harness.handover import handout
 from harness.handover.archive import Member
-from harness.lab import sources
+from harness.isolation import needs
 from harness.lab.chapters import ROOT, Chapter
 
 HERE = Path(__file__).parent
-# What a grade reads. Wrong servers quote the solutions, and so do some of the lab's own tests.
-TAKEN = ("LICENSE", "harness")
-LEFT_OUT = {"mutants", "selftest", "__pycache__"}
+# What run_autograder and setup.sh need, besides what the grade itself reads.
+TAKEN = (
+    "LICENSE",
+    "harness/find-python.sh",
+    *(f"harness/classroom/{name}.py" for name in ("__init__", "extract", "submissions", "unpack")),
+)
 
 
 def members(chapter: Chapter) -> list[Member]:
-    """The files of the zip for this chapter."""
+    """The files of the zip for this chapter. Raises WrongUsage if its skeleton has been changed: a
+    submission can read it."""
+    handout.check_skeletons((chapter,))
     return [
         Member("setup.sh", (HERE / "setup.sh").read_bytes(), program=True),
         Member("run_autograder", (HERE / "run_autograder.py").read_bytes(), program=True),
@@ -34,11 +39,10 @@ def members(chapter: Chapter) -> list[Member]:
 
 
 def files(chapter: Chapter) -> Iterator[Path]:
-    """The files of the lab that a grade needs: no solution and no answer. Of the chapter it needs
-    what students begin with, to find out whose fault a failed build is. Raises WrongUsage if git
-    does not say which files are the lab's."""
-    given = set(sources.files(chapter.chapter_dir))
+    """The files of the lab that a grade needs: no solution, and nothing of a later chapter. Raises
+    WrongUsage if git does not say which files are the lab's."""
+    tops = {*(ROOT / name for name in TAKEN), *needs.of_a_grade(ROOT, chapter)}
     for name in sorted(handout.names()):
-        parts, path = Path(name).parts, ROOT / name
-        if path in given or (parts[0] in TAKEN and not LEFT_OUT & set(parts)):
+        path = ROOT / name
+        if tops & {path, *path.parents}:
             yield path

@@ -17,6 +17,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from harness.isolation import needs
 from harness.lab.chapters import ROOT, Chapter
 
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
@@ -25,10 +26,6 @@ UNIT, RESULT, OUTPUT, LOG, SOURCES = (
     "submission",
 )
 TRACES = ("trace.html", "trace.txt")
-# The packages whose code runs in a grade: a change of one of them makes every result old.
-GRADERS = ("claims", "client", "evidence", "grading", "instruments", "lab", "linux", "others") + (
-    *("programs", "scenarios", "server", "shim", "stage"),
-)
 MOST_BYTES = 64 << 20  # of a file of a result that is read
 
 
@@ -68,10 +65,10 @@ class Graded:
 
 @functools.cache
 def lab_digest() -> str:
-    """Of the files that decide how something is graded."""
+    """Of the files whose code runs in a grade: a change of one of them makes every result old."""
     made = hashlib.sha256()
-    files = [path for name in GRADERS for path in (ROOT / "harness" / name).rglob("*.*")]
-    files += [ROOT / "harness" / "grade.py"]
+    tops = [ROOT / "harness" / name for name in (*needs.GRADE, *needs.OF_CHAPTERS)]
+    files = {path for top in tops for path in (top, *top.rglob("*.*"))}
     for path in sorted(files):
         if path.suffix in (".py", ".c", ".h"):
             data = path.read_bytes()

@@ -157,7 +157,9 @@ class Unit:
         """Runs the command in isolation. Its status, None if it took too long. No process of it is
         left."""
         prctl.adopt_orphans()
-        command = self.isolation.command(argv, ROOT, sources, output, self.of.libraries)
+        command = self.isolation.command(
+            argv, ROOT, self.of.chapter, sources, output, self.of.libraries
+        )
         with printed.open("wb") as file:
             process = subprocess.Popen(
                 command,

@@ -336,7 +336,8 @@ def _own_todos(grade: Grade) -> list[Outcome]:
 def _todo_after(grade: Grade) -> str | None:
     """The next TODO of a student, if all claims of the one before were selected and passed."""
     selected = {outcome.claim.name for outcome in grade.outcomes}
-    own = [c for c in scoring.load() if c.chapter == grade.chapter.number and not c.explains]
+    number = grade.chapter.number
+    own = [c for c in scoring.load(last=number) if c.chapter == number and not c.explains]
     last = max((claim.todo for claim in own if claim.name in selected), default=0)
     file = todo_file(last + 1, grade)
     whole = {claim.name for claim in own if claim.todo == last} <= selected

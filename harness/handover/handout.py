@@ -36,7 +36,7 @@ SOME = 3  # names in a message
 def members(until: Chapter | None) -> list[Member]:
     """The files of a handout of the chapters up to `until`, or of all. Raises WrongUsage."""
     handed_out = CHAPTERS[: CHAPTERS.index(until) + 1] if until else CHAPTERS
-    _check_skeletons(handed_out)
+    check_skeletons(handed_out)
     later = tuple(f"chapters/{one.slug}/" for one in CHAPTERS if one not in handed_out)
     kept = [name for name in names() if not _left_out(name) and not name.startswith(later)]
     found = [archive.member(f"{TOP}/{name}", ROOT / name) for name in sorted(kept)]
@@ -70,7 +70,7 @@ def _left_out(name: str) -> bool:
     return any(name.startswith(one) if one[-1] == "/" else name == one for one in LEFT_OUT)
 
 
-def _check_skeletons(handed_out: tuple[Chapter, ...]) -> None:
+def check_skeletons(handed_out: tuple[Chapter, ...]) -> None:
     """Raises WrongUsage if somebody has worked in chapters/: students would get that work."""
     changed = [name for chapter in handed_out for name in _changed(chapter)]
     if changed:

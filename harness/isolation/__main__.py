@@ -1,8 +1,8 @@
 """Runs a command with limits on what it and everything it starts can do:
 
-    python -m harness.isolation [--lab DIR --submission DIR --output DIR] -- COMMAND ...
+    python -m harness.isolation [--lab DIR --chapter NN --submission DIR --output DIR] -- COMMAND
 
-A control group bounds its memory and its threads, where one can be made. With the three directories
+A control group bounds its memory and its threads, where one can be made. With these options
 it is confined by Landlock as well. When the command has ended, or this process has to end, nothing
 is left that the command has started.
 """
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from harness.isolation import landlocked
 from harness.isolation.isolation import environment
-from harness.lab import command_line
+from harness.lab import chapters, command_line
 from harness.lab.units import MIB
 from harness.linux import capabilities, cgroup, landlock, prctl, procfs, seccomp
 from harness.server import kill, scratch
@@ -53,6 +53,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="isolation", description=__doc__.splitlines()[0])
     for name in ("lab", "submission", "output", "libraries"):
         parser.add_argument(f"--{name}", type=Path)
+    parser.add_argument("--chapter", type=chapters.find)
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
 
@@ -74,8 +75,8 @@ def confinement(
     for old in options.output.glob(f"{PRIVATE}*"):  # of one that was killed
         scratch.remove(old)
     private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=options.output))
-    places = (options.lab, options.submission, private, options.output, options.libraries)
-    made = landlocked.ruleset(*places)
+    places = (options.submission, private, options.output, options.libraries)
+    made = landlocked.ruleset(options.lab, options.chapter, *places)
     try:
         if made is None:
             raise SystemExit("isolation: the kernel refuses Landlock; try ISOLATE=none")

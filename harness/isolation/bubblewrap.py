@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.isolation import needs
 from harness.isolation.isolation import Isolation, environment
-from harness.lab.chapters import ROOT
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 from harness.lab.units import MIB
 from harness.linux import landlock
 
@@ -50,6 +50,7 @@ class Bubblewrap(Isolation):
         self,
         argv: list[str],
         lab: Path,
+        chapter: Chapter,
         submission: Path,
         output: Path,
         libraries: Path | None = None,
@@ -65,11 +66,10 @@ class Bubblewrap(Isolation):
             *_system(),
             *self._empty(TEMPORARY, TEMPORARY_BYTES),
             *_shown(needs.of_python(lab, submission, output)),
-            *_shown(needs.of_the_lab(lab)),
-            *self._empty(lab / needs.HIDDEN, MIB),
+            *_shown(needs.of_the_lab(lab, chapter)),
             *_shown(shared),
             *_given(submission, output),
-            *("--remount-ro", str(lab / needs.HIDDEN), "--remount-ro", "/"),
+            *("--remount-ro", "/"),
             *("--chdir", str(lab), "--", *argv),
         ]
 
@@ -88,7 +88,7 @@ def find() -> Bubblewrap | str:
     found = Bubblewrap(program, frozenset(said.split()))
     with tempfile.TemporaryDirectory(prefix="event-loop-lab-") as directory:
         place = Path(directory)
-        tried = _said(found.command(["true"], ROOT, place, place))
+        tried = _said(found.command(["true"], ROOT, CHAPTERS[0], place, place))
     if tried.returncode == 0:
         return found
     return " ".join(tried.stderr.split()) or f"bwrap ended with status {tried.returncode}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from harness.isolation import bubblewrap, landlocked
+from pathlib import Path
+
+from harness.isolation import bubblewrap, landlocked, needs
 from harness.isolation.isolation import Isolation, Nothing
 from harness.lab.target import WrongUsage
 
@@ -11,15 +13,25 @@ AUTO = "auto"
 KINDS = {"bubblewrap": bubblewrap.find, "landlock": landlocked.find, "none": Nothing}
 
 
-def choose(wish: str = AUTO) -> Isolation:
-    """The isolation of that name; "auto" is the best one that works here. Raises WrongUsage."""
+def choose(wish: str = AUTO, *hidden: Path) -> Isolation:
+    """The isolation of that name; "auto" is the best one that works here. `hidden`: directories
+    that it has to hide. Raises WrongUsage."""
     if wish not in (AUTO, *KINDS):
         known = ", ".join([AUTO, *KINDS])
         raise WrongUsage(f"ISOLATE={wish}: it can be one of {known}")
     for name, find in KINDS.items():
         found = find() if wish in (AUTO, name) else ""
         if isinstance(found, Isolation):
+            _check(found, hidden)
             return found
         if wish == name:
             raise WrongUsage(f"ISOLATE={wish} does not work here: {found}; try ISOLATE=auto")
     raise AssertionError("the last kind always works")
+
+
+def _check(found: Isolation, hidden: tuple[Path, ...]) -> None:
+    """Raises WrongUsage if one of these is in a directory of the system, which a grade can read."""
+    for path in hidden:
+        above = [place for place in needs.SYSTEM if path.resolve().is_relative_to(place)]
+        if above and found.name != "none":
+            raise WrongUsage(f"{path}: each submission can read what is in {above[0]}; move it")

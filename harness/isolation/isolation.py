@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from harness.lab.chapters import Chapter
 from harness.shim import READY
 
 # Everything else of the caller's environment stays outside. LAB_PATIENCE is for the lab's tests.
@@ -23,13 +24,15 @@ class Isolation:
         self,
         argv: list[str],
         lab: Path,
+        chapter: Chapter,
         submission: Path,
         output: Path,
         libraries: Path | None = None,
     ) -> list[str]:
         """The command that runs `argv` in isolation. To be run in the directory `lab`.
 
-        Paths have the same names inside. `output` is a directory that exists: the only place where
+        Paths have the same names inside. Of the `lab` only what a grade of the `chapter` reads can
+        be read, see needs.py. `output` is a directory that exists: the only place where
         the grade can leave results. `libraries`: shim.build_into() has filled it, and the grade can
         read it. To end everything, kill the command itself.
         """
@@ -51,6 +54,7 @@ class Nothing(Isolation):
         self,
         argv: list[str],
         lab: Path,
+        chapter: Chapter,
         submission: Path,
         output: Path,
         libraries: Path | None = None,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.isolation import needs
 from harness.isolation.isolation import Isolation
+from harness.lab.chapters import Chapter
 from harness.linux import landlock, seccomp
 
 SIGNALS_SINCE = 6  # the version of Landlock that keeps signals in, too
@@ -40,11 +41,12 @@ class Landlocked(Isolation):
         self,
         argv: list[str],
         lab: Path,
+        chapter: Chapter,
         submission: Path,
         output: Path,
         libraries: Path | None = None,
     ) -> list[str]:
-        words = [sys.executable, "-m", "harness.isolation"]
+        words = [sys.executable, "-m", "harness.isolation", "--chapter", chapter.number]
         places = {"--lab": lab, "--submission": submission, "--output": output}
         places |= {"--libraries": libraries} if libraries else {}
         for name, path in places.items():
@@ -60,17 +62,19 @@ def find() -> Landlocked | str:
 
 
 def ruleset(
-    lab: Path, submission: Path, private: Path, output: Path, libraries: Path | None = None
+    lab: Path,
+    chapter: Chapter,
+    submission: Path,
+    private: Path,
+    output: Path,
+    libraries: Path | None = None,
 ) -> int | None:
     """What landlock.enter() takes: the files that the grade of one submission needs."""
-    harness = [place for place in (lab / "harness").iterdir() if place != lab / needs.HIDDEN]
-    others = [place for place in needs.of_the_lab(lab) if place.name != "harness"]
     readable = [
         *needs.SYSTEM,
         *needs.SETTINGS,
         *needs.of_python(lab, submission, output),
-        *harness,
-        *others,
+        *needs.of_the_lab(lab, chapter),
         submission,
         *([libraries] if libraries else []),
         Path("/proc"),

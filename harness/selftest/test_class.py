@@ -20,6 +20,7 @@ import pytest
 from harness import grade_class, shim
 from harness.classroom import labels, page, progress, records, scores, submissions, unit, unpack
 from harness.classroom.records import Graded, Record
+from harness.isolation import needs
 from harness.isolation.choice import choose
 from harness.isolation.isolation import Isolation
 from harness.lab import chapters
@@ -200,12 +201,19 @@ def test_a_change_of_the_lab_makes_results_old(monkeypatch):
 
 
 def test_the_digest_of_the_lab_is_of_everything_that_grades():
-    needed, left = set(), {"grade", "claims"}
+    needed = imported_by("grade", "claims")
+    assert needed | {"programs"} == {Path(name).stem for name in (*needs.GRADE, *needs.OF_CHAPTERS)}
+    assert imported_by("trace") - needed == {Path(name).stem for name in needs.TRACE}
+
+
+def imported_by(*names: str) -> set[str]:
+    """These packages and modules of harness/, and all that they import."""
+    needed, left = {"__init__"}, set(names)
     while left:
         name = left.pop()
         needed.add(name)
         left |= test_rooms.imported(name) - needed
-    assert needed | {"programs"} == {"grade", *records.GRADERS}
+    return needed
 
 
 def stopped_halfway(a_class: ClassRun, tmp_path: Path, number: int) -> subprocess.Popen:
@@ -441,7 +449,7 @@ class Noting(Isolation):
     def __init__(self) -> None:
         self.libraries: list[Path] = []
 
-    def command(self, argv, lab, submission, output, libraries=None):
+    def command(self, argv, lab, chapter, submission, output, libraries=None):
         self.libraries.append(libraries)
         return list(argv)
 

@@ -120,12 +120,20 @@ SPY = r"""
 #include <string.h>
 #include <unistd.h>
 
+static const char *const PACKED[] = {
+#include "packed.h"
+};
+
+/* All that can be read in /autograder is what was packed, or what this grade has made. */
 static int look(const char *path, const struct stat *about, int kind, struct FTW *at)
 {
-    (void)about, (void)kind;
-    const char *name = path + at->base;
-    if (strcmp(name, "solutions") && strcmp(name, "answers.md") && strcmp(name, "mutants"))
+    (void)about, (void)at;
+    const char *made = "/autograder/source/lab/build/";
+    if (kind != FTW_F || access(path, R_OK) || !strncmp(path, made, strlen(made)))
         return 0;
+    for (size_t i = 0; i < sizeof PACKED / sizeof *PACKED; i++)
+        if (!strcmp(path, PACKED[i]))
+            return 0;
     fprintf(stderr, "found %s\n", path);
     exit(3);
 }
@@ -152,14 +160,16 @@ __attribute__((constructor)) static void spy(void)
             exit(3);
         }
     nftw("/autograder", look, 16, FTW_PHYS);
-    nftw("/tmp", look, 16, FTW_PHYS);
 }
 """
 
 
-def test_the_solution_gets_100_and_finds_nothing(autograder):
+def test_the_solution_gets_100_and_finds_nothing(autograder, pack):
     """If it found anything, its server would end, and it would have no points."""
-    (submit(autograder) / "spy.c").write_text(SPY)
+    sources = submit(autograder)
+    names = [json.dumps(f"/autograder/source/{name}") for name in pack.namelist()]
+    (sources / "packed.h").write_text(",\n".join(names))
+    (sources / "spy.c").write_text(SPY)
     status, found, printed = run(autograder)
     assert status == 0, printed
     assert (found["score"], found["extra_data"]["verdict"]) == (100, "passed"), printed
@@ -300,10 +310,10 @@ def test_the_zip_has_what_gradescope_calls_and_nothing_of_a_solution(pack):
     """Of the chapters it has the one that is graded, as students get it."""
     found = pack.namelist()
     assert {"setup.sh", "run_autograder", "lab/harness/grade.py"} < set(found)
-    hidden = re.compile(
-        r"solutions|answers|mutants|selftest|chapters/(?!01-)|\.git|__pycache__|build/"
-    )
-    assert not [name for name in found if hidden.search(name)]
+    assert "lab/chapters/01-blocking/conn.c" in found
+    hidden = "solutions|answers|mutants|selftest|bench|\\.git|__pycache__|build/"
+    hidden += "|chapters/(?!01)|/(test_)?(0[2-9]|1\\d)_"
+    assert not [name for name in found if re.search(hidden, name)]
 
 
 def test_no_file_in_the_zip_has_the_lines_of_a_solution(pack):

@@ -28,7 +28,7 @@ from harness.server.patience import wait_until
 
 ONE = ["--only", "test_01_echoes"]
 HOSTILE = Path(__file__).parent / "hostile"
-GRADED_IN = ("hostile", "isolation")
+GRADED_IN = ("hostile", "isolation", "shown")
 TRACE = "HOSTILE_TEST"  # in the environment of all that a grade of ours starts
 FAILED, NOT_JUDGED = 1, 2  # exit statuses
 CONFINED, FREE = "1", "0"

@@ -21,119 +21,17 @@ import pytest
 from harness.isolation import __main__ as inside
 from harness.isolation import bubblewrap, choice, landlocked, needs
 from harness.isolation.choice import choose
-from harness.isolation.isolation import Isolation
-from harness.lab.chapters import ROOT
+from harness.lab.chapters import CHAPTERS, ROOT
 from harness.lab.target import WrongUsage
 from harness.linux import cgroup, landlock, procfs, seccomp
 from harness.selftest import submissions
+from harness.selftest.outside import HOSTILE, Outside, isolation, outside  # noqa: F401: fixtures
 from harness.server.patience import wait_until
 
-HOSTILE = Path(__file__).parent / "hostile"
-TRACE = "HOSTILE_ISOLATION_TEST"  # in the environment of what an isolated command starts
-MODES = ("bubblewrap", "landlock")
 # What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
 # route to another machine depends on this one.
 REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network"}}
 SHARED_MEMORY = Path("/proc/sysvipc/shm")
-SECONDS = 120
-
-CLAIMS = '''
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-
-@claim("01.1", points=60)
-def test_01_echoes(server, rng):
-    """A frame comes back as it was sent."""
-    client = server.connect()
-    body = rng.randbytes(1000)
-    client.send_frame(body)
-    client.expect_frame(body)
-
-@claim("01.2", points=40)
-def test_01_stays(server):
-    """It says on stderr what it has reached."""
-    client = server.connect()
-    client.send_frame(b"x")
-    client.expect_frame(b"x")
-    server.process.stop_gently(5)
-    told = server.process.stderr.text()
-    if told:
-        raise Failure(told.replace("\\n", ", "))
-'''
-
-
-@pytest.fixture(params=MODES)
-def isolation(request) -> Isolation:
-    """Each isolation that works here."""
-    found = choice.KINDS[request.param]()
-    if isinstance(found, str):
-        pytest.skip(found)
-    return found
-
-
-class Outside:
-    """What lies next to a submission on the machine of an instructor; and `run` in isolation."""
-
-    def __init__(self, top: Path, isolation: Isolation) -> None:
-        self.isolation = isolation
-        self.trace = secrets.token_hex(8)
-        self.submission, self.output = top / "sub" / "ada", top / "out" / "ada"
-        self.neighbour = top / "sub" / "ben" / "main.c"
-        for directory in (self.submission, self.output, self.neighbour.parent):
-            directory.mkdir(parents=True)
-        self.neighbour.write_text("int main(void) { return 0; }\n")
-
-        self.libraries = top / "out" / "libraries"
-        self.libraries.mkdir()
-
-    def command(self, *argv: object, **variables: object) -> list[str]:
-        """Of `argv` with these variables, since isolation clears the others."""
-        variables[TRACE] = self.trace
-        words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
-        return self.isolation.command(
-            [str(word) for word in words], ROOT, self.submission, self.output, self.libraries
-        )
-
-    def run(self, *argv: object, **variables: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*argv, **variables),
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            start_new_session=True,
-        )
-
-    def left(self) -> list[int]:
-        """The processes that an isolated command has left behind."""
-        table = procfs.table()
-        return [pid for pid in table if procfs.environment(pid, TRACE) == self.trace]
-
-    def build(self, name: str) -> Path:
-        """A program of hostile/, among the files of the submission."""
-        program = self.submission / name
-        subprocess.run(["cc", "-o", program, HOSTILE / f"{name}.c"], check=True)
-        return program
-
-    def grade(self, *words: str, **variables: object) -> dict:
-        """The results of the submission, graded in isolation."""
-        claims = submissions.claims(self.submission / "claims", test_01_x=CLAIMS)
-        results = self.output / "result.json"
-        where = ["--dir", self.submission, "--claims", claims, "--results", results]
-        grade = [sys.executable, "-m", "harness.grade", "--chapter", "01", *where, *words]
-        printed = self.run(*grade, **variables)
-        assert printed.stderr == "", printed.stderr
-        return json.loads(results.read_text())
-
-
-@pytest.fixture
-def outside(tmp_path, isolation):
-    """Nothing is left at the end."""
-    found = Outside(tmp_path, isolation)
-    yield found
-    assert found.left() == []
-    assert not list(found.output.glob(".*"))
 
 
 @pytest.fixture
@@ -163,7 +61,7 @@ def test_the_best_one_that_works(monkeypatch):
 
 
 def test_nothing_changes_nothing(tmp_path):
-    assert choose("none").command(["true"], tmp_path, tmp_path, tmp_path) == ["true"]
+    assert choose("none").command(["true"], ROOT, CHAPTERS[0], tmp_path, tmp_path) == ["true"]
 
 
 def test_bubblewrap_is_missing(monkeypatch):
@@ -192,18 +90,32 @@ def test_it_says_what_is_open(monkeypatch):
 
 
 def test_an_older_bubblewrap_gets_no_option_that_it_lacks(tmp_path):
-    words = bubblewrap.Bubblewrap("bwrap", frozenset()).command(["true"], ROOT, tmp_path, tmp_path)
+    old = bubblewrap.Bubblewrap("bwrap", frozenset())
+    words = old.command(["true"], ROOT, CHAPTERS[0], tmp_path, tmp_path)
     assert "--disable-userns" not in words and "--size" not in words
 
 
 def test_a_python_elsewhere_shows_neither_the_lab_nor_a_submission(monkeypatch, tmp_path):
     packages, submission = tmp_path / "packages", tmp_path / "home" / "sub"
-    for directory in (packages, submission):
+    own = tmp_path / "own"
+    for directory in (packages, submission, own):
         directory.mkdir(parents=True)
-    monkeypatch.setattr(sys, "path", [str(ROOT), str(packages), str(tmp_path / "home"), ""])
+    shown = [str(ROOT), str(packages), str(own), str(tmp_path / "home"), ""]
+    monkeypatch.setattr(sys, "path", shown)
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/x:{own}")
     found = needs.of_python(ROOT, submission)
-    assert packages in found
+    assert packages in found and own not in found
     assert not [one for one in found if ROOT.is_relative_to(one) or one == tmp_path / "home"]
+
+
+def test_a_directory_of_the_system_hides_nothing(monkeypatch, tmp_path):
+    """Every grade reads these directories: so neither the lab nor a submission may be there."""
+    monkeypatch.setattr(needs, "SYSTEM", (tmp_path,))
+    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
+    with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
+        choose("landlock", ROOT, tmp_path / "sub")
+    assert choose("landlock", ROOT).name == "landlock"
+    assert choose("none", tmp_path / "sub").name == "none"
 
 
 # What a submission reaches
@@ -274,6 +186,8 @@ def test_the_files_that_a_grade_sees(outside):
         "docs/answers.md",
         ".git/HEAD",
         "harness/selftest/submissions.py",
+        "harness/mutants/ch01.py",
+        "chapters/02-nonblocking/conn.c",
         outside.neighbour,
         "/etc/shadow",
         "/proc/1/environ" if outside.isolation.name == "landlock" else "/root/.profile",
