@@ -16,7 +16,7 @@ from harness.linux import landlock, seccomp
 
 SIGNALS_SINCE = 6  # the version of Landlock that keeps signals in, too
 
-NETWORK = "A submission can use the network."
+NETWORK = "A submission can use the network, and Unix sockets of programs on this machine."
 NAMES = "A submission can see which files exist, with their sizes and times; it cannot read them."
 PROCESSES = "A submission can see the processes of this machine and their command lines."
 SIGNALS = "This kernel is older than 6.12: a submission can kill your other processes."

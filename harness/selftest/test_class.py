@@ -20,6 +20,7 @@ import pytest
 from harness import grade_class, shim
 from harness.classroom import labels, page, progress, records, scores, submissions, unit, unpack
 from harness.classroom.records import Graded, Record
+from harness.handover import handout
 from harness.isolation import needs
 from harness.isolation.choice import choose
 from harness.isolation.isolation import Isolation
@@ -300,6 +301,15 @@ def test_wrong_usage_is_one_line(a_class, options, said):
     printed, errors = process.communicate(timeout=60)
     assert (process.returncode, printed) == (2, "")
     assert errors.startswith("class: ") and said in errors and len(errors.splitlines()) == 1
+
+
+def test_a_chapter_that_was_worked_on_is_not_shown(monkeypatch, capsys, tmp_path):
+    """A submission could read it, and the work may be an answer."""
+    handed_in(tmp_path / "sub" / "ada")
+    monkeypatch.setattr(handout, "_changed", lambda chapter: [f"chapters/{chapter.slug}/conn.c"])
+    words = ["--chapter", "01", "--submissions", str(tmp_path / "sub")]
+    assert grade_class.main([*words, "--results", str(tmp_path)]) == 2
+    assert "chapters/01-blocking/conn.c: not what students begin with" in capsys.readouterr().err
 
 
 # Names

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from harness.autograder import bundle
-from harness.handover import archive
+from harness.handover import archive, handout
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage
 from harness.selftest import submissions
 
 CHAPTER = chapters.find("01")
@@ -333,6 +334,12 @@ def squeezed(text: str) -> str:
 
 def test_the_same_lab_gives_the_same_zip(tmp_path, pack):
     assert written(tmp_path).read_bytes() == Path(pack.filename).read_bytes()
+
+
+def test_a_chapter_that_was_worked_on_is_not_packed(monkeypatch):
+    monkeypatch.setattr(handout, "_changed", lambda chapter: [f"chapters/{chapter.slug}/conn.c"])
+    with pytest.raises(WrongUsage, match="chapters/01-blocking/conn.c: not what students begin"):
+        bundle.members(CHAPTER)
 
 
 def test_its_programs_can_be_executed(pack):

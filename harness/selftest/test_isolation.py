@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ from harness.server.patience import wait_until
 
 # What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
 # route to another machine depends on this one.
-REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network"}}
+REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network", "socket"}}
 SHARED_MEMORY = Path("/proc/sysvipc/shm")
 
 
@@ -130,9 +131,16 @@ def test_what_it_reaches(outside, victim):
     secret = outside.neighbour.parent.parent / "secret"
     secret.write_text("x")
     key = secrets.randbelow(1 << 30) + 1
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(socket.AF_UNIX) as local,
+        tempfile.TemporaryDirectory() as directory,  # a short name: 108 bytes are the most
+    ):
+        local.bind(f"{directory}/socket")
+        local.listen()
         found = outside.grade(
             HOSTILE_PORT=listener.getsockname()[1],
+            HOSTILE_SOCKET=f"{directory}/socket",
             HOSTILE_SOLUTION=ROOT / "solutions" / "01-blocking" / "main.c",
             HOSTILE_NEIGHBOUR=outside.neighbour,
             HOSTILE_SECRET=secret,
@@ -144,7 +152,7 @@ def test_what_it_reaches(outside, victim):
     told = found["tests"][1]["output"]
     tried = set(re.findall(r"(reached|refused) (\w+)", told))
     reached = {name for how, name in tried if how == "reached"}
-    assert len(tried) == 10, told
+    assert len(tried) == 11, told
     assert reached - {"network"} == REACHED[outside.isolation.name] - {"network"}, told
     assert reached <= REACHED[outside.isolation.name], told
     assert [test["score"] for test in found["tests"]] == [60, 0]

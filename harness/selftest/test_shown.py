@@ -18,6 +18,7 @@ from harness.isolation import needs
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
 from harness.selftest import submissions, test_handover
 from harness.selftest.outside import HOSTILE, Outside, isolation, outside  # noqa: F401
+from harness.stage import linking
 
 
 def seen(chapter: Chapter) -> set[Path]:
@@ -46,6 +47,14 @@ def test_a_grade_sees_its_own_chapter_and_no_later_one():
     later = r"chapters/(?!04)|/(test_)?(0[5-9]|1\d)_"
     hidden = re.compile(later + "|mutants|selftest|demos|bench|solutions|docs")
     assert not [name for name in found if hidden.search(name)]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_a_grade_sees_all_programs_of_its_claims(chapter):
+    found = seen(chapter)
+    claims = "".join(path.read_text() for path in found if path.parent.name == "claims")
+    for name in set(re.findall(r'\bprogram\(\s*"(\w+)"', claims)):
+        assert {linking.PROGRAMS / file for file in linking.own_files(name)} <= found
 
 
 def tree(outside: Outside) -> list[Path]:

@@ -7,6 +7,7 @@
 #include "hostile.h"
 #include <sys/ipc.h>
 #include <sys/shm.h>
+#include <sys/un.h>
 
 static void told(const char *what, int reached)
 {
@@ -31,6 +32,18 @@ static int connects(int type, const char *to, int port)
     return connected;
 }
 
+/* Whether a program listens on the Unix socket of this name, and can be reached. */
+static int connects_local(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *path = getenv(name);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path ? path : "");
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    int connected = connect(fd, (struct sockaddr *)&address, sizeof address) == 0;
+    close(fd);
+    return connected;
+}
+
 static int opens(const char *name, int flags)
 {
     const char *path = getenv(name);
@@ -46,6 +59,7 @@ int main(void)
     int fd = listener();
     told("listener", connects(SOCK_STREAM, "127.0.0.1", given("HOSTILE_PORT")));
     told("network", connects(SOCK_DGRAM, "192.0.2.1", 9));
+    told("socket", connects_local("HOSTILE_SOCKET"));
     told("solution", opens("HOSTILE_SOLUTION", O_RDONLY));
     told("neighbour", opens("HOSTILE_NEIGHBOUR", O_RDONLY));
     told("secret", opens("HOSTILE_SECRET", O_RDONLY));
