@@ -1,6 +1,7 @@
 """In place of harness.grade, for the tests of `make class`: does what the submission's main.c says.
 
-A word in main.c is a score, or one of the words below. Each call is noted in the file $CALLS.
+A word in main.c is a score, or one of the words below. Each call is noted in a file, which the
+variable EVENT_LOOP_LAB_CALLS names: the lab passes on no others.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ MARKUP = "<script>alert(1)</script>"
 
 
 def main() -> int:
-    calls = Path(os.environ["CALLS"])
+    calls = Path(os.environ["EVENT_LOOP_LAB_CALLS"])
     parser = argparse.ArgumentParser()
     for name in ("--chapter", "--dir", "--results", "--only"):
         parser.add_argument(name)

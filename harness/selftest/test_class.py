@@ -58,7 +58,7 @@ class ClassRun:
         command += ["--isolate", "none", *options]
         clean = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
         pipe = subprocess.PIPE
-        env = {**clean, "CALLS": str(self.calls)}
+        env = {**clean, "EVENT_LOOP_LAB_CALLS": str(self.calls)}
         return subprocess.Popen(command, cwd=ROOT, env=env, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *options: str) -> tuple[int, str]:
@@ -466,7 +466,7 @@ class Noting(Isolation):
 
 def test_the_grades_of_a_class_share_the_libraries_of_the_lab(tmp_path, monkeypatch):
     """They are built before the first grade, where each grade would build them."""
-    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("EVENT_LOOP_LAB_CALLS", str(tmp_path / "calls"))
     handed_in(tmp_path / "sub" / "ada")
     found, _ = submissions.find(tmp_path / "sub")
     of, grader = labels.of(CHAPTER, tmp_path, ["ada"], False), (sys.executable, str(FAKE))
