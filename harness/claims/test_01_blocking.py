@@ -318,7 +318,7 @@ def test_01_many_frames_on_one_connection(server, rng):
         echo(client, rng.randbytes(number))
 
 
-@claim("01.5", points=4)
+@claim("01.5", points=3)
 def test_01_frames_in_one_segment(server, rng):
     """Frames that arrive together are each answered, in their order."""
     bodies = [words(rng, 3), b"", words(rng, 5), all_bytes(rng), b"", words(rng, 4)]

@@ -12,7 +12,7 @@ from harness.grading.plugin import claim
 from harness.instruments.observe import until_asleep, until_read
 from harness.lab.units import KIB, MIB
 from harness.linux import time_outs
-from harness.scenarios.exchanges import SMALL_WINDOW, words
+from harness.scenarios.exchanges import SMALL_WINDOW, echo, words
 from harness.scenarios.sent_at_once import leaves_at_once
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
@@ -33,6 +33,12 @@ GIVEN_UP = dict.fromkeys(
     ("closed-early", "closed-in-reply", "reset-early", "silence", "call-disturbed"), "given-up"
 )
 
+URGENT = dict.fromkeys(
+    ("silence", "replies-missing", "stalled-reply", "wrong-header", "wrong-body", "closed-early")
+    + ("closed-in-reply", "reset-early", "extra-bytes", "refused-as-too-long"),
+    "urgent-in-the-stream",
+)
+
 
 # 01.5 one client's frames
 
@@ -47,6 +53,15 @@ def test_01_replies_leave_at_once(launch, rng):
 
     for body in (words(rng, 8), b""):
         leaves_at_once(connect, body)
+
+
+@claim("01.5", points=1, chapters="01-05", hints=URGENT)
+def test_01_urgent_data_is_no_part_of_the_stream(server, rng):
+    """A byte of urgent data between two frames is part of neither."""
+    client = server.connect()
+    echo(client, words(rng, 8))
+    client.send_urgent(b"!")
+    echo(client, words(rng, 8))
 
 
 # 01.6 one client after the other

@@ -1432,6 +1432,19 @@ MUTANTS = (
         socket_option("SOL_SOCKET", "SO_LINGER", "struct linger", "1, 0"),
     ),
     mutant(
+        "shares-its-port",
+        OPTIONS,
+        "SO_REUSEPORT for SO_REUSEADDR: two servers listen on one port.",
+        "test_01_says_what_is_wrong_at_start",
+        "bad-start",
+        {
+            "net.c": """
+-    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
++    if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) < 0 ||
+"""
+        },
+    ),
+    mutant(
         "corked",
         OPTIONS,
         "TCP_CORK is set, and never cleared: each reply waits 200 ms for more.",

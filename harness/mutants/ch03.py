@@ -783,6 +783,14 @@ MUTANTS = (
         },
     ),
     mutant(
+        "urgent-in-line",
+        OPTIONS,
+        "SO_OOBINLINE is set: urgent data comes in the stream, and is taken for a header.",
+        "test_01_urgent_data_is_no_part_of_the_stream",
+        "urgent-in-the-stream",
+        socket_option("SOL_SOCKET", "SO_OOBINLINE", "int", "1"),
+    ),
+    mutant(
         "low-water-of-4",
         OPTIONS,
         "SO_RCVLOWAT is 4, as a header has 4 bytes: poll() does not report the last bytes of a body.",

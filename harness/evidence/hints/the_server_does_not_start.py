@@ -38,7 +38,7 @@ TEXTS = {
     "bad-start": (
         "Wrong usage: print a usage line on stderr and exit with 2. Cannot listen: print the "
         "reason on stderr and exit with 1. Does the return value of every call that can fail "
-        "reach the caller?"
+        "reach the caller, and does bind() fail (with SO_REUSEPORT it does not)?"
     ),
     "not-verbose": (
         "With -v the server logs each frame on stderr. Does it know the option, and is each line "

@@ -32,6 +32,11 @@ TEXTS = {
         "The input ended inside a frame, and the server answered it all the same. If read() "
         "returns 0 inside a header or a body, drop the partial frame and close."
     ),
+    "urgent-in-the-stream": (
+        "A byte of urgent data came between two frames, and was read as part of a frame. TCP keeps "
+        "it outside of the stream, unless SO_OOBINLINE is set: do not set it, and do not read with "
+        "MSG_OOB."
+    ),
     "state-left-over": (
         "Descriptor numbers are used again at once. Initialise everything that belongs to a "
         "connection (buffer, state, offset) for each new one, and free it with the connection."
