@@ -30,7 +30,7 @@ HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what
 # is always on its way: low-water is more than the kernel takes at once.
 STEADY_MARKS = ("--high-water", str(4 * MIB), "--low-water", str(3 * MIB))
 STEADY_LOT = 32  # frames of 4,000 bytes
-STEADY_BYTES = 40 * MIB  # through its connection; a buffer that only grows would hold half of it
+STEADY_BYTES = 64 * MIB  # through its connection; a buffer that only grows would hold half of it
 STEADY_LIMIT = 16 * MIB  # of memory: a block, another one of twice its size, and the input
 
 
