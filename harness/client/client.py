@@ -120,12 +120,13 @@ class Client:
 
     # Receiving
 
-    def drop_incoming(self) -> None:
-        """Receives nothing more, and its kernel acknowledges nothing: so the server's kernel sends
-        only what needs no acknowledgement of earlier bytes."""
+    def withhold_acknowledgements(self) -> float:
+        """For as many seconds as are returned, counted from a byte that comes, its kernel
+        acknowledges nothing: so the server's kernel sends only what needs no acknowledgement of
+        earlier bytes. It may receive nothing more."""
         __tracebackhide__ = True
         with self._step("acknowledges nothing from now on"):
-            self._open().drop_incoming()
+            return self._open().withhold_acknowledgements()
 
     def expect_frame(self, body: bytes) -> None:
         """The next frame carries exactly `body`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import select
 import socket
@@ -33,6 +34,8 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EAD
 
 _ATTACH_FILTER = 26  # asm-generic/socket.h
 _DROP = struct.pack("HBBI", 0x06, 0, 0, 0)  # linux/filter.h: BPF_RET, 0 bytes of each segment
+# Less than Linux delays an acknowledgement: 40 ms, TCP_DELACK_MIN in net/tcp.h.
+_DELAYED_SECONDS = 0.03
 
 # Called with what the socket did, the bytes that moved (copy them to keep them) and the time: for
 # sending the time before it, for receiving the time after it. So nothing seems to arrive before it
@@ -98,12 +101,18 @@ class Stream:
             text = f"the connection to {where} failed: {os.strerror(code)}"
             raise Failure(text, hint="connect-refused")
 
-    def drop_incoming(self) -> None:
-        """From now on the kernel drops what arrives for this socket, and so acknowledges nothing.
-        SO_ATTACH_FILTER in socket(7)."""
+    def withhold_acknowledgements(self) -> float:
+        """From now on the kernel drops what arrives for this socket (SO_ATTACH_FILTER in
+        socket(7)). Where it refuses that, it delays its acknowledgements (TCP_QUICKACK in tcp(7)).
+        Returns for how many seconds it acknowledges nothing."""
         program = ctypes.create_string_buffer(_DROP)
         filters = struct.pack("HP", 1, ctypes.addressof(program))
-        self.socket.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, filters)
+        try:
+            self.socket.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, filters)
+        except OSError:  # some kernels allow it only to root
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+            return _DELAYED_SECONDS
+        return math.inf
 
     def close(self, by_reset: bool) -> None:
         """Closes. After a RST nothing that is on its way arrives, and neither end remembers the

@@ -11,13 +11,16 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.client import stream
 from harness.evidence.conversation import Conversation
 from harness.evidence.failure import Failure
 from harness.instruments import observe
 from harness.lab.units import KIB, MIB
 from harness.linux import procfs, sockdiag
+from harness.scenarios import sent_at_once
 from harness.scenarios.connect_burst import arrive_together
 from harness.scenarios.greedy import greedy
+from harness.selftest.peer import peer  # noqa: F401: a fixture
 from harness.server.patience import Patience, Spent, wait_until
 
 
@@ -221,3 +224,34 @@ def test_a_process_that_never_waits(code, waits):
         finally:
             process.kill()
     assert not observe.never_waits(process.pid)
+
+
+def in_one_call(end: socket.socket, frame: bytes) -> None:
+    end.sendall(frame)
+
+
+def in_two_calls(end: socket.socket, frame: bytes) -> None:
+    end.sendall(frame[:4])
+    end.sendall(frame[4:])
+
+
+@pytest.mark.parametrize("filtered", [True, False])
+@pytest.mark.parametrize("reply, held", [(in_one_call, 0), (in_two_calls, 8)])
+def test_whether_a_reply_leaves_at_once(peer, reply, held, filtered, monkeypatch):
+    """Also where the kernel lets this user attach no filter to a socket, and the client delays its
+    acknowledgements instead."""
+    if not filtered:
+        monkeypatch.setattr(stream, "_ATTACH_FILTER", 0x7FFF)  # no option has this number
+    monkeypatch.setattr(sent_at_once, "until_asleep", lambda server: None)
+    server = SimpleNamespace(patience=Patience(((0, 5.0),)))
+
+    def connect():
+        client, end = peer.connect()
+        peer.run(lambda: reply(end, end.recv(100)))
+        return server, client
+
+    if not held:
+        sent_at_once.leaves_at_once(connect, b"12345678")
+        return
+    with pytest.raises(Failure, match=f"its kernel holds {held} of 12 bytes back until"):
+        sent_at_once.leaves_at_once(connect, b"12345678")
