@@ -103,7 +103,8 @@ def test_the_crash_of_a_child_is_told_while_the_server_runs(program):
 
 def test_without_debug_information_nothing_is_told(tmp_path):
     """Rather than a name without a line, or a line of something else."""
-    with ended(compiled(tmp_path, without=["-g"]), "null") as process:
+    debug = [flag for flag in build.FLAGS if flag.startswith("-g")]
+    with ended(compiled(tmp_path, without=debug), "null") as process:
         assert process.crash() is not None
         assert told(process) == ""
 

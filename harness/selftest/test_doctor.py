@@ -316,7 +316,7 @@ def needed_by(function: ast.FunctionDef) -> set[str]:
         name = getattr(call.func, "id", "")
         if name == "launch" and told(call, "sanitize"):
             found.add("sanitize")
-        if told(call, "certain"):
+        if told(call, "certain") or name == "leaves_at_once":
             found.add("queues")
         if name == "NotJudged" and "tcp_wmem" in ast.unparse(call):
             found.add("small-sockets")
