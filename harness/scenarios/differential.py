@@ -31,8 +31,8 @@ def without_nested_multi(commands: Sequence[Command]) -> list[Command]:
     return found
 
 
-# What is not compared, by the name of the server: it replies otherwise than Redis 7.0. Redis 7.2,
-# 7.4 and 8.0 reply the same.
+# What is not compared, by the name of the server: it replies otherwise than Redis 7.0. Redis 7.2
+# and 8.0 reply the same.
 LEFT_OUT: dict[str, Callable[[Sequence[Command]], list[Command]]] = {
     # It refuses a MULTI within a transaction in other words, and its EXEC as well.
     # test_12_commands_wait_for_exec requires what Redis does.
