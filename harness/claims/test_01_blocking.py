@@ -156,13 +156,10 @@ def test_01_says_what_is_wrong_at_start(run, launch):
     program = run.argv[0]
     server = launch(("-p", str(free_port())))
     port = str(server.address[1])
-    for arguments, status, said in (
-        (["-x"], 2, "usage"),
-        (["-p", "70000"], 2, "usage"),
-        (["-a", "nowhere"], 2, "usage"),
-        (["-p", port], 1, "in use"),
-    ):
-        expect_failed_start([program, *arguments], status, said, server.patience)
+    for arguments in (["-x"], ["-p", "70000"], ["-a", "nowhere"]):
+        expect_failed_start([program, *arguments], 2, "usage", server.patience)
+    taken = [program, "-p", port]
+    expect_failed_start(taken, 1, "in use", server.patience, hint="port-taken")
 
 
 @claim("01.1", points=1)

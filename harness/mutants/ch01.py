@@ -218,7 +218,7 @@ MUTANTS = (
         START,
         "The result of bind() is not checked: with the port in use it listens on another one.",
         "test_01_says_what_is_wrong_at_start",
-        "bad-start",
+        "port-taken",
         {
             "net.c": """
 +    bind(fd, (const struct sockaddr *)address, sizeof *address);
@@ -1436,7 +1436,7 @@ MUTANTS = (
         OPTIONS,
         "SO_REUSEPORT for SO_REUSEADDR: two servers listen on one port.",
         "test_01_says_what_is_wrong_at_start",
-        "bad-start",
+        "port-taken",
         {
             "net.c": """
 -    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||

@@ -209,10 +209,15 @@ def expect_stop(server, number: signal.Signals) -> None:
 
 
 def expect_failed_start(
-    argv: Sequence[str], status: int, words: str, patience: Patience, ring: bool = True
+    argv: Sequence[str],
+    status: int,
+    words: str,
+    patience: Patience,
+    ring: bool = True,
+    hint: str = "bad-start",
 ) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr.
-    `ring`: whether the kernel has io_uring for it."""
+    `ring`: whether the kernel has io_uring for it. `hint`: of the failure."""
     __tracebackhide__ = True
     process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
     fair = Fair(patience, lambda: [process])
@@ -220,14 +225,14 @@ def expect_failed_start(
     if ended is None:
         patience.expired()
         text = f"{named}: it kept running instead of ending with an error"
-        raise Failure(text, hint="bad-start")
+        raise Failure(text, hint=hint)
     stderr = process.stderr.head.decode(errors="replace")
     if ended.code != status or words not in stderr.lower():
         said = stderr.strip().splitlines() or ["nothing"]
         raise Failure(
             f"{named}: it {ended}, and on stderr: {said[0]}; "
             f"due is status {status} and a line with '{words}'",
-            hint="bad-start",
+            hint=hint,
         )
 
 

@@ -30,6 +30,10 @@ TEXTS = {
         "Connections of a server that has ended stay in TIME_WAIT for a minute and hold its port. "
         "SO_REUSEADDR, set before bind(), lets the next server use it."
     ),
+    "port-taken": (
+        "If another server listens on the port, bind() fails: print the reason on stderr and exit "
+        "with 1. With SO_REUSEPORT two servers share a port: do not set it."
+    ),
     "backlog-too-short": (
         "Clients that are not accepted yet wait in the backlog, and its length is the second "
         "argument of listen(). When it is full, new clients are not connected. SOMAXCONN is the "
@@ -38,7 +42,7 @@ TEXTS = {
     "bad-start": (
         "Wrong usage: print a usage line on stderr and exit with 2. Cannot listen: print the "
         "reason on stderr and exit with 1. Does the return value of every call that can fail "
-        "reach the caller, and does bind() fail (with SO_REUSEPORT it does not)?"
+        "reach the caller?"
     ),
     "not-verbose": (
         "With -v the server logs each frame on stderr. Does it know the option, and is each line "
