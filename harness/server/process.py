@@ -38,6 +38,7 @@ from harness.shim import Calls, Crash, Shim
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
 LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer
+COMPLAINT_SECONDS = 1.0  # for what ld.so has printed to come through the pipe, if anything
 PORT_TRIES = 3
 KILLED = ExitStatus(signal=signal.SIGKILL)
 ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL}
@@ -388,6 +389,7 @@ class ServerProcess:
             any(procfs.maps_file(pid, path) for pid in self.pids()) for path in paths
         )
         if command.preload and command.linked_here and not self._shim_is_loaded and self.alive():
+            wait_until(lambda: self.stderr.total, COMPLAINT_SECONDS)
             raise NotJudged(shim.not_loaded(self.stderr.text()))
 
 
