@@ -57,7 +57,7 @@ def test_01_replies_leave_at_once(launch, rng):
 
 @claim("01.5", points=1, chapters="01-05", hints=URGENT)
 def test_01_urgent_data_is_no_part_of_the_stream(server, rng):
-    """A byte of urgent data between two frames is part of neither."""
+    """A byte of urgent data between two frames belongs to none of them."""
     client = server.connect()
     echo(client, words(rng, 8))
     client.send_urgent(b"!")
