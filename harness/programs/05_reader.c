@@ -170,7 +170,7 @@ static void ask_for_all_sizes(const uint8_t *message, size_t size)
 
 static void within(void)
 {
-    static const uint8_t MESSAGE[WITHIN_MAX] = "abcdefghijkl";
+    static const uint8_t MESSAGE[WITHIN_MAX] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     for (size_t less = 0; less <= WITHIN_MAX; less++)
         ask_for_all_sizes(MESSAGE, WITHIN_MAX - less);
     for (int width = 0; width < WIDTHS; width++)

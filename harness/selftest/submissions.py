@@ -66,7 +66,8 @@ int main(void)
 WRONG_BYTE = "if (size > 4) body[4] = 'a'; /* TODO 2: see below */"
 CRASH = 'fprintf(stderr, "about to fall\\n"); abort();'
 HANG = "for (;;) pause();"
-LEAK = "if (malloc(100 + size) == NULL) return;"
+# A compiler leaves out memory that nothing is stored into, unless its address is looked at.
+LEAK = "void *volatile lost = malloc(100 + size); if (lost == NULL) return;"
 WARNING = "int nobody_uses_this;"
 BROKEN = "int main(void) { return undeclared_thing; }\n"
 EXITS = '#include <stdio.h>\nint main(void) { fputs("no luck\\n", stderr); return 3; }\n'
