@@ -28,7 +28,7 @@ FRAME = re.compile(r"^ +(?:at|by) 0x[0-9A-F]+: (.*)$")
 PLACE = re.compile(r"\(([^():]+):\d+\)$")
 ASKED = 4  # times to end, while one waits for it
 NOISE = re.compile(r"FILE DESCRIPTORS: ")
-GAVE_UP = re.compile(r"^Valgrind: (.+)", re.M | re.I)
+GAVE_UP = re.compile(r"^Valgrind: (.+?):?$", re.M | re.I)
 ENDED = "ERROR SUMMARY: "  # stands at the end of a complete log
 LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 
