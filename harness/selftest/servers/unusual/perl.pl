@@ -3,8 +3,8 @@
 #
 # Waits in select(), whose bit strings in Perl are as long as they have to be. Perl runs a signal
 # handler only between two operations, and a signal that comes right before select() would wait
-# with it: so select() returns four times a second. Right, since four looks a second are no CPU
-# time worth mentioning.
+# with it: so select() returns once a second. Right, since one look a second is no CPU time worth
+# mentioning.
 use strict;
 use warnings;
 use Errno;
@@ -14,7 +14,7 @@ use Socket qw(:DEFAULT IPPROTO_TCP TCP_NODELAY);
 use constant {
     MAX_FRAME   => 32 << 20,
     READ_BYTES  => 64 << 10,
-    TICK        => 0.25,
+    TICK        => 1,
     HEADER_SIZE => 4,
 };
 
