@@ -3,7 +3,7 @@
 # Variables count only if they are given on make's command line. They reach Python through the
 # environment as LAB_CH, LAB_DIR ...: no quoting is needed, and an exported DIR has no effect.
 # make ends with 2 whenever a recipe fails. For the exit status of a grade (0 full marks, 1 less,
-# 2 not judged) call python3 -m harness.grade.
+# 2 not judged) call python3 -m harness grade.
 
 SHELL = /bin/sh
 .DEFAULT_GOAL = help
@@ -147,83 +147,83 @@ setup:
 	@sh harness/setup.sh
 
 grade:
-	@$(python) -m harness.grade
+	@$(python) -m harness grade
 
 memcheck:
-	@$(python) -m harness.grade --memcheck
+	@$(python) -m harness grade --memcheck
 
 replay:
-	@$(python) -m harness.replay
+	@$(python) -m harness replay
 
 trace:
-	@$(python) -m harness.trace
+	@$(python) -m harness trace
 
 watch:
-	@$(python) -m harness.watch
+	@$(python) -m harness watch
 
 fuzz:
-	@$(python) -m harness.fuzz
+	@$(python) -m harness fuzz
 
 class:
-	@$(python) -m harness.grade_class
+	@$(python) -m harness class
 
 appeal:
-	@$(python) -m harness.appeal
+	@$(python) -m harness appeal
 
 doctor:
-	@$(python) -m harness.doctor
+	@$(python) -m harness doctor
 
 handout:
-	@$(python) -m harness.handout
+	@$(python) -m harness handout
 
 handin:
-	@$(python) -m harness.handin
+	@$(python) -m harness handin
 
 similar:
-	@$(python) -m harness.similar
+	@$(python) -m harness similar
 
 steady:
-	@$(python) -m harness.steady
+	@$(python) -m harness steady
 
 export:
-	@$(python) -m harness.export
+	@$(python) -m harness export
 
 gradescope:
-	@$(python) -m harness.gradescope
+	@$(python) -m harness gradescope
 
 bench:
-	@$(python) -m harness.bench
+	@$(python) -m harness bench
 
 run:
-	@$(python) -m harness.run
+	@$(python) -m harness run
 
 demo:
-	@$(python) -m harness.demo $(chapter)
+	@$(python) -m harness demo $(chapter)
 
 diff:
-	@$(python) -m harness.skeleton diff $(chapter)
+	@$(python) -m harness diff $(chapter)
 
 lesson:
-	@$(python) -m harness.skeleton lesson $(chapter)
+	@$(python) -m harness lesson $(chapter)
 
 skeletons:
-	@$(python) -m harness.skeleton write
+	@$(python) -m harness skeletons
 
 site:
-	@$(python) -m harness.site
+	@$(python) -m harness site
 
 # It starts Python hundreds of times: where this is set, each of them would compile the lab again.
 test: export PYTHONDONTWRITEBYTECODE =
 test:
-	$(call needs,harness/selftest)
-	@$(python) -m pytest harness/selftest -n 5 $(call given,TESTARGS)
+	$(call needs,harness/authors/selftest)
+	@$(python) -m pytest harness/authors/selftest -n 5 $(call given,TESTARGS)
 
 pictures:
-	@$(python) -m harness.pictures
+	@$(python) -m harness pictures
 
 mutants:
-	$(call needs,harness/mutants)
-	@$(python) -m harness.mutants
+	$(call needs,harness/authors/mutants)
+	@$(python) -m harness mutants
 
 clean:
 	rm -rf build
@@ -231,9 +231,9 @@ clean:
 
 SOURCES = $(wildcard solutions/*/*.[ch])
 TOYS = $(wildcard docs/toys/*.c)
-HARNESS_C = $(wildcard harness/*/*.[ch] harness/*/*/*.[ch] harness/*/*/*/*.[ch])
+HARNESS_C = $(wildcard harness/*/*/*.[ch] harness/*/*/*/*.[ch] harness/*/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
-SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/shim/*.c))
+SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/server/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 # For $$files. There is no liburing for arm64 here: those that need it are not linked.
 uses_liburing = gcc -M -MG $$files | grep -q '[ /]liburing\.h\b'
@@ -243,24 +243,24 @@ ARM64 = aarch64-linux-gnu-gcc
 
 format:
 	@clang-format -i $(SOURCES) $(TOYS) $(HARNESS_C)
-	@$(python) -m harness.skeleton write
+	@$(python) -m harness skeletons
 
 lint:
 	@mkdir -p build
-	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/shim/start.c; do \
+	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
 	    files=$$(ls $${program%/}/*.c 2>/dev/null || echo $$program); \
 	    $$compiler $(WARNINGS) $$files -o build/lint $(LIBRARIES) || exit 1; done; done
 	@echo '#include <stdio.h>' | $(ARM64) -E -x c - >/dev/null 2>&1 || { \
 	    echo "$(ARM64) and its C library are not installed: left out"; exit 0; }; \
-	for program in $(SERVERS) $(TOYS) harness/shim/start.c; do \
+	for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
 	    files=$$(ls $${program%/}/*.c 2>/dev/null || echo $$program); \
 	    $(ARM64) $(WARNINGS) $$files $(ARM64_OUTPUT) || exit 1; done; \
-	for shim in "$(SHIM)" harness/shim/alloc.c; do \
+	for shim in "$(SHIM)" harness/server/shim/alloc.c; do \
 	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness
-	@$(python) -m harness.english
+	@$(python) -m harness english
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
 	for sources in $(SERVERS) docs/toys; do \
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \

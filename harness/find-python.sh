@@ -1,5 +1,5 @@
 # Prints the first Python that can run the lab: 3.10 or later, with pytest and its two plugins. With
-# arguments, it becomes that Python: `sh harness/find-python.sh -m harness.grade`.
+# arguments, it becomes that Python: `sh harness/find-python.sh -m harness grade`.
 #
 # $LAB_PYTHON comes first. The python3 on PATH may lack pytest where the system's own has it.
 # Variables that change what Python does are left out. Only where no Python has pytest without

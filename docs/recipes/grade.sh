@@ -12,7 +12,7 @@ python=$(sh harness/find-python.sh) && mkdir -p "$out" || exit 2
 
 grade() {
     rm -f "$out/$chapter.json" "$out/$chapter.xml"
-    "$python" -m harness.grade --verbose --chapter "$chapter" ${DIR:+--dir "$DIR"} \
+    "$python" -m harness grade --verbose --chapter "$chapter" ${DIR:+--dir "$DIR"} \
         --results "$out/$chapter.json" >"$out/$chapter.txt" 2>&1
     status=$?
     cat "$out/$chapter.txt"
@@ -24,7 +24,7 @@ if [ "$status" -eq 2 ]; then
     grade
 fi
 if [ -f "$out/$chapter.json" ]; then
-    "$python" -m harness.export --format junit --chapter "$chapter" \
+    "$python" -m harness export --format junit --chapter "$chapter" \
         --results "$out/$chapter.json" --out "$out/$chapter.xml" || status=2
 fi
 exit "$status"

@@ -10,14 +10,11 @@ import signal
 import socket
 import time
 
-from harness.client import length_framing
-from harness.evidence.failure import Failure, NotJudged
-from harness.grading.plugin import claim
-from harness.instruments.observe import until_asleep, until_read
-from harness.lab.units import KIB, MIB
-from harness.scenarios.connect_burst import arrive_together
-from harness.scenarios.cost import bounded
-from harness.scenarios.exchanges import (
+from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.connect_burst import arrive_together
+from harness.claims.scenarios.cost import bounded
+from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
@@ -30,7 +27,10 @@ from harness.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
-from harness.scenarios.greedy import greedy
+from harness.claims.scenarios.greedy import greedy
+from harness.client import length_framing
+from harness.failures.failure import Failure, NotJudged
+from harness.lab.units import KIB, MIB
 from harness.server.patience import wait_until
 
 LONG_STREAM, ROUNDS = 64 * MIB, 8  # bytes of frames, and in how many parts they are sent
@@ -38,7 +38,7 @@ LONG_SECONDS = 30  # then no more of them: some right servers read a byte at a t
 KEPT_BYTES = 16 * MIB  # of memory: a quarter of what a server that keeps every frame has
 SANITIZERS = "address,undefined"
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LENGTH = dict.fromkeys(
     ("silence", "stalled-reply", "closed-early", "closed-in-reply", "reset-early")
     + ("wrong-header", "wrong-body", "extra-bytes", "refused-as-too-long"),

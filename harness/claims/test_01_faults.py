@@ -5,15 +5,15 @@ A server that does not load the library passes: it is judged by the other claims
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
-from harness.scenarios.cuts import every_cut, of_several
-from harness.scenarios.single_faults import ThreeClients, single_faults
-from harness.scenarios.try_cuts import try_alone, try_at_random, try_together
-from harness.shim import Group
+from harness.claims.marker import claim
+from harness.claims.scenarios.cuts import every_cut, of_several
+from harness.claims.scenarios.single_faults import ThreeClients, single_faults
+from harness.claims.scenarios.try_cuts import try_alone, try_at_random, try_together
+from harness.server.shim import Group
 
 LONGEST_PIECES = (1, 2, 5, 20, 100, 1000, 5000)  # bytes
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LONG = dict.fromkeys(
     ("silence", "stalled-reply", "replies-missing", "closed-early", "closed-in-reply")
     + ("reset-early", "wrong-header", "wrong-body", "extra-bytes", "not-taken"),

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 
+from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo, words
+from harness.claims.scenarios.sent_at_once import leaves_at_once
 from harness.client import length_framing
-from harness.grading.plugin import claim
-from harness.instruments.observe import until_asleep, until_read
 from harness.lab.units import KIB, MIB
-from harness.linux import time_outs
-from harness.scenarios.exchanges import SMALL_WINDOW, echo, words
-from harness.scenarios.sent_at_once import leaves_at_once
+from harness.server.linux import time_outs
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
 LATE_BYTES = 100 * KIB
@@ -23,7 +23,7 @@ LATE_BYTES = 100 * KIB
 # and the kernel takes some bytes of the next one, too.
 PAUSE, LONGEST_PAUSE, TIMES, MORE = 1.2, 17.0, 3, 1.5
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 CLOSED = {
     **dict.fromkeys(("closed-early", "closed-in-reply", "replies-missing"), "replies-lost-at-eof"),
     "reset-early": "reset-by-close",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
-from harness.scenarios.single_faults import ThreeClients, single_faults
-
+from harness.claims.marker import claim
+from harness.claims.scenarios.single_faults import ThreeClients, single_faults
 
 # 02.5 any number of clients
 

@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import os
 
-from harness.client import length_framing
-from harness.client.expected_replies import Replies
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import (
+from harness.claims.instruments.observe import (
     arrived_bytes,
     cpu_share,
     eventually,
     until_asleep,
     until_read,
 )
-from harness.lab.units import KIB, MIB
-from harness.linux.syscalls import sleeps_in_close
-from harness.scenarios.exchanges import (
+from harness.claims.marker import claim
+from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
@@ -32,7 +27,12 @@ from harness.scenarios.exchanges import (
     read_in_turns,
     send_in_turns,
 )
-from harness.scenarios.greedy import greedy
+from harness.claims.scenarios.greedy import greedy
+from harness.client import length_framing
+from harness.client.expected_replies import Replies
+from harness.failures.failure import Failure
+from harness.lab.units import KIB, MIB
+from harness.server.linux.syscalls import sleeps_in_close
 from harness.server.patience import wait_until
 
 # Of a processor. A sweep that sleeps a millisecond each time takes 2 %. One that never sleeps
@@ -48,7 +48,7 @@ KERNEL_BYTES = 200 * KIB
 DESCRIPTORS, SERVED = 32, 5
 LET_GO = 0.3  # seconds, for a client that is gone; other claims find a server that keeps it longer
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LARGE = dict.fromkeys(("closed-early", "reset-early", "refused-as-too-long"), "large-frame-refused")
 SHORT_WRITE = {
     **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),

@@ -9,16 +9,20 @@ import signal
 import statistics
 import time
 
+from harness.claims.instruments.observe import (
+    eventually,
+    until_asleep,
+    until_read,
+    waits_in_silence,
+)
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import no_cpu
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, come_and_go, owe_bytes, ping, words
+from harness.claims.scenarios.greedy import greedy
 from harness.client import length_framing
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually, until_asleep, until_read, waits_in_silence
+from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.scenarios.cost import no_cpu
-from harness.scenarios.exchanges import SMALL_WINDOW, come_and_go, owe_bytes, ping, words
-from harness.scenarios.greedy import greedy
 from harness.server.patience import wait_until
-
 
 # Shares of a processor. A server that waits uses none. One that looks at 50 connections every
 # millisecond uses 2 % and more; one that looks at 1,000 twenty times a second uses 0.6 % and more.
@@ -55,7 +59,7 @@ GROWN_BYTES = 3 * MIB
 GROWTH_TRIES = 3
 SOON = 0.5  # seconds, for clients to be let go
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 HALF_CLOSE = {
     **dict.fromkeys(("closed-early", "closed-in-reply"), "replies-lost-at-eof"),
     "reset-early": "reset-by-close",

@@ -6,14 +6,11 @@ import errno
 import statistics
 import time
 
-from harness.client import length_framing
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import bytes_within, until_asleep, until_read
-from harness.lab.units import KIB, MB, MIB
-from harness.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear, no_cpu
-from harness.scenarios.cuts import random_plan
-from harness.scenarios.exchanges import (
+from harness.claims.instruments.observe import bytes_within, until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear, no_cpu
+from harness.claims.scenarios.cuts import random_plan
+from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
@@ -22,10 +19,12 @@ from harness.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
-from harness.scenarios.greedy import greedy
-from harness.scenarios.single_faults import DROPPED
-from harness.shim import Group, Plan, fail
-
+from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.single_faults import DROPPED
+from harness.client import length_framing
+from harness.failures.failure import Failure
+from harness.lab.units import KIB, MB, MIB
+from harness.server.shim import Group, Plan, fail
 
 IDLE = 0.01  # of a processor, as in chapter 03
 
@@ -65,7 +64,7 @@ LONG_ROUNDS = 4  # of 15 MB each, through one connection
 # 1 MiB at which a server may stop reading.
 DRAINED_BYTES = 256 * KIB
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 RESUME = dict.fromkeys(("replies-missing", "stalled-reply", "not-taken"), "stuck-after-pause")
 HALF_CLOSE = {

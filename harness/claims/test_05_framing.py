@@ -9,15 +9,21 @@ from __future__ import annotations
 from functools import partial
 from itertools import zip_longest
 
+from harness.claims.instruments.observe import until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import burst_is_cheap
+from harness.claims.scenarios.cuts import of_several
+from harness.claims.scenarios.exchanges import (
+    burst,
+    echo,
+    echo_in_pieces,
+    expect_failed_start,
+    words,
+)
+from harness.claims.scenarios.try_cuts import try_at_random, try_together
 from harness.client.framing import LINE, MAX_FIXED, MAX_LINE, Fixed
-from harness.grading.plugin import claim
-from harness.instruments.observe import until_read
-from harness.scenarios.cost import burst_is_cheap
-from harness.scenarios.cuts import of_several
-from harness.scenarios.exchanges import burst, echo, echo_in_pieces, expect_failed_start, words
-from harness.scenarios.try_cuts import try_at_random, try_together
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 CUT = (
     *("silence", "stalled-reply", "replies-missing", "not-taken", "closed-early", "reset-early"),
     *("closed-in-reply", "wrong-body", "extra-bytes", "waits-for-more", "one-read-one-message"),

@@ -1,13 +1,13 @@
 """Chapter 05, its modules by themselves: what a server cannot be made to show over TCP.
 
-They are linked with programs of the grader (harness/programs), which call them.
+They are linked with programs of the grader (harness/claims/programs), which call them.
 """
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
+from harness.claims.marker import claim
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 BEYOND = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "beyond-the-message")
 
 AGAIN = {"in-the-module": "line-seen-twice"}

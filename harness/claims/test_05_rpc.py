@@ -9,6 +9,21 @@ from __future__ import annotations
 import struct
 from functools import partial
 
+from harness.claims.instruments.observe import eventually, until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import HELD_BYTES, bounded
+from harness.claims.scenarios.cuts import every_cut
+from harness.claims.scenarios.exchanges import (
+    SHORT_SEGMENT,
+    SMALL_WINDOW,
+    ask,
+    burst,
+    expect_told_on_stderr,
+    send_and_owe,
+    send_in_pieces,
+    words,
+)
+from harness.claims.scenarios.try_cuts import try_together
 from harness.client import length_framing
 from harness.client.framing import LINE, MAX_LINE, Fixed
 from harness.client.messages import (
@@ -32,24 +47,9 @@ from harness.client.messages import (
     string,
     sum_of,
 )
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.failures.failure import Failure
 from harness.lab.units import MB, MIB
-from harness.scenarios.cost import HELD_BYTES, bounded
-from harness.scenarios.cuts import every_cut
-from harness.scenarios.exchanges import (
-    SHORT_SEGMENT,
-    SMALL_WINDOW,
-    ask,
-    burst,
-    expect_told_on_stderr,
-    send_and_owe,
-    send_in_pieces,
-    words,
-)
-from harness.scenarios.try_cuts import try_together
-from harness.shim import Group
+from harness.server.shim import Group
 
 # Replies to a message without cmd and seq, to one without seq, and to one with both, all of them 0.
 TOO_SHORT = reply(NONE, NONE, MALFORMED)
@@ -66,7 +66,7 @@ INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 UNREAD_STATS = 1_000_000  # requests of 12 bytes, each with a reply of 40
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
 GONE = ("closed-early", "closed-in-reply", "reset-early")

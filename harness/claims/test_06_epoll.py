@@ -9,13 +9,10 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.client import length_framing
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import cpu_of, eventually, is_open, until_asleep
-from harness.lab.units import KIB, MIB
-from harness.scenarios.cost import no_cpu
-from harness.scenarios.exchanges import (
+from harness.claims.instruments.observe import cpu_of, eventually, is_open, until_asleep
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import no_cpu
+from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
     expect_failed_start,
@@ -23,7 +20,10 @@ from harness.scenarios.exchanges import (
     ping,
     words,
 )
-from harness.scenarios.many_clients import connected
+from harness.claims.scenarios.many_clients import connected
+from harness.client import length_framing
+from harness.failures.failure import Failure
+from harness.lab.units import KIB, MIB
 from harness.server.patience import wait_until
 
 IDLE = 5_000  # clients that are connected and say nothing
@@ -57,7 +57,7 @@ SHARE_BYTES = MIB
 SHARE_TRIES = 3
 INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "connect-stuck")
 EDGE = dict.fromkeys(LOST, "told-once")
 ENDED = {**EDGE, "not-closed": "hangup-untold"}

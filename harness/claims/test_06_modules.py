@@ -1,11 +1,11 @@
 """Chapter 06, the event manager by itself: what a server cannot be made to show over TCP.
 
-The programs (harness/programs) call it on pairs of sockets and on pipes, with each backend.
+The programs (harness/claims/programs) call it on pairs of sockets and on pipes, with each backend.
 """
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
+from harness.claims.marker import claim
 
 BACKENDS = ("select", "poll", "epoll")
 SANITIZERS = "address,undefined"
@@ -13,7 +13,7 @@ SANITIZERS = "address,undefined"
 # The highest descriptors of the table: select() has 1,024.
 LIMITS = {"select": 1024, "poll": 4000, "epoll": 4000}
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 BROKEN = ("in-the-module", "module-crashed", "memory-fault")
 MOVED = dict.fromkeys(BROKEN, "watch-lost")
 CANCELLED = dict.fromkeys(BROKEN, "cancelled-once")

@@ -5,6 +5,16 @@ from __future__ import annotations
 import signal
 import time
 
+from harness.claims.instruments.observe import (
+    SOCKET_BYTES,
+    kernel_bytes,
+    until_asleep,
+    until_read,
+    waits_in_silence,
+)
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import HELD_BYTES, bounded, no_cpu
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -27,18 +37,8 @@ from harness.client.messages import (
     rung_again,
     string,
 )
-from harness.evidence.failure import Failure, NotJudged
-from harness.grading.plugin import claim
-from harness.instruments.observe import (
-    SOCKET_BYTES,
-    kernel_bytes,
-    until_asleep,
-    until_read,
-    waits_in_silence,
-)
+from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
-from harness.scenarios.cost import HELD_BYTES, bounded, no_cpu
-from harness.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
 
 FAR = 60_000  # ms: nobody waits for it
 
@@ -50,7 +50,7 @@ WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
 # Of a reply: less than that the client has to read before the server may make another one.
 HALF = 8 * MIB
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-after-pause")
 
 

@@ -11,17 +11,17 @@ import socket
 import time
 from collections.abc import Callable
 
+from harness.claims.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
+from harness.claims.stage.stage import Server
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
-from harness.evidence.failure import Failure, TooBusy
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
+from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import KIB, MIB
-from harness.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
 from harness.server.patience import Deadline, Longer
-from harness.stage.stage import Server
 
 TRIES = 5  # with a machine that is too slow for one of them
 HELD_UP_PART = 0.25  # of a limit: a server that could not run for so long may be late for it
@@ -32,7 +32,7 @@ STEP = 0.05  # seconds between two bytes, or frames, of a client that takes its 
 CHUNK_BYTES = 5 * MIB
 OWED_BYTES = 256 * KIB  # in the server, with the kernel full
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 ENDS = (
     *("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken"),
     *("closed-early", "closed-in-reply", "reset-early", "extra-bytes"),

@@ -1,16 +1,16 @@
 """Chapter 07, the timers by themselves, on a clock that goes on when the grader says so.
 
-So nothing has to wait, and no call can be late: see harness/programs/fake_clock.h.
+So nothing has to wait, and no call can be late: see harness/claims/programs/fake_clock.h.
 """
 
 from __future__ import annotations
 
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.scenarios.cost import GROWTH_TRIES, HOPELESS_TRIES, TOO_CHEAP
-from harness.scenarios.module_clock import near_wraps
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import GROWTH_TRIES, HOPELESS_TRIES, TOO_CHEAP
+from harness.claims.scenarios.module_clock import near_wraps
+from harness.failures.failure import Failure
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 FREED = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "timer-due-first")
 
 # Their cost compared with qsort(), which needs n log n steps, too. A heap costs 1 to 4 times as

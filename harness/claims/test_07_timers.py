@@ -9,6 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from harness.claims.marker import claim
+from harness.claims.scenarios.exchanges import ask, expect_failed_start, words
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
@@ -20,8 +22,8 @@ from harness.client.messages import (
     EVERY,
     MALFORMED,
     MESSAGES,
-    NONE,
     NO_TIMER,
+    NONE,
     OK,
     RESET,
     after,
@@ -34,16 +36,14 @@ from harness.client.messages import (
     rung_again,
     string,
 )
-from harness.evidence.compare import first_difference
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.scenarios.exchanges import ask, expect_failed_start, words
+from harness.failures.compare import first_difference
+from harness.failures.failure import Failure
 
 FAR = 60_000  # ms: nobody waits for it
 LONG_AGO = 0.15  # seconds, between the start of a timer and a reset
 MANY = 10_000
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
 GONE = ("closed-early", "closed-in-reply", "reset-early")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 
+from harness.claims.instruments.observe import is_open, until_asleep, waits_in_silence
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import no_cpu
+from harness.claims.scenarios.exchanges import echo, ping, words
 from harness.client.client import Client
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import is_open, until_asleep, waits_in_silence
-from harness.scenarios.cost import no_cpu
-from harness.scenarios.exchanges import echo, ping, words
+from harness.failures.failure import Failure
 from harness.server.patience import Longer, wait_until
 
 BACKENDS = ("select", "poll", "epoll")
@@ -24,7 +24,7 @@ WAITING = 40
 REFUSE_SECONDS = 3  # what a client waits in vain for, before it is turned away
 EARLY_SECONDS = 2  # before that nobody is
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-refused")
 WAITS = dict.fromkeys((*LOST, "extra-bytes"), "max-conns")
 AWAY = dict.fromkeys(LOST, "turned-away")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 
+from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE
 from harness.client.messages import MESSAGES, after, every, rung
-from harness.evidence.failure import Failure, TooBusy
-from harness.grading.plugin import claim
-from harness.instruments.observe import until_asleep, until_read
+from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import KIB, MIB
-from harness.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.server.patience import Deadline, Longer, wait_until
 
 AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
@@ -29,7 +29,7 @@ HIGH, OWED_TO_SLOW = 16 * MIB, 7 * MIB
 PART_BYTES = 64 * KIB
 TAKEN_AT_ONCE = 100 * KIB  # far less than a third of what the kernel has: no event tells of it
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 GONE = ("closed-early", "closed-in-reply", "reset-early")
 LOST = ("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken")
 ARRIVE = dict.fromkeys((*GONE, *LOST), "lost-at-close")

@@ -5,17 +5,17 @@ from __future__ import annotations
 import statistics
 import time
 
+from harness.claims.instruments.observe import most_accepted_in_an_iteration
+from harness.claims.marker import claim
+from harness.claims.scenarios.exchanges import burst_that_waits, ping, words
+from harness.claims.scenarios.greedy import greedy
+from harness.claims.stage.stage import Server
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import most_accepted_in_an_iteration
+from harness.failures.failure import Failure
 from harness.lab.units import MIB
-from harness.linux import procfs
-from harness.scenarios.exchanges import burst_that_waits, ping, words
-from harness.scenarios.greedy import greedy
-from harness.stage.stage import Server
+from harness.server.linux import procfs
 
 BACKENDS = ("select", "poll", "epoll")
 
@@ -38,7 +38,7 @@ MESSAGES_SENT, MESSAGES_A_BUDGET = 10_000, 256
 # Messages of 4 bytes, whose replies have 16: the more of them are in a read, the longer it takes.
 SHORTEST = b""
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LEFT = dict.fromkeys(("silence", "stalled-reply", "replies-missing", "not-taken"), "budget-used-up")
 LONG = dict.fromkeys(("silence", "connect-stuck"), "iteration-too-long")
 HELD = dict.fromkeys(("silence", "iteration-too-long"), "quota-held")

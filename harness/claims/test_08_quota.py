@@ -12,18 +12,18 @@ import select
 import time
 from collections.abc import Sequence
 
+from harness.claims.instruments.observe import cpu_share, until_asleep, waits_in_silence
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import HELD_BYTES, bounded
+from harness.claims.scenarios.exchanges import ask, ping, words
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE, Fixed
 from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
-from harness.evidence.failure import Failure, TooBusy
-from harness.grading.plugin import claim
-from harness.instruments.observe import cpu_share, until_asleep, waits_in_silence
+from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import MB, MIB
-from harness.linux import procfs
-from harness.scenarios.cost import HELD_BYTES, bounded
-from harness.scenarios.exchanges import ask, ping, words
+from harness.server.linux import procfs
 
 FRAMES, MS = 50, 300  # the quota that is kept for INTERVALS
 INTERVALS = 5
@@ -41,7 +41,7 @@ IDLE = 0.01  # of a processor
 WATCHED = 0.25  # seconds
 IDLE_WAITS = 5  # in that time; one or two may be made by chance
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
 GONE = ("closed-early", "closed-in-reply", "reset-early")
 WRONG = ("wrong-header", "wrong-body", "extra-bytes", "wrong-seq", "not-closed")

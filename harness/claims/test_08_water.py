@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from harness.claims.instruments.observe import held_bytes, unread_bytes, until_asleep
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import STEADY_MARKS, bounded, no_cpu, steady_reader
+from harness.claims.scenarios.exchanges import burst, expect_failed_start, ping
+from harness.claims.scenarios.greedy import Silent
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.framing import LENGTH, Fixed
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import held_bytes, unread_bytes, until_asleep
+from harness.failures.failure import Failure
 from harness.lab.units import KIB, MB, MIB
-from harness.scenarios.cost import STEADY_MARKS, bounded, no_cpu, steady_reader
-from harness.scenarios.exchanges import burst, expect_failed_start, ping
-from harness.scenarios.greedy import Silent
-
 
 HIGH, LOW = 8 * MIB, 4 * MIB  # so far apart that what the kernel takes at once does not matter
 INPUT = MIB  # that a server may have read beyond the mark, or hold as frames that have to wait
@@ -37,7 +36,7 @@ WRONG_USAGE = (
     *("--max-conns=0", "--max-conns=-1", "--max-conns=x", "--max-conns=2.5", "--max-conns="),
 )
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 STOPPED = ("silence", "stalled-reply", "replies-missing", "not-taken")
 WATER = dict.fromkeys((*STOPPED, "memory-grows"), "water-marks")
 

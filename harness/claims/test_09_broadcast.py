@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import struct
 
+from harness.claims.instruments.observe import eventually
+from harness.claims.marker import claim
+from harness.claims.scenarios.broadcasts import broadcast_to, one_each, stats
+from harness.claims.scenarios.cost import bounded
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, words
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
@@ -27,13 +32,8 @@ from harness.client.messages import (
     request,
     string,
 )
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually
+from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.scenarios.broadcasts import broadcast_to, one_each, stats
-from harness.scenarios.cost import bounded
-from harness.scenarios.exchanges import SMALL_WINDOW, ask, words
 
 LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
@@ -49,7 +49,7 @@ KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
 BESIDE = 16 * MIB
 EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # what is freed is given back, see mallopt(3)
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "wrong-body", "extra-bytes")
 REACH = dict.fromkeys((*MUTE, *WRONG), "broadcast-reach")

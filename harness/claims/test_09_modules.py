@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
+from harness.claims.marker import claim
 
 THREADS = "thread"  # the sanitizer that sees two threads at the same memory
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 ASLEEP = {"in-the-module": "task-wake"}
 RUN = {"in-the-module": "tasks-run"}
 LOCK = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "task-lock")

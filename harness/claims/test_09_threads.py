@@ -6,6 +6,19 @@ import os
 import signal
 from pathlib import Path
 
+from harness.claims.instruments.observe import eventually, until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.broadcasts import broadcast_to, one_each, stats, who
+from harness.claims.scenarios.exchanges import (
+    ask,
+    burst,
+    expect_failed_start,
+    expect_stop,
+    ping,
+    words,
+)
+from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.random_clients import broadcasts_in_flight, storm
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
     ECHO,
@@ -19,14 +32,8 @@ from harness.client.messages import (
     request,
     string,
 )
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.failures.failure import Failure
 from harness.lab.units import MIB
-from harness.scenarios.broadcasts import broadcast_to, one_each, stats, who
-from harness.scenarios.exchanges import ask, burst, expect_failed_start, expect_stop, ping, words
-from harness.scenarios.greedy import greedy
-from harness.scenarios.random_clients import broadcasts_in_flight, storm
 
 LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
@@ -38,7 +45,7 @@ SHARE = 0.3
 
 STORM_ROUNDS = 150
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "closed-early", "reset-early", "not-taken")
 SHARES = dict.fromkeys((*MUTE, "wrong-fields"), "loop-share")
 SUMS = dict.fromkeys((*MUTE, "wrong-fields", "wrong-counts"), "stats-of-all")

@@ -5,6 +5,20 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from harness.claims.instruments.observe import eventually, until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.broadcasts import answered
+from harness.claims.scenarios.cost import no_cpu
+from harness.claims.scenarios.exchanges import (
+    SMALL_WINDOW,
+    burst,
+    come_and_go,
+    expect_failed_start,
+    expect_stop,
+    ping,
+    words,
+)
+from harness.claims.scenarios.many_clients import served
 from harness.client import length_framing
 from harness.client.client import PATIENCE
 from harness.client.messages import (
@@ -21,22 +35,8 @@ from harness.client.messages import (
     rung,
     string,
 )
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually, until_asleep, until_read
+from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.scenarios.broadcasts import answered
-from harness.scenarios.cost import no_cpu
-from harness.scenarios.exchanges import (
-    SMALL_WINDOW,
-    burst,
-    come_and_go,
-    expect_failed_start,
-    expect_stop,
-    ping,
-    words,
-)
-from harness.scenarios.many_clients import served
 
 LOW_WATER = ("--high-water", str(64 * KIB))
 OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody reads
@@ -58,7 +58,7 @@ AT_ONCE = 200  # of them: more than a server may keep stacks for
 TOLERATED = 40  # mappings: malloc has some of its own
 STATES, STUCK = 40, 6  # clients in each state when the server is stopped
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "not-closed")
 GONE = ("closed-early", "closed-in-reply", "reset-early")
 SENDS = dict.fromkeys((*LOST, *GONE), "co-send")

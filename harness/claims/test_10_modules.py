@@ -5,12 +5,12 @@ The programs run them on pairs of sockets, and on a clock that only the grader m
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
-from harness.scenarios.module_clock import near_wraps
+from harness.claims.marker import claim
+from harness.claims.scenarios.module_clock import near_wraps
 
 BACKENDS = ("select", "poll", "epoll")
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 BROKEN = ("in-the-module", "module-crashed", "memory-fault")
 SWITCH = dict.fromkeys(BROKEN, "co-switch")
 GUARD = dict.fromkeys(BROKEN, "stack-guard")

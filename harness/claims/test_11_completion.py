@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import signal
 
-from harness.client import length_framing
-from harness.evidence.failure import Failure, NotJudged
-from harness.grading.plugin import claim
-from harness.instruments.observe import Hang, bytes_within, eventually, until_asleep, until_read
-from harness.lab.units import KIB, MIB
-from harness.linux import seccomp
-from harness.scenarios.cost import STEADY_MARKS, steady_reader
-from harness.scenarios.exchanges import (
+from harness.claims.instruments.observe import (
+    Hang,
+    bytes_within,
+    eventually,
+    until_asleep,
+    until_read,
+)
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import STEADY_MARKS, steady_reader
+from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
     expect_failed_start,
@@ -27,7 +29,11 @@ from harness.scenarios.exchanges import (
     send_and_owe,
     words,
 )
-from harness.scenarios.many_clients import served
+from harness.claims.scenarios.many_clients import served
+from harness.client import length_framing
+from harness.failures.failure import Failure, NotJudged
+from harness.lab.units import KIB, MIB
+from harness.server.linux import seccomp
 from harness.server.patience import PATIENCE, Fair, Watchful
 from harness.server.process import ServerProcess
 
@@ -55,7 +61,7 @@ OWED_BYTES = 3 * MIB
 EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # as in chapter 08
 FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of a client hold
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "wrong-body", "wrong-header")
 GONE = ("closed-early", "closed-in-reply", "reset-early", "extra-bytes")
 ENDED = ("ended-early", "crashed", "memory-fault", "not-closed", "connect-refused")

@@ -6,9 +6,9 @@ at all, as the check wants it: see programs/fake_ring.h. The others run on the k
 
 from __future__ import annotations
 
-from harness.grading.plugin import claim
+from harness.claims.marker import claim
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 BROKEN = ("in-the-module", "module-crashed", "memory-fault", "module-refuses")
 OPERATION = dict.fromkeys(BROKEN, "ring-operation")
 FULL = dict.fromkeys(BROKEN, "ring-full")

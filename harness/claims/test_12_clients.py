@@ -6,15 +6,15 @@ of Valkey do as well.
 
 from __future__ import annotations
 
+from harness.claims.marker import claim
+from harness.claims.scenarios.differential import Pair, compare
+from harness.claims.scenarios.redis_commands import sequence
+from harness.claims.scenarios.redis_talk import ask, pipelined, talk
 from harness.client import resp
+from harness.client.redis import client as others
+from harness.client.redis import here
 from harness.client.resp import OK, RESP
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.others import client as others
-from harness.others import here
-from harness.scenarios.differential import Pair, compare
-from harness.scenarios.redis_commands import sequence
-from harness.scenarios.redis_talk import ask, pipelined, talk
+from harness.failures.failure import Failure
 
 PIPED = 100_000  # commands
 PIPED_KEYS = 1_000
@@ -42,7 +42,7 @@ TYPED = (
     ("TYPE k", "none"),
 )
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 WRONG = ("wrong-header", "wrong-body", "extra-bytes", "silence", "replies-missing", "closed-early")
 KEYS = dict.fromkeys(WRONG, "others-client")
 DIFFERS = dict.fromkeys(WRONG, "redis-differs")

@@ -5,6 +5,26 @@ from __future__ import annotations
 import signal
 import time
 
+from harness.claims.instruments.observe import eventually, until_asleep, waits_in_silence
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import bounded, no_cpu
+from harness.claims.scenarios.exchanges import (
+    SHORT_SEGMENT,
+    SMALL_WINDOW,
+    expect_failed_start,
+    expect_stop,
+    words,
+)
+from harness.claims.scenarios.redis_talk import (
+    answer,
+    ask,
+    fill,
+    pipelined,
+    read_value,
+    read_values,
+    talk,
+    until,
+)
 from harness.client import resp
 from harness.client.client import PATIENCE
 from harness.client.resp import (
@@ -20,28 +40,8 @@ from harness.client.resp import (
     arguments_of,
     reply,
 )
-from harness.evidence.failure import Failure, TooBusy
-from harness.grading.plugin import claim
-from harness.instruments.observe import eventually, until_asleep, waits_in_silence
+from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import KIB, MIB
-from harness.scenarios.cost import bounded, no_cpu
-from harness.scenarios.exchanges import (
-    SHORT_SEGMENT,
-    SMALL_WINDOW,
-    expect_failed_start,
-    expect_stop,
-    words,
-)
-from harness.scenarios.redis_talk import (
-    answer,
-    ask,
-    fill,
-    pipelined,
-    read_value,
-    read_values,
-    talk,
-    until,
-)
 
 KEYS = 3_000
 PART = 100  # keys of a SCAN
@@ -68,7 +68,7 @@ TOO_MUCH = (2 * MIB, resp.MAX_BULK)
 LISTS = 1_000
 MOST_QUEUED, LEAST_QUEUED = 80, 55  # commands of 1 MiB
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
 WRONG = ("wrong-header", "wrong-body", "extra-bytes")
 GONE = ("closed-early", "closed-in-reply", "reset-early", "ended-early", "crashed")
@@ -191,9 +191,7 @@ TAKEN_BACK = (
     (f"SET marker v PX {2 * LIVE_MS}", OK),  # the last of all
 )
 
-CANNOT = (
-    "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
-)
+CANNOT = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 WRONG_WAYS = (
     ("--app", "redis", "--threads", "2"),
     ("--app", "redis", "--framing", "line"),

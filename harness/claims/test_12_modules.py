@@ -6,14 +6,14 @@ at its entries before and after each call.
 
 from __future__ import annotations
 
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.scenarios.cost import ALIKE, HOPELESS_TRIES, TOO_CHEAP
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import ALIKE, HOPELESS_TRIES, TOO_CHEAP
+from harness.failures.failure import Failure
 
 SANITIZERS = "address,undefined"
 KEYS, TIMES = 20_000, 4  # keys, and how many times as many in the second measurement
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 BROKEN = ("in-the-module", "module-crashed", "memory-fault", "module-refuses")
 PARSER = dict.fromkeys(BROKEN, "resp-parser")
 ONCE = dict.fromkeys(BROKEN, "resp-looks-twice")

@@ -6,6 +6,11 @@ clients that others wrote see test_12_clients.py, and for single modules test_12
 
 from __future__ import annotations
 
+from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import bounded, linear
+from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
+from harness.claims.scenarios.redis_talk import ask, pipelined, talk
 from harness.client import resp
 from harness.client.resp import (
     NO_ARRAY,
@@ -23,13 +28,8 @@ from harness.client.resp import (
     protocol,
     reply,
 )
-from harness.evidence.failure import Failure
-from harness.grading.plugin import claim
-from harness.instruments.observe import until_asleep, until_read
+from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.scenarios.cost import bounded, linear
-from harness.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
-from harness.scenarios.redis_talk import ask, pipelined, talk
 
 LONGEST = 2**63 - 1  # the largest integer of a value
 PIPELINED = 40_000  # commands, and twice as many
@@ -46,7 +46,7 @@ UNREAD_BYTES = 8 * MIB  # that a server may hold then: high water, a reply, and 
 DECLARING = 100  # clients
 DECLARED = 16 * MIB  # of memory, for all of them: a few KiB each, and what malloc keeps
 
-# What a general hint means in a claim, see plugin.claim.
+# What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
 WRONG = ("wrong-header", "wrong-body", "extra-bytes")
 GONE = ("closed-early", "closed-in-reply", "reset-early", "ended-early", "crashed")

@@ -1,4 +1,6 @@
 """The other end: a TCP client that compares each reply, and what it sends and expects as bytes.
 
-Imports: evidence, lab, linux, server.
+    redis/    programs that others wrote for the protocol of Redis
+
+Imports: failures, lab, server.
 """

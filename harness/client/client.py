@@ -16,8 +16,8 @@ from harness.client import length_framing
 from harness.client.expected_replies import End, Replies
 from harness.client.framing import LENGTH, Framing
 from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
-from harness.evidence.conversation import Conversation, Step, counted, describe_bytes
-from harness.evidence.failure import Failure, NotJudged
+from harness.failures.conversation import Conversation, Step, counted, describe_bytes
+from harness.failures.failure import Failure, NotJudged
 from harness.server.patience import PATIENCE, Deadline, Patience
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from enum import Enum
 
 from harness.client.framing import LENGTH, Framing
-from harness.evidence.compare import first_difference
-from harness.evidence.failure import Failure
+from harness.failures.compare import first_difference
+from harness.failures.failure import Failure
 
 
 class End(Enum):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from harness.client import length_framing
-from harness.evidence.conversation import counted, describe_bytes
+from harness.failures.conversation import counted, describe_bytes
 
 MAX_LINE = 65_536  # bytes before the terminator; this and the next are from docs/protocol.md
 MAX_FIXED = 1_048_576

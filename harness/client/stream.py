@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable
 
 from harness.client.expected_replies import End, Replies, why_it_stopped
-from harness.evidence.conversation import describe_bytes
-from harness.evidence.failure import Failure, NotJudged
+from harness.failures.conversation import describe_bytes
+from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB
-from harness.linux import sockdiag
+from harness.server.linux import sockdiag
 from harness.server.patience import Deadline, Patience
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send

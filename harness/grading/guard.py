@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness.lab import parts
 from harness.lab.chapters import ROOT
 
 KILLED = (
@@ -19,9 +20,6 @@ KILLED = (
 )
 RESTORE = "git checkout -- harness Makefile"
 
-_LAB = ("harness", "Makefile")
-_TESTS = ROOT / "harness" / "selftest"  # they decide nothing
-
 
 def leave_group() -> None:
     """A server that kills the process group of its parent then kills this process alone."""
@@ -29,10 +27,9 @@ def leave_group() -> None:
 
 
 def digests(more: Iterable[Path]) -> dict[Path, bytes]:
-    """A digest of each file that decides a grade: those of the harness, and `more`."""
-    tops = [*(ROOT / name for name in _LAB), *more]
-    files = {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
-    return {path: _digest(path) for path in files if _TESTS not in path.parents}
+    """A digest of each file that decides a grade: those of the lab, and `more`."""
+    files = {path for top in more for path in (top, *top.rglob("*")) if path.is_file()}
+    return {path: _digest(path) for path in {*parts.deciding(), *files}}
 
 
 def _digest(path: Path) -> bytes:

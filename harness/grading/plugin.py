@@ -1,15 +1,8 @@
-"""The pytest plugin of a graded run: what a claim is, and its three possible outcomes.
+"""The pytest plugin of a graded run: it runs claims, and tells what became of each.
 
-A test of harness/claims is
-
-    from harness.grading.plugin import claim
-
-    @claim("01.3", points=6)
-    def test_01_header_cut_everywhere(server, rng):
-        '''A header cut at every byte is put together again.'''
-
-It is run by harness/grade.py only, which passes --run (how to start the server) and --outcomes (a
-descriptor to write to). One JSON object a line goes there for every test that is over:
+It is used by harness/grading/grade.py only, which passes --run (how to start the server) and
+--outcomes (a descriptor to write to). For every test that is over, one JSON object a line goes
+there:
 
     {"name": "test_...", "verdict": "failed", "seconds": 0.5, "detail": {"message": "...", ...}}
 
@@ -31,21 +24,21 @@ from pathlib import Path
 
 import pytest
 
-from harness.evidence.compare import compare, first_difference
-from harness.evidence.failure import Failure, NotJudged, TooBusy
+from harness.claims.stage.program import program
+from harness.claims.stage.stage import Run, Stage, launch, rng, run, server
+from harness.client.redis.here import OTHERS
+from harness.failures.compare import compare, first_difference
+from harness.failures.failure import Failure, NotJudged, TooBusy
 from harness.grading import guard
 from harness.grading.lanes import Deal, Lanes
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED
 from harness.lab.units import KIB
-from harness.linux import prctl, procfs, ring
-from harness.others.here import OTHERS
 from harness.server import kill, limits
+from harness.server.linux import prctl, procfs, ring
 from harness.server.patience import PATIENCE, wait_until
 from harness.server.process_tree import destroy_all
-from harness.stage.program import program
-from harness.stage.stage import Run, Stage, launch, rng, run, server
 
-__all__ = ["claim", "launch", "program", "rng", "run", "server"]
+__all__ = ["launch", "program", "rng", "run", "server"]
 
 # Hints of failures that the end of the server explains better.
 PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
@@ -72,61 +65,20 @@ SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
 
-def claim(
-    todo,
-    *,
-    points,
-    chapters=None,
-    cli=False,
-    native=False,
-    valgrind=False,
-    module=False,
-    waits=0,
-    hints=None,
-    refusals=False,
-    descriptors=0,
-    needs="",
-    sees_calls=False,
-):
-    """Marks a graded test.
-
-    todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
-    "03", if it does not hold for its own and all later chapters. cli: it needs the command line
-    of the lab's own servers, or what only they promise, such as a log. native: it is about CPU,
-    memory or limits, which valgrind distorts.
-    valgrind: its servers run under valgrind in every grade; with SERVER= where that is a native
-    program.
-    module: it has no server; programs of the grader call the student's files, see stage/program.py.
-    waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not
-    for a claim that can fail, or is not judged, because replies come a little late.
-    hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
-    descriptors: as many as it opens here, and in its server.
-    needs: an instrument without which it is not judged, a key of harness/checkup/instruments.py.
-    sees_calls: it counts or disturbs, with harness/shim, calls that move bytes. A server that moves
-    them by completion makes none: it is started so that it does, see lab.chapters.Chapter.by_calls.
-    refusals: clients of it send what has to be refused as too long, so the server may well say so.
-    """
-
-    def mark(function):
-        function.claim = {"todo": todo, "points": points, "chapters": chapters}
-        function.claim.update(cli=cli or module, native=native, valgrind=valgrind)
-        function.claim.update(module=module, waits=waits, hints=hints or {}, refusals=refusals)
-        function.claim.update(descriptors=descriptors, needs=needs, sees_calls=sees_calls)
-        return function
-
-    return mark
-
-
 def pytest_addoption(parser):
     group = parser.getgroup("event-loop-lab")
-    group.addoption("--run", dest="lab_run", metavar="FILE", help="set by harness.grade")
-    group.addoption("--lanes", dest="lab_lanes", metavar="FILE", help="set by harness.grade")
-    group.addoption("--outcomes", dest="lab_outcomes", type=int, help="set by harness.grade")
+    group.addoption("--run", dest="lab_run", metavar="FILE", help="set by harness.grading.grade")
+    group.addoption(
+        "--lanes", dest="lab_lanes", metavar="FILE", help="set by harness.grading.grade"
+    )
+    group.addoption(
+        "--outcomes", dest="lab_outcomes", type=int, help="set by harness.grading.grade"
+    )
 
 
 def pytest_configure(config):
     if not config.option.lab_run:
-        raise pytest.UsageError("the claims are run by `make grade`, or python3 -m harness.grade")
+        raise pytest.UsageError("the claims are run by `make grade`, or python3 -m harness grade")
     config.lab_run = Run.load(config.option.lab_run)
     PATIENCE.share(Path(config.option.lab_run).with_name("ran-out"))
     prctl.close_memory()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from harness.evidence.hints import HINTS
+from harness.failures.hints import HINTS
 from harness.grading import scoring
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 from harness.lab import chapters

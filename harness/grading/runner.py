@@ -13,15 +13,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.claims.instruments import gdb
+from harness.claims.stage.stage import Run
 from harness.grading import guard
 from harness.grading.deal import Deal
 from harness.grading.scoring import Claim
-from harness.instruments import gdb
 from harness.lab.chapters import ROOT
 from harness.lab.units import KIB
-from harness.linux import landlock, prctl, procfs
 from harness.server import kill, scratch
-from harness.stage.stage import Run
+from harness.server.linux import landlock, prctl, procfs
 
 TEST_SECONDS = 120  # for one claim: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together

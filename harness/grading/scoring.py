@@ -29,7 +29,7 @@ class Claim:
     `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
     `module`: about a module in a program of the grader's, so there is no server in it.
     `waits`: seconds that it sleeps, if it does little else. `descriptors`: as many as it opens.
-    `needs`: an instrument without which it is not judged, see harness/checkup/instruments.py.
+    `needs`: an instrument without which it is not judged, see harness/student/needed.py.
     """
 
     chapter: str

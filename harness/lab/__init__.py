@@ -1,5 +1,5 @@
-"""Which chapters there are, what is to be graded, its seed; how commands begin and end; how files,
-tables and numbers are read and written; units.
+"""Which chapters there are, what is to be graded, its seed; from solutions to skeletons; how
+commands begin and end; how files, tables and numbers are read and written; units.
 
 Imports: nothing.
 """

@@ -13,7 +13,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 
 SECONDS = 60  # for one answer; a large repository on a network needs some
-ALWAYS = "harness/grade.py"  # each copy of the lab has it
+ALWAYS = "harness/grading/grade.py"  # each copy of the lab has it
 # A hook of git sets variables that may name another repository. These settings do not.
 HARMLESS = "GIT_CONFIG_"
 NO_REPOSITORY = "not a git repository"

@@ -1,4 +1,7 @@
 """One server as a process: built, started, limited, drained, and certainly ended.
 
-Imports: evidence, lab, linux, shim.
+    linux/    what the kernel reports and does: a module for each of its interfaces
+    shim/     C in the process of a server, which counts, records and disturbs its system calls
+
+Imports: failures, lab.
 """

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.evidence.failure import LabFault, NotJudged
+from harness.failures.failure import LabFault, NotJudged
 from harness.lab import chapters
 from harness.lab.command_line import BUILD, NO_SPACE
 from harness.lab.sources import c_files
@@ -43,7 +43,7 @@ COMPILE_SECONDS = 60
 LIBRARIES = {"liburing.h": "-luring", "hiredis/hiredis.h": "-lhiredis"}
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
 OUTPUT_BYTES = 256 * MIB
-HELLO = "#include <stdio.h>\nint main(void)\n{\n    return puts(\"hello\") < 0;\n}\n"
+HELLO = '#include <stdio.h>\nint main(void)\n{\n    return puts("hello") < 0;\n}\n'
 LIMITS = [
     (resource.RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES),
     (resource.RLIMIT_FSIZE, OUTPUT_BYTES, OUTPUT_BYTES),

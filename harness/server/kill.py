@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 
-from harness.linux import procfs
+from harness.server.linux import procfs
 from harness.server.patience import Deadline
 
 LOOK_SECONDS = 0.001  # between two checks of processes that are about to end

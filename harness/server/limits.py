@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.lab.units import KIB, MIB
-from harness.linux import cgroup, procfs
+from harness.server.linux import cgroup, procfs
 from harness.server.output import Output
 from harness.server.process_tree import ProcessTree
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from harness.evidence.failure import TooBusy
-from harness.linux import procfs
+from harness.failures.failure import TooBusy
+from harness.server.linux import procfs
 
 # (waits that have run out so far, seconds to wait now). A right server never lets one run out; one
 # that hangs everywhere is still graded within a minute.

@@ -10,21 +10,13 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from harness import shim
-from harness.evidence.failure import Failure, NotJudged
+from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
 from harness.lab.units import MB
-from harness.linux import procfs
-from harness.server import limits, readiness, scratch, spawn
+from harness.server import limits, readiness, scratch, shim, spawn
+from harness.server.linux import procfs
 from harness.server.output import Drain, Output
-from harness.server.patience import (
-    PATIENCE,
-    Deadline,
-    Fair,
-    Patience,
-    Spent,
-    wait_until,
-)
+from harness.server.patience import PATIENCE, Deadline, Fair, Patience, Spent, wait_until
 from harness.server.process_tree import (
     MARK,
     ExitStatus,
@@ -33,7 +25,7 @@ from harness.server.process_tree import (
     new_mark,
     signal_name,
 )
-from harness.shim import Calls, Crash, Shim
+from harness.server.shim import Calls, Crash, Shim
 
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
@@ -130,9 +122,7 @@ class ServerProcess:
                     raise
         return self._start(command, spawn.free_port(), patience)
 
-    def run(
-        self, argv: Sequence[str], patience: Patience, ring: bool = True
-    ) -> ExitStatus | None:
+    def run(self, argv: Sequence[str], patience: Patience, ring: bool = True) -> ExitStatus | None:
         """Starts a program that should end by itself and waits for that; None if it still runs.
 
         It is confined, limited and destroyed like a server. Its output is in `stdout`, `stderr`.

@@ -12,9 +12,9 @@ import secrets
 import signal
 from dataclasses import dataclass
 
-from harness.evidence.failure import NotJudged
-from harness.linux import prctl, procfs
+from harness.failures.failure import NotJudged
 from harness.server import kill
+from harness.server.linux import prctl, procfs
 from harness.server.patience import PATIENCE, Spent, wait_until
 
 MARK = "EVENT_LOOP_LAB_CHILD"

@@ -6,8 +6,8 @@ import re
 import socket
 from typing import TYPE_CHECKING
 
-from harness.evidence.failure import Failure, NotJudged
-from harness.linux import procfs
+from harness.failures.failure import Failure, NotJudged
+from harness.server.linux import procfs
 from harness.server.output import KEPT
 from harness.server.patience import Deadline, Patience
 from harness.server.spawn import LOCALHOST

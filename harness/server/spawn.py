@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.evidence.failure import Failure, NotJudged
+from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
-from harness.linux import landlock, seccomp
 from harness.server import starter
-from harness.shim import PRELOAD
+from harness.server.linux import landlock, seccomp
+from harness.server.shim import PRELOAD
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120

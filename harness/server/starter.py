@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from harness import shim
+from harness.server import shim
 
 NONE = -1  # instead of a descriptor
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 
-// What harness/site.py has found out; without it, as in an editor, the public edition.
+// What harness/course/site.py has found out; without it, as in an editor, the public edition.
 export const settings = {
   leftOut: ["solutions/", "docs/answers.md"],
   private: [],

@@ -1,7 +1,7 @@
 import DefaultTheme from "vitepress/theme-without-fonts";
 import { useRoute } from "vitepress";
 import { nextTick, onMounted, watch } from "vue";
-import "../../../../harness/trace/timeline.css";
+import "../../../../harness/student/trace/timeline.css";
 import "./style.css";
 import { enliven, showInSidebar, tellPoints, unfoldForPrint } from "./live.js";
 

@@ -1,6 +1,6 @@
 // What becomes alive in a page: timelines, the states of a connection, and the points of a curve.
 
-import { ENGLISH, timeline } from "../../../../harness/trace/timeline.js";
+import { ENGLISH, timeline } from "../../../../harness/student/trace/timeline.js";
 import { CHINESE_TIMELINE } from "../../lib/words.mjs";
 import { states } from "./states.js";
 

@@ -1,0 +1,52 @@
+"""The commands of the lab: python3 -m harness COMMAND [OPTION ...]. `make COMMAND` calls it.
+
+What is not given as an option comes from the variables of the Makefile.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+from harness.lab import command_line
+
+# A function main(words) -> exit status, or the one behind the colon.
+COMMANDS = {
+    "grade": "grading.grade",
+    "run": "student.run",
+    "watch": "student.watch",
+    "replay": "student.replay",
+    "trace": "student.trace.command",
+    "demo": "student.demo",
+    "fuzz": "student.fuzz",
+    "doctor": "student.doctor",
+    "bench": "student.bench.command",
+    "diff": "lab.skeleton:show_diff",
+    "lesson": "lab.skeleton:show_lesson",
+    "skeletons": "lab.skeleton:write_skeletons",
+    "handout": "course.handout",
+    "handin": "course.handin",
+    "appeal": "course.appeal",
+    "class": "course.grade_class",
+    "similar": "course.similar",
+    "export": "course.export",
+    "gradescope": "course.autograder",
+    "site": "course.site",
+    "mutants": "authors.mutants.command",
+    "pictures": "authors.pictures.command",
+    "english": "authors.english",
+    "steady": "authors.steady",
+}
+
+
+def main() -> int:
+    name, *words = sys.argv[1:] or [""]
+    if name not in COMMANDS:
+        print(f"harness: {name!r} is no command; they are {', '.join(COMMANDS)}", file=sys.stderr)
+        return 2
+    module, _, function = COMMANDS[name].partition(":")
+    return getattr(import_module(f"harness.{module}"), function or "main")(words)
+
+
+if __name__ == "__main__":
+    sys.exit(command_line.program(main))

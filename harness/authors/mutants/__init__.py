@@ -1,0 +1,9 @@
+"""The catalogue of wrong servers: each is one small change to a solution, and a test must catch it.
+
+mutant.py says what one is, chNN.py are the data, catalogue.py has all of them and checks that they
+are sound, sample.py draws some, judge.py grades them by means of grader.py, matrix.py prints what
+came of it, page.py writes docs/mutants.md.
+
+rules.py makes other wrong servers, by the hundred: small changes of what students write, without
+regard to what they mean. candidates.py has all of them, sweep.py finds those that no claim sees.
+"""

@@ -1,0 +1,93 @@
+"""Runs the wrong servers that CH and T name, and prints the kill matrix.
+
+    python3 -m harness mutants           status 0: every one is killed as it is meant to be;
+                                         with RULES=1 those that rules make instead, see sweep.py
+    python3 -m harness mutants write     writes docs/mutants.md
+    python3 -m harness mutants golden    writes what their failures say, of all that CH and T name
+                                         and whose failure is kept (FULL=1: of every one)
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from queue import SimpleQueue
+
+from harness.authors.mutants import catalogue, golden, matrix, page, sweep
+from harness.authors.mutants.grader import Grader
+from harness.authors.mutants.judge import ENVIRONMENT, KILLED, Judgement, judge
+from harness.authors.mutants.mutant import Mutant
+from harness.grading import scoring
+from harness.lab import chapters, command_line
+from harness.lab.skeleton import NoSolutions
+from harness.lab.target import setting
+
+DIRECTORY = chapters.ROOT / "build" / "mutants"
+JOBS = 2
+
+
+def main(arguments: list[str]) -> int:
+    """The command line. Returns the exit status: 0, 1 for a survivor, 2 with a line on stderr."""
+    if arguments == ["write"]:
+        page.PAGE.write_text(page.text())
+        return 0
+    if arguments not in ([], ["golden"]):
+        print("usage: python3 -m harness mutants [write | golden]", file=sys.stderr)
+        return 2
+    by_rule = setting("RULES") not in (None, "0")
+    body = keep if arguments else sweep.run if by_rule else run
+    return command_line.run("mutants", body, NoSolutions)
+
+
+def run() -> int:
+    """Judges what CH, T and FULL say. Returns the exit status."""
+    chapter = chapters.find(setting("CH")).number if setting("CH") else None
+    full = setting("FULL") not in (None, "0")
+    claims = scoring.load()
+    mutants = catalogue.select(chapter, setting("T"))
+    wrong = catalogue.faults(mutants, claims)
+    if not mutants:
+        wrong = ["there is no such wrong server; docs/mutants.md has the names"]
+    if wrong:
+        print(*(f"mutants: {line}" for line in wrong), sep="\n", file=sys.stderr)
+        return 2
+    judgements = judge_all(mutants, full)
+    print(matrix.table(judgements))
+    if not chapter and not setting("T"):
+        print(matrix.idle_claims(judgements, claims))
+    return 0 if all(one.verdict == KILLED for one in judgements) else 1
+
+
+def keep() -> int:
+    """Writes the failures of the mutants that CH and T name. Returns the exit status."""
+    chapter = chapters.find(setting("CH")).number if setting("CH") else None
+    every = setting("FULL") not in (None, "0")
+    chosen = [
+        mutant
+        for mutant in catalogue.select(chapter, setting("T"))
+        if every or golden.path(mutant).exists()
+    ]
+    golden.DIRECTORY.mkdir(exist_ok=True)
+    for one in judge_all(chosen, full=False):
+        golden.path(one.mutant).write_text(golden.plain(one.text))
+    return 0
+
+
+def judge_all(mutants: list[Mutant], full: bool) -> list[Judgement]:
+    """Judges them, two at a time; when each is graded in full, one after the other."""
+
+    graders: SimpleQueue[Grader] = SimpleQueue()
+
+    def one(mutant: Mutant) -> Judgement:
+        grader = graders.get()
+        try:
+            return judge(mutant, DIRECTORY, grader, full=full, jobs=JOBS)
+        finally:
+            graders.put(grader)
+
+    with ExitStack() as stack:
+        for _ in range(1 if full else JOBS):
+            graders.put(stack.enter_context(Grader(ENVIRONMENT)))
+        pool = stack.enter_context(ThreadPoolExecutor(graders.qsize()))
+        return list(pool.map(one, mutants))

@@ -1,0 +1,65 @@
+"""Grades wrong servers: does the test that is meant for one fail, with the hint that is meant?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.authors.mutants.grader import Grader
+from harness.authors.mutants.mutant import Mutant
+from harness.grading.scoring import FAILED, PASSED
+
+SEED = "1"  # else it follows from the sources, and with a line of them each kept failure changes
+ENVIRONMENT = {"LAB_PATIENCE": "1.5"}  # seconds, of a Grader: many mutants hang
+PROPERTY = "wrong server"  # of a test report, which is how a judgement leaves a worker process
+KILLED, OTHER_HINT, SURVIVED, BROKEN = "killed", "other hint", "SURVIVED", "BROKEN"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What became of one mutant.
+
+    `verdict`: KILLED; OTHER_HINT, the test failed with `hint` instead of the one meant; SURVIVED;
+    BROKEN, it was not judged or does not compile, and `hint` says why. `killers` are all tests that
+    failed: one at most, unless every test of the chapter was asked.
+    """
+
+    mutant: Mutant
+    verdict: str
+    hint: str = ""
+    killers: tuple[str, ...] = ()
+    text: str = ""  # what a student is told of the failure
+
+
+def judge(
+    mutant: Mutant, directory: Path, grader: Grader, *, full: bool = False, jobs: int = 1
+) -> Judgement:
+    """Builds and grades it; its sources go into `directory`. Raises as write() does.
+
+    `grader`: one with ENVIRONMENT. `full`: with all tests of its chapter, `jobs` at a time, and not
+    only the one meant for it.
+    """
+    source = directory / mutant.id
+    mutant.write(source)
+    words = ["--chapter", mutant.chapter, "--dir", str(source), "--seed", SEED]
+    words += ["--jobs", str(jobs)] if full else ["--only", mutant.test]
+    graded = grader.grade(words)
+    if graded.stderr or graded.results is None:
+        return Judgement(mutant, BROKEN, graded.stderr)
+    return _judgement(mutant, graded.results)
+
+
+def _judgement(mutant: Mutant, results: dict) -> Judgement:
+    """From the results of a grade."""
+    tests = {test.get("extra_data", {}).get("test", ""): test for test in results["tests"]}
+    meant = tests.get(mutant.test)
+    if meant is None:
+        return Judgement(mutant, BROKEN, results["output"])
+    failed = tuple(name for name, test in tests.items() if test.get("status") == FAILED)
+    if meant.get("status") == PASSED:
+        return Judgement(mutant, SURVIVED, killers=failed)
+    if meant.get("status") != FAILED:
+        return Judgement(mutant, BROKEN, meant["output"], failed)
+    hint = meant["extra_data"]["hint"]
+    verdict = KILLED if hint == mutant.hint else OTHER_HINT
+    return Judgement(mutant, verdict, hint, failed, meant["output"])

@@ -1,0 +1,43 @@
+"""Some of the wrong servers in place of all: drawn by chance, and every claim and hint is tried."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable
+
+from harness.authors.mutants.mutant import Mutant
+
+
+def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
+    """So many of them that each claim is failed that all of them fail, and each hint of a chapter
+    is shown that all of them show. Another seed draws others."""
+    drawn = list(mutants)
+    random.Random(seed).shuffle(drawn)
+    left = set().union(*map(_tries, drawn))
+    chosen = []
+    for worth in (2, 1):  # those that try two new things first: so there are fewer
+        for mutant in drawn:
+            new = _tries(mutant) & left
+            if len(new) >= worth:
+                chosen.append(mutant)
+                left -= new
+    return _needed(chosen)
+
+
+def _needed(chosen: list[Mutant]) -> list[Mutant]:
+    """Those without which something would not be tried: one that was drawn early may have become
+    superfluous by two that were drawn later."""
+    tried = Counter(one for mutant in chosen for one in _tries(mutant))
+    needed = []
+    for mutant in chosen:
+        if min(tried[one] for one in _tries(mutant)) > 1:
+            tried.subtract(_tries(mutant))
+        else:
+            needed.append(mutant)
+    return needed
+
+
+def _tries(mutant: Mutant) -> set[tuple[str, str]]:
+    """The claim that it is to fail, and the hint that it is to show in its chapter."""
+    return {("claim", mutant.test), (mutant.chapter, mutant.hint)}

@@ -1,0 +1,90 @@
+"""Starts the servers of servers/odd.py, and sees that nothing is left of them."""
+
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+import pytest
+
+from harness.client.client import Client, Conversation
+from harness.failures.failure import Failure
+from harness.failures.hints import HINTS
+from harness.server.linux import procfs
+from harness.server.patience import Patience
+from harness.server.process import ServerProcess
+
+ODD = str(Path(__file__).with_name("servers") / "odd.py")
+PYTHON = [sys.executable, "-S", "-E"]
+
+
+def short():
+    """For waits that are meant to run out."""
+    return Patience(((0, 0.5),))
+
+
+def below():
+    """The processes below this one."""
+    return {(one.pid, one.started) for one in procfs.tree([os.getpid()], procfs.table())[1:]}
+
+
+def _descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path, monkeypatch):
+    """After every test: no process, no thread, no descriptor more than before, and no file.
+
+    There may be fewer: what an earlier test has dropped is collected when Python sees fit.
+    """
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    processes, threads, descriptors = below(), threading.active_count(), _descriptors()
+    yield
+    assert below() - processes == set()
+    assert threading.active_count() <= threads
+    assert _descriptors() <= descriptors
+    assert not list(scratch.iterdir())
+
+
+@pytest.fixture
+def start():
+    """start("is_right", ...) -> a started server of odd.py, destroyed after the test."""
+    servers = []
+
+    def begin(name, **options):
+        server = ServerProcess()
+        servers.append(server)
+        return server.start([*PYTHON, ODD, name], **options)
+
+    yield begin
+    for server in servers:
+        server.destroy()
+
+
+@pytest.fixture
+def fails_to_start():
+    """It raises a Failure with this hint and message; the server that was tried."""
+
+    def check(hint, pattern, argv, **options):
+        server = ServerProcess()
+        with pytest.raises(Failure, match=pattern) as raised:
+            server.start(argv, **options)
+        assert raised.value.hint == hint
+        assert hint in HINTS
+        assert not server.alive()
+        return server
+
+    return lambda hint, pattern, name, **options: check(
+        hint, pattern, [*PYTHON, ODD, name] if isinstance(name, str) else name[0], **options
+    )
+
+
+def echoes(server):
+    with Client(server.address, Conversation()) as client:
+        client.send_frame(b"hello")
+        client.expect_frame(b"hello")
+    return True

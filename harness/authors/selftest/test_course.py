@@ -1,0 +1,283 @@
+"""What holds in the tree without a server: one source, the diff is the lesson, points."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from importlib import import_module
+
+import pytest
+
+from harness.authors.selftest.drawn import some
+from harness.failures.hints import HINTS
+from harness.grading import scoring
+from harness.lab import chapters, skeleton, sources
+from harness.lab.chapters import CHAPTERS
+
+FLAGS = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+SMALLER = [chapter for chapter in CHAPTERS if chapter.previous]
+ENTRY = "harness/lab/chapters.py"
+
+# What a chapter consists of, and what each piece is. {number}, {slug} and {title} are its own.
+FILES = {
+    "solutions/{slug}/main.c": "the solution, with // BEGIN and // END round what students write",
+    "solutions/{slug}/todos.md": "the TODOs: text, the test that grades it, and the stub",
+    "solutions/{slug}/README.md": "why it is right, mistakes and ways to go further",
+    "chapters/{slug}/main.c": "the skeleton: `make skeletons` writes it",
+    "chapters/{slug}/README.md": "the handout",
+    "harness/claims/test_{number}_*.py": "the claims that grade it",
+    "harness/authors/mutants/ch{number}.py": "its wrong servers, in MUTANTS",
+    "harness/student/demos/ch{number}.py": "its demo, show()",
+    "docs/pictures/{number}-*.dot": "a picture; `make pictures` draws it",
+}
+# What begins with the name of its chapter: a copy of the one before does not.
+HEADS = {
+    "solutions/{slug}/todos.md": "# The TODOs of {slug}\n",
+    "solutions/{slug}/README.md": "# Solution {number}: ",
+    "chapters/{slug}/README.md": "# Chapter {number}: {title}\n",
+}
+# In documents: how the head of a table begins, and what a row of it begins with.
+ROWS = {
+    "README.md": ("| handout |", "| [{slug}](chapters/{slug}/README.md) | {title} |"),
+    "docs/protocol.md": ("| from | duty |", "| {number} |"),  # of the first, all that is above it
+    "docs/reading-failures.md": ("| grade of |", "| {number} |"),
+    "docs/instructors.md": ("| chapter |", "| {number} |"),
+}
+
+
+def by_slug(chapters=CHAPTERS):
+    return pytest.mark.parametrize("chapter", chapters, ids=lambda chapter: chapter.slug)
+
+
+def variants():
+    """Every chapter with 0, 1, ... all of its TODOs solved, for each compiler; none of one without
+    a todos.md."""
+    return [
+        (chapter, solved, compiler)
+        for chapter in CHAPTERS
+        if (chapter.solution_dir / "todos.md").exists()
+        for solved in range(len(skeleton.todos(chapter)) + 1)
+        for compiler in ("gcc", "clang")
+    ]
+
+
+def variant_id(variant):
+    chapter, solved, compiler = variant
+    return f"{chapter.slug}-{solved}-solved-{compiler}"
+
+
+def told(text, chapter):
+    """`text` with what is the chapter's own."""
+    return text.format(number=chapter.number, slug=chapter.slug, title=chapter.title)
+
+
+def rows(document, head):
+    """The table whose head begins like this."""
+    _, found, rest = (chapters.ROOT / document).read_text().partition(f"\n{head}")
+    assert found, f"{document} has no table {head} ...: put it back, or correct ROWS here"
+    return rest.split("\n\n")[0]
+
+
+@by_slug()
+def test_every_piece_is_there(chapter):
+    """Look at this one first: without a piece others fail too, and say less."""
+    missing = [
+        f"add {told(pattern, chapter)}: {what}"
+        for pattern, what in FILES.items()
+        if not list(chapters.ROOT.glob(told(pattern, chapter)))
+    ]
+    for document, (head, row) in ROWS.items():
+        if f"\n{told(row, chapter)}" not in rows(document, head):
+            missing.append(f"add to {document}, below {head} ..., a row {told(row, chapter)}")
+    for name, head in HEADS.items():
+        path = chapters.ROOT / told(name, chapter)
+        if path.exists() and not path.read_text().startswith(told(head, chapter)):
+            begin = repr(told(head, chapter))
+            missing.append(f"change {told(name, chapter)}: it has to begin with {begin}")
+    if chapter is CHAPTERS[0]:
+        missing = [line for line in missing if "docs/protocol.md" not in line]
+    assert not missing, "\n".join([f"chapter {chapter.slug} is not complete:", *missing])
+
+
+@pytest.mark.parametrize("pattern", FILES)
+def test_nothing_is_of_a_chapter_that_is_not_there(pattern):
+    """It would never be read."""
+    slugs = {chapter.slug for chapter in CHAPTERS}
+    numbers = {chapter.number for chapter in CHAPTERS}
+    for path in chapters.ROOT.glob(pattern.format(slug="[0-9]*", number="[0-9][0-9]")):
+        place = path.relative_to(chapters.ROOT)
+        of = place.parts[1] if "{slug}" in pattern else re.search(r"\d\d", path.name)[0]
+        assert (
+            of in slugs | numbers
+        ), f"{place}: {ENTRY} has no chapter {of}; add it, or the file goes"
+
+
+@by_slug()
+def test_one_source(chapter, tmp_path):
+    """The skeleton in chapters/ is what its solution gives, to the byte."""
+    skeleton.write(chapter, tmp_path)
+    written = {path.name: path.read_text() for path in sources.files(tmp_path)}
+    committed = {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
+    differ = [
+        name
+        for name in sorted(written.keys() | committed.keys())
+        if written.get(name) != committed.get(name)
+    ]
+    assert not differ, (
+        f"{', '.join(differ)} of chapters/{chapter.slug} are not what solutions/{chapter.slug} "
+        f"gives: run `make skeletons`, and commit what it changes"
+    )
+
+
+@by_slug()
+def test_student_sees_no_marks(chapter):
+    for path in sources.files(chapter.chapter_dir):
+        found = re.search(r"// (BEGIN|END) |\bSTUB\b", path.read_text())
+        assert not found, (
+            f"{path}: {found[0]!r} is left: in solutions/{chapter.slug} a mark needs its line to "
+            f"itself, and each // BEGIN name its // END name"
+        )
+
+
+@by_slug()
+def test_skeleton_shows_its_todos_in_their_files(chapter):
+    text = "".join(path.read_text() for path in sources.files(chapter.chapter_dir))
+    shown = sorted(int(number) for number in re.findall(r"/\* TODO (\d+):", text))
+    numbers = [todo.number for todo in skeleton.todos(chapter)]
+    assert shown == numbers, (
+        f"the files of chapters/{chapter.slug} show the TODOs {shown}, and todos.md has {numbers}: "
+        f"each needs one region // BEGIN ... // END in solutions/{chapter.slug}; `make skeletons`"
+    )
+
+
+@by_slug()
+def test_every_todo_names_a_claim_that_grades_it(chapter):
+    claims = {claim.name: claim for claim in scoring.load()}
+    for todo in skeleton.todos(chapter):
+        number = f"{chapter.number}.{todo.number}"
+        where = f"solutions/{chapter.slug}/todos.md: TODO {todo.number}"
+        assert todo.test, f"{where} names no test: its text needs 'Graded by test_...'"
+        assert todo.test in claims, (
+            f"{where} names {todo.test}, which is not there: add that claim to "
+            f"harness/claims/test_{chapter.number}_*.py, or name another"
+        )
+        assert claims[todo.test].number == number, (
+            f"{where} names {todo.test}, whose @claim says {claims[todo.test].number}: it has to "
+            f"say {number}, or the TODO has to name another"
+        )
+
+
+@by_slug()
+def test_a_todo_is_short(chapter):
+    """A contract of one sentence, the test, and at most three lines of guidance."""
+    most = 3 * skeleton.LINE_WIDTH
+    for todo in skeleton.todos(chapter):
+        for paragraph in todo.text.split("\n\n"):
+            length = len(" ".join(paragraph.split()))
+            assert length <= most, (
+                f"solutions/{chapter.slug}/todos.md: a paragraph of TODO {todo.number} has {length}"
+                f" characters; make it {most} at most, which is three lines"
+            )
+
+
+def test_the_hints_that_claims_choose_are_there():
+    """`hints` of @claim: a general hint, and the key of a better one."""
+    for claim in scoring.load():
+        module = import_module(f"harness.claims.{claim.file.stem}")
+        for general, better in getattr(module, claim.name).claim["hints"].items():
+            for key in (general, better):
+                assert key in HINTS, (
+                    f"harness/claims/{claim.file.name}: hints= of {claim.name} names {key!r}: add "
+                    f"it to the file of its heading in harness/failures/hints, or name another"
+                )
+
+
+@by_slug()
+def test_own_points_add_up_to_100(chapter):
+    own = sum(claim.points for claim in scoring.load() if claim.chapter == chapter.number)
+    assert own == 100, (
+        f"the points in harness/claims/test_{chapter.number}_*.py add up to {own}: change "
+        f"@claim(..., points=...) so that they are 100"
+    )
+
+
+@by_slug()
+def test_points_of_a_grade_add_up_to_100(chapter):
+    claims = scoring.holding(scoring.load(), chapter.number)
+    total = sum(scoring.worths(claims, chapter.number).values())
+    assert total == 100, f"{total}: the fault is in harness/grading/scoring.py, worths()"
+
+
+@by_slug(SMALLER)
+def test_the_diff_is_the_lesson(chapter):
+    """A solution differs from the one before only in the files that its chapter may change."""
+    before = skeleton.solution_without_marks(chapter.previous)
+    after = skeleton.solution_without_marks(chapter)
+    changed = {name for name in before.keys() & after.keys() if before[name] != after[name]}
+    for field, found in (
+        ("changes", changed),
+        ("adds", after.keys() - before.keys()),
+        ("removes", before.keys() - after.keys()),
+    ):
+        listed = chapters.files(getattr(chapter, field))
+        more, less = ", ".join(sorted(found - listed)), ", ".join(sorted(listed - found))
+        where = f"{field}= of {chapter.name!r} in {ENTRY}"
+        does = f"`make lesson CH={chapter.number}` shows it"
+        assert not more, f"the solution {field} {more}: undo that, or name it in {where}; {does}"
+        assert not less, f"{where} names {less}, and the solution does not: take it out there"
+
+
+@by_slug(SMALLER)
+def test_marks_do_not_get_in_the_way_of_the_diff(chapter):
+    """A file that the chapter leaves alone keeps its marks too: diff -r shows the lesson."""
+    others = chapters.files(chapter.changes) | chapters.files(chapter.removes)
+    for path in sources.files(chapter.previous.solution_dir):
+        if path.name not in others:
+            mine = chapter.solution_dir / path.name
+            same = mine.exists() and mine.read_text() == path.read_text()
+            assert same, f"cp {path.relative_to(chapters.ROOT)} {mine.relative_to(chapters.ROOT)}"
+
+
+@pytest.mark.parametrize(
+    "chapter, solved, compiler", some(variants(), 2, "steps of a student, compiled", variant_id)
+)
+def test_every_step_compiles_without_a_warning(chapter, solved, compiler, tmp_path):
+    skeleton.write(chapter, tmp_path, solved)
+    files = [str(path) for path in tmp_path.glob("*.c")]
+    result = subprocess.run([compiler, *FLAGS, *files], capture_output=True, text=True)
+    which = f"solutions/{chapter.slug} with its first {solved} TODOs solved"
+    assert result.returncode == 0, f"{which} has to compile: mend it, or a stub\n{result.stderr}"
+
+
+def test_sources_carry_no_chapter_numbers_dates_or_licences():
+    for chapter in CHAPTERS:
+        for name, text in skeleton.solution_without_marks(chapter).items():
+            found = re.search(r"chapter \d|\b20\d\d\b|copyright|licen[cs]e", text, re.I)
+            assert not found, (
+                f"solutions/{chapter.slug}/{name}: take out {found[0]!r}: the next chapter would "
+                f"have to change it, and that is no lesson"
+            )
+
+
+def test_functions_and_files_are_short():
+    """Functions of about 40 lines, files of at most 400.
+
+    The limit of files was 300, and one connection was five files for it. A reader looks for all of
+    a connection in conn.c: that needs 400. The marks are not counted.
+    """
+    for path in (chapters.ROOT / "solutions").glob("*/*.[ch]"):
+        where = path.relative_to(chapters.ROOT)
+        lines = skeleton.plain(path.read_text()).splitlines()
+        assert len(lines) <= 400, f"{where} has {len(lines)} lines: divide it, 400 are the most"
+        starts = [i for i, line in enumerate(lines) if line == "{"]
+        ends = [i for i, line in enumerate(lines) if line == "}"]
+        for start, end in zip(starts, ends):
+            length = end - start
+            assert length <= 45, f"{where}:{start}: divide this function of {length - 1} lines"
+
+
+def test_chapters_are_found_by_number_and_name():
+    assert chapters.find("3") is chapters.find("03") is chapters.find("03-poll-loop")
+    for wrong in ("99", "", "3-blocking", "poll", "../03"):
+        with pytest.raises(chapters.UnknownChapter, match="01, 02, 03, 04"):
+            chapters.find(wrong)

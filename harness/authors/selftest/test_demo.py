@@ -1,0 +1,213 @@
+"""The demos show what the handouts say they show, fit the screen, and leave no process or file."""
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from harness.lab import chapters
+from harness.server.linux import ring
+from harness.student import demo
+from harness.student.demos import ch11, shown
+
+WIDTH = 80
+LINES = 24
+SECONDS = 40  # a demo takes 6 at most; the rest is for a busy machine
+
+
+def run(*arguments, few=None):
+    """Runs a demo; `few`: no more descriptors than that."""
+    limit = few and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
+    return subprocess.run(
+        [sys.executable, "-m", "harness", "demo", *arguments],
+        cwd=chapters.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        preexec_fn=limit,
+    )
+
+
+def show(chapter):
+    """What the demo prints, by line."""
+    result = run(chapter)
+    assert (result.returncode, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert len(lines) <= LINES
+    assert max(map(len, lines)) <= WIDTH
+    return lines
+
+
+def numbers(text):
+    return [float(word.replace(",", "")) for word in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
+def test_every_demo_is_tested(chapter):
+    """That there is one is asked in test_course.py."""
+    named = [name for name in globals() if name.startswith(f"test_{chapter.number}_")]
+    assert (
+        named
+    ), f"harness/authors/selftest/test_demo.py: add test_{chapter.number}_...: what the demo shows"
+
+
+def test_a_chapter_without_a_demo_says_which_file_is_missing(monkeypatch, capsys):
+    new = chapters.Chapter("new", "it has no demo yet")
+    monkeypatch.setattr(chapters, "CHAPTERS", (*chapters.CHAPTERS, new))
+    assert demo.main([new.number]) == 2
+    said = f"demo: chapter {new.number} has no demo: harness/student/demos/ch{new.number}.py\n"
+    assert capsys.readouterr().err == said
+
+
+def test_01_joins_small_messages():
+    assert "    b'onetwothree'" in show("01")
+
+
+def test_02_tells_how_long_b_waits():
+    assert numbers(show("02")[-1])[0] >= 2.5
+
+
+@pytest.mark.full("demos")
+def test_03_more_idle_clients_cost_more():
+    rows = [numbers(line) for line in show("03") if "%" in line]
+    assert [row[0] for row in rows] == [10, 100, 1000]
+    assert rows[-1][1] > rows[0][1]
+
+
+def test_04_small_frames_cost_more_and_memory_is_kept():
+    lines = show("04")
+    one, many = [numbers(line) for line in lines if re.match(r" +[\d,]+ +[\d,]+ +\d", line)]
+    assert many[2] > 10 * one[2]
+    before, after = [numbers(line)[-1] for line in lines if line.endswith(" MiB")]
+    assert after > before + 50
+
+
+def test_05_bytes_are_misunderstood_and_a_struct_has_holes():
+    lines = show("05")
+    assert any("b'hello\\n'" in line and line.endswith("N = 1,819,043,176") for line in lines)
+    assert any(line.endswith("waits for 16,777,216 bytes") for line in lines)
+    memory = next(bytes.fromhex(line) for line in lines if re.fullmatch(r"[ 0-9a-f]+", line))
+    assert len(memory) - memory.count(0xAA) == 12
+
+
+def rows_of_06(lines):
+    """Idle clients, requests a second, µs for each."""
+    return [numbers(line) for line in lines if line.endswith(" µs")]
+
+
+def test_06_idle_clients_cost_cpu():
+    rows = rows_of_06(show("06"))
+    assert rows[0][0] == 0
+    assert rows[-1][2] > 3 * rows[0][2]
+
+
+def test_06_is_content_with_few_descriptors():
+    result = run("06", few=1024)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [row[0] for row in rows_of_06(result.stdout.splitlines())] == [0, 824]
+    assert "1,024 descriptors" in result.stdout
+
+
+@pytest.mark.full("demos")
+def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
+    lines = show("07")
+    assert any(line.endswith("B has no reply, and the others are still there") for line in lines)
+    often, more_often, until_due = [numbers(line) for line in lines if line.endswith(" ms")]
+    assert more_often[1] > often[1] > 20
+    assert until_due[0] < 5
+
+
+@pytest.mark.full("demos")
+def test_08_greedy_clients_make_others_wait_and_a_reset_destroys_replies():
+    lines = show("08")
+    alone, _, beside_many = [numbers(line) for line in lines if line.endswith(" ms")]
+    assert beside_many[1] > 3 * alone[1]
+    came = next(line for line in lines if line.endswith("Connection reset by peer"))
+    assert numbers(came)[0] < 2_000_000
+
+
+@pytest.mark.full("demos")
+def test_09_one_loop_uses_one_core_and_two_threads_miscount():
+    lines = show("09")
+    paces = [numbers(line) for line in lines if " of " in line and line.startswith("     ")]
+    assert [pace[0] for pace in paces] == [1, 2, 8]
+    assert all(pace[2] < 1.1 for pace in paces)
+    counted = [numbers(line) for line in lines if re.search(r"\d\.\d\d$", line)]
+    assert counted[0][0] <= counted[1][0] == counted[2][0] == 20_000_000
+
+
+@pytest.mark.full("demos")
+def test_10_threads_cost_memory_and_switches_time():
+    lines = show("10")
+    rows = [numbers(line) for line in lines if line.endswith(" KiB")]
+    assert [row[-2] for row in rows] == [1, 1001]
+    assert rows[1][-1] > 4 * rows[0][-1]
+    callback, own, coroutine, thread = [numbers(line)[-1] for line in lines if line.endswith(" ns")]
+    assert max(callback, own) < coroutine < thread
+
+
+@pytest.mark.full("demos")
+def test_11_the_ring_needs_fewer_calls_than_readiness():
+    if unusable := ring.problem():
+        pytest.skip(unusable)
+    rows = [numbers(line) for line in show("11") if re.search(r"\d\d-\w+ .*\d\.\d$", line)]
+    assert [row[0] for row in rows] == [6, 10, 11] * 3
+    for _, coroutines, completion in (rows[:3], rows[3:6], rows[6:]):
+        assert len(completion) == 3  # the number of the chapter, then the ring alone, and the sum
+        assert completion[-1] < coroutines[-1]
+
+
+def test_11_shows_two_servers_without_the_third(monkeypatch, capsys):
+    def measured(chapter, _):
+        if chapter.number == "11":
+            raise shown.NotReady
+        return chapter.solution_dir, [[0, 0, 0, 0, 1]] * 3
+
+    monkeypatch.setattr(ch11, "_measured", measured)
+    ch11.show()
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("solutions/" in line for line in lines) == 6
+    assert "make grade CH=11" in lines[-1]
+
+
+@pytest.mark.full("demos")
+def test_12_redis_cli_gets_nothing_from_chapter_11():
+    if not shutil.which("redis-cli"):
+        pytest.skip("redis-cli is not installed")
+    lines = show("12")
+    assert "2a 31 0d 0a" in lines[2]
+    first = lines.index("    $ redis-cli PING")
+    assert "168,636,714 bytes" in "".join(lines[:first])
+    assert lines[first + 1] == "    Error: Server closed the connection"
+    if shutil.which("redis-server"):
+        assert lines[first + 6 :][:1] == ["    PONG"]
+
+
+def test_says_which_server_has_to_work_first(monkeypatch, capsys):
+    monkeypatch.setattr(shown.Shown, "works", lambda self, together: False)
+    assert demo.main(["02"]) == 2
+    assert "make grade CH=01" in capsys.readouterr().err
+
+
+def test_wrong_usage():
+    assert run().returncode == 2
+    result = run("77")
+    assert result.returncode == 2
+    assert "01, 02" in result.stderr
+
+
+def test_a_server_for_one_client_at_a_time_does_not_serve_three_at_once():
+    with shown.server_of("01", together=1) as server:
+        assert server.works(together=1)
+        assert not server.works(together=3)
+
+
+def test_no_process_is_left():
+    with shown.server_of("01", together=1) as server:
+        assert os.waitpid(server.process.pid, os.WNOHANG) == (0, 0)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(server.process.pid, os.WNOHANG)

@@ -1,0 +1,66 @@
+"""The habits of english.py: each finds its example, and leaves plain English alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.authors.english import HABITS, files, flat, of_c, of_markdown, of_python
+from harness.authors.selftest import translations
+
+each_habit = pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
+
+PLAIN = """\
+The loop calls each function in turn. Two clients take turns.
+Put the lines of the file into one line. A client behind a slow one still gets its reply.
+The end of the input is EOF. What does it cost? Who owns the buffer? It rests on one rule.
+The server waits for the rest of the frame. It returns NULL when there is no memory.
+"""
+
+
+def found(text: str) -> list[str]:
+    words, _ = flat(text)
+    return [match[0] for habit in HABITS for match in habit.matches(words)]
+
+
+@each_habit
+def test_finds_its_example(habit):
+    assert list(habit.matches(habit.found))
+
+
+@each_habit
+def test_leaves_the_better_one_alone(habit):
+    assert found(habit.better) == []
+
+
+def test_leaves_plain_english_alone():
+    assert found(PLAIN) == []
+
+
+def words(texts) -> list[tuple[int, str]]:
+    return [(number, flat(text)[0].strip()) for number, text in texts]
+
+
+def test_chinese_pages_are_left_out():
+    looked_at = set(files([]))
+    assert looked_at.issuperset(translations.wanted())
+    assert looked_at.isdisjoint(translations.pages())
+
+
+def test_of_a_document_code_is_not_read():
+    text = "# Head\n\nRead `a line`, and [this](new.md).\n\n    block\n\n```c\nanother\n```\nEnd\n"
+    assert words(of_markdown(text)) == [(1, "Head"), (3, "Read _, and [this_."), (10, "End")]
+
+
+def test_of_c_comments_and_messages_are_read():
+    text = 'int room; /* One\n * two. */\nputs("no "\n     "news");\nf("x"); // last\n'
+    assert words(of_c(text)) == [(1, "One two."), (5, "last"), (3, "no news")]
+
+
+def test_of_python_comments_and_texts_are_read():
+    text = '"""Doc string."""\n# one\n# two\nx = 1\ny = "a word" "s"  # three\nz = "+C code;\\n"\n'
+    assert words(of_python(text)) == [
+        (2, "one two"),
+        (5, "three"),
+        (1, "Doc string."),
+        (5, "a words"),
+    ]

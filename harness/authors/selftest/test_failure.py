@@ -1,0 +1,173 @@
+"""How a difference and a conversation are shown."""
+
+import pytest
+
+from harness.failures.compare import compare, first_difference
+from harness.failures.conversation import Conversation, describe_bytes
+from harness.failures.failure import HINT_KEYS
+from harness.lab.units import MIB
+
+BIG = 32 * MIB
+
+
+def caret_column(text):
+    line = next(line for line in text.splitlines() if "^^" in line)
+    return line.index("^^")
+
+
+@pytest.mark.parametrize(
+    "one, other, at",
+    [
+        (b"", b"", None),
+        (b"same", b"same", None),
+        (b"", b"a", 0),
+        (b"abc", b"abd", 2),
+        (b"abc", b"xbd", 0),
+        (b"abc", b"abcde", 3),
+        (b"abcde", b"abc", 3),
+    ],
+)
+def test_first_difference(one, other, at):
+    assert first_difference(one, other) == at
+
+
+def test_first_difference_at_every_place():
+    for size in range(1, 40):
+        for at in range(size):
+            changed = bytearray(size)
+            changed[at:] = b"\1" * (size - at)
+            assert first_difference(bytes(size), bytes(changed)) == at
+
+
+def test_first_difference_in_a_big_body():
+    one = bytes(BIG)
+    for at in (0, 1, BIG // 2, BIG - 1):
+        other = bytearray(one)
+        other[at] = 1
+        assert first_difference(one, bytes(other)) == at
+
+
+def test_compare_short():
+    assert compare(b"\5\0\0\0hello", b"\5\0\0\0hella") == (
+        "expected   05 00 00 00 68 65 6c 6c 6f   |....hello|\n"
+        "received   05 00 00 00 68 65 6c 6c 61   |....hella|\n"
+        "                                   ^^ first difference at byte 8, counting from 0\n"
+        "           expected 9 bytes, received 9 bytes"
+    )
+
+
+def test_compare_says_what_did_not_come():
+    text = compare(b"\5\0\0\0hello", b"\5\0\0\0he")
+    assert "^^ byte 6 did not come" in text
+    assert "expected 9 bytes, received 6 bytes" in text
+    assert caret_column(text) == len("expected   ") + 6 * 3
+
+
+def test_compare_with_nothing():
+    text = compare(b"\1\0\0\0a", b"")
+    assert "received   (nothing here)" in text
+    assert "^^ byte 0 did not come" in text
+
+
+def test_compare_says_what_nobody_expected():
+    text = compare(b"abc", b"abcd")
+    assert "^^ byte 3: nothing was expected here" in text
+    assert "expected 3 bytes, received 4 bytes" in text
+
+
+def test_compare_the_same():
+    assert compare(b"abc", b"abc") == "expected and received are the same 3 bytes"
+
+
+@pytest.mark.parametrize("width", [40, 60, 74, 80])
+@pytest.mark.parametrize("size", [1, 2, 15, 16, 17, 33, 1000])
+def test_the_caret_is_under_the_difference_wherever_it_is(size, width):
+    expected = bytes(size)
+    for at in range(size):
+        received = bytearray(expected)
+        received[at] = 0xEE
+        text = compare(expected, bytes(received), width)
+        row = text.splitlines()[1]
+        column = caret_column(text)
+        assert row[column : column + 2] == "ee"
+        assert max(map(len, text.splitlines()[:2])) <= width
+
+
+@pytest.mark.parametrize("kept", range(0, 50))
+def test_what_was_cut_off_is_shown_at_its_place(kept):
+    expected = bytes(range(1, 51))
+    text = compare(expected, expected[:kept])
+    row = text.splitlines()[0]
+    column = caret_column(text)
+    assert row[column : column + 2] == f"{expected[kept]:02x}"
+    assert f"byte {kept} did not come" in text
+
+
+def test_compare_a_big_body_shows_the_place_and_both_lengths():
+    expected = b"a" * BIG
+    received = expected[: BIG - 3] + b"b"
+    text = compare(expected, received)
+    assert f"first difference at byte {BIG - 3:,}" in text
+    assert f"expected {BIG:,} bytes, received {BIG - 2:,} bytes" in text
+    assert len(text.splitlines()) == 4
+
+
+def test_describe_bytes():
+    assert describe_bytes(b"") == "0 bytes"
+    assert describe_bytes(b"\5\0") == "2 bytes: 05 00"
+    assert describe_bytes(b"h") == '1 byte: 68 "h"'
+    assert describe_bytes(bytes(17)) == "17 bytes"
+    assert describe_bytes(bytes(33_554_436)) == "33,554,436 bytes"
+
+
+def conversation(*steps):
+    talk = Conversation()
+    for who, text in steps:
+        talk.note(who, text)
+    return talk
+
+
+def test_the_last_step_is_marked():
+    talk = conversation(("A", "connects"), ("A", "waits"))
+    assert talk.render() == "   1  A connects\n-> 2  A waits"
+
+
+def test_the_failed_step_is_marked_instead():
+    talk = conversation(("A", "connects"), ("B", "waits"), ("A", "closes"))
+    talk.steps[1].failed = True
+    assert talk.render() == "   1  A connects\n-> 2  B waits\n   3  A closes"
+
+
+def test_no_steps():
+    assert Conversation().render() == ""
+
+
+def test_repeated_steps_are_one_line():
+    talk = conversation(*[("A", "sends 1 byte")] * 1000, ("A", "waits"))
+    assert talk.render().splitlines() == [
+        "   1-1000  A sends 1 byte   (1,000 times)",
+        "->   1001  A waits",
+    ]
+
+
+def test_what_many_clients_do_is_one_line():
+    talk = conversation(("A", "connects"), ("B", "connects"), ("C", "connects"))
+    assert talk.render() == "-> 1-3  each of 3 clients, A to C: connects"
+
+
+@pytest.mark.parametrize("limit", [4, 5, 8, 16])
+@pytest.mark.parametrize("failed", [0, 1, 3, 50, 97, 98, 99])
+def test_a_long_conversation_loses_its_middle_never_the_failed_step(failed, limit):
+    talk = conversation(*((f"A{i}", f"does {i}") for i in range(100)))
+    talk.steps[failed].failed = True
+    lines = talk.render(limit).splitlines()
+    assert len(lines) <= limit
+    assert [line for line in lines if line.startswith("->")] == [
+        f"-> {failed + 1:>3}  A{failed} does {failed}"
+    ]
+    left_out = sum(int(line.split()[1]) for line in lines if "..." in line)
+    assert left_out + sum("..." not in line for line in lines) == 100
+
+
+def test_all_hint_keys_are_told_apart():
+    assert len(set(HINT_KEYS)) == len(HINT_KEYS)

@@ -1,0 +1,199 @@
+"""Points, and the file that machines read."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from harness.authors.selftest import submissions
+from harness.grading import results, scoring
+from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
+from harness.lab import chapters
+
+# https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
+TOP = {"score", "output", "execution_time", "visibility", "stdout_visibility"}
+TOP |= {"extra_data", "tests", "output_format", "test_output_format", "test_name_format"}
+TEST = {"score", "max_score", "status", "name", "number", "output", "visibility", "extra_data"}
+
+
+def claim(number: str, points: int, name: str = "", chapters: str = "") -> Claim:
+    chapter = number[:2]
+    first, _, last = (chapters or f"{chapter}-99").partition("-")
+    name = name or f"test_{number.replace('.', '_')}_{points}"
+    return Claim(
+        chapter, number, name, "Text.", Fraction(points), Path(), first, last or first, False, False
+    )
+
+
+def grade(*verdicts: str, **more) -> Grade:
+    worth = Fraction(100, len(verdicts) or 1)
+    outcomes = [Outcome(claim("01.1", 1, f"t{i}"), worth, v) for i, v in enumerate(verdicts)]
+    return Grade(chapters.find("01"), "chapters/01-blocking", outcomes=outcomes, **more)
+
+
+# Points
+
+
+def test_own_claims_alone():
+    worth = scoring.worths([claim("01.1", 30), claim("01.2", 70)], "01")
+    assert list(worth.values()) == [30, 70]
+
+
+def test_earlier_chapters_share_what_is_inherited(monkeypatch):
+    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
+    claims = [claim("01.1", 10), claim("01.2", 90), claim("02.1", 100), claim("03.1", 100)]
+    assert list(scoring.worths(claims, "03").values()) == [1.25, 11.25, 12.5, 75]
+
+
+def test_what_is_left_out_leaves_its_points_to_the_others(monkeypatch):
+    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
+    without_two = [claim("01.1", 10), claim("03.1", 60), claim("03.2", 20)]
+    worth = scoring.worths(without_two, "03")
+    assert list(worth.values()) == [25, Fraction(225, 4), Fraction(75, 4)]
+    without_earlier = scoring.worths([claim("03.1", 10), claim("03.2", 30)], "03")
+    assert list(without_earlier.values()) == [25, 75]
+
+
+def test_claims_hold_for_their_chapters():
+    claims = [claim("01.1", 1), claim("02.1", 2, chapters="02"), claim("02.2", 3, chapters="02-03")]
+    held = {n: [c.points for c in scoring.holding(claims, n)] for n in ("01", "02", "03", "04")}
+    assert held == {"01": [1], "02": [1, 2, 3], "03": [1, 3], "04": [1]}
+
+
+def test_selection():
+    claims = [claim("01.1", 1, "test_01_cut"), claim("01.2", 1, "test_01_cut_more")]
+    names = {t: [c.name for c in scoring.select(claims, t)] for t in ("1.2", "test_01_cut", "CUT")}
+    assert names == {
+        "1.2": ["test_01_cut_more"],
+        "test_01_cut": ["test_01_cut"],
+        "CUT": ["test_01_cut", "test_01_cut_more"],
+    }
+    assert scoring.select(claims, "01.3") == []
+
+
+def test_selection_of_several():
+    claims = [claim("01.1", 1, "test_a"), claim("01.2", 1, "test_b"), claim("01.3", 1, "test_c")]
+    assert scoring.select(claims, "test_c, 1.1") == [claims[0], claims[2]]
+    assert scoring.select(claims, "test_a,01.9") == []
+
+
+def test_points_are_rounded_down():
+    texts = [scoring.number_text(Fraction(*f)) for f in ((100, 1), (9999, 100), (1, 3), (25, 2))]
+    assert texts == ["100", "99.9", "0.3", "12.5"]
+
+
+def test_loading_keeps_the_order(tmp_path):
+    directory = submissions.claims(
+        tmp_path, test_02_x=submissions.CLAIMS_02, test_01_x=submissions.CLAIMS_01
+    )
+    names = [claim.name for claim in scoring.load(directory)]
+    assert names[:3] == ["test_01_connects", "test_01_echoes", "test_01_ends"]
+    assert names[3:] == ["test_02_random_bytes", "test_02_only_here"]
+
+
+def test_claims_of_two_files_come_in_the_order_of_their_todos(tmp_path):
+    text = """
+from harness.claims.marker import claim
+
+@claim("01.{}", points=1)
+def test_01_{}(server):
+    "Text."
+"""
+    third, first = text.format(3, "third"), text.format(1, "first")
+    directory = submissions.claims(tmp_path, test_01_a=third, test_01_b=first)
+    names = [claim.name for claim in scoring.load(directory)]
+    assert names == ["test_01_first", "test_01_third"]
+
+
+ABOVE = "@claim('{}', points=1)\n"
+BODY = "def test_01_x(server):\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        (BODY.format("'Text.'"), r'put @claim\("01.1", points=...\) above it'),
+        (ABOVE.format("01.1") + BODY.format("pass"), "give it a docstring"),
+        (
+            ABOVE.format("02.1") + BODY.format("'Text.'"),
+            "names TODO '02.1'; in a file of chapter 01",
+        ),
+    ],
+)
+def test_claims_have_all_they_need(tmp_path, text, says):
+    imports = "from harness.claims.marker import claim\n"
+    with pytest.raises(scoring.ClaimsBroken, match=f"test_01_x.py: test_01_x: .*{says}"):
+        scoring.load(submissions.claims(tmp_path, test_01_x=imports + text))
+
+
+def test_two_claims_of_one_name_are_told_with_their_files(tmp_path):
+    text = "from harness.claims.marker import claim\n"
+    text += ABOVE.format("01.1") + BODY.format("'Text.'")
+    directory = submissions.claims(tmp_path, test_01_a=text, test_01_b=text)
+    with pytest.raises(scoring.ClaimsBroken, match="test_01_x: .* in test_01_a.py or test_01_b.py"):
+        scoring.load(directory)
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    "verdicts, status",
+    [
+        ([PASSED, PASSED], 0),
+        ([PASSED, FAILED], 1),
+        ([PASSED, NOT_JUDGED], 2),
+        ([FAILED, NOT_JUDGED], 2),
+        ([], 2),
+    ],
+)
+def test_exit_status(verdicts, status):
+    assert grade(*verdicts).status == status
+
+
+# The file
+
+
+def test_only_keys_of_the_format(tmp_path):
+    results.write(grade(PASSED, FAILED, NOT_JUDGED), tmp_path / "01.json")
+    read = json.loads((tmp_path / "01.json").read_text())
+    assert set(read) == TOP
+    assert all(set(test) <= TEST for test in read["tests"])
+    assert [test.get("status") for test in read["tests"]] == ["passed", "failed", None]
+    assert [test["score"] for test in read["tests"]] == [33.33, 0, 0]
+    assert read["score"] == 33.33
+    assert read["extra_data"]["verdict"] == "not judged"
+    assert read["extra_data"]["not_judged"] == 1
+    verdicts = [test["extra_data"]["verdict"] for test in read["tests"]]
+    assert verdicts == ["passed", "failed", "not judged"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "01.json"]
+
+
+def test_texts_are_not_html():
+    read = results.as_json(grade(PASSED))
+    formats = {name: value for name, value in read.items() if name.endswith("_format")}
+    assert set(formats) == {"output_format", "test_output_format", "test_name_format"}
+    assert set(formats.values()) == {"text"}
+
+
+def test_the_worths_add_up_to_all_points():
+    read = results.as_json(grade(PASSED, PASSED, PASSED))
+    assert [test["max_score"] for test in read["tests"]] == [33.33, 33.33, 33.34]
+    assert read["score"] == 100
+
+
+def test_not_judged(tmp_path):
+    read = results.as_json(grade(PASSED, NOT_JUDGED))
+    assert read["extra_data"]["verdict"] == "not judged"
+    assert "status" not in read["tests"][1]
+    assert results.as_json(grade(PASSED, FAILED))["extra_data"]["verdict"] == "failed"
+
+
+def test_what_does_not_compile_has_a_test_that_says_so():
+    read = results.as_json(grade(built=False, problem="main.c:1: error: no"))
+    assert read["score"] == 0
+    told = [(test["status"], test["output"]) for test in read["tests"]]
+    assert told == [("failed", "main.c:1: error: no")]

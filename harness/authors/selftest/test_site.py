@@ -1,0 +1,473 @@
+"""make site: the book as a reader has it. One build for all of these tests.
+
+They are skipped where VitePress or Chromium is not installed; with SITE=1 they fail there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import html
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from harness.authors.selftest import browser
+from harness.authors.selftest.test_handover import secrets_of
+from harness.course import site
+from harness.course.handover import handout
+from harness.lab.chapters import CHAPTERS, ROOT
+from harness.lab.target import WrongUsage, setting
+
+OUTSIDE = ("http:", "https:", "mailto:")
+PHONE, TABLET = 380, 800  # pixels
+LEAST = 40  # letters, of a line of the answers that is looked for
+
+
+def missing() -> str:
+    """Why the site cannot be built and looked at here, "" if it can."""
+    try:
+        site.check(site.parse([]))
+    except WrongUsage as error:
+        return str(error)
+    return "" if browser.found() else f"there is no browser: {site.INSTALL}"
+
+
+def need_it() -> None:
+    if reason := missing():
+        (pytest.fail if setting("SITE") else pytest.skip)(reason)
+
+
+def build(out: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "harness", "site", "--out", str(out), *options]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("LAB_")}
+    done = subprocess.run(command, cwd=ROOT, env=kept, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@dataclass
+class Page(HTMLParser):
+    """One HTML file: what can be linked to in it, what it links to, and its text."""
+
+    path: Path
+    ids: set[str] = field(default_factory=set)
+    links: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.path.read_text())
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        found = dict(attributes)
+        if found.get("id"):
+            self.ids.add(found["id"])
+        if tag == "a" and found.get("href"):
+            self.links.append(found["href"])
+
+    @cached_property
+    def text(self) -> str:
+        source = re.sub(r"<(script|style).*?</\1>", "", self.path.read_text(), flags=re.S)
+        lines = re.sub(r"</(?:div|p|li|td|h\d|tr)>", "\n", source)
+        return html.unescape(re.sub(r"<[^>]*>", "", lines)).replace("\u200b", "")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory) -> Path:
+    """The public edition; the processes of pytest-xdist share one."""
+    need_it()
+    shared = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        shared = shared.parent
+    out, done = shared / "site", shared / "site-is-built"
+    with (shared / "site-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            build(out)
+            done.touch()
+    return out
+
+
+@pytest.fixture(scope="module")
+def pages(built) -> dict[str, Page]:
+    """All HTML files, by their paths in the site."""
+    return {str(path.relative_to(built)): Page(path) for path in sorted(built.rglob("*.html"))}
+
+
+@pytest.fixture(scope="module")
+def documents(pages) -> dict[str, Page]:
+    """Those that VitePress has made of Markdown."""
+    return {name: page for name, page in pages.items() if not name.startswith(("files/", "404"))}
+
+
+@pytest.fixture(scope="module")
+def address(built):
+    with browser.served(built) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    opened = browser.Browser(tmp_path_factory.mktemp("profile"))
+    yield opened
+    opened.close()
+
+
+def test_every_document_of_a_handout_is_a_page(documents):
+    wanted = {"index.html"}
+    for member in handout.members(None):
+        place = member.name.removeprefix(f"{handout.TOP}/")
+        if place.endswith(".md") and place.startswith(("chapters/", "docs/")):
+            if ".zh." not in place and not place.startswith("docs/zh/"):
+                wanted.add(re.sub(r"README\.md$", "index.md", place)[:-3] + ".html")
+    english = {name for name in documents if not name.startswith("zh/")}
+    assert english == wanted
+
+
+def test_no_link_is_dead_and_no_anchor(built, pages):
+    dead = []
+    for name, page in pages.items():
+        for link in page.links:
+            url = urlsplit(link)
+            if link.startswith(OUTSIDE):
+                continue
+            where = unquote(url.path)
+            path = built / where.lstrip("/") if where.startswith("/") else page.path.parent / where
+            path = page.path if not where else path / "index.html" if path.is_dir() else path
+            target = pages.get(os.path.relpath(path, built))
+            if not path.exists() or (url.fragment and unquote(url.fragment) not in target.ids):
+                dead.append(f"{name}: {link}")
+    assert not dead, "\n".join(sorted(set(dead))[:40])
+
+
+def test_the_public_edition_has_no_solution_and_no_answer(built, pages):
+    # The handout of 10 shows some lines on purpose: SHOWN in test_handover.py.
+    secret = secrets_of(CHAPTERS)
+    allowed = {line.strip() for line in (CHAPTERS[9].chapter_dir / "README.md").open()}
+    shown = {}
+    for name, page in pages.items():
+        lines = {re.sub(r"^\d+", "", line).strip() for line in page.text.splitlines()}
+        if found := (lines & secret) - allowed:
+            shown[name] = found
+    assert not shown
+    answers = [line.strip() for line in (ROOT / "docs" / "answers.md").read_text().splitlines()]
+    answers = [line for line in answers if len(line) >= LEAST and "`" not in line]
+    assert len(answers) > 40
+    everything = "".join(" ".join(page.text.split()) for page in pages.values())
+    scripts = "".join(path.read_text() for path in (built / "assets").rglob("*.js"))
+    assert not [line for line in answers if line in everything or line in scripts]
+    assert not {"solutions", "answers.html"} & {part for name in pages for part in name.split("/")}
+    with tarfile.open(built / "lab.tar.gz") as tar:
+        assert not [name for name in tar.getnames() if "/solutions/" in name or "answers" in name]
+
+
+def test_the_search_for_lines_of_solutions_finds_them():
+    """Else the test above would find nothing, whatever there is."""
+    text = (CHAPTERS[0].solution_dir / "conn.c").read_text()
+    assert {line.strip() for line in text.splitlines()} & secrets_of(CHAPTERS)
+
+
+def test_it_can_be_read_without_script(pages):
+    """The pictures, the timeline, the steps of a connection, and where to begin."""
+    begin = pages["index.html"]
+    assert "/lab.tar.gz" in begin.links and "tar -xzf lab.tar.gz" in begin.text
+    first = pages["chapters/01-blocking/index.html"].path.read_text()
+    assert 'class="picture pictures" role="img"' in first
+    assert 'class="picture timelines" role="img"' in first
+    assert "One read() was taken for one message" in first
+    third = pages["chapters/03-poll-loop/index.html"]
+    steps = json.loads((ROOT / "docs" / "states" / "03.json").read_text())
+    assert all(step["call"] in third.text for step in steps)
+    curve = pages["docs/benchmarks.html"].path.read_text()
+    assert "<title>01: 148,104 µs of server CPU for a MiB; 64 bytes in a frame</title>" in curve
+
+
+def test_both_first_pages_say_how_to_get_the_lab_and_lead_to_each_other(built):
+    for name, other in (("index.html", "/zh/"), ("zh/index.html", "/")):
+        page = Page(built / name)
+        assert "/lab.tar.gz" in page.links and "tar -xzf lab.tar.gz" in page.text
+        word = "中文" if other == "/zh/" else "English"
+        assert re.search(rf'<a href="{other}"[^>]*>{word}</a>', (built / name).read_text())
+
+
+def test_the_public_edition_does_not_ask_for_solutions(built):
+    for name, title in (("index.html", "Try the solutions"), ("zh/index.html", "试运行参考答案")):
+        text = Page(built / name).text
+        assert "FROM=solutions" not in text and title not in text
+        assert "before-you-start.md" in text  # what stands below it
+
+
+def test_a_todo_leads_to_its_line(pages):
+    handout_page, name = pages["chapters/01-blocking/index.html"], "files/chapters/01-blocking/io.c"
+    lines = (ROOT / "chapters" / "01-blocking" / "io.c").read_text().splitlines()
+    place = 1 + next(at for at, line in enumerate(lines) if "TODO 3:" in line)
+    assert f"/{name}.html#L{place}" in handout_page.links
+    code = pages[f"{name}.html"]
+    assert {f"L{number}" for number in range(1, len(lines) + 1)} <= code.ids
+    assert lines[place - 1].strip() in code.text
+
+
+def test_before_and_after_a_chapter(pages):
+    second = pages["chapters/02-nonblocking/index.html"].path.read_text()
+    links = re.findall(r'class="VPLink link pager-link (prev|next)" href="([^"]*)"', second)
+    assert links == [("prev", "/chapters/01-blocking/"), ("next", "/chapters/03-poll-loop/")]
+
+
+def test_a_reader_of_chinese_is_told_what_is_in_english(documents):
+    """Before and after a page stand pages in Chinese; other links say that they leave."""
+    for name, page in documents.items():
+        html_text = page.path.read_text()
+        around = re.findall(r'pager-link (?:prev|next)" href="([^"]*)"', html_text)
+        assert all(link.startswith("/zh/") == name.startswith("zh/") for link in around), name
+    first = documents["zh/index.html"]
+    assert "docs/platforms.md（英文）：" in first.text
+    assert "docs/zh/protocol.md：" in first.text
+
+
+def test_chinese_sentences_have_no_space_at_the_end_of_a_line(documents):
+    wide = "[\\u3000-\\u303f\\uff00-\\uffef]"
+    for name, page in documents.items():
+        for text in re.findall(r"<p>(.*?)</p>", page.path.read_text(), re.S):
+            assert not re.search(rf"{wide}\s|\s{wide}", text), name
+
+
+def test_no_page_is_wider_than_a_phone(chromium, address, pages):
+    wide = []
+    for width, names in ((PHONE, pages), (TABLET, ["index.html", "docs/protocol.html"])):
+        chromium.size(width)
+        seen = [name for name in names if not name.startswith("files/")]
+        for name in [*seen, "files/chapters/05-framing/frame.c.html"]:
+            chromium.open(f"{address}/{name}")
+            needed = chromium.run("document.documentElement.scrollWidth")
+            if needed > width:
+                wide.append(f"{name}: {needed} of {width}")
+    assert not wide
+
+
+def search(chromium, words: str) -> list[str]:
+    """Where the results of a search lead."""
+    chromium.until("document.querySelector('.VPNavBarSearch button')")
+    chromium.run("document.querySelector('.VPNavBarSearch button').click()")
+    chromium.until("document.activeElement?.classList.contains('search-input')")
+    chromium.type(words)
+    found = "[...document.querySelectorAll('.VPLocalSearchBox a.result')].map(a => a.pathname)"
+    chromium.until(f"{found}.length")
+    return chromium.run(found)
+
+
+def test_the_search_finds_english_words(chromium, address, documents):
+    chromium.size(1400)
+    chromium.open(f"{address}/index.html")
+    found = search(chromium, "back-pressure")
+    assert {"/chapters/04-pipelining/", "/docs/glossary.html"} & set(found)
+    assert all("back-pressure" in page_of(documents, one).text.lower() for one in found[:3])
+
+
+def test_the_search_finds_chinese_words(chromium, address, documents):
+    """缓冲区 is in the middle of sentences that have no spaces."""
+    chinese = [name for name, page in documents.items() if name[:3] == "zh/" and "缓冲区" in page.text]
+    if not chinese:
+        pytest.skip("no page of the Chinese edition has the word")
+    chromium.size(1400)
+    chromium.open(f"{address}/{chinese[0]}")
+    found = search(chromium, "缓冲区")
+    assert found and all("缓冲区" in page_of(documents, one).text for one in found[:3])
+
+
+def page_of(documents: dict[str, Page], path: str) -> Page:
+    return documents[path.lstrip("/") + ("index.html" if path.endswith("/") else "")]
+
+
+def test_the_switch_of_the_page_changes_its_pictures(chromium, address):
+    """The system asks for light colours all the time."""
+    chromium.size(1400, dark=False)
+    chromium.open(f"{address}/chapters/01-blocking/")
+    colour = "getComputedStyle(document.querySelector('.picture text')).fill"
+    chromium.run("localStorage.clear()")
+    assert chromium.run(colour) == "rgb(36, 41, 47)"
+    chromium.until("document.querySelector('.VPSwitchAppearance')?.title")
+    chromium.run("document.querySelector('.VPSwitchAppearance').click()")
+    chromium.until(f"{colour} === 'rgb(230, 237, 243)'")
+    chromium.open(f"{address}/files/chapters/01-blocking/io.c.html")
+    assert chromium.run("document.documentElement.className") == "dark"
+    chromium.run("localStorage.clear()")
+
+
+def test_a_timeline_is_alive(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/chapters/01-blocking/")
+    columns = json.loads((ROOT / "docs" / "timelines" / "one-read.json").read_text())["columns"]
+    marks = "document.querySelectorAll('.timeline .mark')"
+    chromium.until(f"{marks}.length === {len(columns)}")
+    chromium.run(f"{marks}[4].dispatchEvent(new FocusEvent('focus'))")
+    assert columns[4]["text"] in chromium.run("document.querySelector('.timeline .tip').innerText")
+
+
+def test_a_timeline_speaks_chinese(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/zh/chapters/01-blocking/")
+    tools = chromium.until("document.querySelector('.timeline .tools')?.textContent")
+    legend = chromium.run("document.querySelector('.timeline .legend').textContent")
+    assert "客户端" in tools and "客户端连接" in legend and "undefined" not in tools + legend
+
+
+def test_the_steps_of_a_connection_are_told_in_chinese(documents):
+    for path in (ROOT / "docs" / "states").iterdir():
+        told = {step["client"] for step in json.loads(path.read_text())} - {""}
+        (place,) = (ROOT / "chapters").glob(f"{path.stem}-*")
+        english, chinese = (
+            re.search(
+                '<div class="live states".*?</table>',
+                documents[f"{language}chapters/{place.name}/index.html"].path.read_text(),
+                re.S,
+            )[0]
+            for language in ("", "zh/")
+        )
+        assert told and all(text in english and text not in chinese for text in told)
+
+
+def test_a_timeline_says_the_same_in_both_languages():
+    need_it()
+    script = (
+        "const { ENGLISH } = await import('./harness/student/trace/timeline.js');"
+        "const { CHINESE_TIMELINE } = await import('./docs/site/lib/words.mjs');"
+        "const names = words => [Object.keys(words), Object.keys(words.legend), words.keys.length];"
+        "console.log(JSON.stringify([ENGLISH, CHINESE_TIMELINE].map(names)));"
+    )
+    command = ["node", "--input-type=module", "-e", script]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    english, chinese = json.loads(done.stdout)
+    assert english == chinese and len(english[1]) == 17
+
+
+def test_an_address_leads_to_its_heading(chromium, address):
+    """Also where a timeline above it becomes alive, which changes its height."""
+    chromium.size(1400)
+    chromium.open(f"{address}/chapters/01-blocking/")
+    headings = chromium.run("[...document.querySelectorAll('.vp-doc h2')].map(one => one.id)")
+    for name in (headings[2], headings[-2]):
+        chromium.open(f"{address}/docs/glossary.html")
+        chromium.open(f"{address}/chapters/01-blocking/#{name}")
+        chromium.until("document.querySelectorAll('.timeline .mark').length")
+        top = f"document.getElementById({json.dumps(name)}).getBoundingClientRect().top"
+        chromium.until(f"Math.abs({top} - 110) < 3")
+
+
+def test_the_copy_button_takes_the_commands_only(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/docs/debugging.html")
+    chromium.run("navigator.clipboard.writeText = async text => { window.taken = text; }")
+    blocks = "[...document.querySelectorAll('div.language-shellsession')]"
+    block = f"{blocks}.find(one => one.textContent.includes('-o /tmp/trace'))"
+    chromium.until(f"{block}?.querySelector('button.copy')")
+    chromium.run(f"{block}.querySelector('button.copy').click()")
+    lines = chromium.until("window.taken").splitlines()
+    assert [line.split()[0] for line in lines] == ["make", "SERVER='strace", "tail"]
+
+
+def test_paper_is_white_and_has_everything(chromium, address):
+    chromium.size(1400, dark=True)
+    chromium.open(f"{address}/chapters/01-blocking/")
+    chromium.until("document.querySelectorAll('.timeline .mark').length")
+    folded = "document.querySelectorAll('details:not([open])').length"
+    dark = "document.documentElement.classList.contains('dark')"
+    before = chromium.run(folded)
+    assert before and chromium.run(dark)
+    chromium.run("dispatchEvent(new Event('beforeprint'))")
+    assert not chromium.run(folded) and not chromium.run(dark)
+    chromium.run("dispatchEvent(new Event('afterprint'))")
+    assert chromium.run(folded) == before and chromium.run(dark)
+    chromium.open(f"{address}/files/chapters/01-blocking/io.c.html")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert chromium.run(paper) == "rgb(27, 27, 31)"
+    chromium.print_media(True)
+    assert chromium.run(paper) == "rgb(255, 255, 255)"
+    chromium.print_media(False)
+
+
+def test_a_connection_is_stepped_through(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/chapters/03-poll-loop/")
+    now = "document.querySelector('.states .state.now')?.innerText"
+    steps = json.loads((ROOT / "docs" / "states" / "03.json").read_text())
+    for step in steps:
+        told = [step["state"], f"interest: {step['interest'] or 'none'}"]
+        chromium.until(f"{now}?.includes({json.dumps(told[0])})")
+        assert told[1] in chromium.run(now)
+        chromium.run("document.querySelectorAll('.states .tools button')[1].click()")
+
+
+def test_a_point_of_a_curve_says_its_values(chromium, address):
+    chromium.size(1400)
+    chromium.open(f"{address}/docs/benchmarks.html")
+    chromium.until("document.querySelector('.point-tip')")
+    point = "document.querySelector('.curves .point')"
+    chromium.run(f"{point}.scrollIntoView({{block: 'center'}})")
+    middle = "b => [b.x + b.width / 2, b.y + b.height / 2]"
+    chromium.point(*chromium.run(f"({middle})({point}.getBoundingClientRect())"))
+    said = chromium.until("document.querySelector('.point-tip').innerText")
+    x, y = chromium.run(f"({middle})({point}.getBoundingClientRect())")
+    tip = "document.querySelector('.point-tip')"
+    frame = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    for aside in (1, 0, 1, 0):  # it stays while the pointer moves within the point
+        chromium.point(x + aside, y)
+        chromium.run(frame)
+        now = chromium.run(f"getComputedStyle({tip}).display + {tip}.textContent")
+        assert now == f"block{said}"
+    assert re.fullmatch(r".+: [\d.,]+ µs of server CPU for a frame; [\d,]+ frames? in flight", said)
+
+
+@pytest.mark.full("editions of the site")
+def test_the_edition_for_instructors(tmp_path):
+    """VitePress itself refuses dead links."""
+    need_it()
+    out = tmp_path / "site"
+    build(out, "--solutions", "--chapter", "04", "--base", "/lab/", "--repository", "https://a.b/c")
+    solution = "solutions/03-poll-loop"
+    for name in (f"{solution}/index.html", f"files/{solution}/conn.c.html", "docs/answers.html"):
+        assert (out / name).exists()
+    assert not (out / "files/chapters/05-framing").exists()
+    assert (out / "chapters/05-framing/index.html").exists()
+    page = Page(out / "index.html")
+    assert "FROM=solutions" in page.text
+    assert "git clone https://a.b/c lab" in page.text and "/lab/chapters/01-blocking/" in page.links
+
+
+# Without VitePress
+
+
+def asked(*options: str) -> str:
+    with pytest.raises(WrongUsage) as error:
+        site.check(site.parse(list(options)))
+    return str(error.value)
+
+
+def test_what_is_missing_is_said(tmp_path, monkeypatch):
+    assert asked("--base", "lab") == "BASE=lab: it has to begin and end with /"
+    monkeypatch.setattr(site, "MODULES", tmp_path)
+    if shutil.which("node"):
+        assert "make setup SITE=1" in asked() and "VitePress is not installed" in asked()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert asked() == "node is not installed: make setup SITE=1 installs what it needs"
+
+
+def test_the_editions_leave_out_what_handouts_do():
+    public = site.settings(site.parse([]), None, [])
+    assert {"solutions/", "docs/answers.md", "docs/mutants.md"} <= set(public["leftOut"])
+    assert site.settings(site.parse(["--solutions"]), None, [])["leftOut"] == []
+
+
+def test_the_versions_are_those_of_the_lockfile():
+    wanted = json.loads((site.SOURCE / "package.json").read_text())["devDependencies"]
+    locked = json.loads((site.SOURCE / site.LOCK).read_text())["packages"]
+    assert {name: locked[f"node_modules/{name}"]["version"] for name in wanted} == wanted
+    assert all(one.get("integrity") for name, one in locked.items() if name)

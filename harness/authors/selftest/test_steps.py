@@ -1,0 +1,115 @@
+"""Students who solve the TODOs of a chapter in their order are paid at each step.
+
+Every chapter is graded with its first 0, 1, ... TODOs solved, by the tests that these TODOs and the
+next one name: each is failed until its TODO is solved, and passed from then on. The untouched
+skeleton is graded with what the chapter adds, and some of what it inherits. With all of them solved
+it is the solution, which test_verdicts.py grades. FULL=1 tries every step, else SEED draws some of
+them. FULL=2 grades every step in full, too, which takes more than an hour.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.authors.mutants.grader import Grader
+from harness.authors.selftest.drawn import drawn_claims, slug, some
+from harness.lab import skeleton, sources
+from harness.lab.chapters import CHAPTERS, find
+from harness.lab.target import setting
+
+SECOND = {"LAB_PATIENCE": "1"}  # most of a skeleton hangs in most claims
+NOT_JUDGED = 2  # exit status
+TOO_BUSY = "not judged: this machine is too busy"
+JOBS = "4"  # waiting costs no processor
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
+
+
+def steps():
+    """Each chapter with how many of its TODOs are solved: none of them to all but one."""
+    solved = [
+        (chapter, count) for chapter in CHAPTERS for count in range(len(skeleton.todos(chapter)))
+    ]
+    return some(solved, 2, "steps of a student", lambda step: f"{step[0].slug}-{step[1]}")
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    with Grader(SECOND) as grader:
+        yield grader
+
+
+def graded_tests(hasty, chapter, solved, directory, *words) -> dict[str, dict]:
+    """The tests of a grade of the chapter with its first `solved` TODOs solved, by name.
+
+    Many grades run side by side. A claim about pauses may be not judged then, as it should be.
+    """
+    source = directory / f"{chapter.number}-{solved}"
+    skeleton.write(chapter, source, solved)
+    words = ["--chapter", chapter.number, "--dir", str(source), *words]
+    graded = hasty.grade([*words, "--jobs", JOBS])
+    assert (graded.status, graded.stderr) in ((1, ""), (NOT_JUDGED, ""))
+    tests = {test["extra_data"]["test"]: test for test in graded.results["tests"]}
+    for name, test in tests.items():
+        judged = test.get("status") in ("passed", "failed")
+        assert judged or TOO_BUSY in test["output"], f"{name}: {test['output']}"
+    return tests
+
+
+@pytest.mark.parametrize("chapter, solved", steps())
+def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
+    """The tests that the solved TODOs name are passed, and that of the next one is not."""
+    todos = skeleton.todos(chapter)[: solved + 1]
+    only = ",".join(todo.test for todo in todos)
+    tests = graded_tests(hasty, chapter, solved, tmp_path, "--only", only)
+    for todo in todos[:-1]:
+        found = tests[todo.test]
+        assert found.get("status") == "passed", f"TODO {todo.number} is solved\n{found['output']}"
+    unsolved = todos[-1]
+    assert (
+        tests[unsolved.test].get("status") == "failed"
+    ), f"TODO {unsolved.number} is not solved, and {unsolved.test} passes"
+
+
+def test_a_reply_too_early_is_no_echo_of_bytes(hasty, tmp_path):
+    """Else the first failure of an untouched 01 names a wrong cause, and TODO 2 is not paid."""
+    tests = graded_tests(hasty, find("01"), 2, tmp_path, "--only", "test_01_first_frames,01.2")
+    assert "One read() was taken for one message" in tests.pop("test_01_first_frames")["output"]
+    assert {test["status"] for test in tests.values()} == {"passed"}
+
+
+@pytest.mark.skipif(setting("FULL") != "2", reason="FULL=2 grades every step in full")
+@each_chapter
+def test_each_step_raises_the_score(chapter, hasty, tmp_path):
+    """The score grows with each step, and the last one makes it 100."""
+    before = -1
+    for solved in range(len(skeleton.todos(chapter))):
+        tests = graded_tests(hasty, chapter, solved, tmp_path)
+        score = sum(test["score"] for test in tests.values())
+        assert score > before, f"TODO {solved} is solved, and the score is {score} after {before}"
+        before = score
+
+
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 0, "untouched skeletons", slug))
+def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
+    """SIGTERM and SIGINT are no crashes: the grader sends them, and 01 begins without a handler."""
+    tests = graded_tests(hasty, chapter, 0, tmp_path, *drawn_claims(chapter))
+    for name, test in tests.items():
+        crashed = re.search(r"killed by SIG(?!TERM|INT)", test["output"])
+        assert not crashed, f"{name}: {test['output']}"
+
+
+@each_chapter
+def test_no_two_todos_name_the_same_test(chapter):
+    """Else solving the second of them would not be paid."""
+    named = [todo.test for todo in skeleton.todos(chapter)]
+    assert len(set(named)) == len(named), f"{chapter.slug}: {named}"
+
+
+@each_chapter
+def test_all_todos_solved_are_the_solution(chapter, tmp_path):
+    skeleton.write(chapter, tmp_path, len(skeleton.todos(chapter)))
+    solved = {path.name: path.read_text() for path in sources.files(tmp_path)}
+    assert solved == skeleton.solution_without_marks(chapter)

@@ -1,0 +1,107 @@
+"""The solution with threads, under what sees a race whether it does harm or not: silence."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.authors.selftest.drawn import FULL
+from harness.claims.instruments import sanitizers
+from harness.claims.scenarios.random_clients import broadcasts_in_flight, storm
+from harness.claims.stage.stage import Run, Stage
+from harness.client.client import Client
+from harness.failures.conversation import Conversation
+from harness.grading.plugin import judge
+from harness.lab import chapters
+from harness.server import build
+from harness.server.patience import Patience
+from harness.server.process import ServerProcess
+from harness.server.process_tree import ExitStatus
+
+SOLUTION = chapters.find("09").solution_dir
+OPTIONS = ("-p", "0", "--app", "rpc", "--threads", "4", "--max-conns", "500")
+# Of all storms together, each of a server that is started and stopped.
+SECONDS = 10.0 if FULL else 2.0
+ROUNDS = 200  # of one storm
+PATIENCE = Patience(((0, 60.0),))  # valgrind runs one thread at a time, fifty times as slow
+
+HELGRIND = ["valgrind", "--tool=helgrind", "--quiet", "--error-exitcode=9", "--vgdb=no"]
+
+
+def one_storm(
+    binary: Path, wrapper: list[str], rng: random.Random, rounds: int
+) -> tuple[str, ExitStatus | None]:
+    """Starts the server, and stops it with broadcasts on their way. Returns what else than its log
+    it has printed, and how it has ended."""
+    process = ServerProcess()
+    try:
+        process.start(
+            [str(binary), *OPTIONS],
+            wrapper=wrapper,
+            patience=PATIENCE,
+            environment=sanitizers.environment(),
+        )
+        clients = storm(
+            lambda: Client(process.address, Conversation(), patience=PATIENCE), rng, rounds
+        )
+        broadcasts_in_flight(clients)
+        process.stop_gently(PATIENCE.seconds)
+        process.settle()
+        for client in clients:
+            client.abandon()
+    finally:
+        process.destroy()
+    lines = process.stderr.text().splitlines()
+    said = "\n".join(line for line in lines if not line.startswith("fd "))
+    return said, process.status
+
+
+def storms(binary: Path, wrapper: list[str], rounds: int) -> None:
+    rng = random.Random(9)
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        assert one_storm(binary, wrapper, rng, rounds) == ("", ExitStatus(code=0))
+
+
+def test_the_thread_sanitizer_is_silent():
+    try:
+        built = build.cached_server(SOLUTION, extra_flags=sanitizers.flags("thread"))
+    except build.BuildFailed:
+        pytest.skip("the compiler has no thread sanitizer")
+    storms(built.binary, [], ROUNDS)
+
+
+@pytest.mark.full("runs of helgrind")
+def test_helgrind_is_silent():
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    storms(build.cached_server(SOLUTION).binary, HELGRIND, ROUNDS // 4)
+
+
+def test_a_race_is_shown_with_both_sides(tmp_path):
+    """What a student is told of one: who did what to the memory, on which lines."""
+    source = tmp_path / "wrong"
+    shutil.copytree(SOLUTION, source)
+    text = (source / "stats.c").read_text()
+    (source / "stats.c").write_text(text.replace("pthread_mutex_lock(", "(void)("))
+    text = (source / "stats.c").read_text()
+    (source / "stats.c").write_text(text.replace("pthread_mutex_unlock(", "(void)("))
+    stage = Stage(Run(["server", "-p", "0"], sources=["stats.c"], directory=str(source)))
+    try:
+        server = stage.launch(("--app", "rpc", "--threads", "4"), sanitize="thread")
+        with pytest.raises(Exception) as caught:
+            broadcasts_in_flight(storm(server.connect, random.Random(1), 1000))
+        verdict, detail = judge(caught.value, stage, {})
+    finally:
+        stage.clear()
+    if verdict != "failed":
+        pytest.skip(detail["message"])
+    lines = detail["message"].splitlines()
+    assert lines[0] == "ThreadSanitizer: data race"
+    assert detail["hint"] == "data-race"
+    assert sum(" of size 8 by " in line for line in lines) == 2
+    assert sum(line.startswith("  in ") and "(stats.c:" in line for line in lines) >= 2

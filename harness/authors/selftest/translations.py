@@ -1,0 +1,320 @@
+"""A Chinese page beside its English source: whether it is up to date, and what differs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.authors.selftest.documents import (
+    ANCHOR,
+    CODE_LINE,
+    CODE_SPAN,
+    HEADING,
+    LINK,
+    TABLE,
+    anchors,
+    is_elsewhere,
+    slugs,
+    target,
+)
+from harness.lab.chapters import ROOT
+
+DOCS = ("before-you-start", "protocol", "reading-failures", "debugging", "glossary")
+NOT_SEARCHED = {"build", ".git"}
+
+MARK = re.compile(r"<!-- 译自 (\S+)，版本 ([0-9a-f]{40}) -->\n")
+NOTE = re.compile(r"^> 译注.*\n(?:>.*\n)*", re.M)  # an addition: what readers of Chinese ask
+BLOCK = re.compile(r"(?:^(?: {4}|\t).*\n(?:[ \t]*\n(?= {4}|\t))*)+", re.M)  # of code
+FENCE = re.compile(r"^( *)```.*?^ *```$", re.M | re.S)
+TAG = re.compile(r"<!--.*?-->|</?[a-z][^>\n]*>", re.S)
+HINT = re.compile("<summary>")
+TARGET = re.compile(r"(?<=\])\([^)\s]+\)")
+NUMBER = re.compile(r"(?:(?<![\w-])-)?(?<![A-Za-z_\d])(?:0x[0-9a-fA-F]+|\d+(?:[.,]\d+)*)")
+UNIT = re.compile(r"(?<=\d)\s*([KMG]iB|[kMG]B|[mnµ]s|%)(?![A-Za-z])")
+PICTURE = re.compile("!" + LINK.pattern)
+TEXT_LINK = re.compile("(?<!!)" + LINK.pattern)
+BORDER = re.compile(r"(?<!\\)\|")  # of a cell
+
+
+# Which pages there are
+
+
+def translation(source: Path) -> Path:
+    """Where the Chinese page of an English one belongs."""
+    if source.parent in (ROOT, ROOT / "docs"):
+        return ROOT / "docs" / "zh" / source.name
+    return source.with_suffix(".zh.md")
+
+
+def source_of(page: Path) -> Path:
+    if page == ROOT / "docs" / "zh" / "README.md":
+        return ROOT / "README.md"
+    if page.parent == ROOT / "docs" / "zh":
+        return ROOT / "docs" / page.name
+    return page.with_name(page.name.replace(".zh.md", ".md"))
+
+
+def wanted() -> list[Path]:
+    """The English pages that need a Chinese one."""
+    docs = [ROOT / "docs" / f"{stem}.md" for stem in DOCS]
+    return [ROOT / "README.md", *docs, *sorted(ROOT.glob("chapters/*/README.md"))]
+
+
+def pages() -> list[Path]:
+    """The Chinese pages that are there."""
+    places = [path for path in ROOT.iterdir() if path.is_dir() and path.name not in NOT_SEARCHED]
+    below = [page for place in places for page in place.rglob("*.zh.md")]
+    return sorted([*below, *ROOT.glob("docs/zh/*.md")])
+
+
+def name(path: Path) -> str:
+    return os.path.relpath(path, ROOT)
+
+
+# Whether one is up to date
+
+
+def blob_hash(data: bytes) -> str:
+    """What `git hash-object` prints for a file with this content."""
+    return hashlib.sha1(b"blob %d\0%s" % (len(data), data)).hexdigest()
+
+
+def fault_of_mark(page: Path, text: str, source: bytes) -> str | None:
+    """What is wrong with the first line of `page`, and what to do; None if nothing is."""
+    mark = MARK.match(text)
+    english, now = name(source_of(page)), blob_hash(source)
+    right = f"<!-- 译自 {english}，版本 {now} -->"
+    if mark is None or mark[1] != english:
+        return f"{name(page)}: its first line has to be {right}"
+    if mark[2] != now:
+        return (
+            f"{name(page)} is the translation of an older {english}. Translate what this shows:\n"
+            f"    git diff {mark[2]} {english}\n"
+            "  Then let its first line be\n"
+            f"    {right}"
+        )
+    return None
+
+
+# What is compared
+
+
+class Piece(NamedTuple):
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Page:
+    place: Path
+    text: str
+
+    @classmethod
+    def read(cls, place: Path) -> Page:
+        return cls(place, place.read_text(encoding="utf-8"))
+
+    @cached_property
+    def kept(self) -> str:
+        """All but the mark and notes."""
+        return NOTE.sub(_blanks, MARK.sub(_blanks, self.text, count=1))
+
+    @cached_property
+    def outside(self) -> str:
+        """Without code blocks."""
+        return CODE_LINE.sub(_blanks, FENCE.sub(_blanks, self.kept))
+
+    @cached_property
+    def words(self) -> str:
+        """Without any code."""
+        return CODE_SPAN.sub(_blanks, self.outside)
+
+    @cached_property
+    def prose(self) -> str:
+        """Without code, tags and the targets of links."""
+        return TARGET.sub(_blanks, TAG.sub(_blanks, self.words))
+
+    def code(self) -> list[Piece]:
+        """The lines of its code blocks."""
+        indented = FENCE.sub(_blanks, self.kept)
+        blocks = [*_pieces(FENCE, self.kept), *_pieces(BLOCK, indented)]
+        return [
+            Piece(first + number, line)
+            for first, block in sorted(blocks)
+            for number, line in enumerate(block.splitlines())
+        ]
+
+    def spans(self) -> list[Piece]:
+        found = _pieces(CODE_SPAN, self.outside, 1)
+        return [Piece(line, " ".join(code.split())) for line, code in found]
+
+    def numbers(self) -> list[Piece]:
+        return _pieces(NUMBER, self.prose)
+
+    def units(self) -> list[Piece]:
+        return _pieces(UNIT, self.prose, 1)
+
+    def headings(self) -> list[Piece]:
+        """Their levels."""
+        return [Piece(line, text.split()[0]) for line, text in _pieces(HEADING, self.outside)]
+
+    def hints(self) -> list[Piece]:
+        return _pieces(HINT, self.words)
+
+    def rows(self) -> list[Piece]:
+        """The rows of its tables: how many cells."""
+        found = []
+        for first, table in _pieces(TABLE, self.outside):
+            for number, row in enumerate(table.splitlines()):
+                what = "row" if number else "head"
+                cells = len(BORDER.findall(row)) - 1
+                found.append(Piece(first + number, f"a {what} of {cells} cells"))
+        return found
+
+    def pictures(self) -> list[Piece]:
+        return [Piece(line, self._lab(link)) for line, link in _pieces(PICTURE, self.words, 1)]
+
+    def links(self) -> list[Piece]:
+        return [Piece(line, self._lab(link)) for line, link in _pieces(TEXT_LINK, self.words, 1)]
+
+    def broken_links(self) -> Iterator[str]:
+        for line, link in _pieces(LINK, self.words, 1):
+            path, anchor = target(link, self.place)
+            if is_elsewhere(link):
+                continue
+            if not (path.exists() and path.is_relative_to(ROOT)):
+                yield f"{name(self.place)}:{line}: the link {link} leads to no file of the lab"
+            elif anchor and anchor not in anchors(path.read_text(encoding="utf-8")):
+                yield (
+                    f"{name(self.place)}:{line}: {name(path)} has no anchor for the link {link}: "
+                    f'before its heading, write <a id="{anchor}"></a> and an empty line'
+                )
+
+    def _lab(self, link: str) -> str:
+        """A link as from the directory of the lab."""
+        if is_elsewhere(link):
+            return link
+        path, anchor = target(link, self.place)
+        return f"{name(path)}#{anchor}" if anchor else name(path)
+
+
+def _blanks(found: re.Match[str]) -> str:
+    """As many lines, so that pieces are still found where they are."""
+    return "\n" * found[0].count("\n") or " "
+
+
+def _pieces(pattern: re.Pattern[str], text: str, group: int = 0) -> list[Piece]:
+    found = pattern.finditer(text)
+    return [Piece(text.count("\n", 0, one.start()) + 1, one[group]) for one in found]
+
+
+# What differs
+
+
+def differences(source: Page, page: Page, known: dict[Path, Path] | None = None) -> list[str]:
+    """One for each kind of piece whose order matters; all of them of the other kinds.
+
+    `known`: English pages, and where their Chinese ones are.
+    """
+    known = {one: translation(one) for one in wanted()} if known is None else known
+    return [
+        *_in_order("line of a code block", source, source.code(), page, page.code()),
+        *_in_order("heading", source, source.headings(), page, page.headings()),
+        *_in_order("picture", source, source.pictures(), page, page.pictures()),
+        *_in_order("hint", source, source.hints(), page, page.hints()),
+        *_in_order("row of a table", source, source.rows(), page, page.rows()),
+        *_by_section("inline code", source, source.spans(), page, page.spans()),
+        *_by_section("number", source, source.numbers(), page, page.numbers()),
+        *_by_section("unit", source, source.units(), page, page.units(), set),
+        *_by_section("link to", source, _mapped(source, page, known), page, page.links()),
+        *_anchors(source, page),
+    ]
+
+
+def _in_order(
+    what: str, source: Page, theirs: list[Piece], page: Page, ours: list[Piece]
+) -> Iterator[str]:
+    """The first that differs."""
+    for right, found in zip_longest(theirs, ours):
+        if right is None:
+            yield f"{_at(page, found)}: a {what} more than in {name(source.place)}: {found.text}"
+        elif found is None:
+            yield f"{name(page.place)} lacks the {what} of {_at(source, right)}: {right.text}"
+        elif right.text != found.text:
+            where = f"{_at(page, found)}: another {what} than in {_at(source, right)}"
+            yield f"{where}:\n    has    {found.text}\n    needs  {right.text}"
+        else:
+            continue
+        return
+
+
+def _by_section(
+    what: str,
+    source: Page,
+    theirs: list[Piece],
+    page: Page,
+    ours: list[Piece],
+    collect: type[Counter[str]] | type[set[str]] = Counter,
+) -> Iterator[str]:
+    """Between each two headings, all that one page has more often than the other; with `set`, all
+    that one has and the other has not."""
+    divide = len(source.headings()) == len(page.headings())
+    right = _sections(source, theirs) if divide else {0: theirs}
+    found = _sections(page, ours) if divide else {0: ours}
+    starts = [1, *(heading.line for heading in page.headings())]
+    for number in sorted({*right, *found}):
+        there, here = right.get(number, []), found.get(number, [])
+        needed, had = collect(one.text for one in there), collect(one.text for one in here)
+        for text in sorted(needed - had):
+            where = f"{name(page.place)}:{starts[number]}: this section lacks the {what} {text}"
+            yield f"{where}, as in {name(source.place)}:{_lines(there, text)}"
+        for text in sorted(had - needed):
+            where = f"{name(page.place)}:{_lines(here, text)}: the {what} {text}"
+            yield f"{where} is not, or not so often, in this section of {name(source.place)}"
+
+
+def _sections(page: Page, pieces: list[Piece]) -> dict[int, list[Piece]]:
+    """By the number of headings before them."""
+    lines = [heading.line for heading in page.headings()]
+    found: dict[int, list[Piece]] = {}
+    for piece in pieces:
+        found.setdefault(bisect_right(lines, piece.line), []).append(piece)
+    return found
+
+
+def _lines(pieces: list[Piece], text: str) -> str:
+    return ", ".join(str(piece.line) for piece in pieces if piece.text == text)
+
+
+def _at(page: Page, piece: Piece) -> str:
+    return f"{name(page.place)}:{piece.line}"
+
+
+def _mapped(source: Page, page: Page, known: dict[Path, Path]) -> list[Piece]:
+    """The links that the Chinese page should have. A link to it from its source leads back."""
+    other = {name(english): name(chinese) for english, chinese in known.items()}
+    other[name(page.place)] = name(source.place)
+    found = []
+    for line, link in source.links():
+        path, _, anchor = link.partition("#")
+        path = other.get(path, path)
+        found.append(Piece(line, f"{path}#{anchor}" if anchor else path))
+    return found
+
+
+def _anchors(source: Page, page: Page) -> Iterator[str]:
+    """Those that are called like a heading of the source stand before that heading."""
+    of_source = slugs(source.text)
+    lines = [heading.line for heading in page.headings()]
+    for line, anchor in _pieces(ANCHOR, page.words, 1):
+        if anchor in of_source and of_source.index(anchor) != bisect_right(lines, line):
+            heading = _at(source, source.headings()[of_source.index(anchor)])
+            yield f"{name(page.place)}:{line}: #{anchor} belongs before the heading of {heading}"

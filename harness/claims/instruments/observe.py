@@ -1,0 +1,336 @@
+"""What a claim can find out about a server without asking it: what it has read, what it costs.
+
+It comes from the kernel. Where the kernel does not tell, the functions say so by their result;
+none of them fails a server.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from weakref import WeakSet
+
+from harness.failures.failure import NotJudged
+from harness.lab.units import MIB
+from harness.server.linux import procfs, sockdiag
+from harness.server.linux.syscalls import has_timer, sleeps_for_ever
+from harness.server.patience import PATIENCE, Fair, Patience, wait_until
+
+READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
+UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
+ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
+BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
+WAIT_CHANNELS = ("poll", "select", "cqring")  # parts of the names of where they sleep
+SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
+UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
+HANG_LOOKS = 8  # in the time after which one that sleeps hangs; at most one in HANG_LOOK_SECONDS
+HANG_LOOK_SECONDS = 0.1
+SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
+SURE_TRIES = 4
+FREE_PART = 10  # of a measurement counts at least, however busy the machine is
+SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
+
+# With more in a socket, the replies that a client does not read vanish there: nothing waits in the
+# server.
+SOCKET_BYTES = 5 * MIB
+
+WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2")
+ACCEPTS = ("accept", "accept4")
+
+_unread: WeakSet = WeakSet()  # clients for which until_read() has waited in vain
+_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+
+
+def kernel_bytes() -> int:
+    """What a socket holds of that which its peer has not taken, at most; see tcp_wmem in tcp(7)."""
+    return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2])
+
+
+def eventually(server, condition: Callable[[], bool]) -> bool:
+    """Looks until the condition holds, as long as a wait for this server may take."""
+    if wait_until(condition, server.patience):
+        return True
+    server.patience.expired()
+    return False
+
+
+def unread_bytes(client) -> int | None:
+    """How many bytes of this client wait in the server's socket; None when that is closed."""
+    ends = _ends(client)
+    if ends is None:
+        return None
+    here, there = ends
+    try:
+        found = sockdiag.queues(there, here)
+    except sockdiag.Unavailable:
+        return _unread_in_tables(there[1], here[1])
+    return found.unread if found else None
+
+
+def bytes_within(client, sent: int) -> int | None:
+    """Of `sent` bytes, all read by an echo server, how many are neither with the kernel nor back.
+
+    So many are in the server itself, if the client has read none. None: the kernel does not tell.
+    """
+    ends = _ends(client)
+    if ends is None:
+        return None
+    try:
+        found = sockdiag.queues(*reversed(ends))
+    except sockdiag.Unavailable:
+        return None
+    return sent - found.unread - found.unsent - arrived_bytes(client) if found else None
+
+
+def arrived_bytes(client) -> int:
+    """How many bytes have come for this client and are not read."""
+    return struct.unpack("i", fcntl.ioctl(client.fileno(), termios.FIONREAD, bytes(4)))[0]
+
+
+def kernel_tells(client) -> bool:
+    """Whether it answers how many bytes wait in the sockets of a connection."""
+    ends = _ends(client)
+    try:
+        if ends is not None:
+            sockdiag.queues(*ends)
+    except sockdiag.Unavailable:
+        return False
+    return True
+
+
+def held_bytes(client, owed: int) -> int | None:
+    """How many of the bytes that an echo server owes this client it has in itself: all but those
+    that are with the kernel, on their way there or back. None: the kernel does not tell."""
+    ends = _ends(client)
+    if ends is None:
+        return None
+    try:
+        found = sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))
+    except sockdiag.Unavailable:
+        return None
+    return owed - sum(map(sum, found)) if all(found) else None
+
+
+def sending(client) -> sockdiag.Sending | None:
+    """How far the server's kernel has sent what the server has written to this client; None when
+    the connection is closed. Raises NotJudged."""
+    ends = _ends(client)
+    try:
+        return sockdiag.sending(*reversed(ends)) if ends else None
+    except sockdiag.Unavailable as error:
+        raise NotJudged(f"the kernel does not report what a socket has sent: {error}") from None
+
+
+def is_open(client) -> bool:
+    """Whether the server has not closed this connection, as far as we have heard; or has sent
+    something before that is not read yet."""
+    with socket.socket(fileno=os.dup(client.fileno())) as ours:
+        try:
+            return ours.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+
+def _ends(client) -> tuple | None:
+    """The client's address and the server's; None when the server has reset the connection."""
+    with socket.socket(fileno=os.dup(client.fileno())) as ours:
+        try:
+            return ours.getsockname(), ours.getpeername()
+        except OSError:
+            return None
+
+
+def _unread_in_tables(local: int, remote: int) -> int | None:
+    """The same for these ports, where the kernel only has the tables of proc(5).
+
+    Their fields are local address, remote address, state, tx:rx queue, all in hexadecimal.
+    """
+    ends = (f":{local:04X}", f":{remote:04X}")
+    for table in _TABLES:
+        if not table.exists():
+            continue
+        for line in table.read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[1].endswith(ends[0]) and fields[2].endswith(ends[1]):
+                return int(fields[4].split(":")[1], 16)
+    return None
+
+
+def until_read(client, seconds: float = READ_SECONDS) -> bool:
+    """Waits until the server has read everything this client has sent, or has closed. Whether so.
+
+    For a claim about pieces that arrive one after the other: without it the kernel may join them,
+    and a server that takes one read for one message would pass.
+    """
+    seconds = min(seconds, UNREAD_SECONDS if client in _unread else PATIENCE.seconds)
+    read = wait_until(lambda: not unread_bytes(client), seconds)
+    (_unread.discard if read else _unread.add)(client)
+    return read
+
+
+def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
+    """Waits until all threads of the server wait for something. Whether they do.
+
+    That may take a while where others want the processor too. One that spins, or has ended, never
+    does: a server that spins is told by the CPU time that it uses meanwhile.
+    """
+    pid = server.process.pid
+    spun = procfs.cpu_seconds(pid) + SPUN_SECONDS
+
+    def at_rest() -> bool:
+        return procfs.thread_states(pid) <= set("SZX")
+
+    patience = Fair(Patience(((0, seconds),)), lambda: [server.process])
+    wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, patience)
+    return procfs.thread_states(pid) == {"S"}
+
+
+class Hang:
+    """Whether servers will do nothing more, however long one waits: for `seconds` all of their
+    threads were asleep in calls that have no time limit, whenever we looked, and used no CPU time.
+
+    None of them has a timer, and the kernel has nothing left to deliver between these clients and
+    them.
+
+    Or, with `spinning`, they have used `seconds` of it in this wait: for work that takes next
+    to none. One that stands in line for a processor is not asleep.
+    """
+
+    def __init__(
+        self,
+        processes: Callable[[], list],
+        clients: Callable[[], list] = list,
+        spinning: bool = False,
+    ) -> None:
+        self._processes = processes
+        self._clients = clients
+        self._spinning = spinning
+        self._began = self._since = self._looked = 0.0
+        self._cpu = self._cpu_then = 0.0
+        self._hangs = False
+
+    def __call__(self, began: float, seconds: float) -> bool:
+        """For a wait that began then, on time.monotonic()."""
+        now = time.monotonic()
+        pause = min(seconds / HANG_LOOKS, HANG_LOOK_SECONDS)
+        if began == self._began and now - self._looked < pause:
+            return self._hangs
+        processes = self._processes()
+        cpu = sum(process.cpu_seconds() for process in processes)
+        if began != self._began:
+            self._began, self._cpu_then = began, cpu
+        pids = [pid for process in processes for pid in process.pids()]
+        asleep = bool(pids) and all(map(sleeps_for_ever, pids))
+        seen = now - self._looked <= UNSEEN_SECONDS and self._since >= began
+        if not asleep or cpu != self._cpu or not seen:
+            self._cpu, self._since = cpu, now
+        self._looked = now
+        spins = self._spinning and cpu - self._cpu_then >= seconds
+        sleeps = asleep and now - self._since >= seconds
+        self._hangs = spins or sleeps and not any(map(has_timer, pids)) and not self._is_sending()
+        return self._hangs
+
+    def _is_sending(self) -> bool:
+        """Whether the kernel still has something to deliver, to a client or to a server that has
+        nothing to read, or does not tell. A busy machine may leave it undelivered for a while."""
+        ends = [_ends(client) for client in self._clients() if not client.closed]
+        try:
+            found = [
+                (sockdiag.queues(there, here), sockdiag.queues(here, there))
+                for here, there in filter(None, ends)
+            ]
+        except sockdiag.Unavailable:
+            return True
+        return any(
+            theirs.unsent or ours and ours.unsent and not theirs.unread
+            for theirs, ours in found
+            if theirs
+        )
+
+
+def waits_in_silence(server, seconds: float) -> int | None:
+    """How many calls that wait it makes while nothing happens. None: the library does not count."""
+    before = server.process.calls()
+    if before is None:
+        return None
+    server.conversation.note("the grader", "counts the wait calls while nothing happens")
+    time.sleep(seconds)
+    return server.process.calls().waits - before.waits
+
+
+def most_accepted_in_an_iteration(server) -> int:
+    """How many clients it has accepted at most between two calls that wait, of the same thread.
+
+    A thread that never waits has no turns. 0: there was none, or the library is not in the server.
+    """
+    accepted: dict[int, int] = {}  # by thread, since it has waited
+    most = 0
+    for entry in server.shim.record() if server.shim else ():
+        if entry.function in WAITS:
+            accepted[entry.thread] = 0
+        elif entry.function in ACCEPTS and entry.result >= 0 and entry.thread in accepted:
+            accepted[entry.thread] += 1
+            most = max(most, accepted[entry.thread])
+    return most
+
+
+def never_waits(pid: int) -> bool:
+    """Whether the process wants the processor now, and BUSY_SECONDS later. On a busy machine it may
+    not have it: so it is no question of CPU time."""
+    before = procfs.read_process(pid)
+    time.sleep(BUSY_SECONDS)
+    after = procfs.read_process(pid)
+    return before is not None and after is not None and before.state == after.state == "R"
+
+
+def waits_for_readiness(pid: int) -> bool:
+    """Whether all its threads sleep in poll(), select(), epoll_wait() or io_uring_enter(), so that
+    none is blocked by a client. False, too, where the kernel does not tell, and if it does not
+    sleep."""
+    channels: set[str] = set()
+
+    def sleeps() -> bool:
+        channels.clear()
+        channels.update(procfs.wait_channels(pid))
+        return bool(channels) and "0" not in channels
+
+    found = wait_until(sleeps, SLEEPS_SECONDS)
+    return found and all(any(name in one for name in WAIT_CHANNELS) for one in channels)
+
+
+def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> float:
+    """The part of one processor that the server uses: 0.02 is 2 %.
+
+    Measured over `seconds`, and again up to `tries` times as long as it is over `limit`: what the
+    server still had to do, or a neighbour's noise, is over by then. One that was busy each time is
+    not measured as often: it spins. Time in which it wanted the processor and other programs had it
+    does not count: so a server that spins is seen on a busy machine, too.
+    This is a step of the conversation.
+    """
+    server.conversation.note("the grader", "watches what the server costs while nothing happens")
+    shares: list[float] = []
+    while len(shares) < tries and not (len(shares) == SURE_TRIES and min(shares) > SPINS_SHARE):
+        before, start = server.process.spent(), time.monotonic()
+        time.sleep(seconds)
+        after, passed = server.process.spent(), time.monotonic() - start
+        used = after.cpu - before.cpu
+        free = passed - after.held_up(before, worked=passed)
+        shares.append(used / max(free, used, passed / FREE_PART))
+        if shares[-1] <= limit:
+            break
+    return shares[-1]
+
+
+def cpu_of(server, work: Callable[[], None]) -> float:
+    """CPU seconds that the server spends while `work` is done."""
+    before = server.process.cpu_seconds()
+    work()
+    return server.process.cpu_seconds() - before

@@ -1,0 +1,280 @@
+"""What the claims say to a server again and again."""
+
+from __future__ import annotations
+
+import random
+import shlex
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+
+from harness.claims.instruments.observe import (
+    Hang,
+    bytes_within,
+    eventually,
+    kernel_tells,
+    until_asleep,
+    until_read,
+)
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.client.expected_replies import Replies
+from harness.failures.failure import Failure, NotJudged
+from harness.failures.printable import printable
+from harness.lab.units import KIB
+from harness.server.patience import Fair, Patience, Watchful
+from harness.server.process import ServerProcess
+
+LISTENING = b"listening on "  # begins the one line on stdout
+LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte
+SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes little at a time
+# Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
+# not up to 4 MB, and what is owed beyond that is owed by the server itself.
+SHORT_SEGMENT = 1000
+BODY_BYTES = 4 * KIB
+TABLE = 20  # clients at a time
+MOST_OWED = 40_000  # bodies of 1,000 bytes: where the kernel takes all, or does not tell
+PIECE = 64 * KIB  # bytes, of a large frame that takes turns with another
+
+
+def words(rng: random.Random, size: int) -> bytes:
+    """`size` letters: as random as other bytes, and readable where a failure shows them."""
+    return rng.randbytes(size).translate(LETTERS)
+
+
+def echo(client: Client, body: bytes) -> None:
+    """One frame there and back: for a body that the kernel's buffers hold (some 100 KB)."""
+    __tracebackhide__ = True
+    client.send_frame(body)
+    client.expect_frame(body)
+
+
+def ask(client: Client, body: bytes, answer: bytes) -> None:
+    """One frame there, and another one back."""
+    __tracebackhide__ = True
+    client.send_frame(body)
+    client.expect_frame(answer)
+
+
+def ping(client: Client, rng: random.Random) -> None:
+    """A short frame there and back."""
+    __tracebackhide__ = True
+    echo(client, words(rng, 8))
+
+
+def burst(client: Client, bodies: Sequence[bytes]) -> None:
+    """Any number of frames of any size, sent without waiting for their replies."""
+    __tracebackhide__ = True
+    client.echo_all(b"".join(map(client.framing.encode, bodies)))
+
+
+def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
+    """The same; the server runs when all that the kernel takes is there, however busy we are."""
+    __tracebackhide__ = True
+    data = b"".join(map(client.framing.encode, bodies))
+    server.process.pause()
+    try:
+        sent = client.send_some(data)
+    finally:
+        server.process.resume()
+    client.echo_all(data, sent)
+
+
+def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
+    """Sends `data`, cut at these offsets, each piece after the server has read the one before."""
+    __tracebackhide__ = True
+    edges = [0, *cuts, len(data)]
+    for start, end in zip(edges, edges[1:]):
+        client.send(data[start:end])
+        until_read(client)
+
+
+def echo_in_pieces(server, client: Client, bodies: Sequence[bytes], cuts: Iterable[int]) -> None:
+    """Sends frames, cut at these offsets. Before the next piece goes, the frames that are complete
+    have come back, and of the one that is not, nothing has."""
+    __tracebackhide__ = True
+    frames = [client.framing.encode(body) for body in bodies]
+    ends = list(accumulate(map(len, frames)))
+    edges = [0, *cuts, ends[-1]]
+    for start, end in zip(edges, edges[1:]):
+        client.send(b"".join(frames)[start:end])
+        complete = [body for body, at in zip(bodies, ends) if start < at <= end]
+        if complete:
+            client.expect_frames(complete)
+        if end not in ends:
+            until_read(client)
+            until_asleep(server)
+            client.expect_nothing_yet()
+
+
+def send_and_owe(
+    client: Client, bodies: Sequence[bytes], answers: Sequence[bytes] | None = None
+) -> Sequence[bytes]:
+    """Sends frames and reads as little as can be. Returns the bodies of the replies not yet read.
+
+    The buffers of most machines take some 4 MB. Where they do not, half of the replies are read.
+    `answers`: the bodies of all replies, if they are not the same.
+    """
+    __tracebackhide__ = True
+    answers = bodies if answers is None else answers
+    data = b"".join(map(client.framing.encode, bodies))
+    sent = client.send_some(data)
+    if sent == len(data):
+        return answers
+    half = len(answers) // 2
+    client.exchange(data[sent:], answers[:half])
+    return answers[half:]
+
+
+def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
+    """Each client sends a frame: a piece of one, a piece of the next, and so on."""
+    __tracebackhide__ = True
+    frames = [length_framing.encode(body) for body in bodies]
+    for start in range(0, max(map(len, frames)), PIECE):
+        for client, frame in zip(clients, frames):
+            if start < len(frame):
+                client.send(frame[start : start + PIECE])
+
+
+def read_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
+    """Each client expects a frame with its body, and reads it in pieces beside the others."""
+    __tracebackhide__ = True
+    due = [Replies([body]) for body in bodies]
+    while any(replies.missing for replies in due):
+        for client, replies in zip(clients, due):
+            if replies.missing:
+                client.expect_part(replies, PIECE)
+
+
+def interrupt(server) -> None:
+    """Interrupts the call that the server waits in, if it can be done without killing it.
+
+    Returns when the server waits again: what came earlier would end the wait instead.
+    """
+    until_asleep(server)
+    if server.process.calls() is not None:  # the library with a handler for it is in the server
+        server.process.signal(signal.SIGUSR1)
+        until_asleep(server)
+
+
+def come_and_go(server, rng: random.Random, count: int, at_once: int = TABLE) -> None:
+    """Clients, `at_once` at a time; each gets a reply, and the ways in which they leave alternate.
+
+    Their frames are so large that a server which keeps one of each client soon grows visibly.
+    """
+    __tracebackhide__ = True
+    body = rng.randbytes(BODY_BYTES)
+    frame = length_framing.encode(body)
+    for first in range(0, count, at_once):
+        leaving = [server.connect("leaves") for _ in range(min(at_once, count - first))]
+        for client in leaving:
+            client.send(frame)
+        for client in leaving:
+            client.expect_frame(body)
+        _leave(leaving, frame)
+
+
+def _leave(leaving: Sequence[Client], frame: bytes) -> None:
+    """Each in another way."""
+    __tracebackhide__ = True
+    for number, client in enumerate(leaving):
+        if number % 4 == 1:
+            client.send(frame[:-1])
+            client.close()
+        elif number % 4 == 2:
+            client.send(frame[:2])
+            client.reset()
+        elif number % 4 == 3:
+            client.send(frame)  # and its reply is not read
+            client.close()
+        else:
+            client.close()
+
+
+def expect_stop(server, number: signal.Signals) -> None:
+    """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
+    __tracebackhide__ = True
+    if not server.process.alive():
+        text = f"the server was gone before it was sent {number.name}: {server.describe()}"
+        raise Failure(text, hint="ended-early")
+    server.process.signal(number)
+    seconds = server.patience.seconds
+    if server.process.wait(server.patience) is None:
+        server.patience.expired()
+        text = f"{seconds:g} s after {number.name} the server still runs"
+        raise Failure(text, hint="not-ended")
+    if not server.process.describe().startswith("exited with status 0"):
+        text = f"after {number.name} the server did not exit with status 0"
+        raise Failure(text, hint="wrong-exit")
+
+
+def expect_failed_start(
+    argv: Sequence[str],
+    status: int,
+    words: str,
+    patience: Patience,
+    ring: bool = True,
+    hint: str = "bad-start",
+) -> None:
+    """The program ends by itself, with this status, and `words` are in what it says on stderr.
+    `ring`: whether the kernel has io_uring for it. `hint`: of the failure."""
+    __tracebackhide__ = True
+    process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
+    fair = Fair(patience, lambda: [process])
+    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])), ring)
+    if ended is None:
+        patience.expired()
+        text = f"{named}: it kept running instead of ending with an error"
+        raise Failure(text, hint=hint)
+    stderr = process.stderr.head.decode(errors="replace")
+    if ended.code != status or words not in stderr.lower():
+        said = stderr.strip().splitlines() or ["nothing"]
+        raise Failure(
+            f"{named}: it {ended}, and on stderr: {said[0]}; "
+            f"due is status {status} and a line with '{words}'",
+            hint=hint,
+        )
+
+
+def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) -> None:
+    """A server with -v says something on stderr in each exchange() of a frame, and nothing more on
+    stdout. Then it is stopped."""
+    __tracebackhide__ = True
+    exchange()
+    process = server.process
+    for _ in range(5):
+        before = process.stderr.total
+        exchange()
+        if not eventually(server, lambda: process.stderr.total > before):
+            text = f"with -v it logged nothing about a {client.framing.noun} on stderr"
+            raise Failure(text, hint="not-verbose")
+    client.close()
+    process.stop_gently(server.patience)  # what is in a buffer of stdout comes out now
+    process.settle()
+    others = [line for line in process.stdout.head.splitlines() if not line.startswith(LISTENING)]
+    if others:
+        said = printable(others[0][:60])
+        text = f"besides the line with its address, it printed on stdout: {said}"
+        raise Failure(text, hint="stdout-is-taken")
+
+
+def owe_bytes(client: Client, rng, goal: int, certain: bool = False) -> list[bytes]:
+    """Bodies whose replies wait in the server, `goal` bytes of them: the kernel takes no more.
+
+    The server goes on reading meanwhile, and the client reads nothing. Where the kernel does not
+    tell how much waits, it may be less; with `certain` NotJudged is raised then.
+    """
+    lot = [rng.randbytes(1000) for _ in range(64)]
+    size = sum(len(length_framing.encode(body)) for body in lot)
+    owed: list[bytes] = []
+    while len(owed) < MOST_OWED:
+        client.send_frames(lot)
+        owed += lot
+        within = bytes_within(client, size * len(owed) // len(lot)) if until_read(client) else None
+        if within is None and certain and not kernel_tells(client):
+            raise NotJudged(
+                "this kernel does not report which bytes wait in a server: see sock_diag(7)"
+            )
+        if within is None or within >= goal:
+            break
+    return owed

@@ -1,0 +1,171 @@
+"""What one tries first with a new server: short and longer frames, a second client, a goodbye.
+
+Where that fails, most claims fail, each in its own words. So this looks for the cause, and says it.
+"""
+
+from __future__ import annotations
+
+import random
+
+from harness.claims.instruments.observe import Hang, unread_bytes, until_asleep, until_read
+from harness.claims.scenarios.exchanges import echo, words
+from harness.claims.scenarios.sent_at_once import HELD_BACK, leaves_at_once
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.failures.conversation import counted
+from harness.failures.failure import Failure, NotJudged
+from harness.server.patience import Watchful, wait_until
+
+SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
+MORE_BYTES = 4096  # the body of a frame that follows one which the server does not read
+PROBE_SECONDS = 0.5  # for an answer that only names a cause
+ENDS_SECONDS = 0.5  # for a server that has closed its sockets to be gone
+
+
+def try_out(server, rng: random.Random, at_once: bool) -> None:
+    """Raises Failure with the likely cause. `at_once`: it serves several clients at a time."""
+    __tracebackhide__ = True
+    watched = server.patience
+    if server.own:
+        hang = Hang(lambda: [server.process], lambda: server.clients, spinning=True)
+        watched = Watchful(watched, hang)
+    first = server.connect(patience=watched)
+    _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
+    _try_sizes(server, first, rng)
+    if at_once:
+        second = server.connect(patience=watched)
+        _try("another client is not served while this one is connected", server, second, rng)
+        first.close()
+        _try("after one client has left, the other is no longer served", server, second, rng)
+    else:
+        first.close()
+    _expect_not_held_back(server, words(rng, SIZES[0]))
+    text = "after the first client has left, another one is not served"
+    try:
+        last = server.connect(patience=watched)
+    except Failure as failure:
+        raise _ended(server, failure) from None
+    _try(text, server, last, rng)
+
+
+def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
+    """Nothing comes back before the last byte of a frame is sent."""
+    __tracebackhide__ = True
+    frame = length_framing.encode(body)
+    sent = frame[:-1]
+    client.send(sent)
+    until_read(client)
+    until_asleep(server)
+    early = client.at_hand(len(frame), 0)
+    if early:
+        text = f"{counted(len(early), 'byte')} came back before the last byte of a frame was sent"
+        # More than was sent, or something else: not an echo of bytes, but a reply too early.
+        hint = "bytes-not-frames" if sent.startswith(early) else "one-read-one-message"
+        raise Failure(text, hint=hint)
+    try:
+        client.send(frame[-1:])
+        client.expect_frame(body)
+    except Failure as failure:
+        if failure.hint == "silence":
+            server.patience.give_up()
+        raise _cause(server, client, body, failure) from None
+
+
+def _try(what: str, server, client: Client, rng: random.Random) -> None:
+    """A short frame; `what` is the message if that fails."""
+    __tracebackhide__ = True
+    try:
+        echo(client, words(rng, SIZES[0]))
+    except Failure as failure:
+        raise _ended(server, failure, what) from None
+
+
+def _ended(server, failure: Failure, what: str = "") -> Failure:
+    """The failure of a client, after another one has left. A server that ends closes its sockets
+    first."""
+    if wait_until(lambda: not server.process.alive(), ENDS_SECONDS):
+        text = "the server ended when its first client left: it " + server.describe()
+        return Failure(text, hint="ends-with-a-client")
+    return _also(failure, what, "one-client-only") if what else failure
+
+
+def _also(failure: Failure, what: str, hint: str) -> Failure:
+    text = f"{what}: {failure.message}"
+    return Failure(text, hint=hint, expected=failure.expected, received=failure.received)
+
+
+def _try_sizes(server, client: Client, rng: random.Random) -> None:
+    """One frame of each size, one after the other on a connection that has had one."""
+    __tracebackhide__ = True
+    passed = SIZES[0]
+    for size in SIZES:
+        body = words(rng, size)
+        try:
+            echo(client, body)
+        except Failure as failure:
+            if not server.process.alive():
+                raise
+            raise _later(failure, passed, size) from None
+        passed = size
+
+
+def _later(failure: Failure, passed: int, size: int) -> Failure:
+    """For a frame that does not come back after one that did."""
+    if size == passed:
+        what = "the first frame comes back, and the next one does not"
+        return _also(failure, what, "one-frame-only")
+    what = f"a frame of {passed:,} bytes comes back, and one of {size:,} does not"
+    return _also(failure, what, "short-frames-only")
+
+
+def _expect_not_held_back(server, body: bytes) -> None:
+    """A corked socket makes each reply 200 ms late, and a grade takes minutes."""
+    __tracebackhide__ = True
+    try:
+        leaves_at_once(lambda: (server, server.connect()), body)
+    except NotJudged:  # a claim of its own says so
+        pass
+    except Failure as failure:
+        if failure.hint == HELD_BACK:
+            raise
+
+
+def _cause(server, client: Client, body: bytes, failure: Failure) -> Failure:
+    """Why the very first frame did not come back; the failure itself if that cannot be told."""
+    if not server.process.alive():
+        return failure
+    received = failure.received or b""
+    unread = not received and unread_bytes(client)
+    if unread and _answer_to_more(client, length_framing.encode(body)):
+        text = "the last bytes of a frame were read only when more had come"
+        return Failure(text, hint="low-water")
+    client.close()  # some serve one client at a time
+    swapped = len(body).to_bytes(length_framing.HEADER, "big")
+    if received.startswith(swapped):
+        return Failure("the reply's length has its highest byte first", hint="byte-order")
+    if received and received == _answer(server, length_framing.encode(body[::-1])):
+        return Failure("two different frames got the same reply", hint="same-reply")
+    if received.startswith(body):
+        return Failure("the body came back without its length in front", hint="no-header")
+    if unread:
+        return Failure(f"the server did not read the first frame: {failure.message}", hint="unread")
+    if not received and _answer(server, swapped + body):
+        text = "frames are answered only if their length has the highest byte first"
+        return Failure(text, hint="byte-order")
+    return failure
+
+
+def _answer_to_more(client: Client, frame: bytes) -> bool:
+    """Whether the reply that is due comes when another frame follows."""
+    client.offer(length_framing.encode(bytes(MORE_BYTES)))
+    return client.at_hand(len(frame), PROBE_SECONDS) == frame
+
+
+def _answer(server, data: bytes) -> bytes:
+    """What comes back for this, on a connection of its own, b"" if nothing does."""
+    try:
+        client = server.connect()
+        client.send(data)
+        return client.at_hand(len(data), PROBE_SECONDS)
+    except Failure:
+        return b""

@@ -1,0 +1,182 @@
+"""Clients that take everything a server gives: all its replies, or all its memory for them.
+
+The greedy ones are in a process of their own, so that they cost the test that runs them no time.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from harness.client import length_framing
+from harness.client.stream import Stream
+from harness.failures.failure import TooBusy
+from harness.lab.units import KIB, MIB
+
+OFFERED_BYTES = MIB  # to one send, about
+SENT_SECONDS = 10.0  # at most, until all of them have sent something
+REPLY_SECONDS = 2.0  # and then until a reply comes; there may be none
+
+# One client pauses whenever its process has to wait for a processor, and in a pause the starved
+# clients are served. The kernel holds work for a while; for several clients, several times that.
+CLIENTS = 4
+
+# What runs there. Its arguments are its parent, with which it ends, whatever became of that, and
+# the descriptors of its sockets; what they send again and again comes on its standard input. It
+# prints a line when all have sent something, and one when a reply has come after that. From its
+# first reply on a client waits for many at a time, so as to cost little.
+PROGRAM = """
+import os, select, socket, sys
+parent, *numbers = map(int, sys.argv[1:])
+data = sys.stdin.buffer.read()
+view, room = memoryview(data), bytearray(1 << 20)
+poller = select.poll()
+streams = {number: socket.socket(fileno=number) for number in numbers}
+sent = dict.fromkeys(streams, 0)
+silent, answered, told = set(streams), set(), False
+for number in numbers:
+    poller.register(number, select.POLLIN | select.POLLOUT)
+while streams and os.getppid() == parent:
+    for number, ready in poller.poll(1000):
+        stream = streams[number]
+        try:
+            if ready & select.POLLIN:
+                if not stream.recv_into(room):
+                    raise ConnectionResetError
+                if number not in answered:
+                    answered.add(number)
+                    stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 64 << 10)
+                if not silent and not told:
+                    told = True
+                    print(flush=True)
+            if ready & select.POLLOUT:
+                sent[number] += stream.send(view[sent[number] :])
+                sent[number] %= len(data)
+                if number in silent:
+                    silent.remove(number)
+                    if not silent:
+                        print(flush=True)
+        except BlockingIOError:
+            pass
+        except OSError:
+            poller.unregister(number)
+            del streams[number]
+"""
+
+
+@contextmanager
+def greedy(server, body: bytes, clients: int = CLIENTS) -> Iterator[None]:
+    """While the block runs, clients send frames of `body` without a pause, and read every reply.
+
+    When it begins, all of them have sent something, and a reply has come if one comes soon. They
+    check nothing, and a server that closes a connection ends that one: what is claimed of these
+    clients themselves is for other tests to say. Raises Failure when they cannot connect, and
+    TooBusy when they do not begin.
+    """
+    __tracebackhide__ = True
+    what = f"frames of {len(body):,} bytes" if body else "empty frames"
+    frame = length_framing.encode(body)
+    with ExitStack() as stack:
+        with server.conversation.step("greedy", f"{clients} clients send {what} without a pause"):
+            streams = [
+                stack.enter_context(Stream(server.address, server.patience).socket)
+                for _ in range(clients)
+            ]
+        numbers = [stream.fileno() for stream in streams]
+        data = frame * max(1, OFFERED_BYTES // len(frame))
+        process = stack.enter_context(_started(numbers, data))
+        if not _a_line(process, SENT_SECONDS):
+            raise TooBusy(f"{clients} greedy clients did not begin within {SENT_SECONDS:g} s")
+        _a_line(process, min(REPLY_SECONDS, server.patience.seconds))
+        yield
+
+
+def _a_line(process: subprocess.Popen, seconds: float) -> bool:
+    """Waits for a line of its output, or for its end. Whether that came."""
+    poller = select.poll()
+    poller.register(process.stdout, select.POLLIN)
+    if not poller.poll(1000 * seconds):
+        return False
+    os.read(process.stdout.fileno(), 1)
+    return True
+
+
+@contextmanager
+def _started(numbers: list[int], data: bytes) -> Iterator[subprocess.Popen]:
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-c", PROGRAM, str(os.getpid()), *map(str, numbers)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=numbers,
+    )
+    try:
+        process.stdin.write(data)
+        process.stdin.close()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+class Silent:
+    """Clients that send, and never read. Their segments are short, and so the kernel holds little
+    for them: what a server holds for them is soon all that can be sent."""
+
+    SEGMENT_BYTES = 1000
+    BUFFER_BYTES = 16 * KIB
+    QUIET_SECONDS = 0.3  # in which none of them could send: then the server takes no more
+
+    def __init__(self, server, clients: int) -> None:
+        __tracebackhide__ = True
+        with server.conversation.step("silent", f"{clients} clients connect that will never read"):
+            self._streams = [self._connected(server) for _ in range(clients)]
+
+    def _connected(self, server) -> socket.socket:
+        __tracebackhide__ = True
+        stream = Stream(server.address, server.patience, self.BUFFER_BYTES, self.SEGMENT_BYTES)
+        stream.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.BUFFER_BYTES)
+        return stream.socket
+
+    def send(self, data: bytes, times: int) -> int:
+        """Each sends `data` so often, as long as the server takes any of it: bytes sent, of all."""
+        poller = select.poll()
+        streams = {stream.fileno(): stream for stream in self._streams}
+        left = dict.fromkeys(streams, times * len(data))
+        for number in streams:
+            poller.register(number, select.POLLOUT)
+        while any(left.values()):
+            ready = poller.poll(1000 * self.QUIET_SECONDS)
+            if not ready:
+                break
+            for number, _ in ready:
+                left[number] -= _offer(streams[number], data, left[number])
+                if not left[number]:
+                    poller.unregister(number)
+        return sum(times * len(data) - rest for rest in left.values())
+
+    def close(self) -> None:
+        for stream in self._streams:
+            stream.close()
+
+    def __enter__(self) -> Silent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _offer(stream: socket.socket, data: bytes, left: int) -> int:
+    """Sends the next part of what is left, and returns its size. A closed one has sent all."""
+    at = -left % len(data)
+    try:
+        return stream.send(memoryview(data)[at:])
+    except BlockingIOError:
+        return 0
+    except OSError:
+        return left

@@ -1,0 +1,107 @@
+"""What claims say to a server that speaks the protocol of Redis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from harness.claims.instruments.observe import eventually
+from harness.client import resp
+from harness.client.client import Client
+from harness.client.resp import OK, Answers, words_of
+from harness.failures.failure import Failure
+from harness.lab.units import KIB
+
+Pair = tuple[str | Sequence[str | bytes | int], object]  # a command, and the reply that is due
+PIECE = 256 * KIB  # bytes of a reply, at a time
+A_COMMAND = 1_000  # keys, of the commands that fill() sends
+
+
+def ask(client: Client, command: str | Sequence[str | bytes | int], value: object) -> None:
+    """One command there, and its reply back. See resp for the values that are replies."""
+    __tracebackhide__ = True
+    words = words_of(command)
+    client.send_frame(resp.command(*words))
+    client.expect_frames(Answers([words], [resp.reply(value)]))
+
+
+def talk(client: Client, *pairs: Pair) -> None:
+    """Commands, each after the reply to the one before."""
+    __tracebackhide__ = True
+    for command, value in pairs:
+        ask(client, command, value)
+
+
+def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
+    """Commands sent without waiting for replies, which come in the same order."""
+    __tracebackhide__ = True
+    pairs = list(pairs)
+    commands = [words_of(command) for command, _ in pairs]
+    data = b"".join(resp.command(*words) for words in commands)
+    client.exchange(data, Answers(commands, [resp.reply(value) for _, value in pairs]))
+
+
+def _feed(decoder: resp.Decoder, came: bytes) -> list[bytes]:
+    """The replies that end with these bytes."""
+    __tracebackhide__ = True
+    try:
+        return decoder.feed(came)
+    except resp.Malformed as error:
+        text = f"what comes is no reply: {error}"
+        raise Failure(text, hint="wrong-header", received=came) from None
+
+
+def read_value(client: Client) -> object:
+    """The next reply, whatever it is; nothing else may come after it."""
+    __tracebackhide__ = True
+    decoder = resp.Decoder()
+    while True:
+        came = client.read_some(PIECE)
+        found = _feed(decoder, came)
+        if len(found) > 1 or found and decoder.left:
+            text = f"after the reply {resp.told_bytes(found[0])} came more, without a request"
+            raise Failure(text, hint="extra-bytes", received=came)
+        if found:
+            return resp.value_of(found[0])
+
+
+def read_values(client: Client, count: int) -> list[object]:
+    """The next replies, whatever they are."""
+    __tracebackhide__ = True
+    decoder, found = resp.Decoder(), []
+    while len(found) < count:
+        found += _feed(decoder, client.read_some(PIECE))
+    return [resp.value_of(one) for one in found]
+
+
+def answer(client: Client, command: str | Sequence[str | bytes | int]) -> object:
+    """The reply to a command, whatever it is."""
+    __tracebackhide__ = True
+    client.send_frame(resp.command(*words_of(command)))
+    return read_value(client)
+
+
+def until(
+    server, client: Client, command: str | Sequence[str | bytes | int], value: object, hint: str
+) -> None:
+    """Asks again and again, until the reply is this one."""
+    __tracebackhide__ = True
+    last: list[object] = []
+
+    def is_so() -> bool:
+        last[:] = [answer(client, command)]
+        return type(last[0]) is type(value) and last[0] == value
+
+    if not eventually(server, is_so):
+        words = resp.told_command(words_of(command))
+        text = f"the reply to {words} stays {resp.told(last[0])}; due is {resp.told(value)}"
+        raise Failure(text, hint=hint)
+
+
+def fill(client: Client, keys: Sequence[bytes], value: bytes) -> None:
+    """Sets all keys to the value, with few commands."""
+    __tracebackhide__ = True
+    pairs = []
+    for first in range(0, len(keys), A_COMMAND):
+        part = keys[first : first + A_COMMAND]
+        pairs.append((("MSET", *(word for key in part for word in (key, value))), OK))
+    pipelined(client, pairs)

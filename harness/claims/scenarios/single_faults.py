@@ -1,0 +1,326 @@
+"""One call of a server after the other fails, once, while three clients are served.
+
+What has to hold at every point: no crash; the client whose call it was gets a correct beginning of
+its replies, or all of them where the fault is none of the connection's; everybody else gets all;
+the next client is served; and the server ends as it should.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from harness.claims.instruments.observe import until_asleep
+from harness.claims.scenarios.exchanges import SMALL_WINDOW, expect_stop
+from harness.client import length_framing
+from harness.client.client import Client
+from harness.failures.failure import Failure
+from harness.server.shim import Group, Plan, Step, fail, piece
+
+# Every call is tried up to this one; of those behind it, fewer and fewer.
+EVERY = 12
+GROWTH = 1.5
+LAST = 200  # a server that looks round all the time makes calls for as long as it is given
+MOST = 100_000  # bytes asked of one read of a client
+
+# What ends a connection, and nothing else.
+FATAL = {errno.ECONNRESET, errno.EPIPE, errno.ENOMEM}
+
+# How a client may see that it was dropped.
+DROPPED = {"closed-early", "closed-in-reply", "reset-early", "replies-missing", "connect-refused"}
+
+STUCK = "stuck-after-pause"
+
+# What to think of first. The faults of writing and reading have their hints in common with others.
+HINTS = {
+    0: "short-write",
+    errno.EAGAIN: "call-disturbed",
+    errno.EINTR: "call-disturbed",
+    errno.ECONNRESET: "reset-ends-one",
+    errno.EPIPE: "sigpipe",
+    errno.ENOMEM: "out-of-memory",
+}
+GROUP_HINTS = {
+    Group.ACCEPT: "accept-failed",
+    Group.WAIT: "ended-by-a-signal",
+    Group.CLOSE: "close-interrupted",
+}
+
+NAMES = {
+    Group.INPUT: "read",
+    Group.OUTPUT: "write",
+    Group.ACCEPT: "accept",
+    Group.WAIT: "wait",
+    Group.CLOSE: "close",
+    Group.ALLOCATION: "allocation",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that can happen to a call of this group."""
+
+    group: Group
+    step: Step
+
+    def __str__(self) -> str:
+        if self.step.limit:
+            return f"moves only {self.step.limit} byte"
+        return f"fails with {errno.errorcode[self.step.error]}"
+
+    @property
+    def fatal(self) -> bool:
+        return self.step.error in FATAL
+
+    @property
+    def hint(self) -> str:
+        if self.group == Group.INPUT and self.step.limit:
+            return "one-read-one-message"
+        return GROUP_HINTS.get(self.group) or HINTS[self.step.error]
+
+
+def _faults(group: Group, *errors: int) -> tuple[Fault, ...]:
+    return tuple(Fault(group, fail(error)) for error in errors)
+
+
+# From the ERRORS sections of read(2), send(2), accept(2), poll(2), close(2), malloc(3).
+FAULTS = (
+    Fault(Group.INPUT, piece(1)),
+    *_faults(Group.INPUT, errno.EAGAIN, errno.EINTR, errno.ECONNRESET),
+    Fault(Group.OUTPUT, piece(1)),
+    *_faults(Group.OUTPUT, errno.EAGAIN, errno.EINTR, errno.ECONNRESET, errno.EPIPE),
+    *_faults(Group.ACCEPT, errno.EAGAIN, errno.EINTR, errno.ECONNABORTED, errno.EMFILE),
+    *_faults(Group.WAIT, errno.EINTR),
+    *_faults(Group.CLOSE, errno.EINTR),
+    *_faults(Group.ALLOCATION, errno.ENOMEM),
+)
+
+
+class Participant:
+    """A client that gets frames back, all of them or, when it was dropped, the first bytes."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.owed = b""
+        self.ends: list[int] = []  # of the replies, as places in all that is owed
+        self.taken = 0  # bytes
+        self.dropped: Failure | None = None
+
+    @property
+    def stuck(self) -> bool:
+        """All of a reply has come, and nothing of the next one."""
+        return bool(self.owed) and self.taken in self.ends
+
+    def send(self, frames: bytes, owed: bytes | None = None) -> None:
+        """`owed`: what comes back for it, if not the same."""
+        __tracebackhide__ = True
+        more = frames if owed is None else owed
+        self.ends += [len(self.owed) + self.taken + end for end in length_framing.ends(more)]
+        self.owed += more
+        self._try(lambda: self.client.send(frames))
+
+    def take(self) -> None:
+        """Reads all that is owed."""
+        __tracebackhide__ = True
+        while self.owed and not self.dropped:
+            self._try(self._take_some)
+
+    def _take_some(self) -> None:
+        __tracebackhide__ = True
+        came = self.client.read_some(min(MOST, len(self.owed)))
+        due, self.owed = self.owed[: len(came)], self.owed[len(came) :]
+        self.taken += len(came)
+        if came != due:
+            raise Failure(
+                "the reply is not what was sent", hint="wrong-body", expected=due, received=came
+            )
+
+    def leave(self) -> None:
+        __tracebackhide__ = True
+        self._try(self.client.half_close)
+        self._try(self.client.expect_eof)
+
+    def _try(self, action: Callable[[], None]) -> None:
+        """Notes that the connection is over; everything else that is wrong goes on."""
+        __tracebackhide__ = True
+        if self.dropped:
+            return
+        try:
+            action()
+        except Failure as failure:
+            if failure.hint not in DROPPED:
+                raise
+            self.dropped = failure
+
+
+class ThreeClients:
+    """The fixed scenario: three clients, with their frames."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.small = [length_framing.encode(rng.randbytes(size)) for size in (10, 300)]
+        self.several = b"".join(length_framing.encode(rng.randbytes(size)) for size in (0, 5, 2000))
+        self.large = length_framing.encode(rng.randbytes(100_000))
+
+    def together(self, server, clients: list[Participant]) -> None:
+        """All three at once. `clients`: each is added as it comes."""
+        __tracebackhide__ = True
+        for name, rcvbuf in (("A", None), ("B", None), ("C", SMALL_WINDOW)):
+            clients.append(Participant(server.connect(name, rcvbuf=rcvbuf)))
+        one, other, third = clients
+        one.send(self.small[0])
+        third.send(self.large)
+        other.send(self.several)
+        one.take()
+        one.send(self.small[1][:6], owed=b"")
+        other.take()
+        one.send(self.small[1][6:], owed=self.small[1])
+        for client in clients:
+            client.take()
+        for client in clients:
+            client.leave()
+
+    def in_turn(self, server, clients: list[Participant]) -> None:
+        """One after the other, for a server that can do no more."""
+        __tracebackhide__ = True
+        for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
+            client = Participant(server.connect(name))
+            clients.append(client)
+            for frame in frames:
+                client.send(frame)
+                client.take()
+            client.leave()
+
+
+Scenario = Callable[[object, list[Participant]], None]
+
+
+def single_faults(
+    launch: Callable, scenario: Scenario, allocations: bool, alone: bool = False
+) -> int:
+    """Plays the scenario once for every point. Returns how many there were.
+
+    allocations: the faults of these too. alone: every point on a server of its own, and not one
+    call left out; else a server takes all the points of one fault. Without the library in the
+    server there are none.
+    """
+    __tracebackhide__ = True
+    points = 0
+    stops = _stops_undisturbed(launch, allocations)
+    for fault in FAULTS:
+        if fault.group == Group.ALLOCATION and not allocations:
+            continue
+        server = None
+        for number in _numbers(alone):
+            server = server or _started(launch, allocations)
+            if server.shim is None:
+                return 0
+            if not _play(server, fault, number, scenario):
+                break
+            points += 1
+            if alone:
+                _ends(server, stops)
+                server = None
+        if server:
+            _ends(server, stops)
+    return points
+
+
+def _stops_undisturbed(launch: Callable, allocations: bool) -> bool:
+    """Whether the server ends as it should when nothing has failed. If not, it is not asked to:
+    that is for other claims to say."""
+    server = launch(allocations=allocations)
+    try:
+        expect_stop(server, signal.SIGTERM)
+    except Failure:
+        server.conversation.note("the grader", "stops here: this test is about failing calls")
+        return False
+    finally:
+        server.process.destroy()
+    return True
+
+
+def _started(launch: Callable, allocations: bool):
+    """A server that waits for clients. Before, while it starts, no memory may well be its end."""
+    __tracebackhide__ = True
+    server = launch(allocations=allocations)
+    if server.shim is not None:
+        until_asleep(server)
+    return server
+
+
+def _numbers(every: bool) -> Iterator[int]:
+    """Which calls are to fail, from 0."""
+    number = 0
+    while number < LAST:
+        yield number
+        number += 1 if every or number < EVERY else int(number * (GROWTH - 1))
+
+
+def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
+    """The scenario, with the fault at this call. False: the server makes no such call."""
+    __tracebackhide__ = True
+    which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
+    server.conversation.restart()
+    server.conversation.note("the grader", f"makes sure that {which}")
+    first = server.shim.connections()
+    server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
+    clients: list[Participant] = []
+    try:
+        scenario(server, clients)
+        fired, hit = server.shim.fired(), server.shim.hit() - first
+        server.shim.schedule()
+        if fault.fatal and fired:
+            clients = _others(clients, hit)
+        for client in clients:
+            if client.dropped:
+                raise client.dropped
+        _next_is_served(server)
+    except Failure as failure:
+        failure.message = f"when {which}: {failure.message}"
+        failure.hint = _meaning(fault, failure.hint, clients)
+        raise
+    return bool(fired)
+
+
+def _meaning(fault: Fault, hint: str, clients: list[Participant]) -> str:
+    """A server that survives a pause in sending but loses the frames after it has its own hint."""
+    paused = fault.group == Group.OUTPUT and fault.step.error == errno.EAGAIN
+    stuck = hint == "silence" and any(client.stuck for client in clients)
+    return STUCK if paused and stuck else fault.hint
+
+
+def _others(clients: list[Participant], hit: int) -> list[Participant]:
+    """The clients that a fault of the connection `hit` must not touch.
+
+    A fault without a connection (no memory) may cost one client.
+    """
+    if 0 <= hit < len(clients):
+        return [client for place, client in enumerate(clients) if place != hit]
+    dropped = [client for client in clients if client.dropped]
+    return dropped[1:]
+
+
+def _next_is_served(server) -> None:
+    __tracebackhide__ = True
+    client = server.connect("next")
+    client.send_frame(b"next")
+    client.expect_frame(b"next")
+    client.half_close()
+    client.expect_eof()
+
+
+def _ends(server, stops: bool) -> None:
+    """It stops when it is told to, if it does that at all; then nothing of it is left."""
+    __tracebackhide__ = True
+    if stops:
+        expect_stop(server, signal.SIGTERM)
+    server.process.destroy()
+
+
+def _ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th ..."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number:,}{'th' if number % 100 in (11, 12, 13) else ending}"

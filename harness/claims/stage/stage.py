@@ -1,0 +1,474 @@
+"""What a claim works with: servers to talk to, and random numbers that can be repeated."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import string
+import tempfile
+from dataclasses import asdict, dataclass, field
+from itertools import count, product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.claims.instruments import crash, gdb, sanitizers, valgrind
+from harness.claims.instruments.observe import Hang, never_waits, waits_for_readiness
+from harness.claims.stage import recorder
+from harness.client.client import Client
+from harness.client.framing import LENGTH, Framing
+from harness.failures.conversation import Conversation
+from harness.failures.failure import Failure, NotJudged
+from harness.server import build
+from harness.server.linux import network, procfs
+from harness.server.patience import PATIENCE, Fair, Patience, Stretched, Watchful, wait_until
+from harness.server.process import ServerProcess
+from harness.server.shim import Shim, alloc_library
+
+SLOWED = 3.0  # times the patience, under valgrind
+SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
+TIME_WAIT_SECONDS = 75.0  # a minute, see TCP_TIMEWAIT_LEN in net/tcp.h; and some more
+TIME_WAIT_LOOK_SECONDS = 0.5  # between two checks of all connections of this machine
+BUSY_LOOKS = 5  # checks of a server whose test has failed
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the server under test is started: decided once by grade.py, the same for every claim.
+
+    `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
+    server runs under it, not only those of claims about memory. `sources` are the student's files,
+    in `directory`; the lab's own are in the directories `untouched`. `by_calls`: options for a
+    claim that sees calls, see lab.chapters.Chapter. `trace`: the file for the record of the test.
+    `debugger`: the file that tells a debugger which server to attach to, before the test begins.
+    """
+
+    argv: list[str]
+    mode: str = "stdout"
+    port: int | None = None
+    preload: str | None = None
+    seed: int = 1
+    valgrind: bool = False
+    sources: list[str] = field(default_factory=list)
+    directory: str | None = None
+    untouched: list[str] = field(default_factory=list)
+    by_calls: list[str] = field(default_factory=list)
+    trace: str | None = None
+    debugger: str | None = None
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self)))
+
+    @classmethod
+    def load(cls, path: str) -> Run:
+        return cls(**json.loads(Path(path).read_text()))
+
+
+@dataclass(frozen=True)
+class Options:
+    """How one server is started for a claim.
+
+    `argv_extra`: options after those of the run. `port`: where it has to listen, if that can be
+    set. `restarted`: another one has just listened there. `nofile`: it needs this many descriptors.
+    `shim`: its calls can be counted and disturbed. `allocations`: they can be made to fail.
+    `environment`: variables that it gets. `framing`: of the server and its clients. `sanitize`:
+    "thread", or other sanitizers of the compiler; then without the shim. `ring`: the kernel has
+    io_uring for it. `defines`: macros with which it is built again, "NAME=1".
+    """
+
+    argv_extra: tuple[str, ...] = ()
+    port: int | None = None
+    restarted: bool = False
+    nofile: int | None = None
+    shim: bool = True
+    allocations: bool = False
+    environment: dict[str, str] | None = None
+    framing: Framing = LENGTH
+    sanitize: str = ""
+    ring: bool = True
+    defines: tuple[str, ...] = ()
+
+
+class Server:
+    """A running server under test. `process` measures it and sends it signals."""
+
+    def __init__(
+        self, stage: Stage, process: ServerProcess, logs: Path | None, framing: Framing
+    ) -> None:
+        self._stage = stage
+        self.process = process
+        self.logs = logs
+        self.framing = framing
+        self.clients: list[Client] = []
+
+    @property
+    def shim(self) -> Shim | None:
+        """The library that disturbs its calls; None if it is not in the server."""
+        return self.process.shim
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.process.address
+
+    @property
+    def patience(self) -> Patience:
+        return self._stage.patience
+
+    @property
+    def conversation(self) -> Conversation:
+        return self._stage.conversation
+
+    @property
+    def own(self) -> bool:
+        """Whether it was built here, and nothing slows it down."""
+        return bool(self._stage.run.sources) and not self._stage.valgrind
+
+    def connect(
+        self,
+        name: str | None = None,
+        rcvbuf: int | None = None,
+        segment: int | None = None,
+        patience: Patience | None = None,
+    ) -> Client:
+        """A new client. Without a name it gets the next letter: A, B, ... Z, AA, AB, ...
+
+        `rcvbuf`, `segment` and `patience` are those of Client.
+        """
+        __tracebackhide__ = True
+        client = Client(
+            self.address,
+            self._stage.conversation,
+            name or next(self._stage.names),
+            rcvbuf=rcvbuf,
+            segment=segment,
+            patience=patience or self._stage.patience,
+            framing=self.framing,
+        )
+        self.clients.append(client)
+        return client
+
+    def describe(self) -> str:
+        return self.process.describe()
+
+    def last_lines(self) -> str:
+        """The end of what it has printed on stderr."""
+        return self.process.stderr.end()
+
+
+class Stage:
+    """What belongs to one test: its conversation, its servers, and how they ended.
+
+    `valgrind`: the servers run under it, also if the run does not set it. `sees_calls`: the test
+    counts or disturbs calls that move bytes.
+    """
+
+    def __init__(self, run: Run, valgrind: bool = False, sees_calls: bool = False) -> None:
+        self.run = run
+        self.sees_calls = sees_calls
+        self.valgrind = run.valgrind or valgrind
+        self.conversation = Conversation()
+        self.patience = PATIENCE
+        if self.valgrind:
+            self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS, self._in_line)
+        else:
+            self.patience = Fair(PATIENCE, self._processes)
+        if run.sources:
+            self.patience = Watchful(self.patience, Hang(self._processes, self._clients))
+        if run.debugger:
+            self.patience = gdb.PATIENCE
+        self.names = _letters()
+        self.servers: list[Server] = []
+        self.sanitized = False  # one of them is watched by a sanitizer
+        self.body_passed = False
+        self._ending: tuple[str, str] | None = None
+        self._surprised = False  # when it was cleared
+        self._recorders: list[recorder.Recorder] = []
+        if run.trace:
+            recorder.begin(self.conversation)
+
+    def launch(self, argv_extra: tuple[str, ...] = (), **options: Any) -> Server:
+        """Starts a server and waits until it listens. `argv_extra`, `options`: see Options."""
+        __tracebackhide__ = True
+        wanted = Options(argv_extra, **options)
+        if self.run.port is not None and not wanted.restarted:
+            self._free_the_port()
+        self.sanitized |= bool(wanted.sanitize)
+        argv = self._argv(wanted)
+        logs = self.new_logs() if self.valgrind else None
+        server = Server(self, ServerProcess(), logs, wanted.framing)
+        server.process.tell = self.conversation.signalled
+        self.servers.append(server)
+        try:
+            self._start(server, argv, wanted)
+        except Failure:
+            problem = self._unusable(server, wanted)
+            if problem:
+                raise NotJudged(problem) from None
+            raise
+        if self.run.trace:
+            self._recorders.append(recorder.Recorder(server.process))
+        if self.run.debugger and len(self.servers) == 1:
+            gdb.hold(server.process.pid, Path(self.run.debugger))
+        return server
+
+    def _argv(self, wanted: Options) -> list[str]:
+        """The server's command line."""
+        program, *more = self.run.argv
+        if wanted.sanitize:
+            program = str(self._sanitized(wanted.sanitize))
+        elif wanted.defines:
+            program = str(self._built(wanted.defines))
+        port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
+        calls = self.run.by_calls if self.sees_calls else []
+        framing = wanted.framing.options if self.run.sources else ()  # another server has its own
+        return [program, *more, *calls, *framing, *port, *wanted.argv_extra]
+
+    def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
+        """Starts it; twice, if only connections of another claim were in its way."""
+        __tracebackhide__ = True
+        try:
+            self._start_once(server, argv, wanted)
+        except Failure as failure:
+            if wanted.restarted and failure.hint == "died-at-start":
+                text = f"started again on port {wanted.port} at once, {failure.message}"
+                raise Failure(text, hint="port-still-in-use") from None
+            if failure.hint != "died-at-start" or not self._make_port_free():
+                raise
+            self._start_once(server, argv, wanted)
+
+    def _make_port_free(self) -> bool:
+        """Frees a fixed port on which connections of earlier servers are left. Returns whether it
+        did. Another claim tests that a server can bind such a port.
+        """
+        port = self.run.port
+        if port is None or port not in procfs.connected_ports():
+            return False
+        if network.enter_new():
+            return True
+        text = (
+            f"waits until port {port} is free: connections of the earlier server are in TIME_WAIT"
+        )
+        self.conversation.note("the grader", text)
+
+        def free() -> bool:
+            return port not in procfs.connected_ports()
+
+        return wait_until(free, TIME_WAIT_SECONDS, TIME_WAIT_LOOK_SECONDS)
+
+    def _start_once(self, server: Server, argv: list[str], wanted: Options) -> None:
+        __tracebackhide__ = True
+        environment = dict(wanted.environment or {})
+        if wanted.sanitize:
+            environment.update(sanitizers.environment())
+        if self.run.debugger:
+            environment.update(gdb.ENVIRONMENT)
+        server.process.start(
+            argv,
+            mode=self.run.mode,
+            port=self.run.port or wanted.port,
+            nofile=wanted.nofile,
+            preload=self._libraries(wanted),
+            linked_here=bool(self.run.sources),
+            wrapper=self._wrapper(server, wanted),
+            writable=[server.logs] if server.logs else [],
+            environment=environment,
+            patience=self.patience,
+            traced=bool(self.run.trace),
+            ring=wanted.ring,
+        )
+
+    def _wrapper(self, server: Server, wanted: Options) -> list[str]:
+        """The command in front of the server's: valgrind's, or one that a sanitizer needs."""
+        if server.logs:
+            return valgrind.wrapper(server.logs)
+        return sanitizers.wrapper(wanted.sanitize)
+
+    def _unusable(self, server: Server, wanted: Options) -> str:
+        """Why the machine, and not the server, is the reason that it has not started; "" if it is
+        not."""
+        if wanted.sanitize:
+            return sanitizers.unusable(server.process.stderr.text())
+        if server.logs:
+            return valgrind.gave_up(server.logs) or valgrind.unusable(self.run.argv[0])
+        return ""
+
+    def _sanitized(self, names: str) -> Path:
+        """The server, built for these sanitizers from the student's files."""
+        try:
+            source = Path(self.run.directory)
+            return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
+        except build.BuildFailed:
+            raise NotJudged(f"the compiler does not build with -fsanitize={names}") from None
+
+    def _built(self, defines: tuple[str, ...]) -> Path:
+        """The server, built with these macros from the student's files."""
+        flags = tuple(f"-D{define}" for define in defines)
+        try:
+            source = Path(self.run.directory)
+            return build.cached_server(source, extra_flags=flags).binary
+        except build.BuildFailed as error:
+            text = f"the server does not build with {' '.join(flags)}: {error}"
+            raise NotJudged(text.splitlines()[0]) from None
+
+    def new_logs(self) -> Path:
+        """An empty directory for valgrind's logs of one server."""
+        if valgrind.missing():
+            raise NotJudged(valgrind.MISSING)
+        return Path(tempfile.mkdtemp(prefix="event-loop-lab-valgrind-"))
+
+    def _libraries(self, wanted: Options) -> list[Path]:
+        """The libraries loaded into the server: the shim, unless a sanitizer takes its place."""
+        if not self.run.preload or not wanted.shim or wanted.sanitize:
+            return []
+        failing = wanted.allocations and not valgrind.sanitized(self.run.argv[0])
+        return [Path(self.run.preload), *([alloc_library()] if failing else [])]
+
+    def _processes(self) -> list[ServerProcess]:
+        return [server.process for server in self.servers]
+
+    def _clients(self) -> list[Client]:
+        return [client for server in self.servers for client in server.clients]
+
+    def _in_line(self) -> float:
+        """Seconds for which the servers could have run, but other programs had the processors. The
+        sum over all their threads, as valgrind lets no two of them run at the same time.
+        """
+        waits = [procfs.seconds_in_line(server.process.pid) for server in self.servers]
+        return sum(sum(seconds.values()) for seconds in waits)
+
+    def _free_the_port(self) -> None:
+        """With a fixed port there is one server at a time: the one before has ended."""
+        __tracebackhide__ = True
+        self.check_servers()
+        for server in self.servers:
+            _leave(server)
+
+    def ending(self) -> tuple[str, str]:
+        """The state of the last server, and the end of its stderr: from before it was destroyed."""
+        if self._ending is None and self.servers:
+            server = self.servers[-1]
+            return server.describe(), server.last_lines()
+        return self._ending or ("", "")
+
+    def crashed(self) -> str:
+        """Where in its source the last server has crashed; "" if it has not, or if that is
+        unknown."""
+        found = self.servers[-1].process.crash() if self.servers else None
+        return crash.place(found, self.run.sources) if found else ""
+
+    def busy(self) -> str:
+        """ ", and ..." if the last server spins: it should be in a wait, and is not."""
+        if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
+            return ""
+        pid = self.servers[-1].process.pid
+        if not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
+            return ""
+        return ", and busy: it never waits"
+
+    def at_rest(self) -> bool:
+        """Whether no thread of the last server runs, or wants to: it sleeps, or has ended."""
+        return not self.servers or procfs.thread_states(self.servers[-1].process.pid) <= set("SZX")
+
+    def waits_for_readiness(self) -> bool:
+        """The last server, now: see observe.py."""
+        if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
+            return False
+        return waits_for_readiness(self.servers[-1].process.pid)
+
+    def surprised(self) -> bool:
+        """Whether the last server has ended although no test has ended it: from before it was
+        destroyed."""
+        if self._ending is not None or not self.servers:
+            return self._surprised
+        process = self.servers[-1].process
+        return not process.alive() and not process.ended_by_test
+
+    def check_servers(self) -> None:
+        """After a body that passed: checks that the servers that it did not end still run, and are
+        clean."""
+        __tracebackhide__ = True
+        if self.servers:
+            self.conversation.note("the grader", "checks whether the server still runs")
+        for server in self.servers:
+            server.process.look_at_limits()
+            server.process.settle()
+            if not server.process.alive() and not server.process.ended_by_test:
+                text = f"after the last step the server was gone: {server.describe()}"
+                raise self.explained(Failure(text, hint="ended-early"))
+        if self.valgrind:
+            for server in self.servers:
+                valgrind.check(server.process, server.logs, self.run.sources, self.patience)
+
+    def explained(self, error: Failure) -> Failure | NotJudged:
+        """What valgrind or a sanitizer reports about the last server's memory before `error`;
+        NotJudged if valgrind is the one that has ended; otherwise the error."""
+        if self.sanitized:
+            self.servers[-1].process.settle()
+            printed = self.servers[-1].process.stderr.text()
+            return sanitizers.fault(printed, self.run.sources) or error
+        if not self.valgrind or not self.servers:
+            return error
+        logs = self.servers[-1].logs
+        gave_up = valgrind.gave_up(logs)
+        if gave_up:
+            return NotJudged(gave_up)
+        return valgrind.fault_so_far(logs, self.run.sources) or error
+
+    def clear(self) -> None:
+        """Ends everything, whatever happened."""
+        try:
+            self._surprised = self.surprised()
+            self._ending = self.ending()
+            if self.run.trace:
+                recorder.save(Path(self.run.trace), self.conversation, self._recorders)
+        finally:  # even if no descriptor is free to look at a process: these hold them
+            for server in self.servers:
+                _leave(server)
+                if server.logs:
+                    shutil.rmtree(server.logs, ignore_errors=True)
+
+
+def _leave(server: Server) -> None:
+    """Ends its clients and then the server, so that no connection keeps its port in use."""
+    for client in server.clients:
+        client.abandon(by_reset=True)
+    server.process.destroy()
+
+
+def _letters():
+    """A, B, ... Z, AA, AB, ..."""
+    for length in count(1):
+        for letters in product(string.ascii_uppercase, repeat=length):
+            yield "".join(letters)
+
+
+@pytest.fixture
+def launch(request):
+    """launch(argv_extra=(), nofile=32, ...) -> Server, see Options."""
+    stage = request.node.lab_stage
+    yield stage.launch
+    try:
+        if stage.body_passed:
+            stage.check_servers()
+    finally:
+        stage.clear()
+
+
+@pytest.fixture
+def server(launch):
+    """A started server of its own for every test."""
+    return launch()
+
+
+@pytest.fixture
+def rng(request):
+    """Random numbers that are the same for every run with the same SEED."""
+    return random.Random(f"{request.config.lab_run.seed} {request.node.name}")
+
+
+@pytest.fixture
+def run(request):
+    """How the server is started, for a claim that has to start it itself."""
+    return request.config.lab_run

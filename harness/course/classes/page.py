@@ -1,0 +1,306 @@
+"""All results of a class as one HTML file that needs nothing else: no network, no other file.
+
+It is readable without its script, which only sorts tables. Every text of a submission is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import statistics
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from harness.course.classes import records
+from harness.course.classes.labels import shown
+from harness.course.classes.records import FAILED, NOT_JUDGED, PASSED, Graded
+from harness.failures.hints import HINTS
+from harness.lab.chapters import Chapter
+from harness.lab.units import KIB, MIB
+
+TEMPLATE = Path(__file__).with_name("page.html")
+TEXT_BYTES = 24 * KIB  # of one submission
+ALL_TEXT_BYTES = 24 * MIB  # more would make a browser slow: less of each is shown
+SLOWEST = 8
+MOST_HINTS = 10
+SIGNS = {PASSED: ("✓", "passed"), FAILED: ("✗", "failed"), NOT_JUDGED: ("?", "open")}
+FILES = (
+    (records.OUTPUT, "what the student should see"),
+    (records.TRACES[0], "the first failure, call by call"),
+    (records.TRACES[1], "the first failure, call by call"),
+    (records.RESULT, "result"),
+    (records.LOG, "log"),
+    (f"{records.SOURCES}/", "sources"),
+)
+
+
+@dataclass
+class Claim:
+    """One claim, over the whole class."""
+
+    name: str
+    number: str
+    text: str
+    verdicts: Counter = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+
+    @property
+    def judged(self) -> int:
+        return self.verdicts[PASSED] + self.verdicts[FAILED]
+
+    @property
+    def share(self) -> float:
+        """That failed it, from 0 to 1."""
+        return self.verdicts[FAILED] / self.judged if self.judged else 0.0
+
+
+def render(chapter: Chapter, results: list[Graded]) -> str:
+    """The page."""
+    claims = claims_of(chapter, results)
+    parts = {
+        "title": escaped(f"{chapter.slug}: {chapter.title}"),
+        "summary": escaped(summary(results)),
+        "students": students(chapter, results, claims),
+        "bars": bars(results),
+        "claims": claims_table(claims),
+        "hints": hints_table(results),
+        "slowest": slowest_table(claims),
+        "each": "\n".join(each(number, one, len(results)) for number, one in enumerate(results)),
+    }
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], TEMPLATE.read_text("utf-8"))
+
+
+def claims_of(chapter: Chapter, results: list[Graded]) -> list[Claim]:
+    """All claims of all results: the chapter's own, then those it inherits."""
+    found: dict[str, Claim] = {}
+    for one in results:
+        for test in one.tests:
+            data = test["extra_data"]
+            claim = found.setdefault(
+                data["test"], Claim(data["test"], test["number"], test["name"])
+            )
+            claim.verdicts[data["verdict"]] += 1
+            if data["verdict"] != NOT_JUDGED:
+                claim.seconds.append(data["seconds"])
+    return sorted(found.values(), key=lambda claim: not is_own(claim, chapter))
+
+
+def is_own(claim: Claim, chapter: Chapter) -> bool:
+    return claim.number.startswith(f"{chapter.number}.")
+
+
+def summary(results: list[Graded]) -> str:
+    scores = [one.record.score for one in results if one.record.score is not None]
+    said = [f"{counted(len(results), 'submission')}"]
+    if scores:
+        full = sum(score == 100 for score in scores)
+        said += [f"{full} with full marks", f"the median is {statistics.median(scores):g} points"]
+    blank = len(results) - len(scores)
+    said += [f"{blank} without a score"] if blank else []
+    return f"{', '.join(said)}. Made on {time.strftime('%Y-%m-%d at %H:%M')}."
+
+
+# The big table
+
+
+def students(chapter: Chapter, results: list[Graded], claims: list[Claim]) -> str:
+    first = next((claim for claim in claims if not is_own(claim, chapter)), None)
+    heads = ['<th scope="col">name</th>', '<th scope="col" class="number">points</th>']
+    for number, claim in enumerate(claims):
+        kind = "claim first" if claim is first else "claim"
+        link = f'<a href="#c{number}">{escaped(claim.number)}</a>'
+        heads.append(f'<th scope="col" class="{kind}" title="{escaped(claim.text)}">{link}</th>')
+    rows = [f"<tr>{student(number, one, claims, first)}</tr>" for number, one in enumerate(results)]
+    return table("students", heads, rows)
+
+
+def student(number: int, one: Graded, claims: list[Claim], first: Claim | None) -> str:
+    """The cells of one row."""
+    score = one.record.score
+    points = "" if score is None else f"{score:g}"
+    cells = [
+        f'<th scope="row" title="{escaped(shown(one.label))}">'
+        f'<a href="#s{number}">{escaped(shown(one.label))}</a></th>',
+        f'<td class="number" data-v="{points}">{points or mark(NOT_JUDGED, "blank")}</td>',
+    ]
+    verdicts = {test["extra_data"]["test"]: test["extra_data"]["verdict"] for test in one.tests}
+    for claim in claims:
+        verdict = verdicts.get(claim.name)
+        line = " first" if claim is first else ""
+        if verdict not in SIGNS:
+            cells.append(f'<td class="cell none{line}" data-v="3"><a href="#s{number}">·</a></td>')
+            continue
+        sign, kind = SIGNS[verdict]
+        order = list(SIGNS).index(verdict)
+        title = f"{claim.number} {verdict}: {claim.text}"
+        if verdict != PASSED:
+            sign = f'<a href="#{anchor(number, claim.name)}">{sign}</a>'
+        cells.append(
+            f'<td class="cell {kind}{line}" data-v="{order}" title="{escaped(title)}">{sign}</td>'
+        )
+    return "".join(cells)
+
+
+def mark(verdict: str, text: str) -> str:
+    return f'<span class="label {SIGNS[verdict][1]}">{escaped(text)}</span>'
+
+
+def anchor(number: int, test: str) -> str:
+    return escaped(f"s{number}-{test}")
+
+
+# Over the whole class
+
+
+def bars(results: list[Graded]) -> str:
+    """How many submissions have 0 to 9 points, 10 to 19, ..., 100, and none."""
+    scores = [one.record.score for one in results]
+    groups = [(f"{low}–{low + 9}", "") for low in range(0, 100, 10)]
+    counts = Counter(min(int(score // 10), 10) for score in scores if score is not None)
+    shown_counts = [(*group, counts[place]) for place, group in enumerate(groups)]
+    shown_counts.append(("100", "", counts[10]))
+    blank = scores.count(None)
+    shown_counts += [("blank", "blank", blank)] if blank else []
+    most = max(count for *_, count in shown_counts) or 1
+    drawn = [
+        f'<div class="{kind}" title="{escaped(name)} points: {counted(count, "submission")}">'
+        f'{count or ""}<i style="height:{round(100 * count / most)}px"></i>'
+        f"<span>{escaped(name)}</span></div>"
+        for name, kind, count in shown_counts
+    ]
+    return f'<div class="bars">{"".join(drawn)}</div>'
+
+
+def claims_table(claims: list[Claim]) -> str:
+    heads = heads_of(
+        "claim", "sentence", "#failed", "#of", "#not judged", "#median s", "#longest s"
+    )
+    rows = []
+    order = sorted(enumerate(claims), key=lambda pair: -pair[1].share)
+    for number, claim in order:
+        share = f"{100 * claim.share:.0f}"
+        longest = max(claim.seconds, default=0)
+        middle = statistics.median(claim.seconds) if claim.seconds else 0
+        rows.append(
+            f'<tr id="c{number}"><th scope="row">{escaped(claim.number)}</th>'
+            f'<td title="{escaped(claim.name)}">{escaped(claim.text)}</td>'
+            f'<td class="number" data-v="{claim.share:.4f}"><div class="share"><b>'
+            f'<i style="width:{share}%"></i></b>{share} %</div></td>'
+            f'<td class="number">{claim.judged}</td>'
+            f'<td class="number">{claim.verdicts[NOT_JUDGED] or ""}</td>'
+            f'<td class="number">{middle:.1f}</td><td class="number">{longest:.1f}</td></tr>'
+        )
+    return table("claims", heads, rows)
+
+
+def hints_table(results: list[Graded]) -> str:
+    people: Counter = Counter()
+    failures: Counter = Counter()
+    for one in results:
+        found = [t["extra_data"]["hint"] for t in one.tests if t["extra_data"]["hint"] in HINTS]
+        failures.update(found)
+        people.update(set(found))
+    rows = [
+        f'<tr><td class="number">{count}</td><td class="number">{failures[key]}</td>'
+        f"<td>{escaped(HINTS[key].text)}</td></tr>"
+        for key, count in people.most_common(MOST_HINTS)
+    ]
+    if not rows:
+        return '<p class="soft">No hint was printed.</p>'
+    heads = heads_of("#students", "#failures", "hint")
+    return f'<div class="wide">{table("hints", heads, rows)}</div>'
+
+
+def slowest_table(claims: list[Claim]) -> str:
+    timed = [claim for claim in claims if claim.seconds]
+    timed.sort(key=lambda claim: -statistics.median(claim.seconds))
+    rows = [
+        f'<tr><td class="number">{statistics.median(claim.seconds):.1f}</td>'
+        f'<td class="number">{max(claim.seconds):.1f}</td><td>{escaped(claim.number)}</td>'
+        f"<td>{escaped(claim.text)}</td></tr>"
+        for claim in timed[:SLOWEST]
+    ]
+    if not rows:
+        return '<p class="soft">Nothing was judged.</p>'
+    heads = heads_of("#median s", "#longest s", "claim", "sentence")
+    return f'<div class="wide">{table("slowest", heads, rows)}</div>'
+
+
+# Each submission
+
+
+def each(number: int, one: Graded, of: int) -> str:
+    """A submission that opens: its files, and the text of each failure."""
+    record = one.record
+    points = "no score" if record.score is None else f"{record.score:g} points"
+    failed = sum(test["extra_data"]["verdict"] == FAILED for test in one.tests)
+    said = f"{points}, {counted(failed, 'claim')} failed" if failed else points
+    verdict = mark(record.verdict, record.verdict) if record.verdict in SIGNS else ""
+    about = [f"handed in: {record.chosen}"] if record.chosen else []
+    about += [f"graded in {record.seconds:g} s"] if record.seconds else []
+    about += ["tried twice"] if record.tries > 1 else []
+    parts = [f'<p class="files">{files(one)}</p>']
+    parts += [f'<p class="soft">{escaped("; ".join(about))}</p>'] if about else []
+    parts += [f"<p>{escaped(record.problem)}</p>"] if record.problem else []
+    parts += texts(number, one, max(KIB, min(TEXT_BYTES, ALL_TEXT_BYTES // of)))
+    return (
+        f'<details id="s{number}"><summary>{escaped(shown(one.label))} {verdict} '
+        f'<span class="soft">{escaped(said)}</span></summary>'
+        f'<div class="inside">{"".join(parts)}</div></details>'
+    )
+
+
+def files(one: Graded) -> str:
+    there = [(name, text) for name, text in FILES if (one.place / name).exists()]
+    where = quote(one.place.name, errors="surrogateescape")
+    return " ".join(f'<a href="{where}/{name}">{escaped(text)}</a>' for name, text in there)
+
+
+def texts(number: int, one: Graded, most: int) -> list[str]:
+    """The text of each test that did not pass, and of a submission that has no tests."""
+    tests = [test for test in one.tests if test["extra_data"]["verdict"] != PASSED]
+    if not one.tests and one.result:
+        tests = one.result.get("tests", [])
+    parts = []
+    for test in tests:
+        data = test.get("extra_data", {})
+        text = test.get("output", "")
+        if most <= 0:
+            parts.append("<p>More is in the file that the student should see.</p>")
+            break
+        cut = text if len(text) <= most else text[:most] + "\n... (more in the file)"
+        most -= len(text)
+        place = f' id="{anchor(number, data["test"])}"' if data else ""
+        head = "" if data and data["verdict"] == FAILED else f"{test['name']}\n\n"
+        parts.append(f"<pre{place}>{escaped(head + cut)}</pre>")
+    return parts
+
+
+# HTML
+
+
+def table(kind: str, heads: list[str], rows: list[str]) -> str:
+    body = "\n".join(rows)
+    return (
+        f'<table class="{kind}"><thead><tr>{"".join(heads)}</tr></thead>'
+        f"<tbody>\n{body}\n</tbody></table>"
+    )
+
+
+def heads_of(*names: str) -> list[str]:
+    """Heads of columns; "#" marks a column of numbers."""
+    return [
+        f'<th scope="col"{" class=number" * (name[0] == "#")}>{escaped(name.lstrip("#"))}</th>'
+        for name in names
+    ]
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def escaped(text: object) -> str:
+    return html.escape(str(text).encode("utf-8", "replace").decode())

@@ -1,0 +1,1 @@
+"""A grade in the formats of other programs: functions of the object of build/results/NN.json."""

@@ -1,0 +1,126 @@
+"""Which files a student hands in: every file of the chapter's directory, so that its seed stays the
+same, without what a compiler or an editor has left there."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.course.handover.archive import Member
+from harness.failures.printable import harmless
+from harness.lab.target import WrongUsage, as_typed
+from harness.lab.units import MIB
+
+FILE_BYTES = 4 * MIB
+BYTES = 16 * MIB  # all files together
+FILES = 500
+# A program is known by its first bytes.
+LEFTOVERS = re.compile(
+    r"\..*|#.*#|.*(~|\.(o|a|so|d|swp|orig|rej|gch|tmp))|core(\.\d+)?|__pycache__|__MACOSX"
+)
+ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """`left_out`: names of files that are not handed in. `same_seed`: whether a grade of what is
+    handed in has the seed that a grade of the directory has."""
+
+    members: list[Member]
+    left_out: list[str]
+    same_seed: bool
+
+
+def collect(source: Path, top: str) -> HandIn:
+    """What is handed in from the directory; `top` is its name in the archive. Raises WrongUsage."""
+    members: list[Member] = []
+    left_out: list[str] = []
+    for path in _paths(source, left_out):
+        name = str(path.relative_to(source))
+        if _is_leftover(path):
+            left_out.append(name)
+        else:
+            members.append(_member(f"{top}/{name}", path, source))
+        if len(members) > FILES:
+            raise WrongUsage(
+                f"{_named(source)} has more than {FILES} files: is it the right directory?"
+            )
+        if sum(len(one.data) for one in members) > BYTES:
+            raise WrongUsage(
+                f"{_named(source)} has more than {BYTES // MIB} MiB: move large files out of it"
+            )
+    same = not any(_is_seen(source / name) for name in left_out)
+    return HandIn(members, sorted(map(harmless, left_out)), same)
+
+
+def _paths(source: Path, left_out: list[str]) -> list[Path]:
+    """The files below the directory. Directories that are leftovers go into `left_out`."""
+    found = []
+    for place, below, names in os.walk(source):
+        for name in list(below):
+            path = Path(place, name)
+            if path.is_symlink():
+                raise WrongUsage(
+                    f"{_named(path)} is a link to a directory: put files there instead"
+                )
+            if LEFTOVERS.fullmatch(name):
+                below.remove(name)
+                left_out.append(f"{path.relative_to(source)}/")
+        found += [Path(place, name) for name in names]
+    return sorted(found)
+
+
+def _is_leftover(path: Path) -> bool:
+    if LEFTOVERS.fullmatch(path.name):
+        return True
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(ELF)) == ELF
+    except OSError:
+        return False
+
+
+def _is_seen(path: Path) -> bool:
+    """Whether the seed depends on it, see lab/seed.py."""
+    if path.name == ".git":
+        return False
+    return path.is_file() or any(one.is_file() for one in path.rglob("*"))
+
+
+def _member(name: str, path: Path, source: Path) -> Member:
+    """Raises WrongUsage for what cannot be handed in."""
+    if path.is_symlink():
+        _check_link(path, source)
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise WrongUsage(f"{_named(path)} is not a file: remove it")
+    size = path.stat().st_size
+    if size > FILE_BYTES:
+        raise WrongUsage(
+            f"{_named(path)} has {size / MIB:,.1f} MiB, and a file of a hand-in has at most "
+            f"{FILE_BYTES // MIB}: move it out of the directory"
+        )
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise WrongUsage(f"{_named(path)} cannot be read: {error.strerror}") from None
+    return Member(name, data)
+
+
+def _check_link(path: Path, source: Path) -> None:
+    """A link may name another file of the hand-in; its contents are handed in."""
+    if not path.exists():
+        raise WrongUsage(f"{_named(path)} is a link that leads nowhere: remove it")
+    if not path.resolve().is_relative_to(source.resolve()):
+        raise WrongUsage(
+            f"{_named(path)} is a link that leads out of the directory: put the file there instead"
+        )
+
+
+def _named(path: Path) -> str:
+    return harmless(str(Path(as_typed(path.parent), path.name)))

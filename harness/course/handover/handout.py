@@ -1,0 +1,118 @@
+"""Which files of the lab a student gets: all that git tracks, but for what gives answers away."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.course.handover import archive
+from harness.course.handover.archive import Member
+from harness.lab import chapters, parts, skeleton, sources
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
+from harness.lab.git import tracked
+from harness.lab.target import WrongUsage
+
+TOP = "lab"  # the directory within the archive
+MADE = {"build", "__pycache__", ".pytest_cache", ".git"}  # directories that are never handed out
+PLACES = ("chapters", "docs", "harness")  # those of the lab, without a history
+SOME = 3  # names in a message
+
+
+def members(until: Chapter | None) -> list[Member]:
+    """The files of a handout of the chapters up to `until`, or of all. Raises WrongUsage."""
+    handed_out = CHAPTERS[: CHAPTERS.index(until) + 1] if until else CHAPTERS
+    check_skeletons(handed_out)
+    later = tuple(f"chapters/{one.slug}/" for one in CHAPTERS if one not in handed_out)
+    kept = [name for name in names() if parts.is_handed_out(name) and not name.startswith(later)]
+    found = [archive.member(f"{TOP}/{name}", ROOT / name) for name in sorted(kept)]
+    note = _note(handed_out, archive.digest(found)[:12])
+    return [*found, Member(f"{TOP}/{parts.NOTE}", note.encode())]
+
+
+def names() -> Iterator[str]:
+    """The lab's files, as from its directory: those that git tracks, or all in its places where
+    this copy has no history of its own. Raises WrongUsage if git does not answer."""
+    known = tracked()
+    for name in _walked() if known is None else known:
+        if (ROOT / name).is_file() and not (ROOT / name).is_symlink():
+            yield name
+
+
+def _walked() -> Iterator[str]:
+    """Without git: the files at the top, below PLACES and in directories of settings, whose names
+    begin with a dot; but not what a build has made."""
+    top = sorted(ROOT.iterdir())
+    yield from (path.name for path in top if path.is_file())
+    hidden = [path.name for path in top if path.is_dir() and path.name[0] == "."]
+    for place in (*PLACES, *(name for name in hidden if name not in MADE)):
+        for directory, below, files in os.walk(ROOT / place):
+            below[:] = [name for name in below if name not in MADE]
+            kept = [name for name in files if not name.endswith((".o", ".pyc"))]
+            yield from (str(Path(directory, name).relative_to(ROOT)) for name in kept)
+
+
+def check_skeletons(handed_out: tuple[Chapter, ...]) -> None:
+    """Raises WrongUsage if somebody has worked in chapters/: students would get that work."""
+    changed = [name for chapter in handed_out for name in _changed(chapter)]
+    if changed:
+        more = f" and {len(changed) - SOME} more" if len(changed) > SOME else ""
+        raise WrongUsage(
+            f"{', '.join(changed[:SOME])}{more}: not what students begin with; "
+            "`make skeletons` writes chapters/ again"
+        )
+
+
+def _changed(chapter: Chapter) -> list[str]:
+    """Its C files that are not as `make skeletons` writes them. None can be found without the
+    solutions."""
+    try:
+        todos = {todo.region: todo for todo in skeleton.todos(chapter)}
+    except skeleton.NoSolutions:
+        return []
+    wanted = {
+        path.name: skeleton.cut(path.read_text(), todos)
+        for path in sources.files(chapter.solution_dir)
+    }
+    there = chapter.chapter_dir.is_dir()
+    found = sources.files(chapter.chapter_dir) if there else []
+    texts = {path.name: path.read_text(errors="replace") for path in found}
+    names = sorted(wanted.keys() | texts.keys())
+    where = chapter.chapter_dir.relative_to(chapters.ROOT)
+    return [f"{where}/{name}" for name in names if wanted.get(name) != texts.get(name)]
+
+
+def _note(handed_out: tuple[Chapter, ...], version: str) -> str:
+    """HANDOUT.md: what this copy is, for its reader."""
+    first, last = handed_out[0].number, handed_out[-1].number
+    which = f"chapters {first} to {last}" if first != last else f"chapter {first}"
+    rows = "\n".join(
+        f"| `{name}` | {what} |"
+        for name, what in parts.NOT_HANDED_OUT.items()
+        if name != parts.NOTE
+    )
+    later = ""
+    if len(handed_out) < len(CHAPTERS):
+        later = (
+            "\nLater chapters are handed out later, since they begin with solved earlier ones.\n"
+        )
+    return f"""\
+# This handout
+
+It has {which} of the lab. Begin with [README.md](README.md), or in Chinese with
+[docs/zh/README.md](docs/zh/README.md).
+{later}
+These files are not in it, so links to them lead nowhere, and `make test`, `make mutants`,
+`make diff` and `make lesson` do not work here:
+
+| file | what it is |
+|---|---|
+{rows}
+
+To add a newer handout, call this in the directory above this one. It adds the files that you do
+not have, and changes none of yours:
+
+    tar --skip-old-files -xzf lab.tar.gz
+
+Version: {version}. Name it when you report a problem.
+"""

@@ -1,0 +1,85 @@
+"""Isolation by Landlock and limits of processes: for machines on which bubblewrap does not work.
+
+The whole grade is confined, and within it each server once more, as in every grade. `python -m
+harness.course.isolation` does that, and removes the temporary directory afterwards.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from harness.course.isolation import needs
+from harness.course.isolation.isolation import Isolation
+from harness.lab import parts
+from harness.lab.chapters import Chapter
+from harness.server.linux import landlock, seccomp
+
+SIGNALS_SINCE = 6  # the version of Landlock that keeps signals in, too
+
+NETWORK = "A submission can use the network, and Unix sockets of programs on this machine."
+NAMES = "A submission can see which files exist, with their sizes and times; it cannot read them."
+PROCESSES = "A submission can see the processes of this machine and their command lines."
+SIGNALS = "This kernel is older than 6.12: a submission can kill your other processes."
+MEMORY = "A submission can leave System V shared memory behind."
+
+
+class Landlocked(Isolation):
+    name = "landlock"
+
+    def __init__(self) -> None:
+        signals = landlock.version() >= SIGNALS_SINCE
+        memory = seccomp.known()
+        self.open = (
+            NETWORK,
+            NAMES,
+            PROCESSES,
+            *(() if signals else (SIGNALS,)),
+            *(() if memory else (MEMORY,)),
+        )
+
+    def command(
+        self,
+        argv: list[str],
+        lab: Path,
+        chapter: Chapter,
+        submission: Path,
+        output: Path,
+        libraries: Path | None = None,
+    ) -> list[str]:
+        words = [sys.executable, "-m", "harness.course.isolation", "--chapter", chapter.number]
+        places = {"--lab": lab, "--submission": submission, "--output": output}
+        places |= {"--libraries": libraries} if libraries else {}
+        for name, path in places.items():
+            words += [name, str(path.resolve())]
+        return [*words, "--", *argv]
+
+
+def find() -> Landlocked | str:
+    """The isolation if it works here, else why it does not."""
+    if landlock.works():
+        return Landlocked()
+    return "the kernel has no Landlock (5.13 is the first that has it), or it is switched off"
+
+
+def ruleset(
+    lab: Path,
+    chapter: Chapter,
+    submission: Path,
+    private: Path,
+    output: Path,
+    libraries: Path | None = None,
+) -> int | None:
+    """What landlock.enter() takes: the files that the grade of one submission needs."""
+    readable = [
+        *needs.SYSTEM,
+        *needs.SETTINGS,
+        *needs.of_python(lab, submission, output),
+        *parts.of_a_timeline(lab, chapter),
+        submission,
+        *([libraries] if libraries else []),
+        Path("/proc"),
+        *landlock.DEVICES,
+    ]
+    # Python lists the directory that it imports a package from.
+    return landlock.ruleset([private, output], readable, [lab])

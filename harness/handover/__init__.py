@@ -1,5 +1,0 @@
-"""What leaves the lab, or comes back to it, as one file: the handout, a hand-in, an appeal; and the
-points that are left when a hand-in is late.
-
-Imports: evidence, lab, server, skeleton.
-"""

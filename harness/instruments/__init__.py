@@ -1,5 +1,0 @@
-"""What looks at a server from outside: the kernel's counters, valgrind, sanitizers, gdb,
-the lines of a crash.
-
-Imports: evidence, lab, linux, server, shim.
-"""

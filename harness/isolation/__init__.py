@@ -1,5 +1,0 @@
-"""What keeps the grade of one submission apart from everything else on the machine: bubblewrap,
-Landlock, or nothing.
-
-Imports: lab, linux, server, shim.
-"""

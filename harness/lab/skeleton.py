@@ -1,0 +1,187 @@
+"""From solutions to chapters: cuts the code that students write, and leaves a TODO with a stub.
+
+A solution marks the places with pairs of comments, each pair on lines of its own:
+
+    // BEGIN read_full
+    ...
+    // END read_full
+
+The marks have names and no numbers, so that a later chapter can keep them unchanged. The todos.md
+of a chapter says which of them are TODOs there, in what order, and with what text and stub:
+
+    ## 3 read_full
+
+    Text of the TODO: a one-sentence contract, the test that grades it, a little guidance.
+
+    ```c
+    return IO_ERROR;
+    ```
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.lab import command_line, sources
+from harness.lab.chapters import CHAPTERS, Chapter, find
+from harness.lab.target import WrongUsage
+
+LINE_WIDTH = 100
+MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
+REGION = re.compile(
+    r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S
+)
+TODO = re.compile(r"^## (\d+) (\w+)\n\n(.*?)\n```c\n(.*?)```\n", re.M | re.S)
+
+
+class NoSolutions(Exception):
+    """solutions/ is not here: the lab was handed out without it."""
+
+
+@dataclass(frozen=True)
+class Todo:
+    """A piece of a chapter that the student writes. `text` and `stub` are as in todos.md."""
+
+    number: int
+    region: str
+    text: str
+    stub: str
+
+    @property
+    def test(self) -> str:
+        """The claim that grades it, "" if the text names none."""
+        named = re.search(r"Graded\s+by\s+(test_\w+)", self.text)
+        return named[1] if named else ""
+
+
+def todos(chapter: Chapter) -> list[Todo]:
+    """The TODOs of a chapter in their order. Raises NoSolutions."""
+    path = chapter.solution_dir / "todos.md"
+    if not path.is_file():
+        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
+    found = [
+        Todo(int(number), region, text.strip(), stub)
+        for number, region, text, stub in TODO.findall(path.read_text())
+    ]
+    if [todo.number for todo in found] != list(range(1, len(found) + 1)):
+        raise ValueError(f"{path}: the TODOs are not numbered 1, 2, 3 ...")
+    return found
+
+
+def plain(text: str) -> str:
+    """A solution's source without its marks."""
+    return MARK.sub("", text)
+
+
+def cut(text: str, open_todos: dict[str, Todo]) -> str:
+    """A solution's source with the named regions replaced by TODO and stub, and no marks."""
+
+    def replace(match: re.Match[str]) -> str:
+        todo = open_todos.get(match["name"])
+        return _stub(todo, match["indent"]) if todo else match["code"]
+
+    return plain(REGION.sub(replace, text))
+
+
+def _stub(todo: Todo, indent: str) -> str:
+    paragraphs = [" ".join(part.split()) for part in todo.text.split("\n\n")]
+    paragraphs[0] = f"TODO {todo.number}: {paragraphs[0]}"
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        lines += textwrap.wrap(paragraph, LINE_WIDTH - len(indent) - len(" * ") - len(" */"))
+    comment = f"{indent}/* " + f"\n{indent} * ".join(lines) + " */\n"
+    return comment + textwrap.indent(todo.stub, indent)
+
+
+def write(chapter: Chapter, target: Path, solved: int = 0) -> None:
+    """Writes the chapter's C files into `target`, with the first `solved` TODOs done.
+
+    C files in `target` that the solution does not have are removed; other files are left alone.
+    Raises NoSolutions, and ValueError when a TODO has no region in the sources.
+    """
+    unsolved = {todo.region: todo for todo in todos(chapter)[solved:]}
+    everything = "".join(path.read_text() for path in sources.files(chapter.solution_dir))
+    for region in unsolved:
+        if f"// BEGIN {region}\n" not in everything:
+            raise ValueError(f"{chapter.slug}: no source has the region {region}")
+    target.mkdir(parents=True, exist_ok=True)
+    wanted = {path.name for path in sources.files(chapter.solution_dir)}
+    for stale in sources.files(target):
+        if stale.name not in wanted:
+            stale.unlink()
+    for path in sources.files(chapter.solution_dir):
+        (target / path.name).write_text(cut(path.read_text(), unsolved))
+
+
+def solution_without_marks(chapter: Chapter) -> dict[str, str]:
+    """The solution's C files by name, without marks, for reading. Raises NoSolutions."""
+    if not chapter.solution_dir.is_dir():
+        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
+    return {path.name: plain(path.read_text()) for path in sources.files(chapter.solution_dir)}
+
+
+def difference(old: dict[str, str], new: dict[str, str], old_name: str, new_name: str) -> str:
+    """A unified diff of two sets of files, by file name."""
+    lines: list[str] = []
+    for name in sorted(old.keys() | new.keys()):
+        lines += difflib.unified_diff(
+            old.get(name, "").splitlines(keepends=True),
+            new.get(name, "").splitlines(keepends=True),
+            f"{old_name}/{name}" if name in old else "/dev/null",
+            f"{new_name}/{name}" if name in new else "/dev/null",
+        )
+    return "".join(lines)
+
+
+def student_against_solution(chapter: Chapter) -> str:
+    """What `make diff` prints. Raises NoSolutions."""
+    student = {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
+    solution = solution_without_marks(chapter)
+    return difference(student, solution, f"chapters/{chapter.slug}", f"solutions/{chapter.slug}")
+
+
+def lesson(chapter: Chapter) -> str:
+    """What `make lesson` prints: what the chapter adds to the one before. Raises NoSolutions."""
+    before = chapter.previous
+    return difference(
+        solution_without_marks(before) if before else {},
+        solution_without_marks(chapter),
+        f"solutions/{before.slug}" if before else "",
+        f"solutions/{chapter.slug}",
+    )
+
+
+def show_diff(words: list[str]) -> int:
+    """`make diff`: the chapter against its solution. Returns the exit status."""
+    return _run("diff", lambda: sys.stdout.write(student_against_solution(_named(words))))
+
+
+def show_lesson(words: list[str]) -> int:
+    """`make lesson`: a solution against the one before. Returns the exit status."""
+    return _run("lesson", lambda: sys.stdout.write(lesson(_named(words))))
+
+
+def write_skeletons(words: list[str]) -> int:
+    """`make skeletons`: writes the chapters named, or all. Returns the exit status."""
+
+    def write_them() -> None:
+        for chapter in map(find, words or [c.number for c in CHAPTERS]):
+            write(chapter, chapter.chapter_dir)
+
+    return _run("skeletons", write_them)
+
+
+def _named(words: list[str]) -> Chapter:
+    if len(words) != 1:
+        raise WrongUsage("which chapter? For instance CH=03")
+    return find(words[0])
+
+
+def _run(name: str, body: Callable[[], object]) -> int:
+    return command_line.run(name, lambda: body() and 0 or 0, NoSolutions)

@@ -1,4 +1,0 @@
-"""What the kernel reports and does: a module for each of its interfaces, and no policy of ours.
-
-Imports: lab.
-"""

@@ -1,4 +1,0 @@
-"""The pictures of the handouts: drawn by Graphviz, from sources that are kept beside them.
-
-Imports: bench, lab, server, shim.
-"""

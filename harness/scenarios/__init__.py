@@ -1,4 +1,0 @@
-"""What several claims do to a server: exchanges, many clients, faults, and what they may cost.
-
-Imports: client, evidence, instruments, lab, others, server, shim.
-"""

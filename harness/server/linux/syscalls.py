@@ -1,0 +1,78 @@
+"""Whether a process waits in system calls that have no time limit: then only an event from outside
+can end its sleep. See /proc/PID/syscall in proc(5)."""
+
+from __future__ import annotations
+
+import platform
+import re
+import signal
+
+from harness.server.linux import procfs
+
+# For each machine the calls that can wait, by their number in the kernel's unistd.h, and which
+# argument, counted from 0, is the time limit: a negative int or a null pointer means no limit, and
+# so do flags without _EXT_ARG.
+_INT, _POINTER, _FLAG = "int", "pointer", "flag"
+_EXT_ARG = 8  # of io_uring_enter: one more argument, with a time limit
+_X86_64 = {
+    **dict.fromkeys((0, 1, 19, 20, 34, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, pause
+    7: (_INT, 2),  # poll
+    23: (_POINTER, 4),  # select
+    202: (_POINTER, 3),  # futex
+    232: (_INT, 3),  # epoll_wait
+    270: (_POINTER, 4),  # pselect6
+    271: (_POINTER, 2),  # ppoll
+    281: (_INT, 3),  # epoll_pwait
+    426: (_FLAG, 3),  # io_uring_enter
+    441: (_POINTER, 3),  # epoll_pwait2
+}
+_AARCH64 = {
+    **dict.fromkeys((63, 64, 65, 66, 202, 206, 207, 211, 212, 242, 260), None),
+    22: (_INT, 3),
+    72: (_POINTER, 4),
+    73: (_POINTER, 2),
+    98: (_POINTER, 3),
+    426: (_FLAG, 3),
+    441: (_POINTER, 3),
+}
+_CAUGHT = re.compile(rb"^SigCgt:\s*([0-9a-f]+)$", re.M)
+_CLOSE = {"x86_64": "3", "aarch64": "57"}.get(platform.machine())
+CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
+
+
+def sleeps_for_ever(pid: int) -> bool:
+    """Whether all its threads are asleep in calls without a time limit. False if the kernel does
+    not say."""
+    lines = procfs.of_threads(pid, "syscall")
+    return bool(lines) and all(map(is_endless, lines))
+
+
+def sleeps_in_close(pid: int) -> bool:
+    """Whether all its threads are asleep, and one of them in close(). False if the kernel does not
+    say."""
+    numbers = [line.split()[0] for line in procfs.of_threads(pid, "syscall") if line.strip()]
+    return bool(numbers) and "running" not in numbers and _CLOSE in numbers
+
+
+def has_timer(pid: int) -> bool:
+    """Whether a timer of its own may wake it nevertheless: a timerfd, or SIGALRM."""
+    if any("[timerfd]" in target for target in procfs.descriptor_targets(pid)):
+        return True
+    caught = _CAUGHT.search(procfs.read(f"/proc/{pid}/status"))
+    return caught is None or bool(int(caught[1], 16) >> (signal.SIGALRM - 1) & 1)
+
+
+def is_endless(line: str) -> bool:
+    """The same of one thread. `line`: the call's number and six arguments in hexadecimal, stack
+    and program counter; "running" if it does not sleep."""
+    number, *arguments = line.split() or ["running"]
+    if not number.isdigit() or int(number) not in CALLS:
+        return False
+    limit = CALLS[int(number)]
+    if limit is None:
+        return True
+    kind, place = limit
+    given = int(arguments[place], 16)
+    if kind == _FLAG:
+        return not given & _EXT_ARG
+    return given == 0 if kind == _POINTER else bool(given & 0x8000_0000)

@@ -1,0 +1,296 @@
+/*
+ * A library that is loaded into a server (LD_PRELOAD). It counts and records the server's system
+ * calls, and makes them fail, or move fewer bytes, as a schedule says.
+ *
+ * The environment variable EVENT_LOOP_SHIM names a file of the layout below, made by the harness,
+ * which reads and writes it while the server runs. Every process of the server maps the same file.
+ * Without the variable, or when the file is not as expected, the library changes nothing.
+ *
+ *   calls.c      the functions that the server calls instead of the C library's
+ *   turn.c       one call from its beginning to its end: counted, scheduled, recorded
+ *   record.c     the record of all calls
+ *   schedule.c   what the schedule has for a call
+ *   sockets.c    which descriptor is which connection; readiness
+ *   watched.c    what a wait was for, and what it found; only where a trace is wanted
+ *   crash.c      where a program has crashed
+ *   shared.c     the file, and the handler of SIGUSR1
+ *   rings.c      counts the calls for io_uring
+ *   alloc.c      a library of its own: malloc() and its relatives, which fail when told to
+ *
+ * How it works: the dynamic linker finds our write() before the C library's. Calls that the C
+ * library makes by itself (the write() inside of printf) do not come by here, and a statically
+ * linked server does not load it.
+ */
+#ifndef SHIM_H
+#define SHIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The layout of the file. harness/server/shim/layout.py says the same: change both, and VERSION too. */
+#define MAGIC          0x4d494853u /* "SHIM" */
+#define VERSION        10u
+#define PLANS_MAX      64
+#define STEPS_MAX      64
+#define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
+
+/* What a call does, as far as a schedule is concerned. */
+enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION = 32 };
+
+/* Every function that is looked after: X(name, group). The record names them by their place. */
+#define EACH_CALL(X)                                                                               \
+    X(write, OUTPUT)                                                                               \
+    X(writev, OUTPUT)                                                                              \
+    X(send, OUTPUT)                                                                                \
+    X(sendto, OUTPUT)                                                                              \
+    X(sendmsg, OUTPUT)                                                                             \
+    X(sendmmsg, OUTPUT)                                                                            \
+    X(sendfile, OUTPUT)                                                                            \
+    X(sendfile64, OUTPUT)                                                                          \
+    X(read, INPUT)                                                                                 \
+    X(__read_chk, INPUT)                                                                           \
+    X(readv, INPUT)                                                                                \
+    X(recv, INPUT)                                                                                 \
+    X(__recv_chk, INPUT)                                                                           \
+    X(recvfrom, INPUT)                                                                             \
+    X(__recvfrom_chk, INPUT)                                                                       \
+    X(recvmsg, INPUT)                                                                              \
+    X(recvmmsg, INPUT)                                                                             \
+    X(poll, WAIT)                                                                                  \
+    X(__poll_chk, WAIT)                                                                            \
+    X(ppoll, WAIT)                                                                                 \
+    X(__ppoll_chk, WAIT)                                                                           \
+    X(select, WAIT)                                                                                \
+    X(pselect, WAIT)                                                                               \
+    X(epoll_wait, WAIT)                                                                            \
+    X(epoll_pwait, WAIT)                                                                           \
+    X(epoll_pwait2, WAIT)                                                                          \
+    X(accept, ACCEPT)                                                                              \
+    X(accept4, ACCEPT)                                                                             \
+    X(close, CLOSE)                                                                                \
+    X(malloc, ALLOCATION)                                                                          \
+    X(epoll_ctl, 0)
+
+enum call {
+#define CALL_ID(name, does) CALL_##name,
+    EACH_CALL(CALL_ID)
+#undef CALL_ID
+        CALLS
+};
+
+/* One step of a plan. Both 0: the call goes through as it is. */
+struct step {
+    int32_t error;  /* the errno the call fails with; SPURIOUS; or 0 */
+    uint32_t limit; /* the next bytes: no call moves more than what is left of them; or 0 */
+};
+
+/* A wait that reports the plan's connection as readable although nothing is there. */
+#define SPURIOUS (-1)
+
+/* What happens to some of the calls, one step after the other. Only calls that could get something
+ * done count: not the read() of a non-blocking socket that has nothing to read. The server writes
+ * what is _Atomic, the harness the rest. */
+struct plan {
+    uint32_t groups;    /* of enum group; 0: the plan is not in use */
+    int32_t connection; /* as numbered by accept(), from 0; ANY */
+    uint32_t skip;      /* so many calls go through first */
+    uint32_t steps;     /* in use */
+    uint64_t seed;      /* not 0: for ever a step drawn by chance, with a limit of 1 to its own */
+    uint64_t at_least;  /* bytes: calls that ask for fewer do not count */
+    struct step step[STEPS_MAX];
+    _Atomic uint64_t calls; /* so many have counted */
+    _Atomic uint64_t fired; /* so many have been changed */
+    _Atomic uint32_t at;    /* the step that comes next */
+    _Atomic uint32_t moved; /* bytes of its limit that have been moved */
+    _Atomic int32_t hit;    /* connection of the last call that has been changed */
+    int32_t unused;
+};
+
+#define ANY (-1)
+
+/* Where a process has crashed: the first that has, of all that map the file. Addresses of code are
+ * those of the file `program`, as addr2line(1) wants them; OUTSIDE of it, in a library or nowhere.
+ * The frames follow `signal`, one by one. */
+#define FRAMES_MAX  16
+#define PROGRAM_MAX 512
+#define OUTSIDE     0u
+#define NO_ADDRESS  UINT64_MAX
+struct crash {
+    _Atomic uint32_t pid;       /* 0: no process has crashed */
+    _Atomic int32_t signal;     /* 0: what comes next is not written yet */
+    uint64_t address;           /* that was used, of SIGSEGV and SIGBUS; NO_ADDRESS: not known */
+    uint64_t pc, sp;            /* registers: program counter and stack pointer */
+    uint64_t frame[FRAMES_MAX]; /* the innermost comes first; an unused one is OUTSIDE */
+    char program[PROGRAM_MAX];  /* path of the file that was executed */
+};
+
+/* One call, after it has returned. */
+struct entry {
+    uint64_t start_ns; /* CLOCK_MONOTONIC */
+    uint64_t took_ns;
+    int64_t size; /* bytes that were asked for; of a wait: descriptors; of accept(): peer's port */
+    int64_t result; /* what was returned */
+    int32_t fd;     /* -1: none */
+    int32_t connection;
+    int32_t error; /* errno, when the result is -1 */
+    uint16_t call; /* enum call */
+    uint16_t flags;
+    uint32_t thread;        /* gettid() */
+    _Atomic uint32_t stamp; /* number of the entry, from 1; 0 while it is written */
+};
+
+/* FLAG_WATCHED: not a call of its own, but what the wait behind it was for: `fd` was waited for
+ * with the interest in `size`, and was ready as `result` says. Both are of enum watched.
+ * FLAG_REPEATED: the `size` entries of this thread before it came again and again: `result` more
+ * entries, the last of them `took_ns` after `start_ns`. It grows for as long as they do.
+ *
+ * There are two tables, so that a server that spins does not push out the calls that tell where the
+ * bytes are. MAJOR has the calls that moved bytes, accepted or closed, and the FLAG_REPEATED. */
+enum table { MINOR, MAJOR, TABLES };
+
+enum { FLAG_FAULT = 1, FLAG_CLOSED_TWICE = 2, FLAG_WATCHED = 4, FLAG_REPEATED = 8 };
+
+/* END: the peer sends no more. CLOSED: the descriptor is not open. */
+enum watched {
+    WATCHED_IN = 1,
+    WATCHED_OUT = 2,
+    WATCHED_ERROR = 4,
+    WATCHED_HANGUP = 8,
+    WATCHED_END = 16,
+    WATCHED_URGENT = 32,
+    WATCHED_CLOSED = 64,
+};
+
+/* What the library is to do. */
+enum duty { CALLS_COUNT = 1, CRASHES_NOTE = 2 };
+
+struct shared {
+    uint32_t magic;
+    uint32_t version;
+    _Atomic uint64_t outputs; /* calls so far; transfers of stdin, stdout and stderr do not count */
+    _Atomic uint64_t inputs;
+    _Atomic uint64_t waits;
+    _Atomic uint64_t accepts;
+    _Atomic uint32_t connections; /* accepted so far */
+    _Atomic uint32_t recorded;    /* entries so far */
+    _Atomic uint32_t generation;  /* odd while the harness writes the plans */
+    uint32_t plans;               /* in use: the first so many */
+    uint32_t detail;              /* not 0: what is watched is recorded, too, and under_way */
+    _Atomic uint32_t pauses;      /* by SIGSTOP and SIGCONT, of which the server is not to know */
+    _Atomic uint32_t signals;     /* that the harness has sent beside these */
+    uint32_t duties;              /* of enum duty */
+    _Atomic uint64_t under_way; /* the last call that began and has not returned: its enum call + 1
+                                   in the upper half, its descriptor in the lower; or 0 */
+    _Atomic uint64_t under_way_size; /* and what it has as `size` and `start_ns` of an entry */
+    _Atomic uint64_t under_way_since;
+    _Atomic uint32_t placed[TABLES]; /* entries so far in each table */
+    uint32_t taken;                  /* of those in MAJOR: seen by the harness */
+    _Atomic uint32_t rings;          /* calls of io_uring_enter() so far */
+    struct crash crash;
+    struct plan plan[PLANS_MAX];
+    struct entry entry[TABLES][RECORD_ENTRIES];
+};
+
+extern struct shared *shared; /* NULL: the library does nothing */
+
+/* The C library's function, NULL if it has none of that name. */
+void *real_function(enum call call);
+
+#define REAL(name) ((__typeof__(name) *)real_function(CALL_##name))
+
+/* crash.c. From now on a crash is written to this place of the file. The place is that of a program
+ * which has no sanitizer: under one nothing happens. */
+void crash_start(struct crash *place);
+
+/* turn.c: one call. turn_begin() comes first; then either turn.error is set and turn_fail() makes
+ * the result, or the call is made, for turn.size bytes, and turn_end() takes its result. */
+struct turn {
+    enum call call;
+    enum group group;
+    int fd;
+    int connection;
+    int flags;          /* of recv() and send() */
+    size_t asked;       /* bytes */
+    size_t size;        /* bytes that it may move: asked, or fewer */
+    int error;          /* errno, SPURIOUS, or 0 */
+    bool closed_before; /* of a close(): the connection was closed already */
+    struct plan *plan;  /* whose step limits it, or NULL */
+    uint32_t generation;
+    uint32_t pauses, signals; /* so far */
+    uint64_t start_ns;
+};
+
+struct turn turn_begin(enum call call, int fd, size_t size, int flags);
+ssize_t turn_fail(struct turn *turn);
+ssize_t turn_end(struct turn *turn, ssize_t result);
+
+/* Whether a wait that failed has to be made again, as nothing but a pause has interrupted it. That
+ * happens to epoll's waits alone, see "Interruption of system calls and library functions by stop
+ * signals" in signal(7). */
+bool turn_was_paused(struct turn *turn);
+
+/* Records that a wait was for this descriptor. */
+void turn_watched(const struct turn *turn, int fd, unsigned interest, unsigned ready);
+
+/* record.c. Puts an entry into the record; it says all but took_ns, thread and stamp. */
+void record_start(void);
+void record_entry(struct entry entry, enum table table);
+uint64_t record_now(void); /* ns, CLOCK_MONOTONIC */
+
+/* schedule.c. Looks for a step for this call: sets error, or size and plan, of `turn`. */
+void schedule_apply(struct turn *turn);
+
+/* Takes note of how many bytes the call has moved. */
+void schedule_moved(struct turn *turn, ssize_t result);
+
+#define FDS_MAX 65536 /* descriptors above are not looked after */
+
+/* sockets.c. Connections are numbered as they are accepted, by all processes together. */
+enum { NO_CONNECTION = -1 };
+
+void sockets_start(void);
+int sockets_accepted(int fd); /* returns the new connection's number */
+int sockets_connection(int fd);
+int sockets_find(int connection,
+                 int from); /* its descriptor, or any (ANY), from `from` on; or -1 */
+
+/* To be called before close(). True: it was a connection and has been closed before. */
+bool sockets_closing(int fd);
+
+/* May this call wait? MSG_DONTWAIT in `flags` says no. */
+bool sockets_blocking(int fd, int flags);
+
+/* Is there something to read or accept, or space to write? */
+bool sockets_ready(int fd, enum group group);
+
+/* Edge-triggered epoll reports a change once. After a call that was kept from using up what there
+ * is, the change has to be reported again, as it would be by a kernel that had less to give. */
+struct epoll_event;
+void sockets_watched(int epfd, int operation, int fd, const struct epoll_event *event);
+void sockets_rearm(int fd);
+
+/* What epfd watches `fd` for. False: nothing. */
+bool sockets_event(int epfd, int fd, struct epoll_event *event);
+
+/* The next descriptor, from `from` on, that epfd watches with this `data`; or -1. */
+int sockets_meant(int epfd, uint64_t data, int from);
+
+/* watched.c. What a wait is for, before it is made; and after it, what is ready. Each leaves errno
+ * alone, and does nothing unless a trace is wanted. */
+struct pollfd;
+void watched_poll(const struct turn *turn, const struct pollfd *fds, size_t count);
+void watched_poll_ready(const struct turn *turn, const struct pollfd *fds, size_t count);
+void watched_select(const struct turn *turn, int count, const void *in, const void *out,
+                    const void *urgent);
+void watched_select_ready(const struct turn *turn, int count, const void *in, const void *out,
+                          const void *urgent);
+void watched_epoll(int fd, const struct epoll_event *event);
+void watched_epoll_ready(const struct turn *turn, const struct epoll_event *events, int count);
+
+/* A new connection: nothing is known of what its descriptor was watched for. */
+void watched_forget(int fd);
+
+#endif

@@ -1,0 +1,97 @@
+"""make run: builds the server that CH, FROM or DIR name, and becomes it, with ARGS as options.
+
+It listens on PORT; without that on 1234, or on another port if 1234 is taken: on a shared machine,
+it may be somebody else's. build/port and build/pid tell clients and debuggers where it is. They are
+written once it listens: a server that cannot leaves them to the one that runs already.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shlex
+import socket
+import sys
+from typing import NoReturn
+
+from harness.failures.failure import NotJudged
+from harness.lab import command_line
+from harness.lab.chapters import find
+from harness.lab.command_line import BUILD
+from harness.lab.target import WrongUsage, port_number, resolve, setting
+from harness.server.build import BuildFailed, cached_server
+from harness.server.linux import prctl, procfs
+
+USUAL_PORT = 1234
+LOOKS_MS = (5, 500)  # between two looks whether it listens: at first, and after a while
+PORT_OPTION = re.compile(r"(?:^| )-v*p ?\d+")  # among the options of a server
+
+
+def main(_: list[str]) -> int:
+    """Returns the exit status if it does not become the server: 2, with the reason on stderr."""
+    return command_line.run("run", run, NotJudged, BuildFailed, ValueError)
+
+
+def run() -> NoReturn:
+    """Becomes the server."""
+    if not setting("CH"):
+        raise WrongUsage("which chapter? For instance: make run CH=03")
+    target = resolve(find(setting("CH")), setting("FROM"), setting("DIR"))
+    options = with_port(shlex.split(setting("ARGS") or ""))
+    compiled = cached_server(target.source)
+    tell_once_it_listens()
+    prctl.allow_debuggers()
+    print(compiled.warnings, end="", file=sys.stderr, flush=True)
+    os.execv(compiled.binary, ["server", *options])
+
+
+def tell_once_it_listens() -> None:
+    """Leaves a process behind that writes the files when this one, which becomes the server,
+    listens. It ends then, or with the server."""
+    server = os.getpid()
+    watched = os.pidfd_open(server)
+    child = os.fork()
+    if child == 0:
+        try:  # a grandchild: the server must not have a child that it did not start
+            if os.fork() == 0:
+                _watch(server, watched)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    os.close(watched)
+
+
+def _watch(server: int, watched: int) -> None:
+    """Writes the files as soon as the process `server` listens, unless it ends before that."""
+    ends = select.poll()
+    ends.register(watched, select.POLLIN)
+    look, longest = LOOKS_MS
+    while not (ports := procfs.listening_ports([server])):
+        if ends.poll(look):
+            return
+        look = min(2 * look, longest)
+    (BUILD / "port").write_text(f"{ports[0]}\n")
+    (BUILD / "pid").write_text(f"{server}\n")
+
+
+def with_port(options: list[str]) -> list[str]:
+    """The options with a port among them."""
+    if PORT_OPTION.search(" ".join(options)):
+        return options
+    port = port_number(setting("PORT")) if setting("PORT") else free_port()
+    return ["-p", str(port), *options]
+
+
+def free_port() -> int:
+    """The usual port, or any other if that one is taken."""
+    for port in (USUAL_PORT, 0):
+        with socket.socket() as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind(("127.0.0.1", port))
+                listener.listen()
+            except OSError:
+                continue
+            return listener.getsockname()[1]
+    return USUAL_PORT

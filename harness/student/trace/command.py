@@ -1,0 +1,86 @@
+"""make trace: runs one test and shows what the clients and the server did, call by call.
+
+Exit status: that of a grade; 0 the test passed, 1 it failed, 2 not judged or wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from harness.failures.failure import NotJudged
+from harness.grading import grade, report
+from harness.grading.scoring import FAILED, Grade
+from harness.lab import command_line
+from harness.lab.chapters import ROOT
+from harness.lab.target import WrongUsage, named
+from harness.student import replay
+from harness.student.trace import page, screen, timeline
+
+PAGES = ROOT / "build" / "trace"
+NO_SERVER = (
+    "This test has no server, and so no timeline: a program of the grader calls the module",
+    "by itself (harness/claims/programs). A debugger shows what happens in it:",
+)
+
+
+def main(arguments: list[str]) -> int:
+    options = grade.parse(arguments)
+    return command_line.run("trace", lambda: run(options), NotJudged)
+
+
+def run(options) -> int:
+    """Runs the test that the options name, prints its timeline and writes its page."""
+    if options.id:
+        replay.take_id(options)
+    if options.chapter is None or not options.only:
+        raise WrongUsage("which test? For instance CH=03 T=03_idle_clients_use_no_cpu")
+    target = named(options)
+    claim = grade.one_test(options, target.chapter.number)
+    options.only = claim.name
+    look = grade.terminal_look(options)
+    with tempfile.TemporaryDirectory(prefix="lab-trace-") as scratch:
+        options.trace = Path(scratch) / "seen.json"
+        found = grade.grade_target(target, options)
+        seen = timeline.load(options.trace) if options.trace.exists() else None
+    if claim.module and found.built:
+        print("\n".join([*_said(found, look), "", *_no_server(found)]))
+        return found.status
+    if seen is None:  # it does not compile, or no server was started
+        print(report.chapter(found, look))
+        return found.status
+    lines = sys.maxsize if options.verbose else screen.MOST_LINES
+    width = look.width if sys.stdout.isatty() else screen.WIDTH
+    said = _said(found, look)
+    print("\n".join([*said, "", screen.render(seen, width, lines), ""]))
+    print(f"picture: {_save(found, seen, options.results)}")
+    return found.status
+
+
+def _no_server(found: Grade) -> list[str]:
+    """Why there is nothing to be seen, and what to do instead."""
+    _, (_, command) = report.commands(found, found.outcomes[0].claim.name, module=True)
+    return [*NO_SERVER, f"  {command}"]
+
+
+def _said(found: Grade, look: report.Look) -> list[str]:
+    """What the grader says of the test."""
+    outcome = found.outcomes[0]
+    if outcome.verdict == FAILED:
+        return report.failure(found, outcome, look)
+    line = f"{outcome.claim.number}  {outcome.claim.text}"
+    lines = [f"{look.paint(outcome.verdict, outcome.verdict)}  {line}"]
+    return [*lines, *report.not_judged(found, look)]
+
+
+def _save(found: Grade, seen: timeline.Timeline, results: Path | None) -> str:
+    """Writes the page, beside the results if they have a place; its path as one would type it."""
+    outcome = found.outcomes[0]
+    name = outcome.claim.name.removeprefix("test_")
+    path = PAGES / f"{found.chapter.number}-{name}.html"
+    path = results.with_suffix(".html") if results else path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    said = "\n".join(_said(found, report.PLAIN))
+    path.write_text(page.render(f"{found.subject}: {name}", outcome.verdict, said, seen))
+    return grade.as_typed(path)

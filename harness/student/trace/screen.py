@@ -1,0 +1,133 @@
+"""A timeline in the terminal: a line for each event, a mark in the lane of its connection."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from harness.student.trace import spins
+from harness.student.trace.fold import Fold, fold
+from harness.student.trace.timeline import (
+    ACCEPTS,
+    CLIENT,
+    INPUTS,
+    LOST,
+    OUTPUTS,
+    WAITS,
+    Event,
+    Timeline,
+)
+from harness.student.trace.words import alike, first_bytes, kinds, repeated, sentence
+
+WIDTH = 100  # columns
+MOST_LANES = 8  # that get a column of their own
+MOST_LINES = 160  # of events, unless V=1
+MOST_ROWS = 3  # of one event
+PAUSE = 0.2  # seconds without an event that get a line of their own
+
+
+def render(timeline: Timeline, width: int = WIDTH, lines: int = MOST_LINES) -> str:
+    """The whole timeline as text; with more than `lines` of events, its middle is left out."""
+    folds = fold(timeline.events)
+    told = list(_told(timeline, folds, width))
+    if len(told) > lines:
+        left_out = len(told) - lines
+        marked = next((i for i, line in enumerate(told) if line.startswith("->")), len(told))
+        tail = max(0, min(len(told), marked + lines // 4) - lines // 2)
+        gap = f"   ... {left_out} lines left out here; V=1 shows them, and so does the picture"
+        told = [*told[: lines // 2], gap, *told[max(lines // 2, tail) :][: lines // 2]]
+    head = _rows("", "ms", [lane.name for lane in timeline.lanes[:MOST_LANES]], "", width)
+    return "\n".join([*head, *told, "", *_ending(ending(timeline, folds), width)])
+
+
+def ending(timeline: Timeline, folds: Sequence[Fold]) -> list[str]:
+    """What to look at first, as sentences."""
+    return [*spins.told(timeline, folds), *timeline.ending]
+
+
+def _told(timeline: Timeline, folds: Sequence[Fold], width: int) -> Iterator[str]:
+    before = 0.0
+    for one in folds:
+        if one.first.at - before > PAUSE:
+            yield f"   {'':>9}  {one.first.at - before:,.1f} s in which nothing happens"
+        before = max(before, one.end)
+        if len(one.rounds) > 1:
+            yield from _rounds(timeline, one, width)
+            continue
+        alone = one.times == 1 or one.first.what == LOST
+        text = sentence(timeline, one.first) if alone else repeated(timeline, one)
+        data = first_bytes(one.first) if alone else ""
+        yield from _line(timeline, one.first, f"{text}{_verdict(one)}", width, data)
+
+
+def _verdict(one: Fold) -> str:
+    return "   SPINS" if spins.spins(one) else ""
+
+
+def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
+    time, text = f"{1000 * one.first.at:.3f}", f"{one.times:,} times:{_verdict(one)}"
+    yield from _rows("", time, _blank(timeline), text, width)
+    for kind in kinds(one.rounds):
+        marks = _blank(timeline)
+        for events in kind:
+            _set_marks(timeline, events[0], marks)
+        text = f"  {alike(timeline, kind)}"
+        yield from _rows(_arrow(kind[0][0]), "", marks, text, width)
+
+
+def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "") -> Iterator[str]:
+    """`data` follows the text if it fits."""
+    marks = _blank(timeline)
+    _set_marks(timeline, event, marks)
+    rows = _rows(_arrow(event), f"{1000 * event.at:.3f}", marks, text, width)
+    if len(rows) == 1 and len(rows[0]) + len(f"   {data}") <= width:
+        rows = [f"{rows[0]}   {data}".rstrip()]
+    yield from rows
+
+
+def _arrow(event: Event) -> str:
+    return "->" if event.failed else ""
+
+
+def _rows(arrow: str, time: str, marks: Sequence[str], text: str, width: int) -> list[str]:
+    """One line, or some if the text is long."""
+    lanes = " ".join(f"{mark[:2]:2}" for mark in marks)
+    head = f"{arrow:2} {time:>9}  {lanes}  "
+    indent = " " * (len(text) - len(text.lstrip()))
+    room = max(width - len(head), WIDTH // 3)
+    rows = textwrap.wrap(text, room, subsequent_indent=f"{indent}  ", drop_whitespace=True)
+    if len(rows) > MOST_ROWS:
+        rows = [*rows[: MOST_ROWS - 1], f"{indent}  ..."]
+    more = " " * 14 + " ".join(f"{'.' if mark else '':2}" for mark in marks) + "  "
+    return [f"{more if number else head}{row}".rstrip() for number, row in enumerate(rows or [""])]
+
+
+def _blank(timeline: Timeline) -> list[str]:
+    return ["."] * min(MOST_LANES, len(timeline.lanes))
+
+
+def _set_marks(timeline: Timeline, event: Event, marks: list[str]) -> None:
+    """A mark in the lane of the event, and where it is a wait, in those that are ready."""
+    lanes = {event.lane}
+    ready = {one.name for one in event.watched if one.ready}
+    lanes |= {i for i, lane in enumerate(timeline.lanes) if lane.name in ready}
+    for lane in lanes & set(range(len(marks))):
+        marks[lane] = _mark(event)
+
+
+def _mark(event: Event) -> str:
+    if event.error and event.what not in WAITS:
+        return "!"
+    if event.side == CLIENT:
+        return {"send": ">", "recv": "<", "connect": "+"}.get(event.what, "x")
+    if event.what in INPUTS:
+        return "r"
+    if event.what in OUTPUTS:
+        return "w"
+    return {"close": "c"}.get(event.what, "a" if event.what in ACCEPTS else "*")
+
+
+def _ending(said: Sequence[str], width: int) -> Iterator[str]:
+    yield "At the end"
+    for line in said:
+        yield from textwrap.wrap(line, width - 3, initial_indent="   ", subsequent_indent="     ")
