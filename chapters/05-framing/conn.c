@@ -8,7 +8,6 @@
 #include "answer.h"
 #include "io.h"
 #include "log.h"
-#include "spare.h"
 
 /* Read with one call: many small frames, or a good part of a large one. */
 #define READ_BYTES (256u << 10)

@@ -13,7 +13,6 @@
 #include "log.h"
 #include "net.h"
 #include "rpc.h"
-#include "spare.h"
 
 /* The events that the connection waits for, as bits; none when it is closed. */
 static unsigned interest_of(const struct conn *c)

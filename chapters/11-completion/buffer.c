@@ -3,9 +3,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spare.h"
-
 #define SMALL_BYTES (64u << 10) /* copying so few bytes is cheaper than keeping a large block */
+
+static _Thread_local struct block *spare; /* owned; NULL: there is none */
+
+/* The spare block, if at least `cap` bytes fit into it: the caller owns it from then on. NULL:
+ * there is none, or it is smaller. */
+static struct block *spare_take(size_t cap)
+{
+    if (spare == NULL || spare->cap < cap)
+        return NULL;
+    struct block *taken = spare;
+    spare = NULL;
+    return taken;
+}
+
+/* Keeps a block that the caller owned; NULL is no block. If there is a spare block already, the
+ * larger one stays and the other is freed. */
+static void spare_keep(struct block *block)
+{
+    if (spare == NULL || (block != NULL && block->cap > spare->cap)) {
+        struct block *smaller = spare;
+        spare = block;
+        block = smaller;
+    }
+    free(block);
+}
+
+void spare_free(void)
+{
+    free(spare);
+    spare = NULL;
+}
 
 size_t buffer_len(const struct buffer *b)
 {

@@ -11,7 +11,6 @@
 #include "log.h"
 #include "rpc.h"
 #include "serve.h"
-#include "spare.h"
 
 void conn_end(struct conn *c, enum conn_end how, const char *reason)
 {

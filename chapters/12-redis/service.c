@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "conn.h"
 #include "redis.h"
-#include "spare.h"
 
 static void destroy(struct services *all)
 {

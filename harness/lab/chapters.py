@@ -106,7 +106,6 @@ CHAPTERS = (
         "pipelining",
         "many frames in flight, bounded memory",
         changes="buffer.[ch] conn.[ch] frame.[ch] log.[ch]",
-        adds="spare.[ch]",
     ),
     Chapter(
         "framing",
@@ -136,8 +135,8 @@ CHAPTERS = (
         "threads",
         "one loop uses one core",
         changes=(
-            "acceptor.[ch] answer.c conn.[ch] flow.[ch] main.c options.[ch] rpc.[ch] server.[ch] "
-            "service.h spare.[ch]"
+            "acceptor.[ch] answer.c buffer.[ch] conn.[ch] flow.[ch] main.c options.[ch] rpc.[ch] "
+            "server.[ch] service.h"
         ),
         adds="broadcast.[ch] loop.[ch] service.c stats.[ch]",
     ),

@@ -11,7 +11,6 @@
 #include "io.h"
 #include "log.h"
 #include "net.h"
-#include "spare.h"
 
 /* The events that the connection waits for, as bits; none when it is closed. */
 static unsigned interest_of(const struct conn *c)

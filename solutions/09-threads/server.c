@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "acceptor.h"
-#include "spare.h"
+#include "buffer.h"
 
 /* A thread, and the task that ends it. */
 struct worker {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffer.h"
 #include "conn.h"
-#include "spare.h"
 
 static void destroy(struct services *all)
 {

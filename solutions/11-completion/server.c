@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "acceptor.h"
+#include "buffer.h"
 #include "conn.h"
 #include "overflow.h"
-#include "spare.h"
 
 /* A thread, and the task that ends it. */
 struct worker {

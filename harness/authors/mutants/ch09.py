@@ -806,7 +806,7 @@ MUTANTS = (
         "test_09_no_data_races",
         "data-race",
         {
-            "spare.c": """
+            "buffer.c": """
 -static _Thread_local struct block *spare; /* owned; NULL: there is none */
 +static struct block *spare; /* owned; NULL: there is none */
 """

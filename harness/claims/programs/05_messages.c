@@ -1,5 +1,5 @@
 /* Reader and writer together: what one has written the other reads.
- * links: reader.c writer.c buffer.c spare.c */
+ * links: reader.c writer.c buffer.c */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,6 @@
 #include "check.h"
 #include "fields.h"
 #include "reader.h"
-#include "spare.h"
 #include "writer.h"
 
 #define THERE_AND_BACK "there-and-back"

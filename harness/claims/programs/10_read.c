@@ -1,5 +1,5 @@
 /* Coroutines that wait for input: what ends their waits.
- * links: co_io.c co.c context.c? stack.c timers.c buffer.c spare.c io.c net.c log.c
+ * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
 #include "co_reader.h"
 

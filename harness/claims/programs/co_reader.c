@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "spare.h"
-
 void co_reader_read(struct co_reader *r)
 {
     int before = r->in_vain;

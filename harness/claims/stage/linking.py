@@ -11,7 +11,7 @@ from harness.failures.failure import Failure
 from harness.lab.chapters import ROOT
 from harness.server import build
 
-PROGRAMS = ROOT / "harness" / "programs"
+PROGRAMS = ROOT / "harness" / "claims" / "programs"
 MESSAGE_LINES = 12  # of the compiler
 NO_REFERENCE = "If you have changed no declaration, report this: the lab may be at fault."
 
