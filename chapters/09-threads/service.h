@@ -2,12 +2,13 @@
 #ifndef SERVICE_H
 #define SERVICE_H
 
+#include <pthread.h>
 #include <stdalign.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "frame.h"
 #include "loop.h"
-#include "stats.h"
 
 /* What is done with a frame: it is sent back, or it is read as a message and answered. */
 enum app { APP_ECHO, APP_RPC };
@@ -21,6 +22,18 @@ struct limits {
     size_t high_water;         /* stop reading once this many bytes of output are queued, */
     size_t low_water;          /* and read again at this many; at most high_water */
     int64_t max_conns;         /* 0: no limit but that of descriptors */
+};
+
+/* Counts of one loop: its own thread counts, any thread may read. */
+struct counts {
+    int64_t connections; /* open now, or on their way to the loop */
+    int64_t received;    /* complete frames */
+    int64_t sent;        /* replies made */
+};
+
+struct stats {
+    pthread_mutex_t lock; /* protects the counts */
+    struct counts counts;
 };
 
 struct conn;
@@ -53,6 +66,9 @@ bool services_open(struct services *all, int count, const struct backend *backen
 /* Runs the tasks that are left, closes all connections, and frees everything. The threads of all
  * other loops must have ended. */
 void services_close(struct services *all);
+
+/* Adds `more`, number by number; they may be negative. From any thread. */
+void stats_add(struct stats *stats, struct counts more);
 
 /* The counts of all loops together. From any thread. */
 struct counts services_sum(const struct services *all);

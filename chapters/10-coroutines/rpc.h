@@ -12,7 +12,6 @@
 
 #include "alarms.h"
 #include "buffer.h"
-#include "stats.h"
 
 enum rpc_command {
     RPC_ECHO = 1,
@@ -37,6 +36,7 @@ enum rpc_status {
 };
 
 struct conn;
+struct stats;
 
 /* Answers the request in `body`: writes the reply, as a frame, to the tail of the connection's
  * output, adds an alarm, or starts its broadcast. False: no memory; the output has not changed. */

@@ -138,7 +138,7 @@ CHAPTERS = (
             "acceptor.[ch] answer.c buffer.[ch] conn.[ch] flow.[ch] main.c options.[ch] rpc.[ch] "
             "server.[ch] service.h"
         ),
-        adds="broadcast.[ch] loop.[ch] service.c stats.[ch]",
+        adds="broadcast.[ch] loop.[ch] service.c",
     ),
     Chapter(
         "coroutines",

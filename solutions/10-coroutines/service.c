@@ -7,6 +7,17 @@
 #include "buffer.h"
 #include "conn.h"
 
+static void stats_init(struct stats *stats)
+{
+    *stats = (struct stats){0};
+    pthread_mutex_init(&stats->lock, NULL); /* on Linux this cannot fail for a plain mutex */
+}
+
+static void stats_destroy(struct stats *stats)
+{
+    pthread_mutex_destroy(&stats->lock);
+}
+
 static void destroy(struct services *all)
 {
     for (int i = 0; i < all->count; i++) {
@@ -56,6 +67,28 @@ void services_close(struct services *all)
         conn_close_all(&all->each[i]);
     destroy(all);
     spare_free();
+}
+
+static void add(struct counts *sum, const struct counts *more)
+{
+    sum->connections += more->connections;
+    sum->received += more->received;
+    sum->sent += more->sent;
+}
+
+void stats_add(struct stats *stats, struct counts more)
+{
+    pthread_mutex_lock(&stats->lock);
+    add(&stats->counts, &more);
+    pthread_mutex_unlock(&stats->lock);
+}
+
+/* Adds the counts so far to *sum. From any thread. */
+static void stats_sum(struct stats *stats, struct counts *sum)
+{
+    pthread_mutex_lock(&stats->lock);
+    add(sum, &stats->counts);
+    pthread_mutex_unlock(&stats->lock);
 }
 
 // BEGIN sum_up

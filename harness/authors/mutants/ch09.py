@@ -778,7 +778,7 @@ MUTANTS = (
         "test_09_no_data_races",
         "data-race",
         {
-            "stats.c": """
+            "service.c": """
 -    pthread_mutex_lock(&stats->lock);
      add(&stats->counts, &more);
 -    pthread_mutex_unlock(&stats->lock);
@@ -792,7 +792,7 @@ MUTANTS = (
         "test_09_no_data_races",
         "data-race",
         {
-            "stats.c": """
+            "service.c": """
 -    pthread_mutex_lock(&stats->lock);
      add(sum, &stats->counts);
 -    pthread_mutex_unlock(&stats->lock);

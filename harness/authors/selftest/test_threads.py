@@ -86,11 +86,11 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     """What a student is told of one: who did what to the memory, on which lines."""
     source = tmp_path / "wrong"
     shutil.copytree(SOLUTION, source)
-    text = (source / "stats.c").read_text()
-    (source / "stats.c").write_text(text.replace("pthread_mutex_lock(", "(void)("))
-    text = (source / "stats.c").read_text()
-    (source / "stats.c").write_text(text.replace("pthread_mutex_unlock(", "(void)("))
-    stage = Stage(Run(["server", "-p", "0"], sources=["stats.c"], directory=str(source)))
+    text = (source / "service.c").read_text()
+    (source / "service.c").write_text(text.replace("pthread_mutex_lock(", "(void)("))
+    text = (source / "service.c").read_text()
+    (source / "service.c").write_text(text.replace("pthread_mutex_unlock(", "(void)("))
+    stage = Stage(Run(["server", "-p", "0"], sources=["service.c"], directory=str(source)))
     try:
         server = stage.launch(("--app", "rpc", "--threads", "4"), sanitize="thread")
         with pytest.raises(Exception) as caught:
@@ -104,4 +104,4 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     assert lines[0] == "ThreadSanitizer: data race"
     assert detail["hint"] == "data-race"
     assert sum(" of size 8 by " in line for line in lines) == 2
-    assert sum(line.startswith("  in ") and "(stats.c:" in line for line in lines) >= 2
+    assert sum(line.startswith("  in ") and "(service.c:" in line for line in lines) >= 2
