@@ -229,14 +229,16 @@ clean:
 	rm -rf build
 	find harness -name __pycache__ -prune -exec rm -rf {} +
 
-SOURCES = $(wildcard solutions/*/*.[ch])
+SOURCES = $(shell find solutions -name '*.[ch]' -type f)
 TOYS = $(wildcard docs/toys/*.c)
 HARNESS_C = $(wildcard harness/*/*/*.[ch] harness/*/*/*/*.[ch] harness/*/*/*/*/*.[ch])
 SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
 SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/server/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
+# Those of $$program, a directory or a file; the rooms of a directory include from there.
+files_of_program = $$(ls $${program%/}/*.c $${program%/}/*/*.c 2>/dev/null || echo $$program)
 # For $$files. There is no liburing for arm64 here: those that need it are not linked.
-uses_liburing = gcc -M -MG $$files | grep -q '[ /]liburing\.h\b'
+uses_liburing = gcc -M -MG -iquote $$program $$files | grep -q '[ /]liburing\.h\b'
 LIBRARIES = $$($(uses_liburing) && echo -luring)
 ARM64_OUTPUT = $$($(uses_liburing) && echo -fsyntax-only || echo -o build/lint)
 ARM64 = aarch64-linux-gnu-gcc
@@ -248,13 +250,13 @@ format:
 lint:
 	@mkdir -p build
 	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
-	    files=$$(ls $${program%/}/*.c 2>/dev/null || echo $$program); \
-	    $$compiler $(WARNINGS) $$files -o build/lint $(LIBRARIES) || exit 1; done; done
+	    files=$(files_of_program); \
+	    $$compiler $(WARNINGS) -iquote $$program $$files -o build/lint $(LIBRARIES) || exit 1; done; done
 	@echo '#include <stdio.h>' | $(ARM64) -E -x c - >/dev/null 2>&1 || { \
 	    echo "$(ARM64) and its C library are not installed: left out"; exit 0; }; \
 	for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
-	    files=$$(ls $${program%/}/*.c 2>/dev/null || echo $$program); \
-	    $(ARM64) $(WARNINGS) $$files $(ARM64_OUTPUT) || exit 1; done; \
+	    files=$(files_of_program); \
+	    $(ARM64) $(WARNINGS) -iquote $$program $$files $(ARM64_OUTPUT) || exit 1; done; \
 	for shim in "$(SHIM)" harness/server/shim/alloc.c; do \
 	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)

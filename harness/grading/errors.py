@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, Claim, Grade, Outcome
@@ -129,7 +129,7 @@ def _place(grade: Grade, claim: Claim) -> tuple[str, int]:
             found = place.search(text)
             if found:
                 return as_typed(path), text.count("\n", 0, found.start()) + 1
-    there = [path for path in files if path.name == named]
+    there = [path for path in files if path.name == PurePath(named).name]
     return (as_typed(there[0]) if there else _first_file(grade)), 1
 
 
@@ -142,15 +142,16 @@ def _heading(chapter: chapters.Chapter, todo: int) -> tuple[str, list[str]]:
     """The file and the functions in "### TODO 2: `flush` and `advance` in `conn.c`"."""
     handout = chapter.chapter_dir / "README.md"
     text = handout.read_text() if handout.is_file() else ""
-    found = re.search(rf"^### TODO {todo}: (.*) in `([\w.]+)`$", text, re.M)
+    found = re.search(rf"^### TODO {todo}: (.*) in `([\w./]+)`$", text, re.M)
     return (found[2], re.findall(r"`(\w+)`", found[1])) if found else ("", [])
 
 
 def _files(grade: Grade, first: str) -> list[Path]:
-    """The C files that can be read, `first` before the others."""
+    """The C files that can be read, `first` before the others: wherever the student has it."""
     assert grade.source
     readable = [path for path in sources.files(grade.source) if os.access(path, os.R_OK)]
-    return sorted(readable, key=lambda path: (path.name != first, path.suffix, path.name))
+    wanted = PurePath(first).name
+    return sorted(readable, key=lambda path: (path.name != wanted, path.suffix, path))
 
 
 def _first_file(grade: Grade) -> str:

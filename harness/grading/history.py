@@ -33,8 +33,10 @@ def compare(grade: Grade, file: Path) -> None:
 
 def state(source: Path) -> State:
     """The state of the C files in a directory."""
-    found = sources.files(source)
-    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in found}
+    return {
+        sources.name_of(path, source): hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        for path in sources.files(source)
+    }
 
 
 def _changes(before: State, now: State) -> str:

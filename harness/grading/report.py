@@ -201,7 +201,7 @@ def todo_files(handout: Path) -> dict[int, str]:
     """The file of each TODO, from headings like "### TODO 3: `grow` in `events.c`"."""
     if not handout.is_file():
         return {}
-    found = re.findall(r"^### TODO (\d+): .* in `([\w.]+)`$", handout.read_text(), re.M)
+    found = re.findall(r"^### TODO (\d+): .* in `([\w./]+)`$", handout.read_text(), re.M)
     return {int(number): file for number, file in found}
 
 

@@ -20,15 +20,16 @@ of a chapter says which of them are TODOs there, in what order, and with what te
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from harness.lab import command_line, sources
+from harness.lab import command_line, links, sources
 from harness.lab.chapters import CHAPTERS, Chapter, find
 from harness.lab.target import WrongUsage
 
@@ -37,6 +38,8 @@ MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
 REGION = re.compile(
     r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S
 )
+INCLUDE = re.compile(r'#include "([^"\n]+)"')
+INCLUDES = re.compile(r'(?:^#include "[^"\n]+".*\n)+', re.M)
 TODO = re.compile(r"^## (\d+) (\w+)\n\n(.*?)\n```c\n(.*?)```\n", re.M | re.S)
 
 
@@ -62,9 +65,7 @@ class Todo:
 
 def todos(chapter: Chapter) -> list[Todo]:
     """The TODOs of a chapter in their order. Raises NoSolutions."""
-    path = chapter.solution_dir / "todos.md"
-    if not path.is_file():
-        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
+    path = _solution(chapter) / "todos.md"
     found = [
         Todo(int(number), region, text.strip(), stub)
         for number, region, text, stub in TODO.findall(path.read_text())
@@ -72,6 +73,16 @@ def todos(chapter: Chapter) -> list[Todo]:
     if [todo.number for todo in found] != list(range(1, len(found) + 1)):
         raise ValueError(f"{path}: the TODOs are not numbered 1, 2, 3 ...")
     return found
+
+
+def _solution(chapter: Chapter) -> Path:
+    """Its directory. Raises NoSolutions, and WrongUsage if its links are missing."""
+    if not (chapter.solution_dir / "todos.md").is_file():
+        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
+    problem = links.lost(chapter)
+    if problem:
+        raise WrongUsage(problem)
+    return chapter.solution_dir
 
 
 def plain(text: str) -> str:
@@ -106,42 +117,71 @@ def write(chapter: Chapter, target: Path, solved: int = 0) -> None:
     Raises NoSolutions, and ValueError when a TODO has no region in the sources.
     """
     unsolved = {todo.region: todo for todo in todos(chapter)[solved:]}
-    everything = "".join(path.read_text() for path in sources.files(chapter.solution_dir))
+    solution = sources.texts(chapter.solution_dir)
+    everything = "".join(solution.values())
     for region in unsolved:
         if f"// BEGIN {region}\n" not in everything:
             raise ValueError(f"{chapter.slug}: no source has the region {region}")
     target.mkdir(parents=True, exist_ok=True)
-    wanted = {path.name for path in sources.files(chapter.solution_dir)}
-    for stale in sources.files(target):
-        if stale.name not in wanted:
-            stale.unlink()
-    for path in sources.files(chapter.solution_dir):
-        (target / path.name).write_text(cut(path.read_text(), unsolved))
+    for path in sources.files(target):
+        if sources.name_of(path, target) not in solution:
+            path.unlink()
+            _remove_if_empty(path.parent)
+    sources.write(target, {name: cut(text, unsolved) for name, text in solution.items()})
+
+
+def _remove_if_empty(directory: Path) -> None:
+    with contextlib.suppress(OSError):
+        directory.rmdir()
 
 
 def solution_without_marks(chapter: Chapter) -> dict[str, str]:
     """The solution's C files by name, without marks, for reading. Raises NoSolutions."""
-    if not chapter.solution_dir.is_dir():
-        raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
-    return {path.name: plain(path.read_text()) for path in sources.files(chapter.solution_dir)}
+    return {name: plain(text) for name, text in sources.texts(_solution(chapter)).items()}
 
 
 def difference(old: dict[str, str], new: dict[str, str], old_name: str, new_name: str) -> str:
-    """A unified diff of two sets of files, by file name."""
+    """A unified diff of two sets of files, by file name. A file that has moved to another directory
+    is compared with what it was, and the names of moved headers in includes do not count."""
+    moved = _moved(old, new)
+    came_from = {after: before for before, after in moved.items()}
     lines: list[str] = []
-    for name in sorted(old.keys() | new.keys()):
+    for name in sorted((old.keys() - moved.keys()) | new.keys()):
+        before = came_from.get(name, name)
+        was, now = old.get(before, ""), new.get(name, "")
         lines += difflib.unified_diff(
-            old.get(name, "").splitlines(keepends=True),
-            new.get(name, "").splitlines(keepends=True),
-            f"{old_name}/{name}" if name in old else "/dev/null",
+            (_renamed(was, now, moved) if moved else was).splitlines(keepends=True),
+            now.splitlines(keepends=True),
+            f"{old_name}/{before}" if before in old else "/dev/null",
             f"{new_name}/{name}" if name in new else "/dev/null",
         )
     return "".join(lines)
 
 
+def _moved(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
+    """The new name of each file that is elsewhere now."""
+    places = {PurePath(name).name: name for name in new.keys() - old.keys()}
+    gone = {name: PurePath(name).name for name in old.keys() - new.keys()}
+    return {name: places[base] for name, base in gone.items() if base in places}
+
+
+def _renamed(text: str, now: str, moved: dict[str, str]) -> str:
+    """The text with the new names of moved headers in its includes, in the order of `now`."""
+    order = {line: place for place, line in enumerate(now.splitlines(keepends=True))}
+
+    def replaced(block: re.Match[str]) -> str:
+        lines = [
+            INCLUDE.sub(lambda found: f'#include "{moved.get(found[1], found[1])}"', line)
+            for line in block[0].splitlines(keepends=True)
+        ]
+        return "".join(sorted(lines, key=lambda line: order.get(line, len(order))))
+
+    return INCLUDES.sub(replaced, text)
+
+
 def student_against_solution(chapter: Chapter) -> str:
     """What `make diff` prints. Raises NoSolutions."""
-    student = {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
+    student = sources.texts(chapter.chapter_dir)
     solution = solution_without_marks(chapter)
     return difference(student, solution, f"chapters/{chapter.slug}", f"solutions/{chapter.slug}")
 
@@ -168,9 +208,11 @@ def show_lesson(words: list[str]) -> int:
 
 
 def write_skeletons(words: list[str]) -> int:
-    """`make skeletons`: writes the chapters named, or all. Returns the exit status."""
+    """`make skeletons`: restores the links of the solutions, and writes the chapters named, or all.
+    Returns the exit status."""
 
     def write_them() -> None:
+        links.restore()
         for chapter in map(find, words or [c.number for c in CHAPTERS]):
             write(chapter, chapter.chapter_dir)
 
@@ -184,4 +226,4 @@ def _named(words: list[str]) -> Chapter:
 
 
 def _run(name: str, body: Callable[[], object]) -> int:
-    return command_line.run(name, lambda: body() and 0 or 0, NoSolutions)
+    return command_line.run(name, lambda: body() and 0 or 0, NoSolutions, links.LeadsNowhere)

@@ -1,8 +1,12 @@
 """Which files count as C: those that the shell's `*.c` and `*.[ch]` name.
 
-So a grade compiles what `gcc *.c` compiles. A name that begins with a dot is hidden: macOS packs
-`._main.c` beside main.c, and Emacs has a link `.#main.c` while main.c is not saved. `MAIN.C` does
-not count: for gcc it is C++.
+So a grade compiles what `gcc -I. *.c` compiles. From chapter 06 on the code of a chapter is in
+rooms, which are directories with the names in ROOMS. A directory that has a room is compiled as
+`gcc -I. *.c */*.c` does it, and a file has the name that it has from there: events/timers.c. In
+other directories no folder counts: old/ may hold what somebody has kept.
+
+A name that begins with a dot is hidden: macOS packs `._main.c` beside main.c, and Emacs has a link
+`.#main.c` while main.c is not saved. `MAIN.C` does not count: for gcc it is C++.
 """
 
 from __future__ import annotations
@@ -10,6 +14,19 @@ from __future__ import annotations
 from pathlib import Path
 
 PACKED_BY_MACOS = "__MACOSX"  # a directory of a zip, with ._main.c in it
+
+# What may be in a room. A file includes headers of its own room and of those above it; the files
+# outside of the rooms, such as main.c, include headers of all of them.
+ROOMS = {
+    "base": "what every program needs: memory for bytes, log lines, the time",
+    "wire": "bytes and messages: no file of it has a descriptor",
+    "net": "sockets, and the calls that move bytes",
+    "events": "what waits: for descriptors, times and signals",
+    "co": "coroutines, and waiting in them",
+    "server": "connections, their limits, and the answers to their requests",
+    "redis": "the data and the protocol of Redis, without its commands",
+    "commands": "the commands of Redis, and what calls them",
+}
 
 
 def is_c(path: Path) -> bool:
@@ -27,14 +44,44 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or name == PACKED_BY_MACOS
 
 
+def folders(directory: Path) -> list[Path]:
+    """Where its C is: the directory, and those in it if one of them is a room."""
+    below = [path for path in directory.glob("*") if path.is_dir() and not is_hidden(path.name)]
+    has_rooms = any(path.name in ROOMS for path in below)
+    return [directory, *sorted(below)] if has_rooms else [directory]
+
+
 def c_files(directory: Path) -> list[Path]:
     """The files of a directory that are compiled, by name."""
-    return sorted(filter(is_c, directory.glob("*")))
+    return [path for path in files(directory) if is_c(path)]
 
 
 def files(directory: Path) -> list[Path]:
     """The same, with the headers."""
-    return sorted(filter(is_source, directory.glob("*")))
+    return sorted(
+        path for folder in folders(directory) for path in folder.glob("*") if is_source(path)
+    )
+
+
+def name_of(path: Path, directory: Path) -> str:
+    """What a file of the directory is called: "conn.c", "events/timers.c"."""
+    return path.relative_to(directory).as_posix()
+
+
+def texts(directory: Path) -> dict[str, str]:
+    """The texts of its files by name."""
+    return {name_of(path, directory): path.read_text() for path in files(directory)}
+
+
+def write(directory: Path, texts: dict[str, str]) -> None:
+    """Writes files with these names and texts, and makes the directories that they need. A link is
+    replaced: what it leads to stays as it is."""
+    for file, text in texts.items():
+        path = directory / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            path.unlink()
+        path.write_text(text)
 
 
 def below(top: Path) -> list[Path]:

@@ -13,7 +13,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import chapters, sources
+from harness.lab import chapters, links, sources
 from harness.lab.numbers import is_whole
 
 WITH_PORT = "SERVER='./server -p {port}'"
@@ -109,6 +109,9 @@ def _of_the_lab(chapter: chapters.Chapter, origin: str, words: str) -> Target:
     if not source.exists():
         raise WrongUsage(f"{subject} is not here; a handout can come without later chapters")
     if origin == "solutions":
+        problem = links.lost(chapter)
+        if problem:
+            raise WrongUsage(problem)
         words += " FROM=solutions"
     return Target(chapter, subject, words, source=_sources(source, subject))
 

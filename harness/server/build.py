@@ -28,7 +28,7 @@ from pathlib import Path
 from harness.failures.failure import LabFault, NotJudged
 from harness.lab import chapters
 from harness.lab.command_line import BUILD, NO_SPACE
-from harness.lab.sources import c_files
+from harness.lab.sources import c_files, folders, name_of
 from harness.lab.units import MIB
 from harness.server import starter
 from harness.server.objects import Object, Objects, prerequisites
@@ -52,9 +52,10 @@ LIMITS = [
 MESSAGE_LINES = 60
 OF_THE_DISK = (*NO_SPACE, errno.EROFS)
 CACHE = BUILD / "bin"
-# For files that are not in the source: its headers, and not by -I, as it may have a limits.h. They
-# only call what is to be judged, and compile faster so.
-OTHERS = ("-iquote", ".", "-O1")
+# For files in a room: the headers of the source, and not by -I, as it may have a limits.h.
+ROOM = ("-iquote", ".")
+# For the grader's own files. They only call what is to be judged, and compile faster so.
+OTHERS = (*ROOM, "-O1")
 AT_ONCE = 2  # files that are compiled at the same time
 
 
@@ -160,7 +161,7 @@ def _look_for_libraries(
     """Raises NoCompiler if a library that these files include is not installed. Of a header that
     does not exist, -MG lists the name in the #include."""
     for word in words:
-        listing = [*command, *_others(word), "-M", "-MG", word]
+        listing = [*command, *_more(word, source), "-M", "-MG", word]
         _, rule = _run_compiler(listing, source, deadline.left())
         for header in LIBRARIES:
             if header in prerequisites(rule) and not (source / header).exists():
@@ -220,7 +221,7 @@ def _objects(
     command: list[str], words: tuple[str, ...], source: Path, scratch: Path, deadline: Deadline
 ) -> list[Object]:
     """An object of each file: one that was kept, or a new one. Raises BuildFailed."""
-    commands = {word: [*command, *_others(word)] for word in words}
+    commands = {word: [*command, *_more(word, source)] for word in words}
     objects = Objects(CACHE / "objects", commands, source)
     failures: list[int] = []
 
@@ -246,10 +247,19 @@ def _objects(
     return found
 
 
-def _others(word: str) -> tuple[str, ...]:
-    """More options for a file that is not in the source. Those of the source find their headers
-    beside them: so a server and a program that is made of some of its files share their objects."""
-    return OTHERS if os.path.dirname(word) not in ("", ".") else ()
+def _more(word: str, source: Path) -> tuple[str, ...]:
+    """More options for one file. Those of the source get the same in each program: so a server and
+    a program that is made of some of its files share their objects."""
+    if os.path.isabs(word):
+        return others(source)
+    return ROOM if os.path.dirname(word) not in ("", ".") else ()
+
+
+def others(source: Path) -> tuple[str, ...]:
+    """More options for the grader's own files. They include a header of the source by its name
+    alone, whatever room it is in."""
+    rooms = [word for room in folders(source)[1:] for word in ("-iquote", name_of(room, source))]
+    return (*OTHERS, *rooms)
 
 
 def _failed(messages: str, status: int) -> BuildFailed | NoCompiler:
@@ -281,10 +291,10 @@ def shorten(message: str, lines: int = MESSAGE_LINES) -> str:
 
 def sources(source: Path) -> list[str]:
     """Names of the *.c files, so that messages read conn.c:12. Raises BuildFailed if none."""
-    names = [path.name for path in c_files(source)]
+    names = [name_of(path, source) for path in c_files(source)]
     if not names:
         raise BuildFailed(f"there are no .c files in {source}")
-    return [f"./{name}" if name[0] in "-@" else name for name in names]  # "@": a file of options
+    return [f"./{word}" if word[0] in "-@" else word for word in names]  # "@": a file of options
 
 
 def _run_compiler(command: list[str], directory: Path, seconds: float) -> tuple[int | None, str]:

@@ -49,7 +49,9 @@ class Objects:
         beside = {word: {source, (source / word).parent} for word in commands}
         found = {path: sources.files(path) for path in set().union(*beside.values())}
         # A new file there may be found before another of its name: so all the names count.
-        names = {path: sorted(file.name for file in files) for path, files in found.items()}
+        names = {
+            path: [sources.name_of(file, path) for file in there] for path, there in found.items()
+        }
         self._origins = {
             word: json.dumps([command, place, [names[path] for path in sorted(beside[word])]])
             for word, command in commands.items()

@@ -64,7 +64,7 @@ def stamp(directory: Path) -> Stamp:
             about = path.stat()
         except OSError:  # removed a moment ago
             continue
-        found[path.name] = (about.st_mtime_ns, about.st_size)
+        found[sources.name_of(path, directory)] = (about.st_mtime_ns, about.st_size)
     return found
 
 

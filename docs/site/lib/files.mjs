@@ -55,9 +55,10 @@ i { font-style: normal; } .note { color: var(--note); } .text { color: var(--tex
 `;
 
 function page(name, body, more = "") {
-  const directory = path.dirname(name).replace(/^\.$/, ""), handout = `${directory}/README.md`;
+  const directory = path.dirname(name).replace(/^\.$/, "");
+  const handout = [directory, path.dirname(directory)].map(place => `${place}/README.md`).find(one => pages.includes(one));
   const home = `<a href="${settings.base}">Event Loop Lab</a>`;
-  const up = pages.includes(handout)
+  const up = handout
     ? `<a href="${settings.base}${url(handout).slice(1)}">${escaped(title(handout))}</a>` : "";
   const list = directory && !name.endsWith("/index") ? `<a href="index.html">${directory}</a>` : "";
   const shown = name.replace(/\/index$/, "/");
@@ -77,7 +78,7 @@ function listing(name) {
 }
 
 function index(directory) {
-  const names = code.filter(name => path.dirname(name) === directory).map(name => path.basename(name));
+  const names = code.filter(name => name.startsWith(`${directory}/`)).map(name => name.slice(directory.length + 1));
   return page(`${directory}/index`, `<ul>${names.map(name => `<li><a href="${name}.html">${name}</a>`).join("")}</ul>`);
 }
 

@@ -53,10 +53,8 @@ class Candidate:
 
     def write(self, directory: Path) -> None:
         """Puts the sources into `directory`, which is made."""
-        directory.mkdir(parents=True, exist_ok=True)
         files = skeleton.solution_without_marks(self.chapter)
-        for name, text in {**files, self.file: self.wrong}.items():
-            (directory / name).write_text(text)
+        sources.write(directory, {**files, self.file: self.wrong})
 
 
 def candidates(chapter: Chapter, text: str = "") -> list[Candidate]:
@@ -73,7 +71,8 @@ def candidates(chapter: Chapter, text: str = "") -> list[Candidate]:
         for change in rules.changes(source, regions):
             wrong = skeleton.plain(change.made(source))
             todo, line = numbers[change.region], source.count("\n", 0, change.start) + 1
-            one = Candidate(chapter, todo, path.name, line, change, right, wrong)
+            name = sources.name_of(path, chapter.solution_dir)
+            one = Candidate(chapter, todo, name, line, change, right, wrong)
             found.setdefault(one.key, one)
     return list(found.values())
 
@@ -101,8 +100,8 @@ def unchanged(chosen: Iterable[Candidate], at_once: int) -> tuple[set[str], dict
 def _object(chapter: Chapter, file: str, text: str) -> bytes | None:
     """What the compiler makes of a file of a solution with this text. None: it does not compile."""
     with tempfile.TemporaryDirectory(prefix="lab-rules-") as scratch:
-        source, made = Path(scratch, file), Path(scratch, "object")
-        source.write_text(text)
+        made = Path(scratch, "object")
+        sources.write(Path(scratch), {file: text})
         command = [*build.find_compiler(), *FLAGS, "-iquote", str(chapter.solution_dir)]
         command += ["-c", file, "-o", str(made)]
         compiler = subprocess.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.lab import chapters, skeleton
+from harness.lab import chapters, skeleton, sources
 
 FRAMING = "framing"
 NUMBERS = "signs and widths"
@@ -79,9 +79,7 @@ class Mutant:
 
     def write(self, directory: Path) -> None:
         """Puts the sources into `directory`, which is made. Raises as sources() does."""
-        directory.mkdir(parents=True, exist_ok=True)
-        for name, text in self.sources().items():
-            (directory / name).write_text(text)
+        sources.write(directory, self.sources())
 
     def _changed(self, text: str, change: str, file: str) -> str:
         before, after = _sides(change)

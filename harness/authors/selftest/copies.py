@@ -51,7 +51,7 @@ def solution(chapter: Chapter) -> Files:
 
 def untouched(chapter: Chapter) -> Files:
     """The skeleton, as it was handed out."""
-    return {path.name: path.read_text() for path in sources.files(chapter.chapter_dir)}
+    return sources.texts(chapter.chapter_dir)
 
 
 def independent(chapter: Chapter) -> Files:
@@ -61,8 +61,8 @@ def independent(chapter: Chapter) -> Files:
     more functions and includes in front of them. Everything else is the skeleton's.
     """
     files = untouched(chapter)
-    for path in sources.files(INDEPENDENT / chapter.number):
-        files[path.name] = _replaced(files[path.name], path.read_text())
+    for name, text in sources.texts(INDEPENDENT / chapter.number).items():
+        files[name] = _replaced(files[name], text)
     return files
 
 
@@ -84,9 +84,7 @@ def _name(function: re.Match[str]) -> str:
 
 def write(files: Files, directory: Path) -> Path:
     """Puts the files into the directory, which is made."""
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (directory / name).write_text(text)
+    sources.write(directory, files)
     return directory
 
 

@@ -108,10 +108,8 @@ def test_every_claim_has_a_place_in_the_skeleton(chapter):
         (found,) = errors.messages(graded(chapter.chapter_dir, claim, chapter=chapter))
         line = (ROOT / found.file).read_text().splitlines()[found.line - 1]
         assert f"TODO {claim.todo}:" in line, claim.name
-        assert (
-            Path(found.file).name
-            == report.todo_files(chapter.chapter_dir / "README.md")[claim.todo]
-        )
+        named = report.todo_files(chapter.chapter_dir / "README.md")[claim.todo]
+        assert found.file == f"chapters/{chapter.slug}/{named}"
 
 
 # The text
@@ -217,7 +215,9 @@ TASKS = {
 
 def test_the_tasks_are_targets_of_the_makefile():
     for task in TASKS.values():
-        words = [word.replace("${fileDirnameBasename}", "01-blocking") for word in task["args"]]
+        words = [
+            word.replace("${relativeFileDirname}", "chapters/01-blocking") for word in task["args"]
+        ]
         assert task["command"] == "make"
         assert "-m harness." in run("make", "-n", *words).stdout
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from harness.lab import chapters
+from harness.lab import chapters, sources
 
 GLOSSARY = chapters.ROOT / "docs" / "glossary.md"
 
@@ -33,7 +33,7 @@ def words(text: str) -> str:
 
 def used(chapter: chapters.Chapter) -> str:
     """What a student of the chapter reads: its handout and its sources."""
-    files = [chapter.chapter_dir / "README.md", *sorted(chapter.chapter_dir.glob("*.[ch]"))]
+    files = [chapter.chapter_dir / "README.md", *sources.files(chapter.chapter_dir)]
     return words("\n".join(path.read_text() for path in files))
 
 

@@ -55,11 +55,12 @@ COMPARED = {
 
 @cache
 def code(chapter: Chapter) -> dict[str, str]:
-    """The chapter's C by file name, without comments: the skeleton's, then the solution's."""
+    """The chapter's C by name, without comments: the skeleton's, then the solution's."""
     found: dict[str, str] = {}
     for directory in (chapter.chapter_dir, chapter.solution_dir):
         for path in sources.files(directory) if directory.is_dir() else ():
-            found[path.name] = found.get(path.name, "") + COMMENT.sub("", path.read_text())
+            name = sources.name_of(path, directory)
+            found[name] = found.get(name, "") + COMMENT.sub("", path.read_text())
     return found
 
 

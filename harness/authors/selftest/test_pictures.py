@@ -13,7 +13,7 @@ from harness.authors.pictures import command as pictures
 from harness.authors.pictures import states, timeline
 from harness.authors.selftest.documents import IMAGE
 from harness.authors.selftest.test_names import ELSEWHERE
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.student.bench import plot
 from harness.student.trace.page import SCRIPT, TEMPLATE
 
@@ -117,7 +117,7 @@ def test_the_legend_fits_below_it(svg):
 
 @each_picture
 def test_the_names_in_it_are_those_of_the_code(svg):
-    code = "".join(path.read_text() for path in chapter_of(svg).chapter_dir.glob("*.[ch]"))
+    code = "".join(sources.texts(chapter_of(svg).chapter_dir).values())
     texts = ElementTree.parse(svg).iter(f"{SVG}text")
     names = {name for text in texts for name in NAME.findall(text.text or "")}
     names -= CLIENTS_OWN | STATES | ELSEWHERE.keys()

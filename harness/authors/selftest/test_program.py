@@ -21,7 +21,7 @@ from harness.claims.stage.program import Programs
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure, NotJudged
 from harness.grading import plugin
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.server import build
 from harness.server.linux import landlock, procfs
 from harness.server.patience import Patience
@@ -248,7 +248,7 @@ def test_programs_compile_without_a_warning(compiler):
     assert {file for file, _ in with_solutions()} == {path.name for path in PROGRAMS.glob("*.c")}
     for file, solution in with_solutions():
         path = str(PROGRAMS / file)
-        words = [*build.FLAGS, "-Werror", *build.OTHERS, "-c", path, "-o", os.devnull]
+        words = [*build.FLAGS, "-Werror", *build.others(solution), "-c", path, "-o", os.devnull]
         done = subprocess.run([compiler, *words], cwd=solution, capture_output=True, text=True)
         assert (done.returncode, done.stderr) == (0, "")
 
@@ -276,7 +276,8 @@ def test_headers_of_programs_only_declare():
 
 def test_files_of_programs_are_not_taken_for_those_of_a_module():
     """Both are included by their names, and their guards meet in one program."""
-    names = {path.name for chapter in chapters.CHAPTERS for path in chapter.solution_dir.iterdir()}
+    solutions = [chapter.solution_dir for chapter in chapters.CHAPTERS]
+    names = {path.name for solution in solutions for path in sources.files(solution)}
     for path in PROGRAMS.iterdir():
         assert path.name not in names
         if path.suffix == ".h":

@@ -1,5 +1,5 @@
 """All C of the lab is right in the newest standard that a compiler knows, too: a grade says
--std=gnu11, but `gcc *.c` takes the compiler's default, which is C23 from gcc 15 on."""
+-std=gnu11, but `gcc -I. *.c` takes the compiler's default, which is C23 from gcc 15 on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from harness.authors.selftest.drawn import slug, some
 from harness.authors.selftest.test_program import PROGRAMS, with_solutions
 from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, ROOT
+from harness.server import build
 
 STANDARDS = ("gnu2y", "gnu23", "gnu2x")  # the newest first, under the names of gcc and clang
 FLAGS = ("-Wall", "-Wextra", "-Werror", "-pthread", "-fsyntax-only")
@@ -56,7 +57,7 @@ def newest(compiler: str) -> str:
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 3, "chapters in the newest C", slug))
 def test_chapters_and_solutions(chapter, compile_in_the_newest):
     for directory in (chapter.chapter_dir, chapter.solution_dir):
-        compile_in_the_newest(directory, sources.c_files(directory))
+        compile_in_the_newest(directory, sources.c_files(directory), "-iquote", ".")
 
 
 def test_programs_of_the_grader(compile_in_the_newest):
@@ -64,7 +65,7 @@ def test_programs_of_the_grader(compile_in_the_newest):
     for file, solution in with_solutions():
         by_solution[solution].append(PROGRAMS / file)
     for solution, files in by_solution.items():
-        compile_in_the_newest(solution, files, "-iquote", ".")
+        compile_in_the_newest(solution, files, *build.others(solution))
 
 
 def test_everything_else(compile_in_the_newest):

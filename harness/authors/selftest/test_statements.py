@@ -13,7 +13,7 @@ import pytest
 
 from harness.authors.selftest.documents import tables
 from harness.course.handover import handout
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.chapters import ROOT
 
 HARNESS = ROOT / "harness"
@@ -92,13 +92,14 @@ def test_modules_that_are_called_are_there():
 @each_chapter
 def test_comments_of_a_solution_name_what_is_there(chapter):
     """Files, and functions and variables that have a _ in their names."""
-    sources = {path.name: path.read_text() for path in chapter.solution_dir.glob("*.[ch]")}
-    code = COMMENT.sub("", "".join(sources.values()))
+    texts = sources.texts(chapter.solution_dir)
+    names = {Path(file).name for file in texts}
+    code = COMMENT.sub("", "".join(texts.values()))
     there = set(re.findall(r"\w+", code))
-    for file, text in sources.items():
+    for file, text in texts.items():
         for comment in COMMENT.findall(text):
             for said in re.findall(r"\b[a-z]\w*\.[ch]\b", comment):
-                assert said in sources, f"{chapter.slug}/{file} names {said}"
+                assert said in names, f"{chapter.slug}/{file} names {said}"
             for said in re.findall(r"\b[a-z]+_[a-z_]+\b", comment):
                 assert said in there, f"{chapter.slug}/{file} names {said}"
 
@@ -136,10 +137,11 @@ def judges_errno(path: Path) -> bool:
 @each_chapter
 def test_errno_of_reads_and_writes_is_judged_in_io(chapter):
     """As io.h says, and no header says more than that."""
-    assert COMPARES_ERRNO.search((chapter.solution_dir / "io.c").read_text())
-    others = [path for path in chapter.solution_dir.glob("*.c") if path.name != "io.c"]
-    assert [name(path) for path in others if judges_errno(path)] == []
-    for header in sorted(chapter.solution_dir.glob("*.h")):
+    files = sources.files(chapter.solution_dir)
+    io, *others = sorted(files, key=lambda path: path.name != "io.c")
+    assert io.name == "io.c" and COMPARES_ERRNO.search(io.read_text())
+    assert [name(path) for path in others if path.suffix == ".c" and judges_errno(path)] == []
+    for header in (path for path in files if path.suffix == ".h"):
         for comment in COMMENT.findall(header.read_text()):
             words = re.sub(r"[\s*]+", " ", comment)
             if "errno" in words and re.search(r"nowhere else|only here|here alone", words):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.claims.instruments import sanitizers
 from harness.failures.failure import Failure
+from harness.lab import sources
 from harness.lab.chapters import ROOT
 from harness.server import build
 
@@ -25,14 +26,14 @@ _MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 
 
 def links(name: str, directory: Path | None = None) -> list[str]:
-    """The files of a module that the program NAME is linked with, as the program says. Those with a
-    "?" only if they exist in `directory`."""
+    """The files of a module that the program NAME is linked with, as the program says: each under
+    the name that it has in `directory`, in whatever room it is. Those with a "?" only if they exist
+    there."""
     said = " ".join(_LINKS.findall((PROGRAMS / f"{name}.c").read_text())).split()
-    return [
-        file.rstrip("?")
-        for file in said
-        if not file.endswith("?") or (directory and (directory / file[:-1]).is_file())
-    ]
+    paths = reversed(sources.c_files(directory)) if directory else ()
+    there = {path.name: sources.name_of(path, directory) for path in paths}
+    wanted = [file.rstrip("?") for file in said if not file.endswith("?") or file[:-1] in there]
+    return [there.get(file, file) for file in wanted]
 
 
 def own_files(name: str) -> list[str]:

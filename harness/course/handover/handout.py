@@ -70,13 +70,11 @@ def _changed(chapter: Chapter) -> list[str]:
         todos = {todo.region: todo for todo in skeleton.todos(chapter)}
     except skeleton.NoSolutions:
         return []
-    wanted = {
-        path.name: skeleton.cut(path.read_text(), todos)
-        for path in sources.files(chapter.solution_dir)
-    }
-    there = chapter.chapter_dir.is_dir()
-    found = sources.files(chapter.chapter_dir) if there else []
-    texts = {path.name: path.read_text(errors="replace") for path in found}
+    solution = sources.texts(chapter.solution_dir)
+    wanted = {name: skeleton.cut(text, todos) for name, text in solution.items()}
+    here = chapter.chapter_dir
+    found = sources.files(here) if here.is_dir() else []
+    texts = {sources.name_of(path, here): path.read_text(errors="replace") for path in found}
     names = sorted(wanted.keys() | texts.keys())
     where = chapter.chapter_dir.relative_to(chapters.ROOT)
     return [f"{where}/{name}" for name in names if wanted.get(name) != texts.get(name)]
