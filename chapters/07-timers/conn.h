@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 #include "buffer.h"
+#include "limits.h"
 #include "service.h"
-#include "timeouts.h"
 
 /*                end of input, or a frame too long
  *     CONN_OPEN -----------------------------------> CONN_DRAINING

@@ -7,9 +7,8 @@
 #include <stddef.h>
 
 #include "buffer.h"
-#include "quota.h"
+#include "limits.h"
 #include "service.h"
-#include "timeouts.h"
 
 /*                end of input, or the client has broken a rule
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING

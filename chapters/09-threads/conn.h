@@ -8,10 +8,9 @@
 
 #include "alarms.h"
 #include "buffer.h"
-#include "quota.h"
+#include "limits.h"
 #include "reader.h"
 #include "service.h"
-#include "timeouts.h"
 
 /*                end of input, or the client has broken a rule
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING

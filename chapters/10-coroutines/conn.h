@@ -9,10 +9,9 @@
 #include "alarms.h"
 #include "buffer.h"
 #include "co_io.h"
-#include "quota.h"
+#include "limits.h"
 #include "reader.h"
 #include "service.h"
-#include "timeouts.h"
 
 /* Whether a connection is still served; and if not, what is still sent. It only ever moves down
  * this list. */

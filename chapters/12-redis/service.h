@@ -8,22 +8,12 @@
 #include <sys/queue.h>
 
 #include "frame.h"
+#include "limits.h"
 #include "loop.h"
 
 /* What is done with a frame: it is sent back, or it is read as a message and answered. Redis'
  * clients have frames of their own: see resp.h. */
 enum app { APP_ECHO, APP_RPC, APP_REDIS };
-
-/* How much of the server a client may use. */
-struct limits {
-    int32_t idle_timeout_ms;   /* 0: none */
-    int32_t frame_timeout_ms;  /* 0: none */
-    size_t quota_frames;       /* in one interval; 0: no quota */
-    int32_t quota_interval_ms; /* at least 1 if there is a quota */
-    size_t high_water;         /* stop reading once this many bytes of output are queued, */
-    size_t low_water;          /* and read again at this many; at most high_water */
-    int64_t max_conns;         /* 0: no limit but that of descriptors */
-};
 
 /* Counts of one loop: its own thread counts, any thread may read. */
 struct counts {

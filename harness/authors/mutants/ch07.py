@@ -793,7 +793,7 @@ MUTANTS = (
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
-            "timeouts.c": """
+            "limits.c": """
 -    timer_set(t->timers, &t->idle, t->idle_ms, false);
 +    if (!timer_is_set(&t->idle))
 +        timer_set(t->timers, &t->idle, t->idle_ms, false);
@@ -807,7 +807,7 @@ MUTANTS = (
         "test_07_idle_clients_are_closed",
         "idle-timeout",
         {
-            "timeouts.c": """
+            "limits.c": """
 -    timer_set(t->timers, &t->idle, t->idle_ms, false);
 +    timer_set(t->timers, &t->idle, t->idle_ms / 2, false);
 """
@@ -887,7 +887,7 @@ MUTANTS = (
         "test_07_slow_senders_are_closed",
         "frame-timeout",
         {
-            "timeouts.c": """
+            "limits.c": """
 -    if (waits && !timer_is_set(&t->frame))
 +    if (waits)
 """
@@ -913,7 +913,7 @@ MUTANTS = (
         "test_07_honest_senders_are_not",
         "frame-timeout",
         {
-            "timeouts.c": """
+            "limits.c": """
 -    if (passed || !waits)
 +    (void)passed;
 +    if (!waits)

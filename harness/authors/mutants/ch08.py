@@ -332,7 +332,7 @@ MUTANTS = (
         "test_08_quota_is_kept",
         "quota-kept",
         {
-            "quota.c": """
+            "limits.c": """
 -        q->left -= frames;
 +        q->left -= 0 * frames;
 """
@@ -358,7 +358,7 @@ MUTANTS = (
         "test_08_quota_is_kept",
         "quota-kept",
         {
-            "quota.c": """
+            "limits.c": """
 -    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
 +    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms / 2, false))
 """
@@ -371,7 +371,7 @@ MUTANTS = (
         "test_08_quota_is_kept",
         "quota-renewed",
         {
-            "quota.c": """
+            "limits.c": """
 -    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
 +    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, 2 * q->interval_ms, false))
 """
@@ -398,7 +398,7 @@ MUTANTS = (
         "test_08_unused_quota_is_gone",
         "quota-kept",
         {
-            "quota.c": """
+            "limits.c": """
 -    q->left = q->frames;
 +    q->left += q->frames;
 """
@@ -411,7 +411,7 @@ MUTANTS = (
         "test_08_quota_is_of_a_connection",
         "quota-kept",
         {
-            "quota.c": """
+            "limits.c": """
  #include <stdlib.h>
  
 +static size_t used;
@@ -435,7 +435,7 @@ MUTANTS = (
         "test_08_quota_is_of_a_connection",
         "quota-kept",
         {
-            "quota.c": """
+            "limits.c": """
 -        .left = frames,
 +        .left = frames + 1,
 """
@@ -516,7 +516,7 @@ MUTANTS = (
         "test_08_interval_begins_with_a_frame",
         "quota-renewed",
         {
-            "quota.c": """
+            "limits.c": """
 -    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
 +    if (timer_set(q->timers, &q->ends, q->interval_ms, false))
 """
@@ -570,7 +570,7 @@ MUTANTS = (
         "test_08_unused_quota_sets_no_timer",
         "quota-unread",
         {
-            "quota.c": """
+            "limits.c": """
 -    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, false))
 +    if (timer_is_set(&q->ends) || timer_set(q->timers, &q->ends, q->interval_ms, true))
 """
@@ -609,7 +609,7 @@ MUTANTS = (
         "test_08_over_quota_delays_nobody_else",
         "quota-held",
         {
-            "quota.c": """
+            "limits.c": """
  #include <stdlib.h>
 +#include <unistd.h>
 @@
@@ -992,7 +992,7 @@ MUTANTS = (
         "test_08_memory",
         "memory-fault",
         {
-            "quota.c": """
+            "limits.c": """
 -    timer_cancel(q->timers, &q->ends);
      free(q);
 """
