@@ -53,7 +53,6 @@ export LAB_BASE   = $(call given,BASE)
 export LAB_PYTHON = $(value PYTHON)
 python = exec sh harness/find-python.sh
 
-# $(chapter) is for recipes that need a chapter. The shell sees the variable, not its text.
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
     TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
@@ -63,8 +62,6 @@ $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` list
 
 # A handout comes without some directories.
 needs = @test -d $1 || { echo "make $@: $1 is not here: this copy of the lab is a handout" >&2; exit 2; }
-
-chapter = $(if $(LAB_CH),"$$LAB_CH",$(error which chapter? For instance: make $@ CH=03))
 
 # A handout has no solutions, and its reader needs no heading that begins with "With" or "Working".
 help:
@@ -146,84 +143,20 @@ help:
 setup:
 	@sh harness/setup.sh
 
-grade:
-	@$(python) -m harness grade
+# Each is a line of COMMANDS in harness/__main__.py.
+COMMANDS = grade run watch replay trace demo fuzz doctor bench diff lesson skeletons handout handin \
+    appeal class similar export gradescope site mutants pictures steady
+$(COMMANDS):
+	@$(python) -m harness $@
 
 memcheck:
 	@$(python) -m harness grade --memcheck
-
-replay:
-	@$(python) -m harness replay
-
-trace:
-	@$(python) -m harness trace
-
-watch:
-	@$(python) -m harness watch
-
-fuzz:
-	@$(python) -m harness fuzz
-
-class:
-	@$(python) -m harness class
-
-appeal:
-	@$(python) -m harness appeal
-
-doctor:
-	@$(python) -m harness doctor
-
-handout:
-	@$(python) -m harness handout
-
-handin:
-	@$(python) -m harness handin
-
-similar:
-	@$(python) -m harness similar
-
-steady:
-	@$(python) -m harness steady
-
-export:
-	@$(python) -m harness export
-
-gradescope:
-	@$(python) -m harness gradescope
-
-bench:
-	@$(python) -m harness bench
-
-run:
-	@$(python) -m harness run
-
-demo:
-	@$(python) -m harness demo $(chapter)
-
-diff:
-	@$(python) -m harness diff $(chapter)
-
-lesson:
-	@$(python) -m harness lesson $(chapter)
-
-skeletons:
-	@$(python) -m harness skeletons
-
-site:
-	@$(python) -m harness site
 
 # It starts Python hundreds of times: where this is set, each of them would compile the lab again.
 test: export PYTHONDONTWRITEBYTECODE =
 test:
 	$(call needs,harness/authors/selftest)
 	@$(python) -m pytest harness/authors/selftest -n 5 $(call given,TESTARGS)
-
-pictures:
-	@$(python) -m harness pictures
-
-mutants:
-	$(call needs,harness/authors/mutants)
-	@$(python) -m harness mutants
 
 clean:
 	rm -rf build
@@ -268,4 +201,4 @@ lint:
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup grade class memcheck replay trace watch fuzz handout handin export gradescope doctor appeal similar steady bench run demo diff lesson skeletons site test mutants pictures clean format lint
+.PHONY: help setup memcheck test clean format lint $(COMMANDS)

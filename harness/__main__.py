@@ -9,6 +9,7 @@ import sys
 from importlib import import_module
 
 from harness.lab import command_line
+from harness.lab.chapters import ROOT
 
 # A function main(words) -> exit status, or the one behind the colon.
 COMMANDS = {
@@ -45,6 +46,11 @@ def main() -> int:
         print(f"harness: {name!r} is no command; they are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     module, _, function = COMMANDS[name].partition(":")
+    room = f"harness/{module.split('.')[0]}"
+    if not (ROOT / room).is_dir():
+        said = f"make {name}: {room} is not here: this copy of the lab is a handout"
+        print(said, file=sys.stderr)
+        return 2
     return getattr(import_module(f"harness.{module}"), function or "main")(words)
 
 

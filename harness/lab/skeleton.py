@@ -31,7 +31,7 @@ from pathlib import Path, PurePath
 
 from harness.lab import command_line, links, sources
 from harness.lab.chapters import CHAPTERS, Chapter, find
-from harness.lab.target import WrongUsage
+from harness.lab.target import chapter_of
 
 LINE_WIDTH = 100
 MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
@@ -199,12 +199,14 @@ def lesson(chapter: Chapter) -> str:
 
 def show_diff(words: list[str]) -> int:
     """`make diff`: the chapter against its solution. Returns the exit status."""
-    return _run("diff", lambda: sys.stdout.write(student_against_solution(_named(words))))
+    return _run(
+        "diff", lambda: sys.stdout.write(student_against_solution(chapter_of(words, "diff")))
+    )
 
 
 def show_lesson(words: list[str]) -> int:
     """`make lesson`: a solution against the one before. Returns the exit status."""
-    return _run("lesson", lambda: sys.stdout.write(lesson(_named(words))))
+    return _run("lesson", lambda: sys.stdout.write(lesson(chapter_of(words, "lesson"))))
 
 
 def write_skeletons(words: list[str]) -> int:
@@ -219,11 +221,9 @@ def write_skeletons(words: list[str]) -> int:
     return _run("skeletons", write_them)
 
 
-def _named(words: list[str]) -> Chapter:
-    if len(words) != 1:
-        raise WrongUsage("which chapter? For instance CH=03")
-    return find(words[0])
-
-
 def _run(name: str, body: Callable[[], object]) -> int:
-    return command_line.run(name, lambda: body() and 0 or 0, NoSolutions, links.LeadsNowhere)
+    def run() -> int:
+        body()
+        return 0
+
+    return command_line.run(name, run, NoSolutions, links.LeadsNowhere)

@@ -57,6 +57,15 @@ def setting(name: str) -> str | None:
     return os.environ.get(f"LAB_{name}") or None
 
 
+def chapter_of(words: list[str], command: str) -> chapters.Chapter:
+    """The chapter that the words or CH= name, for `make COMMAND`. Raises WrongUsage,
+    UnknownChapter."""
+    text = words[0] if len(words) == 1 else setting("CH")
+    if not text:
+        raise WrongUsage(f"which chapter? For instance: make {command} CH=03")
+    return chapters.find(text)
+
+
 def add_options(parser: argparse.ArgumentParser, chapter: str, tree: str = "or solutions") -> None:
     """Adds the options that name a target; their defaults are the Makefile's variables. `chapter`,
     `tree`: the help texts of those two.

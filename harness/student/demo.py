@@ -1,4 +1,4 @@
-"""The problem of a chapter, as a command that shows it: python3 -m harness demo NN (make demo)
+"""The problem of a chapter, as a command that shows it: make demo
 
 A demo uses real sockets, says what it does and prints what it sees. From chapter 02 on, it shows
 what the server of the chapter before cannot do yet. The demo of chapter NN is show() in
@@ -13,6 +13,7 @@ from importlib.util import find_spec
 
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import chapters, command_line
+from harness.lab.target import chapter_of
 from harness.student.demos.shown import NotReady
 
 
@@ -38,11 +39,9 @@ def main(arguments: list[str]) -> int:
 
 def run(arguments: list[str]) -> int:
     """Runs the demo that the arguments name. Returns the exit status."""
-    if len(arguments) != 1:
-        raise chapters.UnknownChapter("which chapter? For instance: make demo CH=02")
-    chapter = chapters.find(arguments[0])
+    show = of(chapter_of(arguments, "demo"))
     try:
-        of(chapter)()
+        show()
     except Failure as failure:
         raise NotReady(f"the server did something else: {failure.message}") from None
     return 0

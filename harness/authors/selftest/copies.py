@@ -23,7 +23,7 @@ from harness.authors.mutants import catalogue, rules
 from harness.course.similarity import fingerprints as printing
 from harness.course.similarity.pairs import compare
 from harness.lab import skeleton, sources
-from harness.lab.chapters import ROOT, Chapter, find
+from harness.lab.chapters import Chapter, find
 
 Files = dict[str, str]
 
@@ -31,7 +31,7 @@ OPERANDS = ("a", "b->c", "d[2]", "e(f)", "g(h, 1)", "*i", "(j + k)", "~l", "!m")
 OPERATORS = ("+", "-", "*", "/", "&", "|", "^", "<<", "%", "==", "<", ">=", "&&")
 FORMS = ("n = {};", "n += {};", "if ({}) o++;", "p({});", "while ({}) q(r);", "s[{}]--;")
 
-INDEPENDENT = ROOT / "harness" / "selftest" / "independent"
+INDEPENDENT = Path(__file__).parent / "independent"
 WORD = re.compile(r"(?<![\w\\%])[A-Za-z_]\w*")
 INCLUDE = re.compile(r"^ *#include (.*)\n", re.M)
 # A function: its head in one or more lines from column 0, and its body up to a } in column 0.

@@ -2,19 +2,20 @@
 
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
 from harness.authors.selftest import submissions
 from harness.claims.stage import stage
 from harness.claims.stage.stage import Run, Stage
-from harness.lab.chapters import ROOT
 from harness.server import spawn
 from harness.server.linux import network, procfs
 
-NO_REUSE = ROOT / "harness" / "selftest" / "servers" / "no_reuse.py"
+NO_REUSE = Path(__file__).parent / "servers" / "no_reuse.py"
 CLAIMS = """
-from harness.claims.marker import claim, launch, rng, run, server  # noqa: F401
+from harness.claims.marker import claim  # noqa: F401
+from harness.grading.plugin import launch, rng, run, server  # noqa: F401
 
 @claim("01.1", points=1)
 def test_01_a_the_server_closes_first(server):

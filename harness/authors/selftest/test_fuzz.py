@@ -33,7 +33,7 @@ def run(tmp_path, monkeypatch, capsys):
     def fuzzed(**variables):
         for name, text in variables.items():
             monkeypatch.setenv(f"LAB_{name}", text)
-        status = fuzz.main()
+        status = fuzz.main([])
         printed = capsys.readouterr()
         return status, printed.out, printed.err
 

@@ -124,7 +124,7 @@ def test_a_handout_is_graded_where_it_is_unpacked(tmp_path):
         ("grade", "CH=01", "FROM=solutions"): "this copy of the lab came without solutions",
         ("diff", "CH=01"): "solutions/01-blocking is not here",
         ("test",): "harness/authors/selftest is not here: this copy of the lab is a handout",
-        ("mutants",): "harness/authors/mutants is not here: this copy of the lab is a handout",
+        ("mutants",): "harness/authors is not here: this copy of the lab is a handout",
     }.items():
         done = make(lab, *words)
         assert done.returncode == 2

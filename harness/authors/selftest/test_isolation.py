@@ -226,7 +226,7 @@ def test_the_libraries_are_shared_and_cannot_be_changed(outside):
     """They are the lab's own, and the next grade uses them, too."""
     library = outside.libraries / "shim.so"
     library.write_text("not a library")
-    code = "from harness import shim; print(shim.shim_library())"
+    code = "from harness.server import shim; print(shim.shim_library())"
     assert outside.run(sys.executable, "-c", code).stdout == f"{library}\n"
     words = [f"read:{library}", f"write:{library}", f"write:{library.parent / 'other.so'}"]
     found = json.loads(outside.run(sys.executable, "-c", PROBE, *words).stdout)

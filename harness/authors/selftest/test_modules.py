@@ -35,12 +35,12 @@ def test_01_reads(program):
 
 @pytest.fixture
 def grade(tmp_path):
-    """grade(MODULE, *words) -> (status, text, results) of harness.MODULE with the claims above."""
+    """grade(MODULE, *words) -> (status, text, results) of a command with the claims above."""
     claims = submissions.claims(tmp_path / "claims", test_01_x=CLAIMS)
     results = tmp_path / "results.json"
 
     def run(what, *words):
-        command = [sys.executable, "-m", f"harness.{what}", *words]
+        command = [sys.executable, "-m", "harness", what, *words]
         printed = subprocess.run(
             [*command, "--claims", str(claims), "--results", str(results)],
             cwd=chapters.ROOT,

@@ -176,7 +176,7 @@ def test_a_page_without_a_timeline_is_told(tmp_path, monkeypatch, capsys):
 
 def test_without_graphviz_it_says_what_to_install(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert pictures.main() == 2
+    assert pictures.main([]) == 2
     said = capsys.readouterr().err
     assert said == "pictures: dot is not installed: make setup BENCH=1 installs Graphviz\n"
 

@@ -26,7 +26,7 @@ RECIPES = ROOT / "docs" / "recipes"
 PYTHON = """
 [ "$1" = - ] && exit 0
 echo "$*" >> {calls}
-[ "$2" = harness.grading.grade ] || exec {python} "$@"
+[ "$2 $3" = "harness grade" ] || exec {python} "$@"
 while [ "$1" != --results ]; do shift; done
 next=$(ls {grades} | head -n 1)
 [ -s {grades}/$next ] && cp {grades}/$next "$2"

@@ -1,6 +1,6 @@
 /*
  * What the grader's own programs are made of. Such a program is linked with modules of a server and
- * calls them as the server would. harness/claims/stage/program.py starts it once for each check and reads
+ * calls them as the server would. claims/stage/program.py starts it once for each check and reads
  * what the check has to say from memory that both share: so it is there also when the module has
  * brought the program down, and nothing that the module prints is taken for it.
  *

@@ -30,7 +30,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The layout of the file. harness/server/shim/layout.py says the same: change both, and VERSION too. */
+/* The layout of the file. layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
 #define VERSION        10u
 #define PLANS_MAX      64

@@ -8,5 +8,5 @@
     rounds.py        all of it, in turn and again
     table.py         what is printed
     curves.py        cost against a number that grows; plot.py draws it
-    __main__.py      make bench
+    command.py       make bench
 """

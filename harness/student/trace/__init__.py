@@ -7,7 +7,7 @@
     screen.py      a timeline in the terminal
     page.py        and as an HTML file: page.html, with the data put in
     timeline.js    draws it there, and in the site of the lab; timeline.css goes with it
-    __main__.py    make trace
+    command.py     make trace
 
 The record is saved by harness/claims/stage/recorder.py, in the process that runs the test.
 """
