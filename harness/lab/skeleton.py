@@ -31,7 +31,7 @@ from pathlib import Path, PurePath
 
 from harness.lab import command_line, links, sources
 from harness.lab.chapters import CHAPTERS, Chapter, find
-from harness.lab.target import chapter_of
+from harness.lab.target import WrongUsage, chapter_of
 
 LINE_WIDTH = 100
 MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
