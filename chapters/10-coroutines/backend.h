@@ -44,7 +44,4 @@ extern const struct backend backend_select;
 extern const struct backend backend_poll;
 extern const struct backend backend_epoll;
 
-/* The backend of that name. NULL: there is none. */
-const struct backend *backend_find(const char *name);
-
 #endif

@@ -49,7 +49,4 @@ extern const struct backend backend_poll;
 extern const struct backend backend_epoll;
 extern const struct backend backend_uring; /* only for the manager's own wake-up */
 
-/* The backend of that name, of those that tell readiness. NULL: there is none. */
-const struct backend *backend_find(const char *name);
-
 #endif

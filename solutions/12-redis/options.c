@@ -113,6 +113,19 @@ static bool parse_app(const char *text, enum app *app)
     return false;
 }
 
+/* A backend of those that tell readiness. */
+static bool parse_backend(const char *text, const struct backend **backend)
+{
+    static const struct backend *const all[] = {&backend_select, &backend_poll, &backend_epoll};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i]->name, text) == 0) {
+            *backend = all[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool parse_size(const char *text, long min, size_t *size)
 {
     long value;
@@ -183,7 +196,7 @@ static bool take_option(struct options *options, int option, const char *text)
     case OPTION_APP:
         return parse_app(text, &options->app);
     case OPTION_BACKEND:
-        return (options->backend = backend_find(text)) != NULL;
+        return parse_backend(text, &options->backend);
     case OPTION_IDLE_TIMEOUT:
         return parse_ms(text, &options->limits.idle_timeout_ms);
     case OPTION_FRAME_TIMEOUT:

@@ -26,9 +26,9 @@ MUTANTS = (
         "test_06_refuses_an_unknown_backend",
         "bad-start",
         {
-            "backend.c": """
--        if (strcmp(all[i]->name, name) == 0)
-+        if (strncmp(all[i]->name, name, strlen(name)) == 0)
+            "options.c": """
+-        if (strcmp(all[i]->name, text) == 0) {
++        if (strncmp(all[i]->name, text, strlen(text)) == 0) {
 """
         },
     ),

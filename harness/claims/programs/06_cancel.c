@@ -1,5 +1,5 @@
 /* Cancelling: the watch goes, its callback is called once more, and may do what it likes.
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include <stdlib.h>
 
 #include "watched_events.h"

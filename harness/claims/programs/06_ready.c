@@ -1,5 +1,5 @@
 /* What a backend reports: errors, hang-ups, and what has come already.
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* The table of the event manager: it grows, has one watch a descriptor and event, and gives it up.
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -151,7 +151,7 @@ static bool refuse_set(void *state, int fd, unsigned before, unsigned after)
 static void add_refused(void)
 {
     struct heard reader = {0}, writer = {0};
-    watched_backend = backend_find(check_option("backend"));
+    watched_backend = watched_find(check_option("backend"));
     struct backend refuser = *watched_backend;
     refuser.set = refuse_set;
     struct events *e = events_new(&refuser);

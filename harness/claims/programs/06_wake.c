@@ -1,5 +1,5 @@
 /* Calls without readiness: a wake-up from outside, and a callback that requests another call.
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c log.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c log.c */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

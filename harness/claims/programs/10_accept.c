@@ -1,6 +1,6 @@
 /* Coroutines that wait for clients.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>

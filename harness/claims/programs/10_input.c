@@ -1,6 +1,6 @@
 /* Coroutines that read: what they own meanwhile, and how they come to the end of the input.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,6 +1,6 @@
 /* Coroutines that wait for input: what ends their waits.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include "co_reader.h"
 
 enum { READERS = 5, ROUNDS = 3, WAIT_MS = 40 };

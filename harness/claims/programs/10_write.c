@@ -1,6 +1,6 @@
 /* Coroutines that wait until the peer reads.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
- * links: events.c backend.c backend_select.c backend_poll.c backend_epoll.c */
+ * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <stdlib.h>
 #include <unistd.h>
 

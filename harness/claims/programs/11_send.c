@@ -1,8 +1,6 @@
 /* Coroutines that send through a ring of the grader's own: in parts, and late.
  * links: co_io.c co_uring.c ring.c lent.c backend_uring.c co.c context.c? stack.c timers.c buffer.c
- * links: io.c net.c log.c events.c backend.c backend_select.c backend_poll.c
- * links: backend_epoll.c
- */
+ * links: io.c net.c log.c events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

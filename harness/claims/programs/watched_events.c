@@ -38,6 +38,15 @@ static int spied_wait(void *state, struct ready *ready, int max, int timeout_ms)
     return watched_reported = watched_backend->wait(state, ready, max, timeout_ms);
 }
 
+const struct backend *watched_find(const char *name)
+{
+    static const struct backend *const all[] = {&backend_select, &backend_poll, &backend_epoll};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i]->name, name) == 0)
+            return all[i];
+    return NULL;
+}
+
 struct events *watched_events_new(void)
 {
     static struct backend spy;
@@ -45,7 +54,7 @@ struct events *watched_events_new(void)
     mallopt(M_PERTURB, DIRTY);
 #endif
     const char *name = check_option("backend");
-    watched_backend = IS_URING(name) ? &backend_uring : backend_find(name);
+    watched_backend = IS_URING(name) ? &backend_uring : watched_find(name);
     if (watched_backend == NULL)
         check_impossible("there is no backend %s", name);
     spy = *watched_backend;

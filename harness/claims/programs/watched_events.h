@@ -15,6 +15,9 @@ extern atomic_int watched_waits;              /* that have begun */
 extern int watched_timeout_ms;                /* what the last one was told */
 extern int watched_reported;                  /* what it has returned */
 
+/* The backend of that name, of those that tell readiness. NULL: there is none. */
+const struct backend *watched_find(const char *name);
+
 /* A manager on the backend that the claim has named. */
 struct events *watched_events_new(void);
 
