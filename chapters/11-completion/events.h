@@ -6,9 +6,9 @@
  * thread and from a signal handler.
  *
  * Some backends report a descriptor as long as it is ready, others only once. So a callback has to
- * continue until read() or write() returns EAGAIN, or ask for another call with events_again. A
- * callback may also come for nothing, since a report can be older than the watch. All descriptors
- * are nonblocking, so that does no harm. */
+ * continue until read() or write() returns EAGAIN, or take its watch away: a new watch reports what
+ * is ready already. A callback may also come for nothing, since a report can be older than the
+ * watch. All descriptors are nonblocking, so that does no harm. */
 #ifndef EVENTS_H
 #define EVENTS_H
 
@@ -48,10 +48,6 @@ bool events_cancel_all(struct events *e, int fd);
 
 /* What is watched of a descriptor: EVENT_READ and EVENT_WRITE as bits. */
 unsigned events_interest(const struct events *e, int fd);
-
-/* Calls a watch in the next iteration, whatever is reported then: for a callback that leaves work
- * undone so that others are served. Nothing happens if that event is no longer watched then. */
-void events_again(struct events *e, int fd, unsigned event);
 
 /* One iteration of the loop: sleeps until a descriptor is ready, events_wake is called, or
  * `timeout_ms` have passed (-1: no limit); then calls the watches of everything that is ready. */

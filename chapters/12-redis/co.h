@@ -49,9 +49,6 @@ bool co_is_ready(const struct scheduler *s);
 /* The coroutine that runs, NULL outside of coroutines. */
 struct coroutine *co_self(void);
 
-/* The scheduler of the coroutine that runs. */
-struct scheduler *co_scheduler(void);
-
 /* Only a coroutine may call the next four: they wait. */
 
 /* Waits until co_wake() is called, at most `timeout_ms` (-1: no limit). */

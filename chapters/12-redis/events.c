@@ -19,8 +19,6 @@ struct watch {
 struct entry {
     struct watch read;
     struct watch write;
-    unsigned char requested; /* events to call in the next iteration, ready or not */
-    unsigned char pending;   /* the same for this iteration; cleared by the call */
 };
 
 struct events {
@@ -33,11 +31,6 @@ struct events {
     struct entry *table; /* indexed by descriptor */
     struct ready *ready; /* the backend's report: space for every descriptor */
     int size;            /* entries in each of the two */
-
-    /* Written by events_again and, once an iteration, by end_turn. */
-    int *queue; /* descriptors with events in `requested` or `pending`, and some that had them */
-    int queue_count;
-    int queue_size;
 
     /* Written by any thread, and by signal handlers. */
     atomic_bool stopping;
@@ -104,8 +97,6 @@ bool events_del(struct events *e, int fd, unsigned event)
      * itself. */
     e->backend->set(e->state, fd, before, before & ~event);
     *watch_of(&e->table[fd], event) = (struct watch){0};
-    e->table[fd].requested &= (unsigned char)~event;
-    e->table[fd].pending &= (unsigned char)~event;
     return true;
 }
 
@@ -152,7 +143,6 @@ static void call(struct events *e, int fd, unsigned event, unsigned hangup)
 {
     if (!(events_interest(e, fd) & event))
         return;
-    e->table[fd].pending &= (unsigned char)~event;
     struct watch watch = *watch_of(&e->table[fd], event);
     watch.call(e, fd, event | hangup, watch.context);
 }
@@ -166,64 +156,14 @@ static void dispatch(struct events *e, int fd, unsigned what)
         call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
 }
 
-/* Makes space for one more descriptor in the queue. False: no memory. */
-static bool extend_queue(struct events *e)
-{
-    if (e->queue_count < e->queue_size)
-        return true;
-    int size = 2 * e->queue_size + 16;
-    int *queue = realloc(e->queue, (size_t)size * sizeof *queue);
-    if (queue == NULL)
-        return false;
-    e->queue = queue;
-    e->queue_size = size;
-    return true;
-}
-
-void events_again(struct events *e, int fd, unsigned event)
-{
-    event &= events_interest(e, fd);
-    if (event == 0 || (e->table[fd].requested & event))
-        return;
-    if (!extend_queue(e)) {
-        log_line("fd %d: cannot be called again: out of memory", fd);
-        return;
-    }
-    e->table[fd].requested |= (unsigned char)event;
-    e->queue[e->queue_count++] = fd;
-}
-
-/* Requests made until now are pending in this iteration, later ones in the next. */
-static int begin_turn(struct events *e)
-{
-    for (int i = 0; i < e->queue_count; i++) {
-        struct entry *entry = &e->table[e->queue[i]];
-        entry->pending |= entry->requested;
-        entry->requested = 0;
-    }
-    return e->queue_count;
-}
-
-/* Calls the watches that are pending and were not called for a report of this iteration. */
-static void end_turn(struct events *e, int queued)
-{
-    for (int i = 0; i < queued; i++)
-        dispatch(e, e->queue[i], e->table[e->queue[i]].pending);
-    e->queue_count -= queued;
-    if (queued > 0 && e->queue_count > 0)
-        memmove(e->queue, e->queue + queued, (size_t)e->queue_count * sizeof *e->queue);
-}
-
 void events_turn(struct events *e, int timeout_ms)
 {
-    int queued = begin_turn(e);
-    int count = e->backend->wait(e->state, e->ready, e->size, queued > 0 ? 0 : timeout_ms);
+    int count = e->backend->wait(e->state, e->ready, e->size, timeout_ms);
     /* EINTR ends the wait, not the loop. */
     if (count < 0 && errno != EINTR)
         log_line("%s: %s", e->backend->name, strerror(errno));
     for (int i = 0; i < count; i++)
         dispatch(e, e->ready[i].fd, e->ready[i].events);
-    end_turn(e, queued);
 }
 
 struct ring *events_ring(const struct events *e)
@@ -270,6 +210,5 @@ void events_free(struct events *e)
         e->backend->close(e->state);
     free(e->table);
     free(e->ready);
-    free(e->queue);
     free(e);
 }

@@ -42,11 +42,6 @@ struct coroutine *co_self(void)
     return self;
 }
 
-struct scheduler *co_scheduler(void)
-{
-    return self->scheduler;
-}
-
 unsigned co_turn(void)
 {
     return self->scheduler->turn;

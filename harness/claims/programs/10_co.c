@@ -21,7 +21,6 @@ enum {
 
 struct note {
     struct coroutine *self;
-    struct scheduler *of;
     int runs;
     int ends;
 };
@@ -31,7 +30,6 @@ static void take_notes(void *argument)
     struct note *note = argument;
     note->runs++;
     note->self = co_self();
-    note->of = co_scheduler();
     for (int i = 0; i < YIELDS; i++) {
         co_yield_now();
         note->runs++;
@@ -55,7 +53,6 @@ static void runs(void)
               i, note.runs);
         CHECK(co_self() == NULL, SWITCH, "co_self() is not NULL after co_run() returned");
         CHECK(note.self == co, SWITCH, "co_self() was not the coroutine that ran");
-        CHECK(note.of == co_case_scheduler, SWITCH, "co_scheduler() was not that of the coroutine");
     }
     CHECK(note.ends == 1, SWITCH, "the function of a coroutine returned %d times", note.ends);
     CHECK(!co_case_run(), SWITCH, "co_run() returned true, but the only coroutine has finished");
