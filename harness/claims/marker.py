@@ -11,24 +11,13 @@ To load claims needs this module and no other of the harness.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-def claim(
-    todo,
-    *,
-    points,
-    chapters=None,
-    cli=False,
-    native=False,
-    valgrind=False,
-    module=False,
-    waits=0,
-    hints=None,
-    refusals=False,
-    descriptors=0,
-    needs="",
-    sees_calls=False,
-):
-    """Marks a graded test.
+
+@dataclass(frozen=True)
+class Mark:
+    """What a claim says of itself.
 
     todo: the TODO it grades, "01.3". points: of the 100 of its own chapter. chapters: "03-04" or
     "03", if it does not hold for its own and all later chapters. cli: it needs the command line
@@ -47,11 +36,26 @@ def claim(
     refusals: clients of it send what has to be refused as too long, so the server may well say so.
     """
 
+    todo: str
+    points: float
+    chapters: str = ""
+    cli: bool = False
+    native: bool = False
+    valgrind: bool = False
+    module: bool = False
+    waits: float = 0
+    hints: Mapping[str, str] = field(default_factory=dict)
+    refusals: bool = False
+    descriptors: int = 0
+    needs: str = ""
+    sees_calls: bool = False
+
+
+def claim(todo: str, **options) -> Callable:
+    """Marks a function as a graded test. `options`: the other fields of Mark."""
+
     def mark(function):
-        function.claim = {"todo": todo, "points": points, "chapters": chapters}
-        function.claim.update(cli=cli or module, native=native, valgrind=valgrind)
-        function.claim.update(module=module, waits=waits, hints=hints or {}, refusals=refusals)
-        function.claim.update(descriptors=descriptors, needs=needs, sees_calls=sees_calls)
+        function.claim = Mark(todo, **options)
         return function
 
     return mark

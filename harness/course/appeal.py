@@ -11,12 +11,15 @@ import json
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from harness.course.handover import appeal, archive, handin
 from harness.course.handover.archive import Member
 from harness.failures.failure import NotJudged
-from harness.grading import grade, report
+from harness.grading import report
+from harness.grading.judge import grade_target
+from harness.grading.request import Request, asked, one_test, parse
 from harness.grading.scoring import FAILED, Grade
 from harness.lab import command_line, seed
 from harness.lab.target import Target, WrongUsage, as_typed, named, setting
@@ -30,7 +33,7 @@ SOURCES = "sources"
 
 
 def main(arguments: list[str]) -> int:
-    options = grade.parse(arguments)
+    options = parse(arguments, __doc__.splitlines()[0])
     return command_line.run("appeal", lambda: run(options), NotJudged)
 
 
@@ -40,18 +43,18 @@ def run(options: argparse.Namespace) -> int:
         raise WrongUsage(f"which failure? Each prints its own, for instance {replay.EXAMPLE}")
     identity, path = options.id, archive.named(setting("OUT"), PLACE / "x", (".zip",))
     path = PLACE / f"{identity}.zip" if path == PLACE / "x" else path
-    replay.take_id(options)
-    target = named(options)
-    claim = grade.one_test(options, target.chapter.number)
-    options.only = claim.name
+    options = replay.of_id(options)
+    target, request = named(options), asked(options)
+    claim = one_test(request, target.chapter.number)
+    request = replace(request, only=claim.name)
     if target.source is None:
         raise WrongUsage("SERVER= has no source files to pack; give DIR=")
     places = [one for pattern in RESULTS for one in command_line.BUILD.glob(pattern)]
-    first = appeal.find_result(places, target.chapter.number, int(options.seed), claim.name)
-    _check_seed(target, int(options.seed), first)
+    first = appeal.find_result(places, target.chapter.number, request.seed, claim.name)
+    _check_seed(target, request.seed, first)
     sources = handin.collect(target.source, SOURCES).members
     result = [Member("result.json", first.read_bytes())] if first else []
-    found, seen = _again(target, options)
+    found, seen = _again(target, request)
     members = [*sources, *result, *_evidence(found, seen, identity)]
     now = _now(found)
     files = {one: what for one, what in FILES.items() if _has(members, one)}
@@ -97,16 +100,14 @@ def _check_seed(target: Target, number: int, first: Path | None) -> None:
 
 
 def _again(
-    target: Target, options: argparse.Namespace
+    target: Target, request: Request
 ) -> tuple[Grade, tuple[bytes, timeline.Timeline | None]]:
     """Runs the test, and returns its grade, its result and what was recorded of it."""
-    options.verbose = True
     with tempfile.TemporaryDirectory(prefix="lab-appeal-") as scratch:
-        options.trace = Path(scratch) / "seen.json"
-        options.results = Path(scratch) / "result.json"
-        found = grade.grade_target(target, options)
-        seen = timeline.load(options.trace) if options.trace.exists() else None
-        return found, (options.results.read_bytes(), seen)
+        record, result = Path(scratch) / "seen.json", Path(scratch) / "result.json"
+        found = grade_target(target, replace(request, trace=record, results=result))
+        seen = timeline.load(record) if record.exists() else None
+        return found, (result.read_bytes(), seen)
 
 
 def _evidence(

@@ -104,7 +104,7 @@ def _no_place(grade: Grade) -> Message:
 def _of_a_claim(grade: Grade, outcome: Outcome) -> Message:
     claim = outcome.claim
     file, line = _place(grade, claim)
-    said = " ".join((outcome.detail.get("message") or grade.problem).split())
+    said = " ".join((outcome.message or grade.problem).split())
     text = f"{claim.text.rstrip('.')}: {said}" if said else claim.text
     if outcome.verdict == NOT_JUDGED:
         return Message(file, line, "warning", f"not judged: {text}", claim.number)

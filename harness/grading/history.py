@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from harness.grading.scoring import FAILED, PASSED, Grade
@@ -27,7 +28,8 @@ def compare(grade: Grade, file: Path) -> None:
         if outcome.verdict == PASSED:
             passed[name] = now
         elif outcome.verdict == FAILED and name in passed:
-            outcome.detail["before"] = f"passed; {_changes(passed[name], now)}"
+            before = f"passed; {_changes(passed[name], now)}"
+            outcome.diagnosis = replace(outcome.diagnosis, before=before)
     _save(file, grade.source, passed)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from harness.failures.hints import HINTS
 from harness.grading import scoring
+from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome, number_text
 from harness.lab import chapters
 
@@ -102,8 +103,7 @@ def _different(failed: list[Outcome]) -> list[Outcome]:
     """Leaves out those that failed just like an earlier one before their first step."""
     kept: dict[str | None, Outcome] = {}
     for outcome in failed:
-        steps = outcome.detail.get("steps")
-        key = outcome.claim.name if steps else outcome.detail.get("message")
+        key = outcome.claim.name if outcome.diagnosis.steps else outcome.message
         kept.setdefault(key, outcome)
     return list(kept.values())
 
@@ -122,24 +122,24 @@ def failure(grade: Grade, outcome: Outcome, look: Look = PLAIN) -> list[str]:
     If a program of the grader has called a module, it takes the place of the server.
     """
     module = outcome.claim.module
-    lines = [*_headline(grade, outcome, look), "", *account(outcome.detail, module, look)]
+    lines = [*_headline(grade, outcome, look), "", *account(outcome.diagnosis, module, look)]
     return [*lines, *labelled(commands(grade, outcome.claim.name, module))]
 
 
-def account(detail: dict, module: bool, look: Look = PLAIN) -> list[str]:
+def account(found: Diagnosis, module: bool, look: Look = PLAIN) -> list[str]:
     """The parts between: what happened, the bytes, the state of the server, whether the test has
     passed before, the hint."""
-    lines = ["  what happened", *_wrapped(detail.get("message", ""), 5, look.width)]
-    if detail.get("steps"):
-        steps = [_cut(f"  {line}") for line in detail["steps"].splitlines()]
+    lines = ["  what happened", *_wrapped(found.message, 5, look.width)]
+    if found.steps:
+        steps = [_cut(f"  {line}") for line in found.steps.splitlines()]
         lines += ["  steps" if module else "  conversation", *steps]
-    lines += _indented(detail.get("compare", "").splitlines(), 2)
-    lines += _labelled("program" if module else "server", detail.get("server", ""), look)
-    stderr = detail.get("stderr", "").splitlines()[-STDERR_LINES:]
+    lines += _indented(found.compare.splitlines(), 2)
+    lines += _labelled("program" if module else "server", found.server, look)
+    stderr = found.stderr.splitlines()[-STDERR_LINES:]
     lines += _indented([_cut(f"| {line}", LABEL + 2) for line in stderr], LABEL + 2)
-    lines += _labelled("crashed", detail.get("crashed", ""), look)
-    lines += _labelled("before", detail.get("before", ""), look)
-    hint = HINTS.get(detail.get("hint") or "")
+    lines += _labelled("crashed", found.crashed, look)
+    lines += _labelled("before", found.before, look)
+    hint = HINTS.get(found.hint)
     if hint:
         lines += _labelled("hint", hint.text, look)
         lines += _indented([hint.place], LABEL + 2)
@@ -269,7 +269,7 @@ def not_judged(grade: Grade, look: Look = PLAIN) -> list[str]:
     reasons: dict[str, int] = {}
     for outcome in grade.outcomes:
         if outcome.verdict == NOT_JUDGED:
-            reason = outcome.detail.get("message") or grade.problem or "it did not finish"
+            reason = outcome.message or grade.problem or "it did not finish"
             reasons[reason] = reasons.get(reason, 0) + 1
     lines = [f"not judged ({count}): {reason}" for reason, count in reasons.items()]
     return [row for line in lines for row in _wrapped(line, 2, look.width)]

@@ -64,8 +64,8 @@ def _test(grade: Grade, outcome: Outcome, worth: int) -> dict:
         "visibility": "visible",
         "extra_data": {
             "test": outcome.claim.name,
-            "hint": outcome.detail.get("hint") or "",
-            "crashed": outcome.detail.get("crashed") or "",
+            "hint": outcome.diagnosis.hint if outcome.diagnosis else "",
+            "crashed": outcome.diagnosis.crashed if outcome.diagnosis else "",
             "seconds": outcome.seconds,
             "verdict": outcome.verdict,
         },
@@ -80,7 +80,7 @@ def _test_output(grade: Grade, outcome: Outcome) -> str:
         return "\n".join(report.failure(grade, outcome))
     if outcome.verdict == PASSED:
         return ""
-    return f"not judged: {outcome.detail.get('message', 'it did not finish')}"
+    return f"not judged: {outcome.message or 'it did not finish'}"
 
 
 def _no_tests(grade: Grade) -> list[dict]:

@@ -17,6 +17,7 @@ from harness.claims.instruments import gdb
 from harness.claims.stage.stage import Run
 from harness.grading import guard
 from harness.grading.deal import Deal
+from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import Claim
 from harness.lab.chapters import ROOT
 from harness.lab.units import KIB
@@ -32,8 +33,8 @@ TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
 
 start = subprocess.Popen  # of the process with pytest: mutants/grader.py has a quicker way
 
-# (name of the claim, verdict, seconds it took, detail), as it comes
-Found = Callable[[str, str, float, dict], None]
+# (name of the claim, seconds it took, why it has not passed), as it comes
+Found = Callable[[str, float, Diagnosis | None], None]
 
 
 def run_claims(
@@ -134,7 +135,8 @@ class Watcher(NamedTuple):
         if "begun" in said:
             self.begun(said["begun"])
         else:
-            self.found(said["name"], said["verdict"], said["seconds"], said["detail"])
+            told = said["diagnosis"]
+            self.found(said["name"], said["seconds"], Diagnosis(**told) if told else None)
 
 
 def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Watcher) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+from harness.grading.diagnosis import Diagnosis
 from harness.lab import chapters
 
 CLAIMS = chapters.ROOT / "harness" / "claims"
@@ -61,13 +62,25 @@ class Claim:
 
 @dataclass
 class Outcome:
-    """The result of one claim. `detail` holds the parts of a failure, see plugin.py."""
+    """The result of one claim. `diagnosis`: why it has not passed; None before it was run."""
 
     claim: Claim
     worth: Fraction
     verdict: str = NOT_JUDGED
-    detail: dict = field(default_factory=dict)
+    diagnosis: Diagnosis | None = None
     seconds: float = 0.0
+
+    @property
+    def message(self) -> str:
+        """What happened, in a line; "" if that is not known."""
+        return self.diagnosis.message if self.diagnosis else ""
+
+    def fail(self, message: str, hint: str = "") -> None:
+        self.verdict, self.diagnosis = FAILED, Diagnosis(True, message, hint)
+
+    def leave(self, message: str) -> None:
+        """It is not judged."""
+        self.verdict, self.diagnosis = NOT_JUDGED, Diagnosis(False, message)
 
     @property
     def score(self) -> Fraction:
@@ -166,37 +179,37 @@ def _load_file(file: Path, chapter: str) -> list[Claim]:
 
 
 def _claim(function, file: Path, chapter: str) -> Claim:
-    marked = getattr(function, "claim", None)
+    mark = getattr(function, "claim", None)
     text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
     where = f"{file.name}: {function.__name__}"
-    if not marked:
+    if not mark:
         raise ClaimsBroken(f'{where}: put @claim("{chapter}.1", points=...) above it')
-    if not re.fullmatch(chapter + r"\.\d+", marked["todo"]):
+    if not re.fullmatch(chapter + r"\.\d+", mark.todo):
         raise ClaimsBroken(
-            f"{where}: @claim names TODO {marked['todo']!r}; in a file of chapter {chapter} it has "
+            f"{where}: @claim names TODO {mark.todo!r}; in a file of chapter {chapter} it has "
             f'to be one of that chapter, such as "{chapter}.1"'
         )
     if not text:
         raise ClaimsBroken(
             f"{where}: give it a docstring; its first paragraph is the sentence that a grade shows"
         )
-    first, _, last = (marked["chapters"] or f"{chapter}-99").partition("-")
+    first, _, last = (mark.chapters or f"{chapter}-99").partition("-")
     return Claim(
         chapter=chapter,
-        number=marked["todo"],
+        number=mark.todo,
         name=function.__name__,
         text=text,
-        points=Fraction(marked["points"]),
+        points=Fraction(mark.points),
         file=file,
         first=first,
         last=last or first,
-        cli=marked["cli"],
-        native=marked["native"],
-        valgrind=marked["valgrind"],
-        module=marked["module"],
-        waits=marked["waits"],
-        descriptors=marked["descriptors"],
-        needs=marked["needs"],
+        cli=mark.cli or mark.module,
+        native=mark.native,
+        valgrind=mark.valgrind,
+        module=mark.module,
+        waits=mark.waits,
+        descriptors=mark.descriptors,
+        needs=mark.needs,
     )
 
 
@@ -229,13 +242,12 @@ def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
 def believe(outcomes: list[Outcome]) -> None:
     """Claims about frames do not count for a server that only echoes bytes: that its bytes come
     back unchanged proves nothing."""
-    if not any(o.claim.explains and o.detail.get("hint") == BYTES for o in outcomes):
+    first = [o.diagnosis for o in outcomes if o.claim.explains and o.diagnosis]
+    if not any(diagnosis.hint == BYTES for diagnosis in first):
         return
     for outcome in outcomes:
         if outcome.verdict == PASSED and re.search(r"\bframes?\b", outcome.claim.text, re.I):
-            outcome.verdict = FAILED
-            text = "the bytes came back, but this server does not know frames"
-            outcome.detail = {"message": text, "hint": BYTES}
+            outcome.fail("the bytes came back, but this server does not know frames", BYTES)
 
 
 def select(claims: list[Claim], text: str) -> list[Claim]:

@@ -17,11 +17,12 @@ from pathlib import Path
 from harness.claims.stage import linking, program
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure, NotJudged
-from harness.failures.printable import harmless
-from harness.grading import grade, plugin, report
+from harness.grading import report, terminal
+from harness.grading.diagnosis import diagnose
+from harness.grading.request import parse
 from harness.lab import chapters, command_line, seed, sources
 from harness.lab.numbers import is_whole
-from harness.lab.target import Target, WrongUsage, resolve, setting
+from harness.lab.target import Target, WrongUsage, as_typed, resolve, setting
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
@@ -123,7 +124,7 @@ class Fuzzing:
             Run([], seed=number, sources=names, directory=str(source), untouched=untouched)
         )
         self._programs = program.Programs(self._stage, number)
-        self._look = grade.terminal_look(options)
+        self._look = terminal.look(options.verbose)
 
     def tried(self, text: str) -> bool:
         """Whether the input, in hex, passes; prints why not. Raises NotJudged."""
@@ -142,8 +143,7 @@ class Fuzzing:
             return False
 
     def _told(self, error: Failure) -> list[str]:
-        _, detail = plugin.judge(error, self._stage, {})
-        detail = {name: harmless(text) for name, text in detail.items() if text}
+        found = diagnose(error, self._stage).printable()
         again = f"make fuzz {self.target.words}"
         if self._programs.input:
             again += f" INPUT={self._programs.input.hex()}"
@@ -151,13 +151,13 @@ class Fuzzing:
         return [
             head,
             "",
-            *report.account(detail, True, self._look),
+            *report.account(found, True, self._look),
             *report.labelled([("again", again)]),
         ]
 
 
 def main(_: list[str]) -> int:
-    options = grade.parse([])
+    options = parse([])
     return command_line.run("fuzz", lambda: run(options), NotJudged)
 
 
@@ -228,13 +228,13 @@ def _with_engine(fuzzing: Fuzzing, engine, binary: Path, seconds: int) -> int:
         for path in engine.found(kept):
             if not fuzzing.tried(path.read_bytes().hex()):
                 return 1
-            raise NotJudged(f"{engine.name} has stopped at {grade.as_typed(path)}, which passes")
+            raise NotJudged(f"{engine.name} has stopped at {as_typed(path)}, which passes")
     if not runs:
         raise NotJudged(f"{engine.name} has tried no message; it says:\n{printed[-1000:]}")
     count = len(engine.kept(kept))
     _say(
         f"{runs:,} messages, and none fails; {count:,} that reached something new are kept\n"
-        f"in {grade.as_typed(kept)}, and the next run continues from there"
+        f"in {as_typed(kept)}, and the next run continues from there"
     )
     return 0
 

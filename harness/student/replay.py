@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import re
+from dataclasses import replace
 
 from harness.claims.instruments import gdb
 from harness.failures.failure import NotJudged
-from harness.grading import grade, report
+from harness.grading import report, terminal
+from harness.grading.judge import grade_target
+from harness.grading.request import asked, one_test, parse
 from harness.lab import command_line
 from harness.lab.target import WrongUsage, named, setting
 
@@ -19,8 +22,8 @@ ID = re.compile(r"(?P<chapter>\d\d)-(?P<test>\w+)-(?P<seed>\d+)")
 EXAMPLE = "ID=02-02_short_write_is_resumed-693144"
 
 
-def take_id(options: argparse.Namespace) -> None:
-    """Chapter, test and seed as the option ID says. Raises WrongUsage."""
+def of_id(options: argparse.Namespace) -> argparse.Namespace:
+    """The options with chapter, test and seed as ID says. Raises WrongUsage."""
     found = ID.fullmatch(options.id)
     if not found:
         raise WrongUsage(f"ID={options.id}: a failure prints one, for instance {EXAMPLE}")
@@ -28,12 +31,12 @@ def take_id(options: argparse.Namespace) -> None:
     given = [name for name, value in others.items() if value]
     if given:
         raise WrongUsage(f"the ID already holds {' and '.join(given)}: leave {given[0]} out")
-    options.chapter, options.seed = found["chapter"], found["seed"]
-    options.only = f"test_{found['test']}"
+    named_by_it = {"chapter": found["chapter"], "seed": found["seed"]}
+    return argparse.Namespace(**{**vars(options), **named_by_it, "only": f"test_{found['test']}"})
 
 
 def main(arguments: list[str]) -> int:
-    options = grade.parse(arguments)
+    options = parse(arguments, __doc__.splitlines()[0])
     return command_line.run("replay", lambda: run(options), NotJudged)
 
 
@@ -41,13 +44,11 @@ def run(options: argparse.Namespace) -> int:
     """Runs the test again and prints the result."""
     if not options.id:
         raise WrongUsage(f"which failure? Each prints its own, for instance {EXAMPLE}")
-    take_id(options)
-    options.verbose = True
-    target = named(options)
-    claim = grade.one_test(options, target.chapter.number)
-    options.only = claim.name
+    options = of_id(options)
+    target, request = named(options), asked(options)
+    claim = one_test(request, target.chapter.number)
     greeting = gdb.OF_A_PROGRAM if claim.module else gdb.OF_A_SERVER
-    with gdb.session(setting("GDB"), greeting) as options.debugger:
-        found = grade.grade_target(target, options)
-    print(report.chapter(found, grade.terminal_look(options)))
+    with gdb.session(setting("GDB"), greeting) as debugger:
+        found = grade_target(target, replace(request, only=claim.name, debugger=debugger))
+    print(report.chapter(found, terminal.look(verbose=True)))
     return found.status

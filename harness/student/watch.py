@@ -12,11 +12,13 @@ import shutil
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 from harness.failures.failure import NotJudged
-from harness.grading import errors, grade, report
+from harness.grading import errors, judge, report, terminal
+from harness.grading.request import asked, parse
 from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, number_text
 from harness.lab import chapters, command_line, sources
 from harness.lab.target import WrongUsage, resolve
@@ -30,7 +32,7 @@ Stamp = dict[str, tuple[int, int]]  # of a directory's C files: when each was ch
 
 
 def main(arguments: list[str]) -> int:
-    options = grade.parse(arguments)
+    options = parse(arguments, __doc__.splitlines()[0])
     return command_line.run("watch", lambda: run(options), NotJudged, stopped=0)
 
 
@@ -41,17 +43,20 @@ def run(options: argparse.Namespace) -> NoReturn:
     target = resolve(chapters.find(options.chapter), options.origin, options.dir, options.server)
     if target.source is None:
         raise WrongUsage("SERVER= has no source files to watch; give DIR=")
+    request = asked(options)
     before: Grade | None = None
     while True:
         graded = stamp(target.source)
-        options.first = _failed(before) if before else ()
-        options.stop = lambda: stamp(target.source) != graded  # noqa: B023: called in this round
+        first = _failed(before) if before else ()
         try:
-            found = grade.grade_target(target, options)
-        except grade.Interrupted:
+            found = judge.grade_target(
+                target,
+                replace(request, first=first, stop=lambda: stamp(target.source) != graded),
+            )
+        except judge.Interrupted:
             continue
         told = ["", *errors.lines(found)] if options.errors else []
-        show(screen(found, before, grade.terminal_look(options)) + told)
+        show(screen(found, before, terminal.look(options.verbose)) + told)
         before = found if found.built else before
         wait_for_a_save(target.source, graded)
 

@@ -184,7 +184,7 @@ def test_the_hints_that_claims_choose_are_there():
     """`hints` of @claim: a general hint, and the key of a better one."""
     for claim in scoring.load():
         module = import_module(f"harness.claims.{claim.file.stem}")
-        for general, better in getattr(module, claim.name).claim["hints"].items():
+        for general, better in getattr(module, claim.name).claim.hints.items():
             for key in (general, better):
                 assert key in HINTS, (
                     f"harness/claims/{claim.file.name}: hints= of {claim.name} names {key!r}: add "

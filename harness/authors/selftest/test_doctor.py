@@ -7,12 +7,14 @@ import os
 import resource
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from harness.claims.instruments import observe
+from harness.claims.marker import Mark
 from harness.client.redis.here import OTHERS
 from harness.failures.failure import NotJudged
 from harness.grading import plugin, scoring
@@ -275,19 +277,19 @@ def test_a_chapter_has_its_own_claims(only, monkeypatch, capsys):
 def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
     """The same function decides both."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
-    marked = {"valgrind": False, "descriptors": 5000, "sees_calls": False}
+    mark = Mark("01.1", points=1, descriptors=5000)
     config = SimpleNamespace(lab_run=SimpleNamespace(seed=1, valgrind=False, trace=None))
-    item = SimpleNamespace(config=config, function=SimpleNamespace(claim=marked))
+    item = SimpleNamespace(config=config, function=SimpleNamespace(claim=mark))
     monkeypatch.setattr(plugin, "Stage", lambda *_: None)
     with pytest.raises(NotJudged, match="fewer than 5000 descriptors"):
         plugin.pytest_runtest_setup(item)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8192, 8192))
     no_ring(monkeypatch, None)
-    item.function.claim = {**marked, "needs": "io_uring"}
+    item.function.claim = replace(mark, needs="io_uring")
     with pytest.raises(NotJudged, match="does not have io_uring.*this helps: "):
         plugin.pytest_runtest_setup(item)
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
-    item.function.claim = {**marked, "needs": "redis-cli"}
+    item.function.claim = replace(mark, needs="redis-cli")
     with pytest.raises(NotJudged, match="redis-cli is not installed; this helps: .*redis-tools"):
         plugin.pytest_runtest_setup(item)
 

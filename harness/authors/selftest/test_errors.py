@@ -16,6 +16,7 @@ from harness.authors.selftest.shell import run
 from harness.grading import errors
 from harness.grading import grade as command
 from harness.grading import report, scoring
+from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
 from harness.lab import chapters
@@ -34,8 +35,8 @@ def not_on_github(monkeypatch):
 
 
 def graded(source: Path, *claims, chapter=BLOCKING, verdict=FAILED, **others) -> Grade:
-    detail = {"message": PROBLEM}
-    found = [Outcome(claim, Fraction(3), verdict, detail) for claim in claims]
+    why = Diagnosis(verdict == FAILED, PROBLEM)
+    found = [Outcome(claim, Fraction(3), verdict, why) for claim in claims]
     return Grade(chapter, str(source), source=source, outcomes=found, **others)
 
 
@@ -167,7 +168,8 @@ def test_an_annotation_stays_one_command():
 
 
 def fake_grade(monkeypatch, found: Grade) -> None:
-    monkeypatch.setattr(command, "grade_target", lambda target, options: found)
+    for module in (command, watch.judge):
+        monkeypatch.setattr(module, "grade_target", lambda target, request: found)
 
 
 def test_the_lines_come_after_the_report_when_they_are_wanted(monkeypatch, capsys):

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from harness.grading import grade, report, scoring
+from harness.grading import judge, report, scoring
+from harness.grading.diagnosis import Diagnosis
+from harness.grading.request import Request
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
 
@@ -16,7 +17,8 @@ def outcome(name: str, text: str, verdict: str, points: int = 5, **detail: str) 
     claim = Claim(
         *("04", "04.1", name, text, Fraction(points), Path("t.py"), "04", "99", False, False)
     )
-    return Outcome(claim, Fraction(points), verdict, {"message": "no", **detail} if detail else {})
+    found = Diagnosis(True, "no", **detail) if verdict == FAILED else None
+    return Outcome(claim, Fraction(points), verdict, found)
 
 
 def a_grade(*outcomes: Outcome) -> Grade:
@@ -40,7 +42,7 @@ def test_where_most_have_failed_it_is_told_with_one_of_the_next_todo(others):
 def test_it_is_not_the_next_todo():
     """It fails until several TODOs are done, and says 04.1: that TODO may be done long ago."""
     later = replace(outcome("test_b", "A client.", FAILED).claim, number="04.3")
-    grade = a_grade(first(FAILED), Outcome(later, Fraction(5), FAILED, {"message": "no"}))
+    grade = a_grade(first(FAILED), Outcome(later, Fraction(5), FAILED, Diagnosis(True, "no")))
     assert report.next_step(grade)[0].startswith("next: TODO 3")
     alone = a_grade(first(FAILED), outcome("test_a", "A client.", PASSED))
     assert report.next_step(alone)[0].endswith(" T=test_first")
@@ -78,13 +80,13 @@ def test_what_speaks_of_frames_is_lost_for_an_echo_of_bytes(hint, verdict):
 def test_a_grade_goes_on_for_a_minute(monkeypatch, verdict, seconds, memcheck, broken):
     graded = a_grade(first(verdict, steps=""), outcome("test_a", "A client.", NOT_JUDGED))
     graded.memcheck = memcheck
-    following = grade.Following(graded, SimpleNamespace(stop=lambda: False, until_lost=False))
+    following = judge.Following(graded, Request())
     following._began -= seconds
     if not broken:
         following.tick()
         return
-    with pytest.raises(grade.Broken):
+    with pytest.raises(judge.Broken):
         following.tick()
-    grade._give_up(graded)
+    judge._give_up(graded)
     assert [o.verdict for o in graded.outcomes] == [FAILED, FAILED]
-    assert graded.outcomes[1].detail["message"].startswith("not run: ")
+    assert graded.outcomes[1].message.startswith("not run: ")

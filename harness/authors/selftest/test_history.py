@@ -22,9 +22,11 @@ def grade(tmp_path):
         for name, text in files.items():
             (directory / f"{name}.c").write_text(text)
         outcome = Outcome(CLAIM, Fraction(5), verdict)
+        if verdict == FAILED:
+            outcome.fail("no")
         graded = Grade(chapters.find("01"), "DIR", source=directory, outcomes=[outcome])
         history.compare(graded, tmp_path / "build" / "01-passed.json")
-        return outcome.detail.get("before", "")
+        return outcome.diagnosis.before if outcome.diagnosis else ""
 
     return run
 

@@ -20,7 +20,7 @@ from harness.claims.stage.linking import PROGRAMS
 from harness.claims.stage.program import Programs
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure, NotJudged
-from harness.grading import plugin
+from harness.grading.diagnosis import diagnose
 from harness.lab import chapters, sources
 from harness.server import build
 from harness.server.linux import landlock, procfs
@@ -56,7 +56,7 @@ def check(programs, directory, monkeypatch):
         stages.append(stage(where, patient=valgrind or "sanitize" in options, valgrind=valgrind))
         return Programs(stages[-1], 1).run("sample", name, **options)
 
-    run.detail = lambda error: plugin.judge(error, stages[-1], {})[1]
+    run.diagnosis = lambda error: diagnose(error, stages[-1])
     run.stage = lambda: stages[-1]
     yield run
     for one in stages:
@@ -83,7 +83,7 @@ def stage(directory: Path, patient: bool = False, valgrind: bool = False) -> Sta
 def failure(check, name: str, **options) -> tuple[Failure, dict]:
     with pytest.raises(Failure) as caught:
         check(name, **options)
-    return caught.value, check.detail(caught.value)
+    return caught.value, check.diagnosis(caught.value)
 
 
 # What a check finds
@@ -99,20 +99,20 @@ def test_a_check_that_passes(check):
 
 
 def test_a_check_that_fails(check):
-    error, detail = failure(check, "fails")
+    error, found = failure(check, "fails")
     assert (error.message, error.hint) == ("2 is not below 1", "number-bytes")
-    assert detail["steps"].splitlines() == [
+    assert found.steps.splitlines() == [
         "   1  the program does this",
         "-> 2  the program and that, with 2 bytes: 01 ff",
     ]
-    assert detail["server"] == "ended by the check, which failed"
+    assert found.server == "ended by the check, which failed"
 
 
 def test_bytes_that_differ(check):
-    error, detail = failure(check, "differs")
+    error, found = failure(check, "differs")
     assert error.message == "byte 2 of the frame is 58 instead of 63"
     assert (error.expected, error.received) == (b"abcd", b"abXd")
-    assert "^^ first difference at byte 2" in detail["compare"]
+    assert "^^ first difference at byte 2" in found.compare
 
 
 def test_the_machine_is_to_blame(check):
@@ -121,10 +121,10 @@ def test_the_machine_is_to_blame(check):
 
 
 def test_steps_of_two_threads(check):
-    _, detail = failure(check, "threads")
+    _, found = failure(check, "threads")
     steps = [step.text for step in check.stage().conversation.steps]
     assert sorted(steps) == sorted(f"{who} {i}" for who in ("main", "other") for i in range(300))
-    assert "left out" in detail["steps"]
+    assert "left out" in found.steps
 
 
 # What a module does
@@ -141,14 +141,14 @@ def test_steps_of_two_threads(check):
     ],
 )
 def test_the_module_ends_it(check, what, says):
-    error, detail = failure(check, "told", what=what)
+    error, found = failure(check, "told", what=what)
     assert error.message == says
     assert error.hint == ("module-crashed" if "crash" in what else "in-the-module")
-    assert detail["steps"] == f'-> 1  the program calls module() with "{what}"'
+    assert found.steps == f'-> 1  the program calls module() with "{what}"'
     if what == "crash":
-        assert detail["crashed"].startswith("module.c:25, crash(), called from module()")
+        assert found.crashed.startswith("module.c:25, crash(), called from module()")
     elif what != "late crash":  # that has no callers in the module
-        assert detail["crashed"] == ""
+        assert found.crashed == ""
 
 
 def test_the_module_ends_it_before_it_begins(check, tmp_path):
@@ -198,10 +198,10 @@ def test_a_module_that_does_not_build(check, tmp_path, text, says):
     where = module(tmp_path / "m", text or "")
     if text is None:
         (where / "module.c").unlink()
-    error, detail = failure(check, "passes", where=where)
+    error, found = failure(check, "passes", where=where)
     assert error.hint == "module-not-built"
     assert says in error.message and str(PROGRAMS) not in error.message
-    assert detail["steps"] == ""
+    assert found.steps == ""
 
 
 def test_a_module_in_several_files(check, tmp_path):
@@ -290,15 +290,15 @@ def test_files_of_programs_are_not_taken_for_those_of_a_module():
 
 def test_a_sanitizer_names_the_line(check):
     line = 1 + MODULE.splitlines().index("    return *byte;")
-    error, detail = failure(check, "touches", at=3, sanitize="address,undefined")
+    error, found = failure(check, "touches", at=3, sanitize="address,undefined")
     if error.hint == "module-crashed":
         pytest.skip("this machine has no sanitizers")
     assert error.hint == "memory-fault"
     first, second = error.message.splitlines()
     assert first == "AddressSanitizer: heap-buffer-overflow, READ of size 1"
     assert second == f"  in module_touch (module.c:{line})"
-    assert detail["server"] == "ended by a sanitizer of the compiler"
-    assert detail["stderr"] == ""
+    assert found.server == "ended by a sanitizer of the compiler"
+    assert found.stderr == ""
 
 
 OF_CLANG = """hello

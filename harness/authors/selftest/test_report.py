@@ -13,6 +13,7 @@ from harness.failures import failure
 from harness.failures.compare import compare
 from harness.failures.hints import HINTS, PAGE
 from harness.grading import report, scoring
+from harness.grading.diagnosis import Diagnosis
 from harness.grading.report import Look
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
@@ -28,14 +29,15 @@ def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
 
 
 CUT = claim("01.3", "test_01_header_cut", "A header cut at every byte is put together again.")
-DETAIL = {
-    "message": "byte 4 of the body of the reply is 61 instead of 6f",
-    "hint": "wrong-body",
-    "steps": "   1  A connects\n   2  A sends 2 bytes: 05 00\n-> 3  A waits for a frame of 5 bytes",
-    "compare": compare(b"\5\0\0\0hello", b"\5\0\0\0hella", 78),
-    "server": "killed by SIGPIPE",
-    "stderr": "fd 4: opened\nfd 4: \x1b[31mclosed",
-}
+FOUND = Diagnosis(
+    failed=True,
+    message="byte 4 of the body of the reply is 61 instead of 6f",
+    hint="wrong-body",
+    steps="   1  A connects\n   2  A sends 2 bytes: 05 00\n-> 3  A waits for a frame of 5 bytes",
+    compare=compare(b"\5\0\0\0hello", b"\5\0\0\0hella", 78),
+    server="killed by SIGPIPE",
+    stderr="fd 4: opened\nfd 4: \x1b[31mclosed",
+)
 
 FAILURE = """\
 FAILED  01.3  A header cut at every byte is put together again.
@@ -114,18 +116,18 @@ def chapter_two(source) -> Grade:
         "02",
         [
             Outcome(claim("01.1", "test_01_first", "A first."), third, PASSED),
-            Outcome(CUT, third, FAILED, {"message": "no"}),
+            Outcome(CUT, third, FAILED, Diagnosis(True, "no")),
             Outcome(
                 claim("01.4", "test_01_c", "A third."),
                 third,
                 NOT_JUDGED,
-                {"message": "no instrument"},
+                Diagnosis(False, "no instrument"),
             ),
             Outcome(
                 claim("02.1", "test_02_side", "Clients are served side by side."),
                 Fraction(40),
                 FAILED,
-                {"message": "nothing came back for 8 s"},
+                Diagnosis(True, "nothing came back for 8 s"),
             ),
             Outcome(claim("02.2", "test_02_long", f"{long}eighty columns."), Fraction(40), PASSED),
         ],
@@ -133,7 +135,7 @@ def chapter_two(source) -> Grade:
 
 
 def test_a_failure(source):
-    outcome = Outcome(CUT, Fraction(6), FAILED, DETAIL)
+    outcome = Outcome(CUT, Fraction(6), FAILED, FOUND)
     assert "\n".join(report.failure(a_grade(source, "01", [outcome]), outcome)) == FAILURE
 
 
@@ -219,8 +221,8 @@ def test_lines_are_as_wide_as_the_terminal(source, width):
 
 
 def test_the_server_cannot_write_beyond_the_widest_line(source):
-    detail = {**DETAIL, "stderr": "x" * 500, "steps": "-> 1  " + "y" * 500}
-    outcome = Outcome(CUT, Fraction(6), FAILED, detail)
+    found = replace(FOUND, stderr="x" * 500, steps="-> 1  " + "y" * 500)
+    outcome = Outcome(CUT, Fraction(6), FAILED, found)
     lines = report.failure(a_grade(source, "01", [outcome]), outcome)
     assert max(map(len, lines)) <= report.WIDEST
 

@@ -10,6 +10,7 @@ import pytest
 
 from harness.authors.selftest import submissions
 from harness.grading import results, scoring
+from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
 
@@ -30,7 +31,10 @@ def claim(number: str, points: int, name: str = "", chapters: str = "") -> Claim
 
 def grade(*verdicts: str, **more) -> Grade:
     worth = Fraction(100, len(verdicts) or 1)
-    outcomes = [Outcome(claim("01.1", 1, f"t{i}"), worth, v) for i, v in enumerate(verdicts)]
+    found = {FAILED: Diagnosis(True, "no")}
+    outcomes = [
+        Outcome(claim("01.1", 1, f"t{i}"), worth, v, found.get(v)) for i, v in enumerate(verdicts)
+    ]
     return Grade(chapters.find("01"), "chapters/01-blocking", outcomes=outcomes, **more)
 
 

@@ -15,7 +15,7 @@ from harness.claims.scenarios.random_clients import broadcasts_in_flight, storm
 from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
-from harness.grading.plugin import judge
+from harness.grading.diagnosis import diagnose
 from harness.lab import chapters
 from harness.server import build
 from harness.server.patience import Patience
@@ -95,13 +95,13 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
         server = stage.launch(("--app", "rpc", "--threads", "4"), sanitize="thread")
         with pytest.raises(Exception) as caught:
             broadcasts_in_flight(storm(server.connect, random.Random(1), 1000))
-        verdict, detail = judge(caught.value, stage, {})
+        found = diagnose(caught.value, stage)
     finally:
         stage.clear()
-    if verdict != "failed":
-        pytest.skip(detail["message"])
-    lines = detail["message"].splitlines()
+    if not found.failed:
+        pytest.skip(found.message)
+    lines = found.message.splitlines()
     assert lines[0] == "ThreadSanitizer: data race"
-    assert detail["hint"] == "data-race"
+    assert found.hint == "data-race"
     assert sum(" of size 8 by " in line for line in lines) == 2
     assert sum(line.startswith("  in ") and "(service.c:" in line for line in lines) >= 2

@@ -13,6 +13,7 @@ import time
 import pytest
 
 from harness.grading import report
+from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, holding, load
 from harness.lab import skeleton
 from harness.lab.chapters import ROOT, find
@@ -23,7 +24,10 @@ SECONDS = 120  # for a grade on a busy machine
 
 
 def graded(*verdicts, **how):
-    outcomes = [Outcome(claim, 10, verdict) for claim, verdict in zip(CLAIMS, verdicts)]
+    found = {FAILED: Diagnosis(True, "no")}
+    outcomes = [
+        Outcome(claim, 10, verdict, found.get(verdict)) for claim, verdict in zip(CLAIMS, verdicts)
+    ]
     return Grade(find("02"), "chapters/02-nonblocking", outcomes=outcomes, **how)
 
 
@@ -138,17 +142,17 @@ def test_a_save_while_it_grades(tmp_path, monkeypatch):
     """The grade under way is given up, and another begins: what is shown is of the last save."""
     source = tmp_path / "mine"
     shutil.copytree(find("02").solution_dir, source)
-    options = watch.grade.parse(["--chapter", "02", "--dir", str(source), "--only", "02.1"])
+    options = watch.parse(["--chapter", "02", "--dir", str(source), "--only", "02.1"])
     shown, rounds = [], []
-    real = watch.grade.grade_target
+    real = watch.judge.grade_target
 
-    def grade_target(target, options):
+    def grade_target(target, request):
         rounds.append(time.monotonic())
         if len(rounds) == 1:
             (source / "more.h").write_text("/* saved meanwhile */\n")
-        return real(target, options)
+        return real(target, request)
 
-    monkeypatch.setattr(watch.grade, "grade_target", grade_target)
+    monkeypatch.setattr(watch.judge, "grade_target", grade_target)
     monkeypatch.setattr(watch, "show", shown.append)
 
     def no_more(*_):

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from harness.failures.failure import NotJudged
-from harness.grading import grade, report
+from harness.grading import report, terminal
+from harness.grading.judge import grade_target
+from harness.grading.request import asked, one_test, parse
 from harness.grading.scoring import FAILED, Grade
 from harness.lab import command_line
 from harness.lab.chapters import ROOT
-from harness.lab.target import WrongUsage, named
+from harness.lab.target import WrongUsage, as_typed, named
 from harness.student import replay
 from harness.student.trace import page, screen, timeline
 
@@ -26,24 +29,23 @@ NO_SERVER = (
 
 
 def main(arguments: list[str]) -> int:
-    options = grade.parse(arguments)
+    options = parse(arguments, __doc__.splitlines()[0])
     return command_line.run("trace", lambda: run(options), NotJudged)
 
 
 def run(options) -> int:
     """Runs the test that the options name, prints its timeline and writes its page."""
     if options.id:
-        replay.take_id(options)
+        options = replay.of_id(options)
     if options.chapter is None or not options.only:
         raise WrongUsage("which test? For instance CH=03 T=03_idle_clients_use_no_cpu")
-    target = named(options)
-    claim = grade.one_test(options, target.chapter.number)
-    options.only = claim.name
-    look = grade.terminal_look(options)
+    target, request = named(options), asked(options)
+    claim = one_test(request, target.chapter.number)
+    look = terminal.look(options.verbose)
     with tempfile.TemporaryDirectory(prefix="lab-trace-") as scratch:
-        options.trace = Path(scratch) / "seen.json"
-        found = grade.grade_target(target, options)
-        seen = timeline.load(options.trace) if options.trace.exists() else None
+        record = Path(scratch) / "seen.json"
+        found = grade_target(target, replace(request, only=claim.name, trace=record))
+        seen = timeline.load(record) if record.exists() else None
     if claim.module and found.built:
         print("\n".join([*_said(found, look), "", *_no_server(found)]))
         return found.status
@@ -83,4 +85,4 @@ def _save(found: Grade, seen: timeline.Timeline, results: Path | None) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     said = "\n".join(_said(found, report.PLAIN))
     path.write_text(page.render(f"{found.subject}: {name}", outcome.verdict, said, seen))
-    return grade.as_typed(path)
+    return as_typed(path)

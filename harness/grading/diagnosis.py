@@ -1,0 +1,168 @@
+"""Why a claim did not pass: what is told to the student, and which hint helps best."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from harness.failures.compare import compare, first_difference
+from harness.failures.failure import Failure, NotJudged, TooBusy
+from harness.failures.printable import harmless
+from harness.lab.units import KIB
+from harness.server.patience import wait_until
+
+if TYPE_CHECKING:
+    from harness.claims.stage.stage import Stage
+
+# Hints of failures that the end of the server explains better.
+PEER_IS_GONE = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
+PEER_IS_GONE |= {"connect-refused", "ended-early", "not-taken"}
+# Hints of failures that the server's log explains better, where it has one of these.
+CUT_SHORT = {"closed-early", "closed-in-reply", "reset-early", "replies-missing"}
+LOG_SAYS = (
+    (re.compile(r"too (?:long|large|big)\b", re.I), "refused-as-too-long"),
+    (re.compile(r"closed: Resource temporarily unavailable"), "call-disturbed"),  # EAGAIN
+)
+LOG_SECONDS = 0.5  # at most, until the server has logged why it closed
+LOG_LOOKS = 3  # at a server that sleeps, one after the other, until its last line has arrived here
+SAMPLE_BYTES = 8  # of a random body: they occur once
+SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
+# Hints about an earlier reply, which replace these.
+AFTER_A_REPLY = {
+    "one-frame-only": {"silence", "closed-early", "reset-early"},
+    "table-too-small": {"silence"},
+}
+COMPARE_WIDTH = 78  # columns; the report indents it by two
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is known about a claim that did not pass. A text is "" where there is nothing to say.
+
+    `failed`: the server is the reason; otherwise the claim was not judged, and only `message` and
+    `busy` are set.
+    """
+
+    failed: bool
+    message: str  # what happened
+    hint: str = ""  # a key of hints.HINTS
+    steps: str = ""  # the conversation, a line a step
+    compare: str = ""  # what was expected beside what was received
+    server: str = ""  # its state at the end
+    stderr: str = ""  # its last lines
+    crashed: str = ""  # where in its source
+    before: str = ""  # whether the claim has passed before; see history.py
+    busy: bool = False  # the machine was too busy to judge it
+
+    def told(self) -> dict:
+        """As an object of JSON, without what is empty."""
+        return {"failed": self.failed, **{k: v for k, v in asdict(self).items() if v}}
+
+    def printable(self) -> Diagnosis:
+        """The same, with texts that do no harm to a terminal."""
+        texts = {one.name: getattr(self, one.name) for one in fields(self)}
+        return replace(self, **{k: harmless(v) for k, v in texts.items() if isinstance(v, str)})
+
+
+def diagnose(
+    error: BaseException,
+    stage: Stage,
+    hints: Mapping[str, str] = MappingProxyType({}),
+    refusals: bool = False,
+) -> Diagnosis:
+    """What to tell about a test that raised `error`. `hints`, `refusals`: of its Mark."""
+    if isinstance(error, Failure):
+        error = stage.explained(error)
+    if not isinstance(error, Failure):
+        kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
+        return not_judged(kind + str(error), busy=isinstance(error, TooBusy))
+    hint = _hint(error, stage)
+    if hint in CUT_SHORT and not refusals:
+        hint = _reason_in_log(stage) or hint
+    hint = _meant(hints.get(hint, hint), hint, stage)
+    if hint == "state-shared" and _is_of_the_same_frame(error):
+        hint = "offset-of-the-remainder"
+    seen = error.expected is not None and error.received is not None
+    fate, printed = stage.ending()
+    return Diagnosis(
+        failed=True,
+        message=error.message,
+        hint=hint,
+        steps=stage.conversation.render(),
+        compare=compare(error.expected, error.received, COMPARE_WIDTH) if seen else "",
+        server=f"{fate}{stage.busy()}",
+        stderr=printed,
+        crashed=stage.crashed(),
+    )
+
+
+def not_judged(message: str, busy: bool = False) -> Diagnosis:
+    """Of a claim that the server is not to blame for: the first line of the message."""
+    return Diagnosis(failed=False, message=message.split("\n")[0], busy=busy)
+
+
+def _meant(hint, general, stage):
+    """The better hint that a claim has for a general one, unless the failure contradicts it, or the
+    server's log knows better."""
+    if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
+        return general
+    if general == "not-closed" and _logs_every_close(stage.ending()[1]):
+        return "logged-not-closed"
+    if hint == "ready-for-nothing" and stage.busy():
+        return general
+    if hint == "blocked-by-another" and stage.waits_for_readiness():
+        return "never-watched"
+    return hint
+
+
+def _hint(error, stage):
+    """The hint of the error; or one about the server's end, if that is the reason for the
+    silence."""
+    fate, _ = stage.ending()
+    if fate.startswith("killed by the grader"):
+        return "over-limit"
+    if error.hint not in PEER_IS_GONE or not stage.surprised():
+        return error.hint
+    if "SIGPIPE" in fate:
+        return "sigpipe"
+    return "crashed" if fate.startswith("killed") else "ended-early"
+
+
+def _is_of_the_same_frame(error):
+    """What came instead stands elsewhere in the frame that was due, which is too large to be sent
+    at once: so it is no mix of two clients."""
+    due, came = error.expected or b"", error.received or b""
+    at = first_difference(due, came) or 0
+    sample = came[at : at + SAMPLE_BYTES]
+    return len(due) > SENT_AT_ONCE and len(sample) == SAMPLE_BYTES and sample in due
+
+
+def _reason_in_log(stage):
+    """The hint for the reason that the server has logged; None if there is none.
+
+    A server may log it after the close that the client saw. It has, once the server sleeps or has
+    ended.
+    """
+    rested = 0
+
+    def said():
+        nonlocal rested
+        rested = rested + 1 if stage.at_rest() else 0
+        return rested >= LOG_LOOKS or _logged(stage.ending()[1])
+
+    wait_until(said, LOG_SECONDS, LOG_SECONDS / 50)
+    return _logged(stage.ending()[1])
+
+
+def _logged(log):
+    """The hint for the reason in the last lines of the server's log; None if there is none."""
+    return next((hint for pattern, hint in LOG_SAYS if pattern.search(log)), None)
+
+
+def _logs_every_close(log):
+    """Whether the server has logged the close of each connection that it has logged as opened."""
+    opened, closed = (len(re.findall(rf": {word}\b", log)) for word in ("opened", "closed"))
+    return 0 < opened <= closed
