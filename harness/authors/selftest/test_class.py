@@ -19,7 +19,7 @@ import pytest
 
 from harness.authors.selftest import test_rooms
 from harness.authors.selftest.test_grade import below
-from harness.course import grade_class
+from harness.course.classes import command as grade_class
 from harness.course.classes import (
     labels,
     page,

@@ -11,8 +11,9 @@ import pytest
 
 from harness.lab import chapters
 from harness.server.linux import ring
-from harness.student import demo
-from harness.student.demos import ch11, shown
+from harness.student.demos import ch11
+from harness.student.demos import command as demo
+from harness.student.demos import shown
 
 WIDTH = 80
 LINES = 24

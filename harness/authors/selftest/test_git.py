@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.course import autograder as gradescope
 from harness.course import handout, site
 from harness.course.gradescope import bundle
+from harness.course.gradescope import command as gradescope
 from harness.course.handover import appeal
 from harness.course.handover import handout as handed_out
 from harness.lab import chapters, git

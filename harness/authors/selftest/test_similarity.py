@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import copies
-from harness.course import similar
 from harness.course.classes import labels, progress, submissions
+from harness.course.similarity import command as similar
 from harness.course.similarity import handed_in, screen
 from harness.course.similarity.fingerprints import (
     GRAM,
