@@ -4,9 +4,8 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { ROOT, read } from "./tree.mjs";
-import { withPoints } from "./curves.mjs";
 
-const PLACES = ["pictures", "curves", "timelines"];
+const PLACES = ["pictures", "timelines"];
 const UNITS = { pt: 4 / 3, px: 1, "": 1 }; // CSS pixels
 
 const escaped = text => text.replace(/&/g, "&amp;").replace(/"/g, "&quot;").replace(/</g, "&lt;");
@@ -17,7 +16,6 @@ export function picture(file, alt, live = false) {
   let svg = read(file);
   svg = svg.slice(svg.indexOf("<svg"));
   svg = svg.replace(/<!--.*?-->|<metadata>.*?<\/metadata>|<style.*?<\/style>/gs, "");
-  if (family === "curves") svg = withPoints(svg);
   svg = ownIds(svg, name).replace(/xlink:href/g, "href").replace(/\n\s*/g, "\n");
   svg = svg.replace(/-?\d+\.\d{3,}/g, number => String(Math.round(100 * number) / 100));
   const { head, width } = sized(svg.match(/<svg[^>]*>/)[0]);

@@ -354,8 +354,8 @@ def test_with_anon_numbers_stand_for_names_and_are_those_of_the_class(hostile_cl
         (["--chapter", "04"], "which submissions?"),
         (["--chapter", "04", "--submissions", "nowhere"], "does not exist"),
         (["--chapter", "44", "--submissions", "docs"], "44"),
-        (["--chapter", "04", "--submissions", "docs/curves"], "no submissions in it"),
-        (["--chapter", "04", "--submissions", "docs"], "instance curves: There are no .c files"),
+        (["--chapter", "04", "--submissions", "docs/states"], "no submissions in it"),
+        (["--chapter", "04", "--submissions", "docs"], "instance pictures: There are no .c files"),
     ],
 )
 def test_wrong_usage_says_what_to_do(arguments, says, capsys):

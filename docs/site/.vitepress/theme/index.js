@@ -3,7 +3,7 @@ import { useRoute } from "vitepress";
 import { nextTick, onMounted, watch } from "vue";
 import "../../../../harness/student/trace/timeline.css";
 import "./style.css";
-import { enliven, showInSidebar, tellPoints, unfoldForPrint } from "./live.js";
+import { enliven, showInSidebar, unfoldForPrint } from "./live.js";
 
 export default {
   extends: DefaultTheme,
@@ -14,7 +14,6 @@ export default {
       showInSidebar();
     };
     onMounted(() => {
-      tellPoints();
       unfoldForPrint();
       show();
     });

@@ -1,4 +1,4 @@
-// What becomes alive in a page: timelines, the states of a connection, and the points of a curve.
+// What becomes alive in a page: timelines, and the states of a connection.
 
 import { ENGLISH, timeline } from "../../../../harness/student/trace/timeline.js";
 import { CHINESE_TIMELINE } from "../../lib/words.mjs";
@@ -40,27 +40,6 @@ async function showTimeline(place) {
   still.after(root);
   timeline(root, found, document.documentElement.lang.startsWith("zh") ? CHINESE_TIMELINE : ENGLISH);
   root.querySelector("details").open = false;
-}
-
-// A point of a curve says its values at once. Without script the browser shows its title.
-export function tellPoints() {
-  const tip = document.createElement("div");
-  tip.className = "point-tip";
-  document.body.append(tip);
-  document.addEventListener("pointerover", event => {
-    const point = event.target.closest?.(".point");
-    tip.style.display = point ? "block" : "none";
-    if (!point) return;
-    const title = point.querySelector("title");
-    if (title) {
-      point.dataset.says = title.textContent;
-      title.remove();
-    }
-    tip.textContent = point.dataset.says;
-    const { left, top } = point.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(left + 14, innerWidth - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${Math.max(4, top - tip.offsetHeight - 6)}px`;
-  });
 }
 
 // Paper has nothing to click on, and is white.
