@@ -132,14 +132,14 @@ def test_06_deleted_watches_are_not_called(program):
 # 06.5 next_turn
 
 
-@claim("06.5", points=9, module=True, hints=AGAIN)
+@claim("06.5", points=9, chapters="06-09", module=True, hints=AGAIN)
 def test_06_again_in_the_next_iteration(program):
     """A watch that requests another call gets one in the next iteration, which does not sleep."""
     for backend in BACKENDS:
-        program("06_wake", "once", backend=backend)
-        program("06_wake", "beside_others", backend=backend)
-    program("06_wake", "taken_away", backend="epoll")
-    program("06_wake", "many", backend="epoll")
+        program("06_again", "once", backend=backend)
+        program("06_again", "beside_others", backend=backend)
+    program("06_again", "taken_away", backend="epoll")
+    program("06_again", "many", backend="epoll")
 
 
 # 06.6 epoll
