@@ -10,11 +10,11 @@ import math
 import socket
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from harness.claims.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
-from harness.claims.stage.stage import Server
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -22,6 +22,9 @@ from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, r
 from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import KIB, MIB
 from harness.server.patience import Deadline, Longer
+
+if TYPE_CHECKING:
+    from harness.claims.stage.stage import Server
 
 TRIES = 5  # with a machine that is too slow for one of them
 HELD_UP_PART = 0.25  # of a limit: a server that could not run for so long may be late for it

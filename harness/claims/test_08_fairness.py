@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import statistics
 import time
+from typing import TYPE_CHECKING
 
 from harness.claims.instruments.observe import most_accepted_in_an_iteration
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import burst_that_waits, ping, words
 from harness.claims.scenarios.greedy import greedy
-from harness.claims.stage.stage import Server
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request, string, sum_of
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
 from harness.server.linux import procfs
+
+if TYPE_CHECKING:
+    from harness.claims.stage.stage import Server
 
 BACKENDS = ("select", "poll", "epoll")
 

@@ -69,7 +69,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 # 10.8 send_rest
 
 
-@claim("10.8", points=7, cli=True, hints=SENDS)
+@claim("10.8", points=14, cli=True, hints=SENDS)
 def test_10_serves_on_when_the_peer_reads(launch, rng):
     """A client that reads late gets its 32 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)
@@ -95,7 +95,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
 # 10.9 serve_frames
 
 
-@claim("10.9", points=7, cli=True, native=True, waits=1.5, hints=SERVES)
+@claim("10.9", points=13, cli=True, native=True, waits=1.5, hints=SERVES)
 def test_10_waits_for_the_right_thing(launch, rng):
     """Frames left over, a full output, a used-up quota, a broadcast: each time it goes on."""
     _frames_left_over(launch, rng)
@@ -160,7 +160,7 @@ def _sleeps(server, when: str) -> None:
 # What coroutines cost
 
 
-@claim("10.9", points=5, native=True, cli=True, descriptors=CLIENTS + SPARE)
+@claim("10.9", points=10, native=True, cli=True, descriptors=CLIENTS + SPARE)
 def test_10_ten_thousand_clients(launch, rng):
     """10,000 clients are served, and each costs only a few pages of its stack."""
     server = launch(nofile=CLIENTS + SPARE)
@@ -174,7 +174,7 @@ def test_10_ten_thousand_clients(launch, rng):
         raise Failure(text, hint="co-memory")
 
 
-@claim("10.9", points=3, cli=True, native=True)
+@claim("10.9", points=6, cli=True, native=True)
 def test_10_stacks_of_any_size(launch, run, rng):
     """--stack sets the size, from 32 KiB on, and a stack costs only the memory that is used."""
     for given in WRONG_STACKS:
@@ -191,7 +191,7 @@ def test_10_stacks_of_any_size(launch, run, rng):
         raise Failure(text.format(*(size / KIB for size in each)), hint="co-memory")
 
 
-@claim("10.9", points=4, native=True, cli=True)
+@claim("10.9", points=8, native=True, cli=True)
 def test_10_stacks_are_given_back(launch, rng):
     """2,000 clients come and go; then there are as many mappings and descriptors as before."""
     server = launch()
@@ -217,7 +217,7 @@ def _mappings(server) -> int:
 # The end
 
 
-@claim("10.9", points=4, cli=True, native=True, hints=STOPS, refusals=True)
+@claim("10.9", points=8, cli=True, native=True, hints=STOPS, refusals=True)
 def test_10_stops_in_any_state(launch, rng):
     """SIGTERM ends the server whatever its coroutines wait for, clients and free space too."""
     served = 4 * STATES + STUCK
@@ -247,7 +247,7 @@ def _in_all_states(server, rng) -> None:
         server.connect("waits").send_frame(b"here")
 
 
-@claim("10.9", points=4, cli=True, valgrind=True, refusals=True)
+@claim("10.9", points=8, cli=True, valgrind=True, refusals=True)
 def test_10_memory(launch, rng):
     """Under valgrind: coroutines in all states, of clients that leave and of some that stay."""
     server = launch((*LOW_WATER, "--threads", "2", "--max-conns", "9"), framing=MESSAGES)

@@ -29,20 +29,20 @@ CONNECT = dict.fromkeys(BROKEN, "co-connect")
 # 10.1 switch
 
 
-@claim("10.1", points=5, module=True, hints=SWITCH)
+@claim("10.1", points=3, module=True, hints=SWITCH)
 def test_10_a_coroutine_runs(program):
     """A coroutine begins with its argument, continues where it has stopped, and ends, once."""
     program("10_co", "runs")
     program("10_co", "keep_variables")
 
 
-@claim("10.1", points=4, module=True, native=True, hints=SWITCH)
+@claim("10.1", points=2, module=True, native=True, hints=SWITCH)
 def test_10_ten_thousand_coroutines(program):
     """10,000 coroutines run in turn, each keeps its variables, and no stack is left at the end."""
     program("10_co", "ten_thousand")
 
 
-@claim("10.1", points=3, module=True, valgrind=True)
+@claim("10.1", points=2, module=True, valgrind=True)
 def test_10_ended_coroutines_are_freed(program):
     """Under valgrind: coroutines that have ended leave no memory behind, and none uses it later."""
     program("10_co", "runs")
@@ -52,7 +52,7 @@ def test_10_ended_coroutines_are_freed(program):
 # 10.2 guard
 
 
-@claim("10.2", points=6, module=True, native=True, hints=GUARD)
+@claim("10.2", points=3, module=True, native=True, hints=GUARD)
 def test_10_overflow_names_the_coroutine(program):
     """A stack overflow is SIGSEGV, and stderr names the coroutine; a wild pointer is not one."""
     program("10_overflow", "names")
@@ -61,7 +61,7 @@ def test_10_overflow_names_the_coroutine(program):
 # 10.3 run
 
 
-@claim("10.3", points=6, module=True, hints=RUN)
+@claim("10.3", points=3, module=True, hints=RUN)
 def test_10_everybody_ready_runs_once(program):
     """co_run() runs all that are ready, in order, once; new ones run in the next call."""
     program("10_queue", "everybody_once")
@@ -76,19 +76,19 @@ def test_10_parked_coroutines_are_woken(program):
     program("10_queue", "wakes")
 
 
-@claim("10.4", points=6, module=True, hints=PARK)
+@claim("10.4", points=3, module=True, hints=PARK)
 def test_10_parked_until_the_time_is_over(program):
     """co_park() ends at a wake-up or at its deadline, and leaves no timer set."""
     program("10_wait", "parks")
 
 
-@claim("10.4", points=3, module=True, hints=SLEEP)
+@claim("10.4", points=1, module=True, hints=SLEEP)
 def test_10_sleeps_on_when_woken(program):
     """co_sleep() lasts as long as it should, however often the coroutine is woken."""
     program("10_wait", "sleeps")
 
 
-@claim("10.4", points=4, module=True, hints=CANCEL)
+@claim("10.4", points=2, module=True, hints=CANCEL)
 def test_10_cancelled_for_good(program):
     """co_cancel() ends the wait of a coroutine at once, and every wait that it tries later."""
     program("10_wait", "cancels")
@@ -97,14 +97,14 @@ def test_10_cancelled_for_good(program):
 # 10.5 wait_for
 
 
-@claim("10.5", points=6, module=True, hints=READINESS)
+@claim("10.5", points=3, module=True, hints=READINESS)
 def test_10_waits_for_readiness(program):
     """co_read() parks its coroutine until its own socket is ready, with each backend."""
     for backend in BACKENDS:
         program("10_read", "readiness", backend=backend)
 
 
-@claim("10.5", points=2, module=True, hints=READINESS)
+@claim("10.5", points=1, module=True, hints=READINESS)
 def test_10_how_a_wait_ends(program):
     """A wait ends because the socket is ready, late, woken or cancelled, and returns which."""
     for backend in BACKENDS:
@@ -123,14 +123,14 @@ def test_10_waits_when_the_machine_runs_for_weeks(program):
 # 10.6 read_write
 
 
-@claim("10.6", points=3, module=True, hints=READ)
+@claim("10.6", points=1, module=True, hints=READ)
 def test_10_waiting_owns_no_buffer(program):
     """While co_read() waits, its empty buffer owns no memory; earlier bytes are kept."""
     for backend in BACKENDS:
         program("10_input", "owns", backend=backend)
 
 
-@claim("10.6", points=3, module=True, hints=READ)
+@claim("10.6", points=1, module=True, hints=READ)
 def test_10_reads_to_eof(program):
     """However much arrives at once, all of it is read, in turn with others, and then EOF."""
     for backend in BACKENDS:
@@ -138,7 +138,7 @@ def test_10_reads_to_eof(program):
         program("10_input", "in_turns", backend=backend)
 
 
-@claim("10.6", points=4, module=True, hints=WRITE)
+@claim("10.6", points=2, module=True, hints=WRITE)
 def test_10_waits_until_the_peer_reads(program):
     """co_write() waits while the kernel takes nothing, continues when it does, loses nothing."""
     for backend in BACKENDS:
@@ -148,21 +148,21 @@ def test_10_waits_until_the_peer_reads(program):
 # 10.7 accept_connect
 
 
-@claim("10.7", points=3, module=True, hints=ACCEPT)
+@claim("10.7", points=1, module=True, hints=ACCEPT)
 def test_10_waits_for_clients(program):
     """co_accept() waits for clients, accepts every one, and says when descriptors are used up."""
     for backend in BACKENDS:
         program("10_accept", "clients", backend=backend)
 
 
-@claim("10.7", points=4, module=True, hints=CONNECT)
+@claim("10.7", points=2, module=True, hints=CONNECT)
 def test_10_connects(program):
     """co_connect() returns when the connection is made, or has failed, with the reason in errno."""
     for backend in BACKENDS:
         program("10_connect", "connects", backend=backend)
 
 
-@claim("10.7", points=2, module=True, hints=CONNECT)
+@claim("10.7", points=1, module=True, hints=CONNECT)
 def test_10_connects_while_others_run(program):
     """Without an answer co_connect() waits, others run and connect, and a cancel ends the wait."""
     for backend in BACKENDS:

@@ -77,7 +77,7 @@ MISSING = {"died-at-start": "ring-missing"}
 # 11.4 send
 
 
-@claim("11.4", points=4, cli=True, needs="io_uring", hints=SENDS)
+@claim("11.4", points=7, cli=True, needs="io_uring", hints=SENDS)
 def test_11_sends_are_short(launch, rng):
     """A client with a small window reads late: it gets all replies in order, also after its FIN."""
     server = launch((*RING, *ONE_LOOP))
@@ -122,7 +122,7 @@ def _frames_are_left(server, rng) -> None:
     late.expect_eof()
 
 
-@claim("11.4", points=1, cli=True, native=True, needs="io_uring", hints=PINNED)
+@claim("11.4", points=2, cli=True, native=True, needs="io_uring", hints=PINNED)
 def test_11_steady_reader(launch, rng):
     """A client that reads all the time, with a send always in flight, costs little memory."""
     steady_reader(launch((*RING, *ONE_LOOP, *STEADY_MARKS), environment=EXACT), rng)
@@ -131,7 +131,7 @@ def test_11_steady_reader(launch, rng):
 # 11.7 forget
 
 
-@claim("11.7", points=4, cli=True, needs="io_uring", hints=LEAVE)
+@claim("11.7", points=7, cli=True, needs="io_uring", hints=LEAVE)
 def test_11_peers_leave_in_flight(launch, rng):
     """Clients reset, close or half-close with operations in flight; others are served on."""
     server = launch((*RING, *ONE_LOOP))
@@ -155,7 +155,7 @@ def test_11_peers_leave_in_flight(launch, rng):
         raise Failure(text, hint="ring-peer-gone")
 
 
-@claim("11.7", points=4, cli=True, valgrind=True, needs="io_uring", hints=STOPS)
+@claim("11.7", points=7, cli=True, valgrind=True, needs="io_uring", hints=STOPS)
 def test_11_stops_with_operations_in_flight(launch, rng):
     """Under valgrind: SIGTERM while operations are in flight ends it with 0, and frees all."""
     server = launch((*RING, "--threads", "2", "--high-water", str(64 * KIB)))
@@ -179,7 +179,7 @@ def test_11_stops_with_operations_in_flight(launch, rng):
 # All together: 11.8 open
 
 
-@claim("11.8", points=3, cli=True, needs="io_uring", hints=INPUT)
+@claim("11.8", points=6, cli=True, needs="io_uring", hints=INPUT)
 def test_11_more_input_than_buffers(launch, rng):
     """1,200 clients send at the same time, more than there are buffers, and nothing is lost."""
     server = launch((*RING, *ONE_LOOP), nofile=SENDERS + SPARE)
@@ -196,7 +196,7 @@ def test_11_more_input_than_buffers(launch, rng):
     burst(clients[0], [rng.randbytes(number % 3_000) for number in range(5_000)])
 
 
-@claim("11.8", points=3, cli=True, native=True, needs="io_uring", hints=INPUT)
+@claim("11.8", points=6, cli=True, native=True, needs="io_uring", hints=INPUT)
 def test_11_rings_for_two(launch, rng):
     """Built with rings for two operations and with two lent buffers, it loses nothing either."""
     server = launch((*RING, *ONE_LOOP), defines=SMALL, shim=False)
@@ -217,7 +217,7 @@ def test_11_rings_for_two(launch, rng):
     expect_stop(server, signal.SIGTERM)
 
 
-@claim("11.8", points=4, cli=True, native=True, needs="io_uring")
+@claim("11.8", points=7, cli=True, native=True, needs="io_uring")
 def test_11_uses_the_ring_by_default(launch, rng):
     """Without options bytes are moved by the ring: no call reads, sends, accepts or polls."""
     server = launch(ONE_LOOP)
@@ -252,7 +252,7 @@ def _moves(server, entry) -> bool:
         return False
 
 
-@claim("11.8", points=4, cli=True, native=True, needs="io_uring")
+@claim("11.8", points=7, cli=True, native=True, needs="io_uring")
 def test_11_few_ring_calls(launch, rng):
     """50 clients with 16 requests in flight cost less than 0.1 calls for the ring a request."""
     server = launch((*RING, *ONE_LOOP))
@@ -278,7 +278,7 @@ def test_11_few_ring_calls(launch, rng):
         raise Failure(text, hint="ring-calls-too-many")
 
 
-@claim("11.8", points=3, cli=True, native=True, needs="io_uring", hints=MISSING)
+@claim("11.8", points=6, cli=True, native=True, needs="io_uring", hints=MISSING)
 def test_11_without_io_uring(launch, run, rng):
     """Where the kernel refuses io_uring, --io uring says so and ends with 1, the default serves."""
     for given in WRONG_WAYS:
@@ -316,7 +316,7 @@ def _expect_reason(argv) -> None:
 
 @claim(
     "11.8",
-    points=3,
+    points=6,
     cli=True,
     native=True,
     hints=REFUSED,
@@ -330,7 +330,7 @@ def test_11_five_thousand_at_once(launch, rng):
         ping(server.connect(), rng)
 
 
-@claim("11.8", points=3, cli=True, native=True, descriptors=IDLE_CLIENTS + SPARE, needs="io_uring")
+@claim("11.8", points=6, cli=True, native=True, descriptors=IDLE_CLIENTS + SPARE, needs="io_uring")
 def test_11_idle_clients_own_no_buffer(launch, rng):
     """Each of 10,000 clients that wait costs at most 12 KiB of memory, as in chapter 10."""
     server = launch(RING, nofile=IDLE_CLIENTS + SPARE)

@@ -280,7 +280,7 @@ def test_12_wrong_ways_to_start_it(launch, run):
 # 12.4 expiry
 
 
-@claim("12.4", points=4, hints=EXPIRES)
+@claim("12.4", points=5, hints=EXPIRES)
 def test_12_times_to_live(launch):
     """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
     client = launch(framing=RESP).connect()

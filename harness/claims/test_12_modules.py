@@ -59,7 +59,7 @@ def test_12_table_loses_nothing(program):
     program("12_dict", "grows_and_shrinks")
 
 
-@claim("12.3", points=6, module=True, hints=MOVES)
+@claim("12.3", points=5, module=True, hints=MOVES)
 def test_12_no_call_pays_for_a_rehash(program):
     """No call moves more than some entries, whether the table grows, shrinks, or stays as it is."""
     program("12_dict", "moves")

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.stage.program import program
-from harness.claims.stage.stage import Run, Stage, launch, rng, run, server
+from harness.claims.stage.fixtures import launch, program, rng, run, server
+from harness.claims.stage.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.failures.failure import Failure, NotJudged
 from harness.grading import diagnosis, guard

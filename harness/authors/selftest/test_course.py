@@ -202,6 +202,15 @@ def test_own_points_add_up_to_100(chapter):
 
 
 @by_slug()
+def test_most_points_are_for_what_comes_over_tcp(chapter):
+    """Programs that call a single module give at most a third of a chapter's own points: a student
+    who builds the same server of other modules loses no more."""
+    own = [claim for claim in scoring.load() if claim.chapter == chapter.number]
+    of_programs = sum(claim.points for claim in own if claim.module)
+    assert 3 * of_programs <= sum(claim.points for claim in own)
+
+
+@by_slug()
 def test_points_of_a_grade_add_up_to_100(chapter):
     claims = scoring.holding(scoring.load(), chapter.number)
     total = sum(scoring.worths(claims, chapter.number).values())

@@ -14,11 +14,8 @@ and output of the module is never taken for them.
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-import pytest
 
 from harness.claims.instruments import gdb, sanitizers, valgrind
 from harness.claims.instruments.observe import never_waits
@@ -148,12 +145,3 @@ class Programs:
                 state = "is busy" if never_waits(process.pid) else "waits"
                 return f"made no progress for {deadline.seconds:g} s and {state}"
         return ""
-
-
-@pytest.fixture
-def program(request, launch):
-    """program(name, check, ...) -> values, see Programs.run. What `launch` does in the end is done
-    for programs, too."""
-    stage = request.node.lab_stage
-    seed = random.Random(f"{stage.run.seed} {request.node.name}").getrandbits(48)
-    return Programs(stage, seed).run

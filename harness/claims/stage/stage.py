@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import string
 import tempfile
@@ -11,8 +10,6 @@ from dataclasses import asdict, dataclass, field
 from itertools import count, product
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from harness.claims.instruments import crash, gdb, sanitizers, valgrind
 from harness.claims.instruments.observe import Hang, never_waits, waits_for_readiness
@@ -443,33 +440,3 @@ def _letters():
     for length in count(1):
         for letters in product(string.ascii_uppercase, repeat=length):
             yield "".join(letters)
-
-
-@pytest.fixture
-def launch(request):
-    """launch(argv_extra=(), nofile=32, ...) -> Server, see Options."""
-    stage = request.node.lab_stage
-    yield stage.launch
-    try:
-        if stage.body_passed:
-            stage.check_servers()
-    finally:
-        stage.clear()
-
-
-@pytest.fixture
-def server(launch):
-    """A started server of its own for every test."""
-    return launch()
-
-
-@pytest.fixture
-def rng(request):
-    """Random numbers that are the same for every run with the same SEED."""
-    return random.Random(f"{request.config.lab_run.seed} {request.node.name}")
-
-
-@pytest.fixture
-def run(request):
-    """How the server is started, for a claim that has to start it itself."""
-    return request.config.lab_run
