@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 import {
-  ROOT, chinese, code, codeUrl, isChinese, leftOut, pages, read, settings, twin, url,
+  ROOT, chinese, code, codeUrl, isBehind, isChinese, leftOut, pages, read, settings, twin, url,
 } from "./tree.mjs";
 import { picture } from "./pictures.mjs";
 import { place } from "./live.mjs";
@@ -137,6 +137,10 @@ function rewriteText(state) {
   if (/^(chapters|solutions)\//.test(source))
     text = text.replace(TODO, (heading, number) => heading + todoPlaces(path.dirname(source), number, words));
   if (["README.md", "docs/zh/README.md"].includes(source)) text = text.replace(/^## .*$/m, heading => heading + begin(words));
+  if (isChinese(source) && isBehind(source, state.src)) {
+    const english = path.relative(path.dirname(source), twin(source));
+    text = text.replace(/^# .*$/m, heading => `${heading}\n\n> ${WORDS.zh.behind(english)}`);
+  }
   state.src = text;
 }
 

@@ -1,5 +1,6 @@
 // Which files of the checkout are pages, where each of them stands in the site, and its title.
 
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -63,6 +64,15 @@ export function twin(name) {
   if (name.endsWith(".zh.md")) return name.replace(/\.zh\.md$/, ".md");
   if (/^docs\/[^/]*\.md$/.test(name)) return name.replace("docs/", "docs/zh/");
   return name.replace(/\.md$/, ".zh.md");
+}
+
+// Whether the text of a Chinese page says in its first line that it was made from another version of
+// the English page. A version is what `git hash-object` prints.
+export function isBehind(name, text) {
+  const version = text.match(/^<!-- 译自 \S+，版本 ([0-9a-f]{40}) -->/)?.[1];
+  const source = readFileSync(path.join(ROOT, twin(name)));
+  const now = createHash("sha1").update(`blob ${source.length}\0`).update(source).digest("hex");
+  return version !== undefined && version !== now;
 }
 
 // Where a page stands: docs/zh/protocol.md is zh/docs/protocol.md, a README is an index.

@@ -33,6 +33,7 @@ export const WORDS = {
     groups: ["给学生", "给教师", "维护实验"],
     leftOut: "只有教师版有这一页。",
     english: "（英文）",
+    behind: english => `这一页译自英文页的旧版本。英文页在此之后有改动，以[英文页](${english})为准。`,
     line: (file, line) => `${file} 第 ${line} 行`,
     download: to =>
       `这些网页讲解实验。要写服务器并给它评分，还需要实验本身：` +

@@ -24,6 +24,7 @@ import pytest
 
 from harness.authors.selftest import browser
 from harness.authors.selftest.test_handover import secrets_of
+from harness.authors.selftest.translations import right_mark, source_of
 from harness.course import site
 from harness.course.handover import handout
 from harness.lab.chapters import CHAPTERS, ROOT
@@ -229,6 +230,42 @@ def test_a_reader_of_chinese_is_told_what_is_in_english(documents):
     first = documents["zh/index.html"]
     assert "docs/platforms.md（英文）：" in first.text
     assert "docs/zh/protocol.md：" in first.text
+
+
+def test_a_chinese_page_that_is_behind_says_so_and_leads_to_the_english_one():
+    """Its title, with the mark of today's version and of an older one."""
+    need_it()
+    for name, english in {
+        "docs/zh/README.md": "/",
+        "docs/zh/protocol.md": "/docs/protocol.html",
+        "chapters/01-blocking/README.zh.md": "/chapters/01-blocking/",
+    }.items():
+        page = ROOT / name
+        versions = source_of(page).read_bytes(), b"older"
+        now, late = rendered(name, *(f"{right_mark(page, one)}\n\n# 标题\n" for one in versions))
+        words = "这一页译自英文页的旧版本"
+        told = re.search(rf"</h1>\s*<blockquote>\s*<p>{words}.*?</blockquote>", late, re.S)
+        assert told and f'<a href="{english}"' in told[0]
+        assert words not in now
+
+
+def rendered(name: str, *texts: str) -> list[str]:
+    """Each text as the HTML of the page `name`."""
+    script = (
+        "const { createMarkdownRenderer } = await import(process.argv[1]);"
+        "const { extend, slug } = await import('./docs/site/lib/markdown.mjs');"
+        "const anchor = { slugify: slug };"
+        "const md = await createMarkdownRenderer('.', { anchor, config: extend });"
+        "const [path, ...texts] = JSON.parse(process.argv[2]), found = [];"
+        "for (const text of texts) found.push(md.render(text, { path }));"
+        "console.log(JSON.stringify(found));"
+    )
+    vitepress = str(site.VITEPRESS.parents[1] / "dist" / "node" / "index.js")
+    given = json.dumps([str(ROOT / name), *texts])
+    command = ["node", "--input-type=module", "-e", script, vitepress, given]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_chinese_sentences_have_no_space_at_the_end_of_a_line(documents):

@@ -88,21 +88,34 @@ def blob_hash(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0%s" % (len(data), data)).hexdigest()
 
 
+def right_mark(page: Path, source: bytes) -> str:
+    """The first line of a Chinese page that is up to date."""
+    return f"<!-- 译自 {name(source_of(page))}，版本 {blob_hash(source)} -->"
+
+
 def fault_of_mark(page: Path, text: str, source: bytes) -> str | None:
-    """What is wrong with the first line of `page`, and what to do; None if nothing is."""
+    """What is wrong with the first line of `page`, and what to do; None if it names a version."""
     mark = MARK.match(text)
-    english, now = name(source_of(page)), blob_hash(source)
-    right = f"<!-- 译自 {english}，版本 {now} -->"
-    if mark is None or mark[1] != english:
-        return f"{name(page)}: its first line has to be {right}"
-    if mark[2] != now:
-        return (
-            f"{name(page)} is the translation of an older {english}. Translate what this shows:\n"
-            f"    git diff {mark[2]} {english}\n"
-            "  Then let its first line be\n"
-            f"    {right}"
-        )
+    if mark is None or mark[1] != name(source_of(page)):
+        return f"{name(page)}: its first line has to be {right_mark(page, source)}"
     return None
+
+
+def behind(page: Path, text: str, source: bytes) -> str | None:
+    """What to do if `page` translates an older version of its source; None if it does not."""
+    mark, english = MARK.match(text), name(source_of(page))
+    if mark is None or mark[2] == blob_hash(source):
+        return None
+    return (
+        f"{name(page)} is the translation of an older {english}. Translate what this shows:\n"
+        f"    git diff {mark[2]} {english}\n"
+        "  Then let its first line be\n"
+        f"    {right_mark(page, source)}"
+    )
+
+
+def is_behind(page: Path) -> bool:
+    return behind(page, page.read_text("utf-8"), source_of(page).read_bytes()) is not None
 
 
 # What is compared
