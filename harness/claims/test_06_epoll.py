@@ -67,7 +67,7 @@ REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-s
 # 06.6 epoll
 
 
-@claim("06.6", points=13, native=True, descriptors=IDLE + SPARE)
+@claim("06.6", points=10, native=True, descriptors=IDLE + SPARE)
 def test_06_idle_connections_cost_nothing(launch, rng):
     """A request costs as much CPU beside 5,000 idle connections as beside none."""
     for _ in range(TRIES):
@@ -112,7 +112,7 @@ def _idle(server) -> Iterator[None]:
         yield
 
 
-@claim("06.6", points=6, hints=EDGE)
+@claim("06.6", points=3, hints=EDGE)
 def test_06_many_connect_at_once(server, rng):
     """A hundred clients that connect and send while the server is stopped are all served."""
     ping(server.connect(), rng)
@@ -126,7 +126,7 @@ def test_06_many_connect_at_once(server, rng):
             client.expect_frame(body)
 
 
-@claim("06.6", points=2, cli=True)
+@claim("06.6", points=1, cli=True)
 def test_06_refuses_an_unknown_backend(run, launch):
     """An unknown backend, or none, is wrong usage: status 2 and a usage line."""
     patience = launch().patience
@@ -137,7 +137,7 @@ def test_06_refuses_an_unknown_backend(run, launch):
 # 06.7 drained
 
 
-@claim("06.7", points=7, cli=True)
+@claim("06.7", points=3, cli=True)
 def test_06_no_read_in_vain(server, rng):
     """Requests that come one after the other are read with one call each."""
     client = server.connect()
@@ -153,7 +153,7 @@ def test_06_no_read_in_vain(server, rng):
         raise Failure(text, hint="reads-in-vain")
 
 
-@claim("06.7", points=8, hints=EDGE)
+@claim("06.7", points=4, hints=EDGE)
 def test_06_silence_after_a_burst(server, rng):
     """Frames longer than one read are answered, though nothing follows them."""
     for size in SIZES:
@@ -170,7 +170,7 @@ def test_06_silence_after_a_burst(server, rng):
             client.close()
 
 
-@claim("06.7", points=8, hints=ENDED)
+@claim("06.7", points=4, hints=ENDED)
 def test_06_eof_with_the_last_bytes(server, rng):
     """A client whose last bytes arrive together with its FIN gets all replies and is closed."""
     for number, size in enumerate((0, 8, 1000, *SIZES)):
@@ -190,7 +190,7 @@ def test_06_eof_with_the_last_bytes(server, rng):
             client.echo_all(data, sent)
 
 
-@claim("06.7", points=2, native=True, hints=dict.fromkeys(LOST, "urgent-untold"))
+@claim("06.7", points=1, native=True, hints=dict.fromkeys(LOST, "urgent-untold"))
 def test_06_urgent_data_between_frames(server, rng):
     """Urgent data between two frames makes the server miss neither, and costs no CPU later."""
     client = server.connect()
@@ -206,7 +206,7 @@ def test_06_urgent_data_between_frames(server, rng):
     no_cpu(server, "after urgent data was sent", IDLE_SHARE, "spins-in-vain", 0.25)
 
 
-@claim("06.7", points=4, hints=EDGE, sees_calls=True)
+@claim("06.7", points=3, hints=EDGE, sees_calls=True)
 def test_06_share_of_an_iteration(server, rng):
     """However much input of one client is waiting, the others are served in between."""
     if server.shim is None:  # then nobody sees what is read first
@@ -259,7 +259,7 @@ def _read_first(server, recorded: int, watched: int) -> int:
 # The other backends
 
 
-@claim("06.4", points=8, cli=True)
+@claim("06.4", points=3, cli=True)
 def test_06_select_and_poll(launch, rng):
     """With select and with poll, too, bursts are answered, and no replies are lost."""
     for backend in ("select", "poll"):
@@ -279,7 +279,7 @@ def test_06_select_and_poll(launch, rng):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("06.4", points=5, cli=True, native=True, waits=1)
+@claim("06.4", points=2, cli=True, native=True, waits=1)
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):
@@ -289,7 +289,7 @@ def test_06_select_and_poll_use_no_cpu(launch, rng):
         no_cpu(server, f"with {backend} and 20 idle clients", IDLE_SHARE, "spins-idle")
 
 
-@claim("06.1", points=4, cli=True, native=True, hints=REFUSED)
+@claim("06.1", points=2, cli=True, native=True, hints=REFUSED)
 def test_06_select_has_its_limit(launch, rng):
     """With select, connections above descriptor 1,023 are closed; the others stay served."""
     server = launch(("--backend", "select"))
