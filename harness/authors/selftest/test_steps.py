@@ -15,6 +15,7 @@ import pytest
 
 from harness.authors.mutants.grader import Grader
 from harness.authors.selftest.drawn import drawn_claims, slug, some
+from harness.grading import scoring
 from harness.lab import skeleton, sources
 from harness.lab.chapters import CHAPTERS, find
 from harness.lab.target import setting
@@ -23,6 +24,85 @@ SECOND = {"LAB_PATIENCE": "1"}  # most of a skeleton hangs in most claims
 NOT_JUDGED = 2  # exit status
 TOO_BUSY = "not judged: this machine is too busy"
 JOBS = "4"  # waiting costs no processor
+
+# How many of the own points of a chapter an untouched skeleton gets, and the claims that give them:
+# each holds before its TODO is done, for this reason. Another claim that does so pays for no work:
+# let it ask for something more, or give its points to one that fails.
+BOUND = "a bound, which a server that does less keeps as well"
+EARLIER = "the chapter before does it already, and the TODO can break it"
+REFUSED = "what is wrong is refused, and the skeleton answers nothing else either"
+POLL = "--backend poll and select are given; TODOs of this chapter can break them"
+UNTOUCHED = {
+    "03": (
+        26.25,
+        {
+            "test_03_peer_that_does_not_read_uses_no_cpu": BOUND,
+            "test_03_replies_come_at_once": EARLIER,
+            "test_03_readiness_that_was_none": EARLIER,
+            "test_03_no_descriptor_is_closed_twice": EARLIER,
+            "test_03_resets_are_noticed": EARLIER,
+            "test_03_all_leave_in_one_iteration": EARLIER,
+            "test_03_leave_and_arrive_in_one_iteration": EARLIER,
+            "test_03_out_of_descriptors_is_told_once": BOUND,
+            "test_03_out_of_descriptors_and_back": EARLIER,
+        },
+    ),
+    "04": (
+        13.3,
+        {
+            "test_04_cost_grows_with_the_bytes": BOUND,
+            "test_04_polite_client_beside_a_fire_hose": EARLIER,
+            "test_04_others_are_served_promptly": EARLIER,
+            "test_04_waiting_for_a_reader_uses_no_cpu": EARLIER,
+            "test_04_memory_that_is_refused_loses_none": BOUND,
+            "test_04_declared_length_costs_no_memory": BOUND,
+        },
+    ),
+    "05": (0.7, {"test_05_refuses_wrong_options": REFUSED}),
+    "06": (
+        17.5,
+        {
+            "test_06_cancel_beyond_the_table": BOUND,
+            "test_06_select_and_poll": POLL,
+            "test_06_select_and_poll_use_no_cpu": POLL,
+            "test_06_deleted_watches_are_not_called": BOUND,
+            "test_06_refuses_an_unknown_backend": REFUSED,
+            "test_06_no_read_in_vain": EARLIER,
+            "test_06_silence_after_a_burst": EARLIER,
+            "test_06_eof_with_the_last_bytes": EARLIER,
+            "test_06_urgent_data_between_frames": EARLIER,
+            "test_06_share_of_an_iteration": EARLIER,
+        },
+    ),
+    "07": (
+        17.5,
+        {
+            "test_07_messages_cut_short": REFUSED,
+            "test_07_arguments_that_make_no_sense": REFUSED,
+            "test_07_refuses_wrong_options": REFUSED,
+            "test_07_many_timers_cost_n_log_n": BOUND,
+            "test_07_cancel": BOUND,
+            "test_07_alarms_hold_32_mib": BOUND,
+            "test_07_memory": BOUND,
+            "test_07_stop_with_alarms": BOUND,
+            "test_07_frame_too_long_ends_alarms": BOUND,
+            "test_07_time_of_day_is_set": BOUND,
+            "test_07_every_byte_counts": BOUND,
+            "test_07_idle_waits_for_alarms": BOUND,
+            "test_07_honest_senders_are_not": BOUND,
+            "test_07_own_pauses_do_not_count": BOUND,
+        },
+    ),
+    "08": (1.4, {"test_08_hundred_that_never_read": BOUND, "test_08_steady_reader": EARLIER}),
+    "09": (
+        4.2,
+        {
+            "test_09_refuses_wrong_threads": REFUSED,
+            "test_09_broadcast_malformed": REFUSED,
+            "test_09_stops_under_load": EARLIER,
+        },
+    ),
+}
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 
@@ -99,6 +179,19 @@ def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
     for name, test in tests.items():
         crashed = re.search(r"killed by SIG(?!TERM|INT)", test["output"])
         assert not crashed, f"{name}: {test['output']}"
+
+
+@pytest.mark.parametrize("chapter", some(CHAPTERS, 1, "points for no work", slug))
+def test_an_untouched_skeleton_gets_no_more_points(chapter, hasty, tmp_path):
+    """Of its own claims; what it inherits is the work of earlier chapters."""
+    points, reasons = UNTOUCHED.get(chapter.number, (0, {}))
+    own = [claim for claim in scoring.load() if claim.chapter == chapter.number and claim.points]
+    only = ",".join(claim.name for claim in own)
+    tests = graded_tests(hasty, chapter, 0, tmp_path, "--only", only)
+    paid = {name: test["score"] for name, test in tests.items() if test["score"]}
+    for_no_work = ", ".join(sorted(paid.keys() - reasons.keys()))
+    assert not for_no_work, f"an untouched skeleton passes {for_no_work}: see UNTOUCHED"
+    assert sum(paid.values()) <= points + 0.01
 
 
 @each_chapter
