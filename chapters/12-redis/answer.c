@@ -1,15 +1,10 @@
 #include "answer.h"
 
-#include "client.h"
-#include "dispatch.h"
+#include "broadcast.h"
 #include "flow.h"
 #include "frame.h"
 #include "log.h"
-#include "reply.h"
 #include "rpc.h"
-
-/* Messages answered in one iteration: about as much work as echoing BUDGET_BYTES. */
-enum { TURN_MESSAGES = 256 };
 
 /* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
@@ -24,7 +19,7 @@ static void log_frames(const struct conn *c, size_t size)
 }
 
 /* The replies are in the input already, one after the other: all of them move at once. */
-struct run answer_run(struct conn *c)
+static struct run answer_run(struct conn *c)
 {
     struct run run = frame_run(&c->service->framing, buffer_head(&c->in), buffer_len(&c->in),
                                flow_room(c), quota_left(c->quota), &c->seen);
@@ -38,7 +33,9 @@ struct run answer_run(struct conn *c)
     return run;
 }
 
-struct run answer_messages(struct conn *c)
+const struct app app_echo = {.name = "echo", .answer = answer_run};
+
+static struct run answer_messages(struct conn *c)
 {
     struct service *service = c->service;
     struct run run = {0};
@@ -64,47 +61,51 @@ struct run answer_messages(struct conn *c)
     return run;
 }
 
-/* Without a request there is nothing to answer. But the client is told what is wrong with it. */
-static void refuse(struct conn *c, enum resp_result result)
-{
-    struct reply reply = {.out = &c->out};
-    if (result == RESP_NO_MEMORY)
-        conn_close(c, "out of memory");
-    if (result != RESP_BAD)
-        return;
-    reply_error(&reply, "ERR Protocol error: %s", c->client->resp.error);
-    conn_end(c, CONN_GIVEN_UP, "protocol error");
-}
-
-struct run answer_commands(struct conn *c)
-{
-    struct resp *resp = &c->client->resp;
-    struct run run = {0};
-    while (run.frames < TURN_MESSAGES && c->end == CONN_GOES_ON && flow_room(c) > 0 &&
-           quota_left(c->quota) > 0) {
-        struct request request;
-        enum resp_result result =
-            resp_parse(resp, buffer_head(&c->in), buffer_len(&c->in), &request);
-        if (result != RESP_OK) {
-            refuse(c, result);
-            break;
-        }
-        log_frame(c->socket.fd, (unsigned)request.size);
-        quota_take(c->quota, 1);
-        dispatch(c->client, &request);
-        buffer_consume(&c->in, request.size);
-        run.bytes += request.size;
-        run.frames++;
-    }
-    resp_trim(resp);
-    return run;
-}
-
-void answer_alarm(struct conn *c, struct alarm *alarm)
+/* Makes the reply of an alarm that has rung. */
+static void answer_alarm(struct conn *c, struct alarm *alarm)
 {
     if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
         conn_close(c, "out of memory");
 }
+
+/* An alarm rings until its last reply is made, or its connection is freed. */
+static void on_alarm(struct alarm *alarm, void *context)
+{
+    struct conn *c = context;
+    if (flow_room(c) == 0) {
+        alarms_suspend(alarm);
+        return;
+    }
+    answer_alarm(c, alarm);
+    conn_send(c);
+    co_wake(c->serving);
+}
+
+static bool open_alarms(struct conn *c)
+{
+    c->alarms = alarms_new(c->service->loop.timers, on_alarm, c);
+    return c->alarms != NULL;
+}
+
+static void close_alarms(struct conn *c)
+{
+    alarms_free(c->alarms);
+    c->alarms = NULL;
+}
+
+static void forget_messages(struct conn *c)
+{
+    close_alarms(c);
+    broadcast_forget(c);
+}
+
+const struct app app_rpc = {
+    .name = "rpc",
+    .open = open_alarms,
+    .forget = forget_messages,
+    .close = close_alarms,
+    .answer = answer_messages,
+};
 
 void answer_owed(struct conn *c)
 {

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "answer.h"
-#include "broadcast.h"
-#include "client.h"
+#include "app.h"
 #include "flow.h"
 #include "log.h"
 #include "rpc.h"
@@ -29,10 +28,16 @@ void conn_close(struct conn *c, const char *reason)
 
 void conn_forget_later(struct conn *c)
 {
-    alarms_free(c->alarms);
-    c->alarms = NULL;
-    broadcast_forget(c);
-    client_leave(c->client);
+    const struct app *app = c->service->app;
+    if (app->forget != NULL)
+        app->forget(c);
+}
+
+static void close_app(struct conn *c)
+{
+    const struct app *app = c->service->app;
+    if (app->close != NULL)
+        app->close(c);
 }
 
 /* Closes the socket and frees everything. While it waits, other code runs: nothing may find the
@@ -43,7 +48,7 @@ static void free_conn(struct conn *c)
     quota_free(c->quota);
     LIST_REMOVE(c, others);
     co_forget(&c->socket); /* may wait */
-    client_free(c->client);
+    close_app(c);
     if (LIST_EMPTY(&c->service->conns))
         spare_free();
     service_left(c->service);
@@ -119,19 +124,6 @@ static void on_sent(void *context, enum io_result result)
         conn_close(c, "out of memory");
 }
 
-/* An alarm rings until its last reply is made, or its connection is freed. */
-static void on_alarm(struct alarm *alarm, void *context)
-{
-    struct conn *c = context;
-    if (flow_room(c) == 0) {
-        alarms_suspend(alarm);
-        return;
-    }
-    answer_alarm(c, alarm);
-    conn_send(c);
-    co_wake(c->serving);
-}
-
 static void on_quota_end(struct timer *timer, void *context)
 {
     struct conn *c = context;
@@ -166,22 +158,15 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     co_wake(c->serving);
 }
 
-/* Gives the connection its alarms, quota and coroutine. False: no memory. */
+/* Gives the connection what its application needs, a quota and a coroutine. False: no memory. */
 static bool equip(struct conn *c)
 {
     struct loop *loop = &c->service->loop;
     const struct limits *limits = &c->service->limits;
+    const struct app *app = c->service->app;
     timeouts_init(&c->timeouts, limits->idle_timeout_ms, limits->frame_timeout_ms);
-    if (c->service->app == APP_RPC) {
-        c->alarms = alarms_new(loop->timers, on_alarm, c);
-        if (c->alarms == NULL)
-            return false;
-    }
-    if (c->service->app == APP_REDIS) {
-        c->client = client_new(c->service->redis, c);
-        if (c->client == NULL)
-            return false;
-    }
+    if (app->open != NULL && !app->open(c))
+        return false;
     if (limits->quota_frames > 0) {
         c->quota = quota_new(loop->timers, limits->quota_frames, limits->quota_interval_ms,
                              on_quota_end, c);
@@ -202,8 +187,7 @@ bool conn_open(int fd, struct service *service)
     c->socket.sent = on_sent;
     c->socket.context = c;
     if (!equip(c)) {
-        alarms_free(c->alarms);
-        client_free(c->client);
+        close_app(c);
         quota_free(c->quota);
         free(c);
         return false;

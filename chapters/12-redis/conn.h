@@ -23,7 +23,6 @@ enum conn_end {
 };
 
 struct broadcast;
-struct client;
 
 struct conn {
     /* Set by conn_open(), and never changed. */
@@ -47,10 +46,12 @@ struct conn {
     struct buffer out; /* replies that the kernel has not taken yet */
 
     /* Each is written by its own module; conn.c makes and frees it. */
-    struct alarms *alarms; /* owned; NULL unless --app rpc */
     struct timeouts timeouts;
-    struct quota *quota;   /* owned; NULL without a quota */
-    struct client *client; /* owned; NULL unless --app redis */
+    struct quota *quota; /* owned; NULL without a quota */
+
+    /* What the application has for this connection: it makes and frees them. */
+    struct alarms *alarms; /* owned; NULL unless --app rpc */
+    void *client;          /* owned; only the application knows what this is */
 
     /* Its own broadcast, whose answer it waits for, or NULL: only broadcast.c writes this. */
     struct broadcast *broadcast; /* borrowed */
@@ -84,7 +85,8 @@ void conn_close(struct conn *c, const char *reason);
  * changes. */
 void conn_end(struct conn *c, enum conn_end end, const char *reason);
 
-/* Cancels what would be sent later: alarms, the reply to a broadcast, and messages of channels. */
+/* Cancels what the application would send later: alarms, the reply to a broadcast, and messages of
+ * channels. */
 void conn_forget_later(struct conn *c);
 
 /* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one

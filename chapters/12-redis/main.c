@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app.h"
 #include "log.h"
 #include "net.h"
 #include "options.h"
-#include "redis.h"
 #include "server.h"
 #include "stop.h"
 
@@ -29,12 +29,12 @@ static void open_services(struct services *services, const struct options *optio
         die("loops");
 }
 
-/* Makes what Redis' clients share. There is one loop then, since all of them share it. */
-static void open_redis(struct service *service)
+/* Makes what the clients of each loop share. */
+static void start_app(const struct app *app, struct services *services)
 {
-    service->redis = redis_new(service->loop.timers);
-    if (service->redis == NULL)
-        die("redis");
+    for (int i = 0; i < services->count; i++)
+        if (app->start != NULL && !app->start(&services->each[i]))
+            die(app->name);
 }
 
 int main(int argc, char **argv)
@@ -52,8 +52,7 @@ int main(int argc, char **argv)
     };
     struct services services;
     open_services(&services, &options, &like);
-    if (options.app == APP_REDIS)
-        open_redis(&services.each[0]);
+    start_app(options.app, &services);
     stop_install(services.each[0].loop.events);
 
     int listen_fd = net_listen(&options.address);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "answer.h"
+#include "app_redis.h"
 #include "timers.h"
 
 enum { DEFAULT_PORT = 1234, MAX_PORT = 65535, MAX_THREADS = 256 };
@@ -97,16 +99,12 @@ static bool parse_framing(const char *text, struct framing *framing)
     return true;
 }
 
-static bool parse_app(const char *text, enum app *app)
+static bool parse_app(const char *text, const struct app **app)
 {
-    static const char *const names[] = {
-        [APP_ECHO] = "echo",
-        [APP_RPC] = "rpc",
-        [APP_REDIS] = "redis",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *app = (enum app)i;
+    static const struct app *const all[] = {&app_echo, &app_rpc, &app_redis};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strcmp(all[i]->name, text) == 0) {
+            *app = all[i];
             return true;
         }
     }
@@ -226,6 +224,7 @@ bool options_parse(struct options *options, int argc, char **argv)
         .address = {.sin_family = AF_INET,
                     .sin_port = htons(DEFAULT_PORT),
                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
+        .app = &app_echo,
         .stack_bytes = DEFAULT_STACK,
         .limits = {.high_water = DEFAULT_HIGH_WATER, .low_water = SIZE_MAX},
     };
@@ -237,13 +236,13 @@ bool options_parse(struct options *options, int argc, char **argv)
         framed = framed || option == OPTION_FRAMING;
     }
     /* A message says nothing of its length: only the frame does. */
-    if (options->app == APP_RPC && options->framing.kind != FRAMING_LENGTH)
+    if (options->app == &app_rpc && options->framing.kind != FRAMING_LENGTH)
         return false;
     /* Redis' clients have a framing of their own, and all of them share the keys of one loop. */
-    if (options->app == APP_REDIS && (framed || options->threads > 1))
+    if (options->app == &app_redis && (framed || options->threads > 1))
         return false;
     if (options->threads == 0)
-        options->threads = options->app == APP_REDIS ? 1 : processors();
+        options->threads = options->app == &app_redis ? 1 : processors();
     /* A backend tells readiness: to choose one is to choose readiness. */
     if (options->backend != NULL && options->moves == MOVES_URING)
         return false;

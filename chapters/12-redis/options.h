@@ -19,14 +19,14 @@ struct options {
     struct sockaddr_in address;    /* where to listen; port 0: any free port */
     bool verbose;                  /* a log line for every frame */
     struct framing framing;        /* by default FRAMING_LENGTH */
-    enum app app;                  /* by default APP_ECHO */
+    const struct app *app;         /* by default app_echo */
     enum moves moves;              /* by default MOVES_EITHER: io_uring if the kernel has it */
     const struct backend *backend; /* to tell readiness: by default backend_epoll */
     struct limits limits;          /* by default high_water is 1 MiB, low_water half of high_water,
                                     * and no other limit is set */
     size_t stack_bytes;            /* of a coroutine, by default 64 KiB */
     int threads;                   /* by default as many as there are processors for us, but 1
-                                    * with APP_REDIS */
+                                    * with app_redis */
 };
 
 /* Fills `options` from the command line and the defaults. False: wrong usage. */

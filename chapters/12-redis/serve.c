@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "answer.h"
+#include "app.h"
 #include "clock.h"
 #include "conn.h"
 #include "flow.h"
@@ -71,15 +71,7 @@ static struct run answer(struct conn *c)
 {
     if (buffer_len(&c->in) == 0)
         return (struct run){0};
-    switch (c->service->app) {
-    case APP_ECHO:
-        return answer_run(c);
-    case APP_RPC:
-        return answer_messages(c);
-    case APP_REDIS:
-        break;
-    }
-    return answer_commands(c);
+    return c->service->app->answer(c);
 }
 
 /* One round: answers the frames that have arrived, sends, and waits for what comes next. */

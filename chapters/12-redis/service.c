@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app.h"
 #include "buffer.h"
 #include "conn.h"
-#include "redis.h"
 
 static void stats_init(struct stats *stats)
 {
@@ -22,9 +22,11 @@ static void stats_destroy(struct stats *stats)
 static void destroy(struct services *all)
 {
     for (int i = 0; i < all->count; i++) {
-        redis_free(all->each[i].redis);
-        loop_destroy(&all->each[i].loop);
-        stats_destroy(&all->each[i].stats);
+        struct service *service = &all->each[i];
+        if (service->app->stop != NULL)
+            service->app->stop(service);
+        loop_destroy(&service->loop);
+        stats_destroy(&service->stats);
     }
     free(all->each);
 }

@@ -11,10 +11,6 @@
 #include "limits.h"
 #include "loop.h"
 
-/* What is done with a frame: it is sent back, or it is read as a message and answered. Redis'
- * clients have frames of their own: see resp.h. */
-enum app { APP_ECHO, APP_RPC, APP_REDIS };
-
 /* Counts of one loop: its own thread counts, any thread may read. */
 struct counts {
     int64_t connections; /* open now, or on their way to the loop */
@@ -27,8 +23,8 @@ struct stats {
     struct counts counts;
 };
 
+struct app;
 struct conn;
-struct redis;
 
 /* Processors move memory between each other in lines of 64 bytes. If two loops counted in the same
  * line, they would take it from each other with each frame, though they share no count. */
@@ -37,9 +33,9 @@ struct redis;
 struct service {
     alignas(CACHE_LINE_BYTES) struct stats stats;
     struct loop loop;
-    struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
-    enum app app;
-    struct redis *redis; /* owned; NULL unless app is APP_REDIS */
+    struct framing framing; /* FRAMING_LENGTH if app is app_rpc */
+    const struct app *app;  /* what is done with a frame */
+    void *shared;           /* what the clients share; only the application knows what this is */
     struct limits limits;
     LIST_HEAD(conn_list, conn) conns; /* open now; for the thread of the loop alone */
     struct services *all;             /* this one and the others */

@@ -1,30 +1,23 @@
-/* Answers the frames of a client: with the frame itself, or with the reply to its message or
- * command.
+/* Answers the frames of a client: with the frame itself, or with the reply to its message.
  *
  * If there is no memory, these functions close the connection. */
 #ifndef ANSWER_H
 #define ANSWER_H
 
+#include "app.h"
 #include "conn.h"
-#include "frame.h"
 
-/* These answer the complete frames at the head of the input, one after the other, until the output
- * is full or the quota is used up. They return the run of frames that they have answered. */
+/* Messages answered in one iteration: about as much work as echoing BUDGET_BYTES. */
+enum { TURN_MESSAGES = 256 };
 
 /* The reply to a frame is the frame. */
-struct run answer_run(struct conn *c);
+extern const struct app app_echo;
 
 /* The reply to a message is another message. */
-struct run answer_messages(struct conn *c);
+extern const struct app app_rpc;
 
-/* A frame is the request of a Redis client. If it is not, the connection is given up. */
-struct run answer_commands(struct conn *c);
-
-/* Makes the reply of an alarm that has rung. */
-void answer_alarm(struct conn *c, struct alarm *alarm);
-
-/* The same for alarms that have rung while the output was full: for as many as fit, and at most
- * TURN_MESSAGES. */
+/* Makes the replies of alarms that have rung while the output was full: for as many as fit, and at
+ * most TURN_MESSAGES. */
 void answer_owed(struct conn *c);
 
 #endif

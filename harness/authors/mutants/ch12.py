@@ -241,10 +241,10 @@ MUTANTS = (
         "test_12_bytes_that_are_no_command",
         "resp-refused",
         {
-            "answer.c": """
+            "app_redis.c": """
 -    conn_end(c, CONN_GIVEN_UP, "protocol error");
 +    buffer_consume(&c->in, buffer_len(&c->in));
-+    resp_free(&c->client->resp);
++    resp_free(&client->resp);
 """
         },
     ),
@@ -255,7 +255,7 @@ MUTANTS = (
         "test_12_bytes_that_are_no_command",
         "resp-refused",
         {
-            "answer.c": """
+            "app_redis.c": """
 -    conn_end(c, CONN_GIVEN_UP, "protocol error");
 +    conn_close(c, "protocol error");
 """
@@ -503,7 +503,7 @@ MUTANTS = (
         "test_12_unread_replies_are_bounded",
         "resp-flow",
         {
-            "answer.c": """
+            "app_redis.c": """
 -    while (run.frames < TURN_MESSAGES && c->end == CONN_GOES_ON && flow_room(c) > 0 &&
 -           quota_left(c->quota) > 0) {
 +    while (c->end == CONN_GOES_ON && quota_left(c->quota) > 0) {
@@ -517,7 +517,7 @@ MUTANTS = (
         "test_12_unread_replies_are_bounded",
         "resp-flow",
         {
-            "answer.c": """
+            "app_redis.c": """
          log_frame(c->socket.fd, (unsigned)request.size);
 -        quota_take(c->quota, 1);
 """
@@ -544,7 +544,7 @@ MUTANTS = (
         "test_12_redis_cli_pipe",
         "others-pipe",
         {
-            "answer.c": """
+            "app_redis.c": """
 -    resp_trim(resp);
 +    if (run.frames == TURN_MESSAGES)
 +        conn_close(c, "too many commands");
@@ -1098,7 +1098,7 @@ MUTANTS = (
      quota_free(c->quota);
 -    LIST_REMOVE(c, others);
 -    co_forget(&c->socket); /* may wait */
-     client_free(c->client);
+     close_app(c);
 +    co_forget(&c->socket);
 +    LIST_REMOVE(c, others);
 """
@@ -1316,8 +1316,8 @@ MUTANTS = (
         "redis-options",
         {
             "options.c": """
--    if (options->app == APP_REDIS && (framed || options->threads > 1))
-+    if (options->app == APP_REDIS && framed)
+-    if (options->app == &app_redis && (framed || options->threads > 1))
++    if (options->app == &app_redis && framed)
 """
         },
     ),
