@@ -15,7 +15,7 @@ from harness.lab import chapters, skeleton, sources
 from harness.lab.chapters import CHAPTERS
 from harness.server import build
 
-FLAGS = ["-I.", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+FLAGS = ["-iquote", ".", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 SMALLER = [chapter for chapter in CHAPTERS if chapter.previous]
 ENTRY = "harness/lab/chapters.py"
 
