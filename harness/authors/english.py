@@ -1,8 +1,7 @@
 """make lint: habits that make English hard to read, with the place of each and a better word.
 
-Looked at: documents, TODOs, comments and messages of C, docstrings, comments and strings of Python.
-Not looked at: code, docs/mutants.md (written by a program), Chinese pages, and the phrases of
-ALLOWED.
+Looked at: documents, TODOs, comments and messages of C, docstrings, comments and strings of Python,
+what a wrong server does wrong. Not looked at: code, Chinese pages, and the phrases of ALLOWED.
 
     python -m harness english [PATH ...]      these files and directories; without any, all of them
 """
@@ -21,12 +20,11 @@ from pathlib import Path
 from harness.lab.chapters import ROOT
 
 PLACES = (
-    *("README.md", "docs/**/*.md", "chapters/*/*.md", "solutions/*/*.md"),
+    *("README.md", "docs/**/*.md", "chapters/*/*.md", "solutions/*/*.md", "solutions/*/*.patch"),
     *(f"{place}/**/*.[ch]" for place in ("solutions", "harness", "docs")),
     "harness/**/*.py",
 )
 LEFT_OUT = (
-    "docs/mutants.md",
     "harness/authors/english.py",
     "harness/authors/selftest/test_english.py",
 )
@@ -243,6 +241,8 @@ def prose(path: Path) -> Iterator[tuple[int, str]]:
     text = path.read_text()
     if path.suffix == ".md":
         return of_markdown(text)
+    if path.suffix == ".patch":
+        return of_patches(text)
     return of_c(text) if path.suffix in (".c", ".h") else of_python(text)
 
 
@@ -256,6 +256,12 @@ def of_markdown(text: str) -> Iterator[tuple[int, str]]:
         if block.strip():
             yield number + len(block) - len(block.lstrip("\n")), block.lstrip("\n")
         number += block.count("\n")
+
+
+def of_patches(text: str) -> Iterator[tuple[int, str]]:
+    """The mistakes of wrong servers."""
+    for part in re.finditer(r"^## .*\n(.+)\n(?=fails: )", text, re.M):
+        yield text.count("\n", 0, part.start(1)) + 1, re.sub(r"`[^`\n]*`", _code, part[1])
 
 
 def of_c(text: str) -> Iterator[tuple[int, str]]:

@@ -25,6 +25,7 @@ MODULES = ROOT / "build" / "npm"
 VITEPRESS = MODULES / "node_modules" / "vitepress" / "bin" / "vitepress.js"
 LOCK = "package-lock.json"
 INSTALL = "make setup SITE=1 installs what it needs"
+WRONG_SERVERS = "build/mutants.md"  # `python3 -m harness mutants write` writes this page
 PLACES = ("chapters", "docs", "solutions")  # of the pages; in docs/site are the site's own files
 
 
@@ -51,6 +52,9 @@ def run(options: argparse.Namespace) -> int:
     check(options)
     until = chapters.find(options.chapter) if options.chapter else None
     members = _members(until)
+    if options.solutions:
+        command = [sys.executable, "-m", "harness", "mutants", "write"]
+        subprocess.run(command, cwd=ROOT, check=True)
     command = ["node", str(VITEPRESS), "build", str(SOURCE)]
     environment = {**os.environ, "LAB_SITE_SETTINGS": json.dumps(settings(options, until, members))}
     status = subprocess.run(command, cwd=ROOT, env=environment).returncode
@@ -85,6 +89,7 @@ def settings(options: argparse.Namespace, until: Chapter | None, members: list) 
     return {
         "leftOut": [] if options.solutions else list(parts.NOT_HANDED_OUT),
         "private": git.untracked(*PLACES),
+        "made": [WRONG_SERVERS] if options.solutions else [],
         "later": [f"chapters/{chapter.slug}/" for chapter in later],
         "repository": options.repository,
         "base": options.base,

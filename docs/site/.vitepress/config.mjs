@@ -49,6 +49,11 @@ function stayInChinese(page) {
   page.frontmatter.next = row[at + 1] ?? false;
 }
 
+// A page that a command made is not in the repository.
+function noEditLink(page) {
+  if (settings.made.includes(page.filePath)) page.frontmatter.editLink = false;
+}
+
 // Pictures are no text to be searched; the words in them stand in the text, too.
 function render(source, env, md) {
   const html = md.render(source, env);
@@ -77,7 +82,10 @@ export default {
   cacheDir: path.join(ROOT, "build/npm/cache"),
   locales,
   head: [["style", {}, styles()], ["link", { rel: "icon", href: ICON }]],
-  transformPageData: stayInChinese,
+  transformPageData: page => {
+    stayInChinese(page);
+    noEditLink(page);
+  },
   markdown: {
     anchor: { slugify: slug },
     headers: { slugify: slug },

@@ -8,7 +8,7 @@ const GROUPS = [
   ["before-you-start", "protocol", "reading-failures", "glossary", "toys/README", "debugging", "platforms", "editors"],
   ["instructors", "syllabus", "writeup", "answers"],
   ["working-on-the-lab", "decisions", "map", "benchmarks", "mutants", "sweep"],
-].map(group => group.map(name => `docs/${name}.md`));
+].map(group => group.map(name => settings.made.find(one => one === `build/${name}.md`) ?? `docs/${name}.md`));
 
 export const short = text => text.replace(/^(?:Chapter|第) ?(\d\d)(?: ?章)?[:：] */, "$1 ");
 

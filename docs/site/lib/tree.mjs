@@ -12,6 +12,7 @@ export const settings = {
   leftOut: ["solutions/", "docs/answers.md"],
   private: [],
   later: [],
+  made: [],
   repository: "",
   base: "/",
   archive: false,
@@ -43,13 +44,15 @@ function walk(place) {
     .flatMap(name => walk(`${place}/${name}`));
 }
 
+// `made` are pages that a command has written to build/. They stand among the documents.
 const markdown = ["README.md", ...["chapters", "docs", "solutions"].flatMap(walk)]
   .filter(name => name.endsWith(".md") && existsSync(path.join(ROOT, name)));
-export const pages = markdown.filter(isPage);
+export const pages = [...markdown.filter(isPage), ...settings.made];
 // As patterns, in which some letters have a meaning.
 export const excluded = noPages
   .map(name => name.replace(/[\\*?[\]{}()!+@|]/g, "\\$&"))
-  .map(name => (name.endsWith("/") ? `${name}**` : name));
+  .map(name => (name.endsWith("/") ? `${name}**` : name))
+  .map(name => (name === "build/**" && settings.made.length ? "build/*/**" : name));
 export const code = CODE_PLACES.flatMap(walk).filter(name => CODE.test(name) && !leftOut(name));
 
 export const read = name => readFileSync(path.join(ROOT, name), "utf8");
@@ -75,10 +78,11 @@ export function isBehind(name, text) {
   return version !== undefined && version !== now;
 }
 
-// Where a page stands: docs/zh/protocol.md is zh/docs/protocol.md, a README is an index.
+// Where a page stands: docs/zh/protocol.md is zh/docs/protocol.md, a README is an index, and a page
+// in build/ stands in docs/.
 export function route(name) {
   const english = isChinese(name) ? twin(name) : name;
-  const place = english.replace(/(^|\/)README\.md$/, "$1index.md");
+  const place = english.replace(/(^|\/)README\.md$/, "$1index.md").replace(/^build\//, "docs/");
   return isChinese(name) ? `zh/${place}` : place;
 }
 

@@ -1,31 +1,69 @@
-"""All wrong servers, and whether they are fit to be used."""
+"""All wrong servers, and whether they are fit to be used.
+
+Those of a chapter are in solutions/NN-name/wrong.patch, below the name of their group:
+
+    # framing
+
+    ## empty-frame-no-reply
+    A frame with no body is ignored.
+    fails: 01_empty_frames (empty-body)
+    --- a/conn.c
+    +++ b/conn.c
+    @@ -41 +41,3 @@
+             return "frame too long";
+    +    if (length == 0)
+    +        return NULL;
+
+That is: its name, the mistake, the claim that must fail, its hint, and the change of the solution.
+"""
 
 from __future__ import annotations
 
-import pkgutil
 import re
-from collections.abc import Iterable
-from importlib import import_module
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from harness.authors.mutants.mutant import GROUPS, Mutant, Unsound
+from harness.authors.mutants import patch
+from harness.authors.mutants.mutant import GROUPS, Mutant, solution
 from harness.failures.hints import HINTS
 from harness.grading import scoring
 from harness.grading.scoring import Claim
-from harness.lab import chapters
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
+
+FILE = "wrong.patch"
+HEADING = re.compile(r"^(##?) (.*)\n", re.M)
+HEAD = re.compile(r"(?P<what>[^\n]+)\nfails: (?P<claim>\w+) \((?P<hint>[\w-]+)\)\n")
+NO_DIFF = re.compile(r"^(?!diff |[-+ @\\]).+", re.M)
 
 NAME_WIDTH = 24  # so that a row of the matrix fits
 
 
-def _all() -> tuple[Mutant, ...]:
-    """MUTANTS of every chNN.py here, in the order of the chapters."""
-    here = pkgutil.iter_modules([str(Path(__file__).parent)])
-    names = sorted(module.name for module in here if re.fullmatch(r"ch\d\d", module.name))
-    modules = [import_module(f"harness.authors.mutants.{name}") for name in names]
-    return tuple(mutant for module in modules for mutant in module.MUTANTS)
+def path(chapter: Chapter) -> Path:
+    """The file of a chapter's wrong servers."""
+    return chapter.solution_dir / FILE
 
 
-CATALOGUE = _all()
+def read(chapter: str, text: str) -> Iterator[Mutant]:
+    """The wrong servers of a file. If the head of one is not complete, `test` and `hint` are ""."""
+    group = ""
+    _, *parts = HEADING.split(text)
+    for level, title, body in zip(parts[::3], parts[1::3], parts[2::3]):
+        if level == "#":
+            group = title
+            continue
+        head = HEAD.match(body)
+        what, claim, hint = head.groups() if head else ("", "", "")
+        diff = body[head.end() :] if head else body
+        test = f"test_{claim}" if claim else ""
+        yield Mutant(chapter, title, group, what, test, hint, diff.rstrip("\n") + "\n")
+
+
+CATALOGUE = tuple(
+    mutant
+    for chapter in CHAPTERS
+    if path(chapter).exists()
+    for mutant in read(chapter.number, path(chapter).read_text())
+)
 
 
 def select(chapter: str | None = None, text: str | None = None) -> list[Mutant]:
@@ -38,50 +76,54 @@ def select(chapter: str | None = None, text: str | None = None) -> list[Mutant]:
 
 
 def faults(mutants: Iterable[Mutant], claims: Iterable[Claim]) -> list[str]:
-    """What is wrong with the data and what to do, a line each: names, groups, tests, hints, places.
-
-    A change whose lines are not found is told with these lines.
-    """
+    """What is wrong with the data and what to do, a text for each fault, with its place."""
     found: list[str] = []
     ids: set[str] = set()
     claims = list(claims)
     for mutant in mutants:
-        where = f"harness/authors/mutants/ch{mutant.chapter}.py: {mutant.id}"
+        where = f"{path(find(mutant.chapter)).relative_to(ROOT)}: {mutant.name}"
         names = {claim.name for claim in scoring.holding(claims, mutant.chapter)}
-        for wrong, says in (
-            (mutant.id in ids, "there are two of this name: rename one"),
-            (
-                len(mutant.name) > NAME_WIDTH,
-                f"the name is longer than {NAME_WIDTH} characters: shorten it",
-            ),
-            (
-                mutant.group not in GROUPS,
-                f"there is no group {mutant.group!r}: take one of GROUPS in "
-                "harness/authors/mutants/mutant.py, or add it there",
-            ),
-            (
-                mutant.test not in names,
-                f"chapter {mutant.chapter} has no test {mutant.test}: name a claim of "
-                "harness/claims that holds for this chapter",
-            ),
-            (
-                mutant.hint not in HINTS,
-                f"there is no hint {mutant.hint!r}: take a key of harness/failures/hints, or add "
-                "it to the file of its heading there",
-            ),
-        ):
-            if wrong:
-                found.append(f"{where}: {says}")
+        if mutant.id in ids:
+            found.append(f"{where}: there are two of this name: rename one")
         ids.add(mutant.id)
-        try:
-            mutant.sources()
-        except Unsound as error:
-            slug = chapters.find(mutant.chapter).slug
-            does = f"quote lines of solutions/{slug}, without the marks, that stand there once"
-            found.append(f"{where}: {does}\n{error}")
-        except chapters.UnknownChapter as error:
-            found.append(f"{where}: {error}: add it to harness/lab/chapters.py")
+        found += [f"{where}: {fault}" for fault in (*_of_head(mutant, names), *_of_diff(mutant))]
     return found
+
+
+def _of_head(mutant: Mutant, names: set[str]) -> Iterator[str]:
+    """Faults of what stands before the diff. `names`: the tests of its chapter."""
+    if len(mutant.name) > NAME_WIDTH:
+        yield f"the name is longer than {NAME_WIDTH} characters: shorten it"
+    if mutant.group not in GROUPS:
+        known = "GROUPS in harness/authors/mutants/mutant.py"
+        yield f"there is no group {mutant.group!r}: take one of {known}, or add it there"
+    if not mutant.test:
+        head = "the mistake in a line, and then a line `fails: CLAIM (HINT)`"
+        yield f"its head is not complete: after `## {mutant.name}` write {head}"
+        return
+    if mutant.test not in names:
+        name = "name a claim of harness/claims that holds for this chapter"
+        yield f"chapter {mutant.chapter} has no test {mutant.test}: {name}"
+    if mutant.hint not in HINTS:
+        add = "take a key of harness/failures/hints, or add it to the file of its heading there"
+        yield f"there is no hint {mutant.hint!r}: {add}"
+
+
+def _of_diff(mutant: Mutant) -> Iterator[str]:
+    if not mutant.test:
+        return
+    if stray := NO_DIFF.search(mutant.diff):
+        head = "a wrong server begins with `## NAME`, a line of a diff with a blank, + or -"
+        yield f"this line belongs to no diff: {stray[0]!r}: {head}"
+        return
+    place = f"solutions/{find(mutant.chapter).slug}"
+    try:
+        for file in patch.ambiguous(solution(mutant.chapter), mutant.diff):
+            more = "add a line before or after them to each change that needs it"
+            yield f"{place}/{file} has the lines of a change at several places: {more}"
+    except patch.Refused as error:
+        quote = f"quote lines as they are in {place} without the marks // BEGIN and // END"
+        yield f"the diff does not fit: {quote}. {error}"
 
 
 def unused(mutants: Iterable[Mutant], claims: Iterable[Claim]) -> list[str]:

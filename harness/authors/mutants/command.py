@@ -2,13 +2,16 @@
 
     python3 -m harness mutants           status 0: every one is killed as it is meant to be;
                                          with RULES=1 those that rules make instead, see sweep.py
-    python3 -m harness mutants write     writes docs/mutants.md
+    python3 -m harness mutants write     writes build/mutants.md, the page of all of them
+    python3 -m harness mutants copy      writes two copies of the solution that CH names, without
+                                         marks, to build/mutants/a and build/mutants/b
     python3 -m harness mutants golden    writes what their failures say, of all that CH and T name
                                          and whose failure is kept (FULL=1: of every one)
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,11 +20,11 @@ from queue import SimpleQueue
 from harness.authors.mutants import catalogue, golden, matrix, page, sweep
 from harness.authors.mutants.grader import Grader
 from harness.authors.mutants.judge import ENVIRONMENT, KILLED, Judgement, judge
-from harness.authors.mutants.mutant import Mutant
+from harness.authors.mutants.mutant import Mutant, solution
 from harness.grading import scoring
-from harness.lab import chapters, command_line
+from harness.lab import chapters, command_line, sources
 from harness.lab.skeleton import NoSolutions
-from harness.lab.target import setting
+from harness.lab.target import WrongUsage, setting
 
 DIRECTORY = chapters.ROOT / "build" / "mutants"
 JOBS = 2
@@ -30,13 +33,14 @@ JOBS = 2
 def main(arguments: list[str]) -> int:
     """The command line. Returns the exit status: 0, 1 for a survivor, 2 with a line on stderr."""
     if arguments == ["write"]:
-        page.PAGE.write_text(page.text())
+        page.write()
         return 0
-    if arguments not in ([], ["golden"]):
-        print("usage: python3 -m harness mutants [write | golden]", file=sys.stderr)
-        return 2
     by_rule = setting("RULES") not in (None, "0")
-    body = keep if arguments else sweep.run if by_rule else run
+    bodies = {(): sweep.run if by_rule else run, ("golden",): keep, ("copy",): copy}
+    body = bodies.get(tuple(arguments))
+    if not body:
+        print("usage: python3 -m harness mutants [write | copy | golden]", file=sys.stderr)
+        return 2
     return command_line.run("mutants", body, NoSolutions)
 
 
@@ -48,7 +52,7 @@ def run() -> int:
     mutants = catalogue.select(chapter, setting("T"))
     wrong = catalogue.faults(mutants, claims)
     if not mutants:
-        wrong = ["there is no such wrong server; docs/mutants.md has the names"]
+        wrong = ["there is no such wrong server; solutions/*/wrong.patch have the names"]
     if wrong:
         print(*(f"mutants: {line}" for line in wrong), sep="\n", file=sys.stderr)
         return 2
@@ -71,6 +75,16 @@ def keep() -> int:
     golden.DIRECTORY.mkdir(exist_ok=True)
     for one in judge_all(chosen, full=False):
         golden.path(one.mutant).write_text(golden.plain(one.text))
+    return 0
+
+
+def copy() -> int:
+    """Writes the solution to a and b: `diff -U1 -r a b` then shows what was changed in b."""
+    if not setting("CH"):
+        raise WrongUsage("which chapter? For instance LAB_CH=03")
+    for name in "ab":
+        shutil.rmtree(DIRECTORY / name, ignore_errors=True)
+        sources.write(DIRECTORY / name, solution(chapters.find(setting("CH")).number))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""docs/mutants.md, written from the catalogue."""
+"""The page of wrong servers, build/mutants.md, made from the catalogue."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.authors.mutants.catalogue import CATALOGUE
 from harness.authors.mutants.mutant import GROUPS, Mutant
 from harness.lab import chapters
 
-PAGE = chapters.ROOT / "docs" / "mutants.md"
+PAGE = chapters.ROOT / "build" / "mutants.md"
 
 HEAD = """\
 # Wrong servers, and the tests that catch them
@@ -29,19 +29,18 @@ The sources are left in `build/mutants`, a directory each. To see what a student
     make mutants T=no-reuseaddr
     make grade CH=01 DIR=build/mutants/01-no-reuseaddr V=1
 
-What they are stands in `harness/authors/mutants/chNN.py`: for each mistake the lines that change,
-the test and the hint (`harness/failures/hints` has its text). This page is written from there, by
+The wrong servers of a chapter are in `solutions/NN-name/wrong.patch`: for each mistake the test,
+the hint, and the lines that change. The hints have their texts in `harness/failures/hints`. This
+page is written by
 
     $(sh harness/find-python.sh) -m harness mutants write
 
-A new test needs a wrong server that it fails: add one there, with `make mutants T=its-name`.
-
 Not every mistake can be seen from outside. `memcpy` of the header into a `uint32_t` is right on
-every little-endian machine; `POLLHUP` and `POLLERR` come together with `POLLIN` or `POLLOUT` on
-Linux, so that who does not look at them loses nothing. And not every one is asked for: a server of
-01 that gives up on a client after a second of silence (`SO_RCVTIMEO`) passes, as no test is silent
-for so long. Changes that a program makes by rule, and why some of them survive, are in
-[sweep.md](sweep.md).
+every little-endian machine. On Linux, `POLLHUP` and `POLLERR` come together with `POLLIN` or
+`POLLOUT`, so a server that ignores them loses nothing. And the grader does not look for every
+mistake: a server of 01 that closes a connection after a second of silence (`SO_RCVTIMEO`) passes,
+as no test is silent for so long. Changes that a program makes by rule, and why some of them
+survive, are in [sweep.md](../docs/sweep.md).
 """
 
 
@@ -57,6 +56,12 @@ def text(mutants: Sequence[Mutant] = CATALOGUE) -> str:
             if rows:
                 parts.append(_table(group, rows))
     return "\n".join(parts)
+
+
+def write() -> None:
+    """Writes the page to build/mutants.md."""
+    PAGE.parent.mkdir(exist_ok=True)
+    PAGE.write_text(text())
 
 
 def _table(group: str, mutants: Sequence[Mutant]) -> str:

@@ -23,17 +23,18 @@ ENTRY = "harness/lab/chapters.py"
 FILES = {
     "solutions/{slug}/main.c": "the solution, with // BEGIN and // END round what students write",
     "solutions/{slug}/todos.md": "the TODOs: text, the test that grades it, and the stub",
+    "solutions/{slug}/wrong.patch": "its wrong servers",
     "solutions/{slug}/README.md": "why it is right, mistakes and ways to go further",
     "chapters/{slug}/main.c": "the skeleton: `make skeletons` writes it",
     "chapters/{slug}/README.md": "the handout",
     "harness/claims/test_{number}_*.py": "the claims that grade it",
-    "harness/authors/mutants/ch{number}.py": "its wrong servers, in MUTANTS",
     "harness/student/demos/ch{number}.py": "its demo, show()",
     "docs/pictures/{number}-*.dot": "a picture; `make pictures` draws it",
 }
 # What begins with the name of its chapter: a copy of the one before does not.
 HEADS = {
     "solutions/{slug}/todos.md": "# The TODOs of {slug}\n",
+    "solutions/{slug}/wrong.patch": "Wrong servers of {slug}: ",
     "solutions/{slug}/README.md": "# Solution {number}: ",
     "chapters/{slug}/README.md": "# Chapter {number}: {title}\n",
 }

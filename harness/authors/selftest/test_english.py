@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.authors.english import HABITS, files, flat, of_c, of_markdown, of_python
+from harness.authors.english import HABITS, files, flat, of_c, of_markdown, of_patches, of_python
 from harness.authors.selftest import translations
 
 each_habit = pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
@@ -54,6 +54,13 @@ def test_of_a_document_code_is_not_read():
 def test_of_c_comments_and_messages_are_read():
     text = 'int room; /* One\n * two. */\nputs("no "\n     "news");\nf("x"); // last\n'
     assert words(of_c(text)) == [(1, "One two."), (5, "last"), (3, "no news")]
+
+
+def test_of_wrong_servers_the_mistakes_are_read():
+    text = (
+        "# framing\n\n## one\nIt `a b` fails.\nfails: 01_x (y)\n--- a/io.c\n@@ -1 +1 @@\n /* C */\n"
+    )
+    assert words(of_patches(text)) == [(4, "It _ fails.")]
 
 
 def test_of_python_comments_and_texts_are_read():

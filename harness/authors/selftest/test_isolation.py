@@ -203,7 +203,7 @@ def test_the_files_that_a_grade_sees(outside):
         "docs/answers.md",
         ".git/HEAD",
         "harness/authors/selftest/submissions.py",
-        "harness/authors/mutants/ch01.py",
+        "solutions/01-blocking/wrong.patch",
         "chapters/02-nonblocking/conn.c",
         outside.neighbour,
         "/etc/shadow",

@@ -1,7 +1,7 @@
 """Every wrong server is failed by the test that is meant for it, with the hint that is meant.
 
-They are in harness/authors/mutants; conftest.py prints those that are not. Without FULL=1 a sample
-of them is judged; SEED draws it.
+They are in solutions/NN-name/wrong.patch; conftest.py prints those that are not. Without FULL=1 a
+sample of them is judged; SEED draws it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from itertools import chain, groupby, zip_longest
 
 import pytest
 
-from harness.authors.mutants import catalogue, golden, matrix, page
+from harness.authors.english import HABITS, flat, of_markdown
+from harness.authors.mutants import catalogue, command, golden, matrix, page, patch
 from harness.authors.mutants.catalogue import CATALOGUE
 from harness.authors.mutants.judge import (
     BROKEN,
@@ -22,11 +23,12 @@ from harness.authors.mutants.judge import (
     Judgement,
     judge,
 )
-from harness.authors.mutants.mutant import Unsound
+from harness.authors.mutants.mutant import solution
 from harness.authors.mutants.sample import sample
 from harness.authors.selftest.drawn import SEED
 from harness.failures.hints import HINTS
 from harness.grading import scoring
+from harness.lab import chapters
 
 AT_LEAST = 80
 GOLDEN_AT_LEAST = 30
@@ -45,8 +47,8 @@ DRAWN = {mutant.id for mutant in sample(CATALOGUE, SEED)}
 def parameters():
     """One wrong server of each chapter in turn: the first of a chapter compiles nearly all of its
     solution, and workers that begin at the same time should not all do that for the same one."""
-    chapters = [list(found) for _, found in groupby(CATALOGUE, lambda mutant: mutant.chapter)]
-    for mutant in filter(None, chain.from_iterable(zip_longest(*chapters))):
+    of_chapters = [list(found) for _, found in groupby(CATALOGUE, lambda mutant: mutant.chapter)]
+    for mutant in filter(None, chain.from_iterable(zip_longest(*of_chapters))):
         marks = [] if mutant.id in DRAWN else [pytest.mark.full("wrong servers")]
         yield pytest.param(mutant, id=mutant.id, marks=marks)
 
@@ -67,7 +69,7 @@ def test_every_test_catches_something():
     for claim in CLAIMS:
         assert claim.name not in unused, (
             f"harness/claims/{claim.file.name}: no wrong server is meant for {claim.name}: add one "
-            f"to harness/authors/mutants/ch{claim.chapter}.py, and try it with "
+            f"to solutions/{chapters.find(claim.chapter).slug}/wrong.patch, and try it with "
             "`make mutants T=its-name`"
         )
 
@@ -132,7 +134,7 @@ def test_every_hint_is_proved():
         place = f"harness/failures/hints/{HINTS[key].anchor.replace('-', '_')}.py"
         pytest.fail(
             f"{place}: no wrong server is meant to print the hint {key!r}: add one to "
-            f"harness/authors/mutants, or remove the hint"
+            f"solutions/NN-name/wrong.patch, or remove the hint"
         )
     twice = printed & set(PROVED_ELSEWHERE)
     assert not twice, f"a wrong server prints {twice} now: take it out of PROVED_ELSEWHERE"
@@ -146,10 +148,15 @@ def test_the_catalogue_is_sound():
     assert len(CATALOGUE) >= AT_LEAST, f"at least {AT_LEAST} wrong servers have to be there"
 
 
-def test_the_page_is_up_to_date():
-    command = "$(sh harness/find-python.sh) -m harness mutants write"
-    same = page.PAGE.read_text() == page.text()
-    assert same, f"docs/mutants.md is not what harness/authors/mutants says: `{command}` writes it"
+def test_the_page_has_all_of_them_in_plain_english():
+    text = page.text()
+    rows = [line for line in text.splitlines() if line.startswith("| ") and " | test_" in line]
+    assert len(rows) == len(CATALOGUE)
+    for number, part in of_markdown(text):
+        words, _ = flat(part)
+        for habit in HABITS:
+            found = [match[0] for match in habit.matches(words)]
+            assert not found, f"line {number} of the page: {found}: {habit.instead}"
 
 
 def test_a_sample_tries_every_claim_and_every_hint():
@@ -165,8 +172,18 @@ def test_a_sample_tries_every_claim_and_every_hint():
 # The check can fail
 
 
+COMMENT = """\
+--- a/io.c
++++ b/io.c
+@@ -1 +1,2 @@
+ #include "io.h"
++/* Nothing else has changed. */
+"""
+
+
 def test_a_right_server_survives(grader, tmp_path):
-    assert judge(changed(edits={}), tmp_path, grader) == Judgement(changed(edits={}), SURVIVED)
+    right = changed(diff=COMMENT)
+    assert judge(right, tmp_path, grader) == Judgement(right, SURVIVED)
 
 
 def test_another_hint_is_not_the_one(grader, tmp_path):
@@ -175,47 +192,155 @@ def test_another_hint_is_not_the_one(grader, tmp_path):
 
 
 def test_what_does_not_compile_is_not_caught(grader, tmp_path):
-    mutant = changed(edits={"frame.c": '-#include "frame.h"\n'})
-    judgement = judge(mutant, tmp_path, grader)
+    diff = '--- a/frame.c\n+++ b/frame.c\n@@ -1 +0,0 @@\n-#include "frame.h"\n'
+    judgement = judge(changed(diff=diff), tmp_path, grader)
     assert judgement.verdict == BROKEN
     assert "frame.c" in judgement.hint
 
 
+# The diffs
+
+FILES = {"io.c": "int a;\n\nint b;\n\nint c;\n\nint b;\n", "loop/run.c": "int run;\n"}
+
+
+def diff(*lines: str, file="io.c", numbers="-1 +1"):
+    return "\n".join([f"--- a/{file}", f"+++ b/{file}", f"@@ {numbers} @@", *lines]) + "\n"
+
+
+@pytest.mark.parametrize("numbers", ["-3 +3", "-1 +1", "-700,9 +700"])
+def test_a_change_is_made_where_its_lines_are(numbers):
+    found = patch.changed(FILES, diff("-int c;", "+char c;", numbers=numbers))
+    assert found == {"io.c": FILES["io.c"].replace("int c;", "char c;")}
+
+
+def test_several_files_are_changed():
+    """An editor may have removed the blank of an empty line."""
+    both = diff("-int a;", "", "+int x;") + diff("-int run;", "+int walk;", file="loop/run.c")
+    found = patch.changed(FILES, both)
+    assert found["loop/run.c"] == "int walk;\n"
+    assert found["io.c"] == "\nint x;\nint b;\n\nint c;\n\nint b;\n"
+    assert patch.ambiguous(FILES, both) == []
+
+
+def test_settings_of_a_user_change_nothing(tmp_path, monkeypatch):
+    """With this one, git would refuse a blank at the end of a line."""
+    (tmp_path / ".gitconfig").write_text("[apply]\nwhitespace = error\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    found = patch.changed(FILES, diff("-int c;", "+int d; "))
+    assert found["io.c"].splitlines(keepends=True)[4] == "int d; \n"
+
+
 @pytest.mark.parametrize(
-    "edits, says",
+    "lines", [("-int b;", "+int x;"), ("+int x;",), ("-int b;",), (" int b;", "+int x;")]
+)
+def test_a_change_with_several_places_is_ambiguous(lines):
+    assert patch.ambiguous(FILES, diff(*lines)) == ["io.c"]
+    assert patch.ambiguous(FILES, diff(" int c;", "", *lines)) == []
+
+
+@pytest.mark.parametrize(
+    "text, says",
     [
-        ({"frame.c": "-no such line"}, "frame.c: these lines occur 0 times"),
-        ({"io.c": "-    while (size > 0) {"}, "io.c: these lines occur 2 times"),
-        ({"io.c": "-while (size > 0) {"}, "io.c: these lines occur 0 times"),
-        ({"none.c": "-x"}, "the solution has no none.c"),
+        (diff("-int c", "+int d"), "error: while searching for:\nint c\n"),
+        (diff("-int c;", "+int d;", file="no.c"), "the solution has no no.c: correct the line"),
+        ("", "git apply says:"),
     ],
 )
-def test_a_change_needs_its_place(edits, says):
-    with pytest.raises(Unsound, match=says):
-        changed(edits=edits).sources()
+def test_a_diff_that_does_not_fit_is_refused(text, says):
+    with pytest.raises(patch.Refused, match=says):
+        patch.changed(FILES, text)
 
 
-def test_a_change_is_made():
-    change = "\n     }\n-    return IO_OK;\n+    return IO_EOF;\n }\n\n enum io_result io_write_all"
-    mutant = changed(edits={"io.c": change + "(int fd, const void *data, size_t size)\n"})
-    right, wrong = changed(edits={}).sources()["io.c"], mutant.sources()["io.c"]
-    assert wrong == right.replace("return IO_OK;", "return IO_EOF;", 1) != right
+# The files
+
+
+WRONG = """\
+Some words.
+
+# framing
+
+## one
+It is wrong.
+fails: 01_empty_frames (silence)
+--- a/io.c
++++ b/io.c
+@@ -3 +3 @@
+-x
++y
+
+## two
+It is wrong, too.
+fails: 01_first_frames (empty-body)
+--- a/net.c
+"""
+
+
+def test_a_file_of_wrong_servers_is_read():
+    one, two = catalogue.read("01", WRONG)
+    assert (one.id, one.group, one.what) == ("01-one", "framing", "It is wrong.")
+    assert (one.test, one.hint) == ("test_01_empty_frames", "silence")
+    assert one.diff == "--- a/io.c\n+++ b/io.c\n@@ -3 +3 @@\n-x\n+y\n"
+    assert (two.name, two.group, two.diff) == ("two", "framing", "--- a/net.c\n")
+
+
+SOUND = f"""\
+# framing
+
+## one
+A comment is no mistake.
+fails: 01_empty_frames (empty-body)
+{COMMENT}
+## two
+A second one is no mistake, too.
+fails: 01_empty_frames (empty-body)
+{COMMENT}"""
+
+
+def test_a_sound_file_has_no_faults():
+    assert catalogue.faults(catalogue.read("01", SOUND), CLAIMS) == []
 
 
 @pytest.mark.parametrize(
-    "fields, says",
+    "old, new, says",
     [
-        ({"test": "test_04_replies_are_batched"}, "chapter 01 has no test"),
-        ({"hint": "no-such-hint"}, "there is no hint"),
-        ({"group": "others"}, "there is no group"),
-        ({"name": "a" * 25}, "the name is longer"),
-        ({"edits": {"io.c": "-x"}}, "occur 0 times"),
-        ({}, "there are two of this name"),
+        ("01_empty_frames", "04_replies_are_batched", "chapter 01 has no test test_04_replies"),
+        ("empty-body", "no-such-hint", "there is no hint 'no-such-hint': take a key"),
+        ("## one", f"## {'a' * 25}", "the name is longer than 24 characters: shorten it"),
+        ("## one", "## two", "there are two of this name: rename one"),
+        ("fails: 01", "01", "its head is not complete: after `## one` write the mistake"),
+        ("fails: 01_empty_frames (empty-body)\n", "", "its head is not complete: after `## one`"),
+        ("A comment is no mistake.\n", "", "its head is not complete: after `## one` write"),
+        ('#include "io.h"', '#include "no.h"', "the diff does not fit: quote lines"),
+        ("a/io.c", "a/no.c", "the solution has no no.c: correct the line `--- a/no.c`"),
+        (' #include "io.h"\n', "", "solutions/01-blocking/io.c has the lines of a change at"),
+        (COMMENT, "", "the diff does not fit"),
     ],
 )
-def test_faults_of_the_catalogue_are_named(fields, says):
-    (fault,) = catalogue.faults([*([] if fields else [SAMPLE]), changed(**fields)], CLAIMS)
+def test_a_fault_of_a_file_is_named_with_its_place(old, new, says):
+    (fault,) = catalogue.faults(catalogue.read("01", SOUND.replace(old, new, 1)), CLAIMS)
+    name = "two" if new == "## two" else "a" * 25 if "aaa" in new else "one"
+    assert fault.startswith(f"solutions/01-blocking/wrong.patch: {name}: ")
     assert says in fault
+
+
+def test_a_group_that_is_not_known_is_a_fault():
+    found = catalogue.faults(catalogue.read("01", SOUND.replace("framing", "others")), CLAIMS)
+    assert len(found) == 2 and "there is no group 'others': take one of GROUPS" in found[0]
+
+
+def test_a_wrong_server_without_a_heading_is_a_fault():
+    """Else its lines would belong to the one before."""
+    (fault,) = catalogue.faults(catalogue.read("01", SOUND.replace("## two\n", "")), CLAIMS)
+    assert "one: this line belongs to no diff: 'A second one is no mistake, too.'" in fault
+
+
+def test_a_copy_to_change(monkeypatch, tmp_path):
+    monkeypatch.setattr(command, "DIRECTORY", tmp_path)
+    monkeypatch.setenv("LAB_CH", "01")
+    assert command.main(["copy"]) == 0
+    for name in ("a", "b"):
+        copied = {path.name: path.read_text() for path in (tmp_path / name).iterdir()}
+        assert copied == solution("01")
 
 
 # The matrix

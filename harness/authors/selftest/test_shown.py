@@ -109,7 +109,7 @@ def test_a_class_in_which_answers_are_included(outside, tmp_path):
     hidden = {
         "solution": ROOT / "solutions/01-blocking/main.c",
         "later": ROOT / "chapters/08-flow-control/timers.c",
-        "mutant": ROOT / "harness/authors/mutants/ch01.py",
+        "mutant": ROOT / "solutions/01-blocking/wrong.patch",
         "server": ROOT / "harness/student/bench/peers/limit.c",
         "other": outside.neighbour,
     }

@@ -448,8 +448,10 @@ def test_the_edition_for_instructors(tmp_path):
     out = tmp_path / "site"
     build(out, "--solutions", "--chapter", "04", "--base", "/lab/", "--repository", "https://a.b/c")
     solution = "solutions/03-poll-loop"
-    for name in (f"{solution}/index.html", f"files/{solution}/conn.c.html", "docs/answers.html"):
+    documents = ("docs/answers.html", "docs/mutants.html", "docs/sweep.html")
+    for name in (f"{solution}/index.html", f"files/{solution}/conn.c.html", *documents):
         assert (out / name).exists()
+    assert "any-address" in Page(out / "docs/mutants.html").text
     assert not (out / "files/chapters/05-framing").exists()
     assert (out / "chapters/05-framing/index.html").exists()
     page = Page(out / "index.html")
@@ -477,8 +479,10 @@ def test_what_is_missing_is_said(tmp_path, monkeypatch):
 
 def test_the_editions_leave_out_what_handouts_do():
     public = site.settings(site.parse([]), None, [])
-    assert {"solutions/", "docs/answers.md", "docs/mutants.md"} <= set(public["leftOut"])
-    assert site.settings(site.parse(["--solutions"]), None, [])["leftOut"] == []
+    assert {"solutions/", "docs/answers.md", "docs/sweep.md"} <= set(public["leftOut"])
+    assert public["made"] == []
+    own = site.settings(site.parse(["--solutions"]), None, [])
+    assert (own["leftOut"], own["made"]) == ([], [site.WRONG_SERVERS])
 
 
 def test_the_versions_are_those_of_the_lockfile():
