@@ -87,8 +87,7 @@ void stats_add(struct stats *stats, struct counts more)
     pthread_mutex_unlock(&stats->lock);
 }
 
-/* Adds the counts so far to *sum. From any thread. */
-static void stats_sum(struct stats *stats, struct counts *sum)
+void stats_sum(struct stats *stats, struct counts *sum)
 {
     pthread_mutex_lock(&stats->lock);
     add(sum, &stats->counts);

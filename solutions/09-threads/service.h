@@ -60,6 +60,9 @@ void services_close(struct services *all);
 /* Adds `more`, number by number; they may be negative. From any thread. */
 void stats_add(struct stats *stats, struct counts more);
 
+/* Adds the counts so far to *sum. From any thread. */
+void stats_sum(struct stats *stats, struct counts *sum);
+
 /* The counts of all loops together. From any thread. */
 struct counts services_sum(const struct services *all);
 
