@@ -46,9 +46,9 @@ def main() -> int:
         print(f"harness: {name!r} is no command; they are {', '.join(COMMANDS)}", file=sys.stderr)
         return 2
     module, _, function = COMMANDS[name].partition(":")
-    room = f"harness/{module.split('.')[0]}"
-    if not (ROOT / room).is_dir():
-        said = f"make {name}: {room} is not here: this copy of the lab is a handout"
+    package = f"harness/{module.split('.')[0]}"
+    if not (ROOT / package).is_dir():
+        said = f"make {name}: {package} is not here: this copy of the lab is a handout"
         print(said, file=sys.stderr)
         return 2
     return getattr(import_module(f"harness.{module}"), function or "main")(words)

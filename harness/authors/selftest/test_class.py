@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from harness.authors.selftest import test_rooms
+from harness.authors.selftest import test_packages
 from harness.authors.selftest.test_grade import below
 from harness.course.classes import command as grade_class
 from harness.course.classes import (
@@ -217,12 +217,12 @@ def test_the_digest_of_the_lab_is_of_everything_that_grades():
 
 
 def imported_by(*names: str) -> set[str]:
-    """These rooms of harness/, and all that they import."""
+    """These packages of harness/, and all that they import."""
     needed, left = set(), set(names)
     while left:
         name = left.pop()
         needed.add(name)
-        left |= test_rooms.imported(name) - needed
+        left |= test_packages.imported(name) - needed
     return needed
 
 

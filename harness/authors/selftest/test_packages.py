@@ -1,4 +1,4 @@
-"""The rooms of harness/: each imports what its __init__ says, and imports run one way."""
+"""The packages of harness/: each imports what its __init__ says, and imports run one way."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from harness.lab.chapters import ROOT
 
 HARNESS = ROOT / "harness"
 MAP = "docs/working-on-the-lab.md"
-MOST = 9  # rooms: so many a newcomer can keep in the head
-ROOMS = sorted(path.parent.name for path in HARNESS.glob("*/__init__.py"))
+MOST = 9  # packages: so many a newcomer can keep in the head
+PACKAGES = sorted(path.parent.name for path in HARNESS.glob("*/__init__.py"))
 SAID = re.compile(r"^Imports: (.*?)\.\Z", re.M | re.S)
 
 
-def room(path: Path) -> str:
-    """The room that a file is in."""
+def package(path: Path) -> str:
+    """The package that a file is in."""
     return path.relative_to(HARNESS).parts[0].removesuffix(".py")
 
 
@@ -35,62 +35,62 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-def rooms(path: Path) -> set[str]:
-    """The rooms that a file imports something from: all but its own."""
-    return {name.split(".")[1] for name in imports(path)} - {room(path), "__main__"}
+def packages(path: Path) -> set[str]:
+    """The packages that a file imports something from: all but its own."""
+    return {name.split(".")[1] for name in imports(path)} - {package(path), "__main__"}
 
 
 def files(name: str) -> list[Path]:
-    """The Python files of a room."""
+    """The Python files of a package."""
     return sorted((HARNESS / name).rglob("*.py"))
 
 
 def imported(name: str) -> set[str]:
-    """The rooms that a room imports."""
-    return set().union(*map(rooms, files(name)))
+    """The packages that a package imports."""
+    return set().union(*map(packages, files(name)))
 
 
 def said(name: str) -> set[str]:
-    """What the __init__ of a room says that it may import."""
+    """What the __init__ of a package says that it may import."""
     text = ast.get_docstring(ast.parse((HARNESS / name / "__init__.py").read_text())) or ""
     found = SAID.search(text)
     where = f"harness/{name}/__init__.py"
     assert found, f"{where}: the docstring has to end with a line such as 'Imports: lab, server.'"
     if found[1] in ("nothing", "everything"):
-        return {"nothing": set(), "everything": set(ROOMS) - {name}}[found[1]]
+        return {"nothing": set(), "everything": set(PACKAGES) - {name}}[found[1]]
     return set(re.split(r",\s+", found[1]))
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_a_room_imports_what_it_says(name):
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_imports_what_it_says(name):
     found, allowed = imported(name), said(name)
     where = f"harness/{name}/__init__.py"
     for path in files(name):
-        more = rooms(path) - allowed
+        more = packages(path) - allowed
         assert not more, (
             f"{path.relative_to(ROOT)} imports {', '.join(sorted(more))}, and {where} does not "
             f"say so: move the code where it may, or add the name there"
         )
-    unused = allowed - found if allowed < set(ROOMS) - {name} else set()
+    unused = allowed - found if allowed < set(PACKAGES) - {name} else set()
     assert not unused, f"{where} says {', '.join(sorted(unused))}, and nothing there imports it"
 
 
 def test_imports_run_one_way():
-    """Raises graphlib.CycleError, which names the rooms of a cycle."""
-    TopologicalSorter({name: imported(name) for name in ROOMS}).prepare()
+    """Raises graphlib.CycleError, which names the packages of a cycle."""
+    TopologicalSorter({name: imported(name) for name in PACKAGES}).prepare()
 
 
-def test_there_are_few_rooms():
+def test_there_are_few_packages():
     there = {path.name for path in HARNESS.iterdir() if path.is_dir()} - {"__pycache__"}
-    assert there == set(ROOMS), "each room has an __init__.py, which says what may be in it"
-    assert len(ROOMS) <= MOST
+    assert there == set(PACKAGES), "each package has an __init__.py, which says what may be in it"
+    assert len(PACKAGES) <= MOST
 
 
-def test_every_room_is_on_the_map():
+def test_every_package_is_on_the_map():
     """docs/working-on-the-lab.md is what a newcomer reads first."""
     text = (ROOT / MAP).read_text()
-    missing = ", ".join(name for name in ROOMS if f"`{name}/`" not in text)
-    assert not missing, f"{MAP} does not name {missing}: add it below 'The rooms of harness/'"
+    missing = ", ".join(name for name in PACKAGES if f"`{name}/`" not in text)
+    assert not missing, f"{MAP} does not name {missing}: add it below 'The packages of harness/'"
 
 
 def test_make_calls_every_command():
