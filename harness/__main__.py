@@ -1,6 +1,6 @@
 """The commands of the lab: python3 -m harness COMMAND [OPTION ...]. `make COMMAND` calls it.
 
-What is not given as an option comes from the variables of the Makefile.
+The variables of the Makefile take the place of options that are not given.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib import import_module
 from harness.lab import command_line
 from harness.lab.chapters import ROOT
 
-# A function main(words) -> exit status, or the one behind the colon.
+# The module of each, with a function main(words) -> exit status; or after a colon another function.
 COMMANDS = {
     "grade": "grading.grade",
     "run": "student.run",

@@ -1,4 +1,4 @@
-"""What a grade is asked for, besides the server: the options of `grade`, and of its relatives."""
+"""What a grade has to do, besides its target: the options of `grade` and of commands like it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def never() -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """What a grade is asked for.
+    """What a grade has to do with its target.
 
     `only`: a TODO ("03.2") or a part of test names. `seed`: None: it follows from the submission.
     `jobs`: tests at the same time. `limit`: seconds for all of them together. `memcheck`: under

@@ -52,7 +52,7 @@ class Progress:
 
 
 def look(verbose: bool) -> report.Look:
-    """How a report looks in the terminal that there is."""
+    """How a report looks in this terminal."""
     terminal = command_line.knows_escapes(sys.stdout)
     columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
     colour = terminal and not os.environ.get("NO_COLOR")

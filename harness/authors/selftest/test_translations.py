@@ -1,7 +1,7 @@
 """The Chinese pages say what the English ones say, as far as a program can tell.
 
-An English change does not wait for its translation: a Chinese page that is behind is named in a
-warning, and is not compared with its source until it is up to date. With FULL=1 it is a failure.
+An English change does not wait for its translation: a warning names each Chinese page that is out
+of date, and this page is not compared with its source. With FULL=1 it is a failure.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_every_page_is_up_to_date():
     if FULL:
         assert not late, f"\n{late}"
     elif late:
-        warnings.warn(f"pages whose translation is behind:\n{late}", stacklevel=1)
+        warnings.warn(f"pages whose translation is out of date:\n{late}", stacklevel=1)
 
 
 def need_up_to_date(page):
