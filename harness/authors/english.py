@@ -186,7 +186,8 @@ HABITS = (
     ),
     Habit(
         "room for space",
-        r"\b[Rr]ooms?\b(?![/(*])",
+        r"\b(?:no|enough|more|much|little|leaves?|makes?|finds?|has|is) room\b"
+        r"|\b[Rr]oom (?:for|in)\b",
         "space, free space; directory",
         "there is no room for more",
         "there is no space for more",
@@ -221,8 +222,67 @@ HABITS = (
     ),
 )
 
+FINITE = "is|are|was|were|has|have|had|gets|does|do|may|can|will|must"
+# How docstrings begin that say something only together with another text.
+BEGINNINGS = (
+    Habit(
+        "a pronoun without its noun",
+        r"\A(?:Those|That of|That \w+ed\b|That are|Their|Its|They|Them|Itself|"
+        r"(?:All|Both|Each|None|One|Some|Several|The \w+) of them)\b",
+        "name the thing",
+        "Those that this kernel knows.",
+        "The rights that this kernel knows.",
+    ),
+    Habit(
+        "a comparison with another docstring",
+        r"\AThe same(?=[.,;:]| (?:for|of|by|once|with)\b)",
+        "say what it does, and then what is different",
+        "The same for a header, too.",
+        "Whether the file is C or a header.",
+    ),
+    Habit(
+        "so many, for how long",
+        r"\AFor how\b|\A(?:\w+ )?[Ss]o (?:many|few|much|long)\b",
+        "seconds since ...; connects `count` clients",
+        "For how many seconds others kept a thread from running.",
+        "Seconds in which a runnable thread waited for a processor.",
+    ),
+    Habit(
+        "a preposition without a sentence",
+        rf"\A(?:Of|From(?! now on)|By|Than|But for|In the child|In a child)\b"
+        rf"(?![^.:]*\b(?:{FINITE})\b|[^.,]*: )|\AOf\b[^,.]*:",
+        "say what is returned or done",
+        "Of the lab's own history.",
+        "The commit of the lab's own history.",
+    ),
+    Habit(
+        "a conjunction without a sentence before it",
+        r"\A(?:And|Or|Nor|Else|Also|Still|Then|Too|But)\b(?! for\b)",
+        "a sentence of its own",
+        "And the input goes wrong again.",
+        "The input goes wrong again.",
+    ),
+    Habit(
+        "a clause without a sentence",
+        r"\ATo be\b|\AAs (?!many|much|far|soon|long)[^,]*?[.:;]",
+        "say what it does",
+        "To be called for every wait that ran out.",
+        "Called for every wait that ran out.",
+    ),
+    Habit(
+        "whether so",
+        r"\bWhether so\b",
+        "returns whether ...",
+        "Whether so.",
+        "Returns whether it has closed.",
+    ),
+)
+
 # Right English that a pattern would find, in the words of the text.
-ALLOWED = ("who calls whom", "Who calls whom", "Who calls what", "who else is here")
+ALLOWED = (
+    *("who calls whom", "Who calls whom", "Who calls what", "who else is here"),
+    *("translation is behind", "page that is behind"),
+)
 
 
 @dataclass(frozen=True)
@@ -293,6 +353,14 @@ def of_python(text: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, re.sub(r"`[^`\n]*`", _code, node.value)
 
 
+def docstrings(text: str) -> Iterator[tuple[int, str]]:
+    """The docstrings of Python, each with the number of its first line."""
+    places = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, places) and ast.get_docstring(node) is not None:
+            yield node.body[0].lineno, re.sub(r"`[^`\n]*`", _code, node.body[0].value.value)
+
+
 def _blanked(found: re.Match[str]) -> str:
     return "\n" * found[0].count("\n")
 
@@ -303,7 +371,8 @@ def _code(found: re.Match[str]) -> str:
 
 
 def flat(text: str) -> tuple[str, list[int]]:
-    """Each paragraph of a text on one line, and where in it the lines of the text began."""
+    """Puts each paragraph of a text on one line. Also returns where the lines of the text began in
+    it."""
     whole, starts = "", []
     for line in text.split("\n"):
         starts.append(len(whole))
@@ -313,17 +382,24 @@ def flat(text: str) -> tuple[str, list[int]]:
 
 
 def findings(path: Path) -> list[Finding]:
-    found = []
     name = str(path.relative_to(ROOT))
-    for number, text in prose(path):
+    found = list(_in_texts(name, prose(path), HABITS))
+    if path.suffix == ".py":
+        found += _in_texts(name, docstrings(path.read_text()), BEGINNINGS)
+    return sorted(found, key=lambda one: one.line)
+
+
+def _in_texts(
+    name: str, texts: Iterator[tuple[int, str]], habits: tuple[Habit, ...]
+) -> Iterator[Finding]:
+    for number, text in texts:
         words, starts = flat(text)
         for phrase in ALLOWED:
             words = words.replace(phrase, "_" * len(phrase))
-        for habit in HABITS:
+        for habit in habits:
             for match in habit.matches(words):
                 line = number + bisect_right(starts, match.start()) - 1
-                found.append(Finding(name, line, match[0].strip(), habit))
-    return sorted(found, key=lambda one: one.line)
+                yield Finding(name, line, match[0].strip(), habit)
 
 
 def files(places: list[str]) -> list[Path]:

@@ -125,7 +125,7 @@ def grades(options: argparse.Namespace) -> Iterator[Report]:
 
 
 def _grade(chapter: str, number: int, options: argparse.Namespace) -> Report:
-    """One grade, in a process of its own. The text of one that is not clean is kept."""
+    """Grades once, in a process of its own. Keeps the text of a grade that is not clean."""
     results = options.kept / f"{chapter}.json"
     results.unlink(missing_ok=True)
     start = time.monotonic()

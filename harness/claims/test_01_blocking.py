@@ -189,7 +189,7 @@ def test_01_every_byte_value(server, rng):
 
 
 def all_bytes(rng) -> bytes:
-    """Each of the 256 byte values once."""
+    """The 256 byte values, each of them once."""
     return bytes(rng.sample(range(256), 256))
 
 

@@ -186,7 +186,7 @@ def _stall(server, rng) -> None:
 
 
 def _prompt(polite, rng, alone: float, where: str) -> None:
-    """Its replies take about as long as `alone` (ms), where that can be told from noise."""
+    """Checks that replies take about as long as `alone` (ms), where noise lets us tell."""
     limit = max(PROMPT_MS, PROMPT_RATIO * alone)
     taken = []
     for _ in range(PROMPT_TRIES):

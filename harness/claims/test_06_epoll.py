@@ -104,7 +104,7 @@ def _ask(client, rng) -> None:
 
 @contextmanager
 def _idle(server) -> Iterator[None]:
-    """Meanwhile so many clients are connected."""
+    """Connects IDLE clients that send nothing, for the time of the block."""
     __tracebackhide__ = True
     server.conversation.note("the grader", f"connects {IDLE:,} clients, which send nothing")
     with connected(server, IDLE):

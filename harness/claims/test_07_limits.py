@@ -265,7 +265,8 @@ def test_07_own_pauses_do_not_count(launch, rng):
 
 
 def _pause_in_a_frame(client: Client, rng, keeper: Keeper) -> None:
-    """It stops reading where the output is full, with a part of the next frame read."""
+    """Fills the output of the server, so that it stops reading with a part of the next frame
+    read."""
     text = string(rng.randbytes(4000))
     data = b"".join(length_framing.encode(request(ECHO, seq, text)) for seq in range(5000))
     sent = client.send_some(data)  # and it has not read for 0.3 s by now

@@ -65,7 +65,7 @@ def ask_later(client: Client, *bodies: bytes) -> float:
 
 
 def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> None:
-    """This reply, at least `ms` milliseconds after `began`."""
+    """Expects this reply, at least `ms` milliseconds after `began`."""
     __tracebackhide__ = True
     client.expect_frame(body)
     passed = 1000 * (time.monotonic() - began)

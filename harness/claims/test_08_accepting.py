@@ -55,7 +55,7 @@ def test_08_max_conns_wait_in_the_backlog(launch, rng):
 
 
 def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) -> None:
-    """Nobody who waits has been answered, when the server had turns enough to do it."""
+    """Checks that no waiting client has been answered, after enough iterations to answer it."""
     __tracebackhide__ = True
     for client in served:
         ping(client, rng)
@@ -124,9 +124,9 @@ def test_08_descriptors_come_back(launch, rng):
 def _expect_turned_away(
     server, rng, hint: str = "turned-away", begins: bool = True
 ) -> list[Client]:
-    """More clients come than there are descriptors for. Returns those that were let in.
+    """Connects more clients than there are descriptors for. Returns those that were let in.
 
-    `begins`: until then there were enough, so nobody is turned away before their time is over.
+    `begins`: until then there were enough, so no client is turned away before its time is over.
     """
     __tracebackhide__ = True
     began = time.monotonic()

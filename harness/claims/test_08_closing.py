@@ -63,7 +63,8 @@ def test_08_replies_arrive_whatever_follows(launch, rng):
 
 
 def _descriptors(server) -> int:
-    """That are open before anybody has come: it listens first, and may open more then."""
+    """How many descriptors are open before the first client comes. A server listens first, and may
+    open more after that."""
     until_asleep(server)
     return server.process.descriptors().total
 
@@ -80,7 +81,7 @@ def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> Non
 
 
 def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -> None:
-    """So many or fewer are open soon, or within these seconds more."""
+    """Checks that `goal` descriptors or fewer are open soon, or within `seconds` more."""
     __tracebackhide__ = True
     longer = Longer(server.patience, seconds)
     text = f"after {longer.seconds:g} s {otherwise}"

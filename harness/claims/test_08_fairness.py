@@ -126,7 +126,8 @@ def _prompt(server: Server, idle: Server) -> None:
 
 
 def _p99(*asked: tuple[Server, Client]) -> list[float]:
-    """Of each, in milliseconds: that of a hundred replies one takes longer, or one of fewer."""
+    """For each server, the milliseconds that one reply of a hundred exceeds, or one of all if they
+    are fewer."""
     __tracebackhide__ = True
     times: list[list[float]] = [[] for _ in asked]
     end = time.monotonic() + SECONDS
@@ -137,8 +138,8 @@ def _p99(*asked: tuple[Server, Client]) -> list[float]:
 
 
 def _seconds_to_reply(server: Server, client: Client) -> float:
-    """But for the time in which the server could have run and others had the processors: a busy
-    server stands in line for longer than one that mostly sleeps."""
+    """Seconds until the reply, less the time in which the server waited for a processor: a busy
+    server waits longer than one that mostly sleeps."""
     __tracebackhide__ = True
     before, start = procfs.seconds_in_line(server.process.pid), time.monotonic()
     client.send_frame(request(ECHO, 1, string(b"polite")))

@@ -92,7 +92,7 @@ def test_08_quota_in_pieces(launch, rng):
 
 
 def _framings(rng) -> list[tuple]:
-    """Each with a body."""
+    """The framings, each with a body."""
     message = request(ECHO, 7, string(b"text"))
     return [
         *((LENGTH, words(rng, 8)), (LINE, words(rng, 8) + b"\n")),
@@ -148,8 +148,8 @@ def test_08_quota_is_kept(launch, rng):
 
 
 def _ms_in_line(server) -> float:
-    """For how long the server, or this program, could have run so far, but others had the
-    processors. They take turns, so both times count."""
+    """Milliseconds up to now in which the server or this program waited for a processor. They take
+    turns, so both times count."""
     pids = (server.process.pid, os.getpid())
     return 1000 * sum(sum(procfs.seconds_in_line(pid).values()) for pid in pids)
 
@@ -201,7 +201,7 @@ def _have_waited(began: float, count: int, frames: int, ms: int) -> None:
 
 
 def _in_the_kernel(client: Client, rng) -> None:
-    """So many bytes that most of the frames have to wait there."""
+    """Sends many frames at once, most of which have to wait in the kernel."""
     client.echo_all(b"".join(length_framing.encode(rng.randbytes(5000)) for _ in range(1000)))
 
 
@@ -246,7 +246,7 @@ def test_08_over_quota_is_not_read(launch, rng):
 
 
 def _rests(server) -> None:
-    """It sleeps, and is not woken."""
+    """Checks that the server sleeps, and is not woken."""
     __tracebackhide__ = True
     share = cpu_share(server, IDLE, WATCHED)
     if share > IDLE:

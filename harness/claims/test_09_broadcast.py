@@ -178,7 +178,8 @@ def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bo
 
 
 def _expect_answers(sender: Client, text: bytes, count: int) -> None:
-    """And perhaps the message, where it was pushed before the half-close was seen; then the end."""
+    """Expects the reply, perhaps after the message itself: it may have been pushed before the
+    server saw the half-close. EOF follows."""
     __tracebackhide__ = True
     came = sender.read_frame()
     if came == pushed(text):
@@ -190,7 +191,7 @@ def _expect_answers(sender: Client, text: bytes, count: int) -> None:
 
 
 def _until_open(server, client: Client, count: int) -> None:
-    """So many connections are open, as STATS says."""
+    """Waits until STATS says that `count` connections are open."""
     __tracebackhide__ = True
     if not eventually(server, lambda: stats(client)[0] == count):
         text = f"{count} clients are connected, but STATS says {stats(client)[0]}"
@@ -224,7 +225,8 @@ def test_09_broadcast_to_one_that_never_reads(launch, rng):
 
 
 def _not_closed_too_early(text: bytes, count: int) -> None:
-    """So many pushes of this text would be more than may wait, were none of it with the kernel."""
+    """Checks that `count` pushes of this text exceed what may wait in the server, even if none of
+    it is in the kernel."""
     __tracebackhide__ = True
     unread = count * len(length_framing.encode(pushed(text)))
     if unread <= UNREAD_MAX:
@@ -236,7 +238,7 @@ def _not_closed_too_early(text: bytes, count: int) -> None:
 
 
 def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
-    """The first of them sends it, and all get it. Returns how many the reply says they were."""
+    """The first client broadcasts, and every client receives it. Returns the count in the reply."""
     __tracebackhide__ = True
     sender, *others = readers
     sender.exchange(length_framing.encode(broadcast(seq, text)), ())

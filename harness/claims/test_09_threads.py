@@ -72,7 +72,7 @@ def test_09_every_loop_gets_its_share(launch):
 
 
 def _is_served_by(client: Client, index: int) -> None:
-    """Still, and it is served."""
+    """Checks that the loop `index` still serves the client."""
     __tracebackhide__ = True
     found = who(client)
     if found != index:

@@ -105,7 +105,7 @@ def test_10_waits_for_the_right_thing(launch, rng):
 
 
 def _frames_left_over(launch, rng) -> None:
-    """More of them than are answered in one iteration, and nothing follows."""
+    """Sends more frames than are answered in one iteration, and nothing after them."""
     __tracebackhide__ = True
     server = launch(framing=MESSAGES)
     client, text = server.connect(), string(b"left over")
@@ -152,7 +152,7 @@ def _reply_to_a_broadcast(launch) -> None:
 
 
 def _sleeps(server, when: str) -> None:
-    """It costs no CPU time now."""
+    """Checks that the server uses no CPU time now."""
     __tracebackhide__ = True
     no_cpu(server, when, IDLE, "co-serve", WATCHED)
 
@@ -210,7 +210,7 @@ def test_10_stacks_are_given_back(launch, rng):
 
 
 def _mappings(server) -> int:
-    """Of memory, see proc_pid_maps(5)."""
+    """How many mappings of memory the server has: see proc_pid_maps(5)."""
     return len(Path(f"/proc/{server.process.pid}/maps").read_text().splitlines())
 
 

@@ -296,7 +296,7 @@ def test_11_without_io_uring(launch, run, rng):
 
 
 def _expect_reason(argv) -> None:
-    """Without io_uring it ends with status 1, and a line on stderr."""
+    """Checks that the server ends with status 1 and a line on stderr where io_uring is missing."""
     __tracebackhide__ = True
     process = ServerProcess()
     fair = Fair(PATIENCE, lambda: [process])

@@ -233,7 +233,7 @@ def _expect_keys(client, command: str, due: set[bytes]) -> None:
 
 
 def _scanned(client, keys) -> set[bytes]:
-    """All that SCAN lists while the table grows to twice its size, and shrinks again."""
+    """The keys that SCAN lists while the table grows to twice its size, and shrinks again."""
     __tracebackhide__ = True
     found: set[bytes] = set()
     more = [b"more:%d" % number for number in range(2 * KEYS)]
@@ -355,7 +355,8 @@ def test_12_times_that_were_taken_back(launch):
 
 
 def _take_back(client) -> None:
-    """In less time than these keys live."""
+    """Stores keys with a short time to live, and takes the times back before they are over. Raises
+    TooBusy if that took too long."""
     __tracebackhide__ = True
     began = time.monotonic()
     try:
@@ -429,7 +430,7 @@ def _subscribe(client, *channels: str, counts) -> None:
 
 
 def _expect_quiet(server, *clients) -> None:
-    """Nothing else has come, and nothing comes."""
+    """Checks that nothing else has come, and that nothing comes."""
     __tracebackhide__ = True
     until_asleep(server)
     for client in clients:

@@ -179,7 +179,7 @@ class Client:
             return body
 
     def read_some(self, limit: int) -> bytes:
-        """At least 1 and at most `limit` bytes (256 KiB at a time), as they come."""
+        """Reads at least 1 and at most `limit` bytes (256 KiB at a time), as they come."""
         __tracebackhide__ = True
         with self._step(f"reads up to {counted(limit, 'byte')}") as step:
             deadline = Deadline(self.patience)
@@ -217,7 +217,7 @@ class Client:
             self._expect_silence(seconds)
 
     def expect_nothing_yet(self) -> None:
-        """Nothing has come so far, and the connection is open."""
+        """Checks that nothing has come so far, and that the connection is open."""
         __tracebackhide__ = True
         with self._step("checks that nothing has come yet"):
             self._expect_silence(0)

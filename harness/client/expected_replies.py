@@ -69,12 +69,12 @@ class Replies:
         return False
 
     def still_wanted(self) -> int:
-        """After a wrong byte: how many more bytes the frame with that byte should have."""
+        """How many more bytes the frame with the wrong byte should have."""
         due, came, _ = self._compared()
         return max(0, self._framing.wanted(due, came) - len(came))
 
     def add_wrong(self, data: bytes) -> None:
-        """More of what followed the wrong byte, to be shown with it."""
+        """Keeps more of what followed the wrong byte, to show it as well."""
         self._wrong += data
 
     def wrong(self) -> Failure:

@@ -71,7 +71,7 @@ class Framing:
         return f"a {self.noun} of {describe_bytes(body)}"
 
     def told_due(self, body: bytes) -> str:
-        """The same for a frame that is expected."""
+        """An expected frame, as the object of a sentence."""
         return self.told_sent(body)
 
     def told_came(self, body: bytes) -> str:

@@ -134,7 +134,7 @@ class Reply(NamedTuple):
 
     @classmethod
     def of(cls, body: bytes) -> Reply | None:
-        """None if it is too short for a reply."""
+        """The reply in the bytes of a message; None if they are too few."""
         return cls(*struct.unpack_from("<iii", body), body[HEAD:]) if len(body) >= HEAD else None
 
     def __str__(self) -> str:

@@ -83,7 +83,7 @@ def command(*words: str | bytes | int) -> bytes:
 
 
 def reply(value: object) -> bytes:
-    """The one encoding of a reply."""
+    """A value as the bytes of its reply; there is exactly one encoding of each."""
     if value is None:
         return b"$-1\r\n"
     if value is NO_ARRAY:
@@ -135,7 +135,8 @@ class Decoder:
         return len(self._data)
 
     def _part(self) -> bool:
-        """One more part: a whole reply, or the head of an array. False: it is not there yet."""
+        """Reads one more part: a whole reply, or the head of an array. False if it is not there
+        yet."""
         end = self._data.find(EOL, max(self._at, self._looked - 1))
         if end < 0:
             self._looked = len(self._data)
@@ -252,7 +253,7 @@ def told(value: object) -> str:
 
 
 def told_bytes(data: bytes) -> str:
-    """The same for its bytes, which may be no reply at all."""
+    """The bytes of a reply in a few words. They may be no reply at all."""
     try:
         return told(value_of(data))
     except Malformed:

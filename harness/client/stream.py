@@ -159,7 +159,7 @@ class Stream:
     # Receiving
 
     def receive(self, limit: int, deadline: Deadline) -> bytes | End:
-        """At least 1 and at most `limit` bytes, or why none came."""
+        """Reads at least 1 and at most `limit` bytes. Returns them, or why none came."""
         came = self._receive(limit, deadline)
         if isinstance(came, bytes):
             self._tap("recv", came, time.monotonic_ns())

@@ -65,7 +65,7 @@ def _told(path: Path, found: handin.HandIn, digest: str, target: Target) -> list
 
 
 def _points(target: Target, number: int) -> str:
-    """Of the last grade, if it was one of these files."""
+    """The points of the last grade, if it graded these files; otherwise the command that does."""
     try:
         results = json.loads((RESULTS / f"{target.chapter.number}.json").read_text())
         if results["extra_data"]["seed"] == number:

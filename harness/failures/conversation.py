@@ -101,7 +101,7 @@ class Conversation:
             raise
 
     def went_on(self) -> bool:
-        """Before the step that failed a client has waited for something, and it came."""
+        """Whether a client waited for something before the step that failed, and it came."""
         waits = [step.failed for step in self.steps if step.text.startswith("waits for ")]
         return bool(waits) and not waits[0]
 

@@ -58,11 +58,11 @@ class Diagnosis:
     busy: bool = False  # the machine was too busy to judge it
 
     def told(self) -> dict:
-        """As an object of JSON, without what is empty."""
+        """The diagnosis as an object of JSON, without empty fields."""
         return {"failed": self.failed, **{k: v for k, v in asdict(self).items() if v}}
 
     def printable(self) -> Diagnosis:
-        """The same, with texts that do no harm to a terminal."""
+        """The diagnosis, with texts that do no harm to a terminal."""
         texts = {one.name: getattr(self, one.name) for one in fields(self)}
         return replace(self, **{k: harmless(v) for k, v in texts.items() if isinstance(v, str)})
 
@@ -100,7 +100,8 @@ def diagnose(
 
 
 def not_judged(message: str, busy: bool = False) -> Diagnosis:
-    """Of a claim that the server is not to blame for: the first line of the message."""
+    """The diagnosis of a claim that failed through no fault of the server: the first line of the
+    message."""
     return Diagnosis(failed=False, message=message.split("\n")[0], busy=busy)
 
 

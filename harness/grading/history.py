@@ -63,7 +63,7 @@ def _load(file: Path, source: Path) -> dict[str, State]:
 
 
 def _save(file: Path, source: Path, passed: dict[str, State]) -> None:
-    """Each state once."""
+    """Saves each state once."""
     states: list[State] = []
     for found in passed.values():
         if found not in states:

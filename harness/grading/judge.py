@@ -148,7 +148,7 @@ def _run(grade: Grade, command: list[str], target: Target, request: Request, log
 
 
 def _in_order(grade: Grade, first: Collection[str]) -> list[Claim]:
-    """Its claims in the order in which they are run.
+    """The claims of a grade in the order in which they are run.
 
     Claims named in `first` come before the others, and then the claim that explains why others
     fail. Claims without a server mostly compile: meanwhile others may find out that the server

@@ -164,7 +164,7 @@ def _orphans(thorough):
 
 
 def _diagnosis(report):
-    """That of one phase of a test, as JSON; None if the phase has passed."""
+    """The diagnosis of one phase of a test, as JSON; None if the phase has passed."""
     found = dict(report.user_properties).get(PROPERTY)
     if found or report.passed:
         return found
@@ -173,7 +173,7 @@ def _diagnosis(report):
 
 
 def _worst(phases):
-    """That of a test: it has passed only when its set-up, body and clean-up all did."""
+    """The diagnosis of a test, which passes only if its set-up, body and clean-up all pass."""
     bad = [phase for phase in phases if phase]
     if bad:
         return next((phase for phase in bad if phase["failed"]), bad[0])

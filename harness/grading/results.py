@@ -84,7 +84,8 @@ def _test_output(grade: Grade, outcome: Outcome) -> str:
 
 
 def _no_tests(grade: Grade) -> list[dict]:
-    """If nothing could be run: one test that says why, so that the score has a place."""
+    """The one test of a grade that could run no test: it says why, so that the score has a
+    place."""
     if grade.built:
         return []
     return [

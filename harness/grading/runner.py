@@ -114,7 +114,8 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """That of pytest. Files that it and the servers leave are removed with the directory."""
+    """The environment of pytest. The directory has the files that it and the servers leave, which
+    go with it."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py

@@ -51,8 +51,8 @@ class Claim:
 
     @property
     def explains(self) -> bool:
-        """It gives no points, but says once why others fail: it runs first and is reported
-        first."""
+        """Whether the claim gives no points, and only says once why others fail. It runs first, and
+        is reported first."""
         return not self.points
 
     @property
@@ -79,7 +79,7 @@ class Outcome:
         self.verdict, self.diagnosis = FAILED, Diagnosis(True, message, hint)
 
     def leave(self, message: str) -> None:
-        """It is not judged."""
+        """Leaves the claim not judged."""
         self.verdict, self.diagnosis = NOT_JUDGED, Diagnosis(False, message)
 
     @property

@@ -29,7 +29,7 @@ class Chapter:
 
     @property
     def number(self) -> str:
-        """Its place among the chapters, two digits as text ("03")."""
+        """The chapter's place among all chapters, two digits as text ("03")."""
         return f"{CHAPTERS.index(self) + 1:02}"
 
     @property

@@ -26,7 +26,7 @@ def write(path: Path, data: bytes, mode: int = 0o666) -> None:
 
 
 def write_out(path: Path, data: bytes) -> None:
-    """The same for a file that somebody named. Raises WrongUsage."""
+    """Writes a file that a person named. Raises WrongUsage if it cannot be written."""
     try:
         write(path, data)
     except OSError as error:

@@ -62,7 +62,7 @@ def untracked(*places: str) -> list[str]:
 
 
 def commit() -> str:
-    """Of the lab's own history, "" if this copy has none. Raises WrongUsage."""
+    """The commit of the lab's own history, "" if this copy has none. Raises WrongUsage."""
     return "" if tracked() is None else _ask("rev-parse", "HEAD").strip()
 
 

@@ -24,7 +24,7 @@ class LeadsNowhere(Exception):
 
 
 def lost(chapter: Chapter) -> str:
-    """What is wrong if the solution was checked out without its links, and what to do; or ""."""
+    """The problem of a solution that was checked out without its links, and what to do; or ""."""
     for path in sources.files(chapter.solution_dir):
         if path.stat().st_size < MOST_BYTES and WRITTEN.fullmatch(path.read_bytes()):
             return (
@@ -51,7 +51,7 @@ def restore() -> None:
 
 
 def files(solution: Path) -> list[Path]:
-    """Its C files, and its links, also those that lead nowhere."""
+    """The C files and the links of a solution, including links that lead nowhere."""
     return sorted(
         path
         for folder in sources.folders(solution)

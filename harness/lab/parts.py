@@ -67,7 +67,8 @@ def of_a_grade(lab: Path, chapter: Chapter) -> list[Path]:
 
 
 def of_a_timeline(lab: Path, chapter: Chapter) -> list[Path]:
-    """The same, and what the timeline of a failure reads."""
+    """The files that a grade of this chapter reads, and those that the timeline of a failure
+    reads."""
     more = [lab / "harness" / name for name in TRACE]
     return [*of_a_grade(lab, chapter), *(path for path in more if path.exists())]
 

@@ -20,7 +20,8 @@ BYTES = 32 * MIB
 
 
 def of_files(directory: Path) -> int:
-    """From the names and contents of the files below the directory, its own ones first."""
+    """The seed of the names and contents of all files in the directory; files at its top come
+    first."""
     digest = hashlib.sha256()
     left = BYTES
     for path in _files(directory):

@@ -76,7 +76,8 @@ def todos(chapter: Chapter) -> list[Todo]:
 
 
 def _solution(chapter: Chapter) -> Path:
-    """Its directory. Raises NoSolutions, and WrongUsage if its links are missing."""
+    """The directory of the chapter's solution. Raises NoSolutions, and WrongUsage if its links are
+    missing."""
     if not (chapter.solution_dir / "todos.md").is_file():
         raise NoSolutions(f"solutions/{chapter.slug} is not here; this command needs it")
     problem = links.lost(chapter)

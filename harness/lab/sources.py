@@ -35,7 +35,7 @@ def is_c(path: Path) -> bool:
 
 
 def is_source(path: Path) -> bool:
-    """The same for a header, too."""
+    """Whether it is a C file or a header. A link counts if it leads to a file."""
     return is_c(path) or (path.suffix == ".h" and not is_hidden(path.name) and path.is_file())
 
 
@@ -57,7 +57,7 @@ def c_files(directory: Path) -> list[Path]:
 
 
 def files(directory: Path) -> list[Path]:
-    """The same, with the headers."""
+    """The C files and headers of a directory, sorted."""
     return sorted(
         path for folder in folders(directory) for path in folder.glob("*") if is_source(path)
     )

@@ -65,13 +65,14 @@ def of_a_server() -> dict[str, str]:
 
 
 def of(variables: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Those of the variables that one of `names` stands for."""
+    """The variables that `names` stand for; a name may end in *."""
     begins = tuple(name[:-1] for name in names if name.endswith("*"))
     return {k: v for k, v in variables.items() if k in names or k.startswith(begins)}
 
 
 def _open_descriptors() -> None:
-    """If one of the first three is closed, a file of ours would take its place."""
+    """Opens each of the first three descriptors that is closed: otherwise a file of ours would take
+    its place."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)

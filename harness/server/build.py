@@ -176,8 +176,10 @@ def cached_program(
     compiler: list[str] | None = None,
     linking: tuple[str, ...] = (),
 ) -> Path:
-    """The same for `files`, named as from `source`: a program called `name`. `linking`: options
-    that do not matter before it is linked. Raises as it does."""
+    """Builds the program `name` from `files`, whose names are relative to `source`.
+
+    `linking`: options that matter only to the linker. Raises what cached_server() raises.
+    """
     compiler = compiler or find_compiler()
     return _cached(source, name, compiler, extra_flags, files, linking).binary
 
@@ -248,8 +250,11 @@ def _objects(
 
 
 def _more(word: str, source: Path) -> tuple[str, ...]:
-    """More options for one file. Those of the source get the same in each program: so a server and
-    a program that is made of some of its files share their objects."""
+    """More options for one file.
+
+    A file of the source gets the same ones in each program, so a server and a program that is made
+    of some of its files share their objects.
+    """
     if os.path.isabs(word):
         return others(source)
     return ROOM if os.path.dirname(word) not in ("", ".") else ()

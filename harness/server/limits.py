@@ -72,7 +72,7 @@ def bound_processes() -> None:
 
 
 def release_processes() -> None:
-    """When the last server is gone."""
+    """Leaves the group of processes, once the last server is gone."""
     global _group
     if _group is not None:
         _group.leave()
@@ -110,7 +110,8 @@ class Watch:
         return self._too_much(now)
 
     def excess_now(self) -> str:
-        """The same by a full search, however long ago the last one was."""
+        """What the server uses too much of, "" if nothing, by a full search even if the last one
+        was just now."""
         now = machine(self._directory)
         self._look_at_all(now)
         return self._too_much(now)

@@ -106,7 +106,8 @@ class Objects:
         return self._contents[path]
 
     def _unchanged(self, path: Path) -> str | None:
-        """The same, and None if it may have changed since the build began."""
+        """A hash of the file; None if it cannot be read, or may have changed since the build
+        began."""
         if path in self._beside:
             now = _content(path)
             return now if now == self._beside[path] else None

@@ -40,12 +40,13 @@ class Output:
         return "\n".join(self.tail.decode(errors="replace").splitlines()[-lines:])
 
     def text(self) -> str:
-        """All that was kept, as text."""
+        """The kept output as text."""
         known = self.head if self.total <= KEPT else self.head + self.tail
         return known.decode(errors="replace")
 
     def add(self, data: bytes) -> None:
-        """Only the draining thread calls this; others see the old bytes or the new ones."""
+        """Adds bytes. Only the draining thread calls this; other threads see the old bytes or the
+        new ones."""
         if len(self.head) < KEPT:
             self.head += data[: KEPT - len(self.head)]
         self._recent = (self._recent[-KEPT:] + data) if len(data) < KEPT else data
@@ -88,7 +89,7 @@ class Drain(threading.Thread):
             self._look()
 
     def finish(self) -> None:
-        """To be called when all processes of the server are gone; returns when all is read.
+        """Reads the remaining output of a server whose processes are all gone.
 
         If a process out of our reach still prints, the thread goes on until that ends.
         """

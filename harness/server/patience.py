@@ -36,8 +36,9 @@ class Spent(NamedTuple):
     runnable: bool = False  # a thread of them runs now, or waits in line
 
     def held_up(self, before: Spent, worked: float) -> float:
-        """For how many seconds since `before` other programs kept one of the threads from running;
-        0 if they have computed for `worked` seconds: then their own threads may be the others."""
+        """Seconds since `before` in which a runnable thread waited for a processor; 0 if the
+        threads have computed for `worked` seconds, since then they may have waited for each
+        other."""
         if self.cpu - before.cpu >= worked:
             return 0.0
         waits = (seconds - before.in_line.get(t, 0.0) for t, seconds in self.in_line.items())
@@ -94,7 +95,7 @@ class Patience:
         return 0.0
 
     def spent(self) -> Spent:
-        """By the servers that it waits for. See Fair."""
+        """CPU time and waiting of the servers that are waited for. See Fair."""
         return Spent()
 
     def hopeless(self, began: float) -> bool:
@@ -102,7 +103,7 @@ class Patience:
         return False
 
     def expired(self) -> None:
-        """To be called once for every wait that ran out."""
+        """Counts a wait that ran out; each has to be counted once."""
         self._ran_out += 1
         if self._file is not None:
             try:
@@ -153,8 +154,8 @@ class Stretched(Patience):
 
 
 class Fair(Patience):
-    """Another patience. The time in which other programs keep the servers `processes` from running
-    does not count; nor does the time in which they keep the grader itself from it."""
+    """A patience that does not count the time in which other programs keep the servers `processes`,
+    or the grader itself, from running."""
 
     def __init__(self, patience: Patience, processes: Callable[[], Iterable[Spender]]) -> None:
         self._patience = patience
@@ -182,7 +183,7 @@ class Fair(Patience):
 
 
 class Longer(Patience):
-    """Another patience, and `more` seconds. For what a server does by itself after that time."""
+    """A patience with `more` seconds, for what a server does by itself after that time."""
 
     def __init__(self, patience: Patience, more: float) -> None:
         self._patience = patience
@@ -206,8 +207,8 @@ class Longer(Patience):
 
 
 class Watchful(Patience):
-    """Another patience. `hangs` tells which waits are hopeless: it gets when the wait began, and
-    for how many seconds a server that hangs must have slept."""
+    """A patience that gives up early. `hangs` tells which waits are hopeless: it gets when the wait
+    began, and for how many seconds a server that hangs must have slept."""
 
     def __init__(self, patience: Patience, hangs: Callable[[float, float], bool]) -> None:
         self._patience = patience
@@ -253,7 +254,7 @@ class Deadline:
         self.restart()
 
     def restart(self) -> None:
-        """Called at every sign of progress."""
+        """Begins the wait again; called at every sign of progress."""
         self._began, self._restarted = self._now(), time.monotonic()
         self._looked = self._restarted
         self._late = self._excused = 0.0  # seconds that do not count

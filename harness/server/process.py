@@ -272,7 +272,8 @@ class ServerProcess:
     # Measuring
 
     def describe(self) -> str:
-        """Its state or its end: "still running, 0.3 MB resident", "killed by SIGPIPE" ..."""
+        """The state of the server, or how it ended: "still running, 0.3 MB resident", "killed by
+        SIGPIPE" ..."""
         self.settle()
         if self._last_words:
             return self._last_words

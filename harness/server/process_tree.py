@@ -53,7 +53,7 @@ class ExitStatus:
 
     @classmethod
     def of(cls, status: int) -> ExitStatus:
-        """From the number that waitpid(2) gives."""
+        """The exit status for a number that waitpid(2) returned."""
         if os.WIFSIGNALED(status):
             return cls(signal=os.WTERMSIG(status))
         return cls(code=os.WEXITSTATUS(status))

@@ -121,7 +121,7 @@ class _Preparation:
 
     @property
     def descriptors(self) -> list[int]:
-        """Those of them that are open."""
+        """The given descriptors that are open."""
         return [one for one in self.given if one != starter.NONE]
 
     def failed(self) -> tuple[str, int] | None:
@@ -183,7 +183,7 @@ def _descriptors() -> int:
 
 
 def _limits(nofile: int) -> list[starter.Limit]:
-    """Those of a server. Raises NotJudged if this machine allows less."""
+    """The limits of a server. Raises NotJudged if this machine allows less."""
     allowed = _within(resource.RLIMIT_NOFILE, nofile)
     if allowed < nofile:
         raise NotJudged(f"a server needs {nofile:,} descriptors, this machine allows {allowed:,}")

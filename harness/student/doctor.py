@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def all_instruments(claims: list[Claim]) -> list[Instrument]:
-    """Those that claims need first."""
+    """All instruments; those that claims need come first."""
     required = [*needed.OTHERS, needed.descriptors(claims), *needed.MARKED.values()]
     return [*required, *needed.OPTIONAL]
 

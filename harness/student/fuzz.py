@@ -131,7 +131,8 @@ class Fuzzing:
         return self._goes_well("one", input=text)
 
     def tried_by_chance(self, number: int) -> bool:
-        """The same for CHANCE_INPUTS random inputs, different ones for each number."""
+        """Whether CHANCE_INPUTS random inputs pass, different ones for each number; prints why not.
+        Raises NotJudged."""
         return self._goes_well("mutated", inputs=CHANCE_INPUTS, seed=number)
 
     def _goes_well(self, check: str, **options) -> bool:
@@ -195,7 +196,7 @@ def _target(options) -> Target:
 
 
 def _fuzz(fuzzing: Fuzzing, seconds: int) -> int:
-    """With the first engine that is here. Returns the exit status."""
+    """Fuzzes with the first engine that is installed. Returns the exit status."""
     for engine in (make() for make in ENGINES):
         binary = _built(fuzzing, engine)
         if binary is not None:

@@ -154,7 +154,7 @@ def confinement() -> str:
 
 
 def groups() -> str:
-    """In a child, which a group would bound."""
+    """Why no control group can bound a child, "" if one can. It is tried in a child."""
     if os.environ.get(cgroup.SWITCH) == "0":
         return f"{cgroup.SWITCH}=0 switches them off"
     return "" if _in_a_child(_enters_group) else "no control group can be made here"
@@ -364,7 +364,8 @@ OPTIONAL = (
 
 
 def descriptors(claims: list[Claim]) -> Instrument:
-    """As many as these claims need. A grade tries it in the same way, see grading/plugin.py."""
+    """The number of descriptors that these claims need. A grade tries it in the same way, see
+    grading/plugin.py."""
     most = max((claim.descriptors for claim in claims), default=0)
     return Instrument(
         "descriptors",

@@ -67,7 +67,8 @@ CATALOGUE = tuple(
 
 
 def select(chapter: str | None = None, text: str | None = None) -> list[Mutant]:
-    """Those of a chapter ("01"), and those with `text` in their name or that of their test."""
+    """The wrong servers of a chapter ("01"), or with `text` in their name or in that of their
+    test."""
     return [
         mutant
         for mutant in CATALOGUE

@@ -134,7 +134,8 @@ class Forked:
             os._exit(status)
 
     def wait(self, seconds: float) -> int:
-        """Its exit status, or the number of the signal below 0. Raises TimeoutExpired."""
+        """The exit status of the child; below 0, the number of the signal that ended it. Raises
+        TimeoutExpired."""
         end = time.monotonic() + seconds
         while self._status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
@@ -182,7 +183,7 @@ def _serve() -> None:
 
 
 def _grade(request: dict) -> None:
-    """In the child."""
+    """Grades in the forked child, and ends it."""
     from harness.grading import grade
     from harness.server.linux import prctl
 

@@ -50,7 +50,7 @@ def judge(
 
 
 def _judgement(mutant: Mutant, results: dict) -> Judgement:
-    """From the results of a grade."""
+    """What the results of a grade say about the wrong server."""
     tests = {test.get("extra_data", {}).get("test", ""): test for test in results["tests"]}
     meant = tests.get(mutant.test)
     if meant is None:

@@ -20,7 +20,7 @@ def table(judgements: Sequence[Judgement]) -> str:
 
 
 def rows(judgements: Sequence[Judgement]) -> list[str]:
-    """By chapter and group, each with its title."""
+    """A line for each judgement, by chapter and group, each with its title."""
     lines = []
     for chapter in chapters.CHAPTERS:
         for group in GROUPS:

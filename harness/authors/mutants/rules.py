@@ -113,8 +113,8 @@ def _conditions(code: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _statements(code: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where the statements stand that can go, without their semicolons: no declarations, and none
-    that has others in it."""
+    """Where the statements begin and end that a rule may delete, without their semicolons: no
+    declarations, and no statements that hold others."""
     begin, at = start, start
     while at < end:
         if code[at] == "(":
@@ -128,7 +128,7 @@ def _statements(code: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _without_guards(code: str, start: int, end: int) -> int:
-    """Where a statement begins of which `if (...)`, `else` and labels may stand in front."""
+    """Where a statement begins, after the `if (...)`, `else` and labels in front of it."""
     while True:
         start += len(code[start:end]) - len(code[start:end].lstrip())
         label, guard = LABEL.match(code, start, end), GUARD.match(code, start, end)
@@ -138,7 +138,7 @@ def _without_guards(code: str, start: int, end: int) -> int:
 
 
 def _closing(code: str, opening: int) -> int:
-    """Where the bracket is closed that is opened there."""
+    """Where the bracket that opens here is closed."""
     depth = 0
     for at in range(opening, len(code)):
         depth += {"(": 1, ")": -1}.get(code[at], 0)

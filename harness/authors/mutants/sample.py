@@ -10,8 +10,8 @@ from harness.authors.mutants.mutant import Mutant
 
 
 def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
-    """So many of them that each claim is failed that all of them fail, and each hint of a chapter
-    is shown that all of them show. Another seed draws others."""
+    """Enough of the wrong servers to fail each claim and to show each hint of a chapter that all of
+    them fail and show. Another seed draws others."""
     drawn = list(mutants)
     random.Random(seed).shuffle(drawn)
     left = set().union(*map(_tries, drawn))
@@ -26,8 +26,8 @@ def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
 
 
 def _needed(chosen: list[Mutant]) -> list[Mutant]:
-    """Those without which something would not be tried: one that was drawn early may have become
-    superfluous by two that were drawn later."""
+    """Leaves out each wrong server whose claim and hint others try as well: two that were drawn
+    later may try all that an earlier one does."""
     tried = Counter(one for mutant in chosen for one in _tries(mutant))
     needed = []
     for mutant in chosen:

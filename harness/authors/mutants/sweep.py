@@ -78,7 +78,7 @@ class Kept:
 
 
 class Graders:
-    """Some graders, each for one thread at a time. To be closed."""
+    """Several graders, each for one thread at a time. The user has to close them."""
 
     def __init__(self, count: int) -> None:
         self._stack = ExitStack()
@@ -140,7 +140,8 @@ def sweep(
 
 
 def is_done(found: Found | None, full: bool) -> bool:
-    """Nothing more is to be asked. `full`: of a survivor, the inherited claims as well."""
+    """Whether nothing more is to be asked. `full`: the inherited claims are asked about a survivor,
+    too."""
     if found is None or found.verdict == UNJUDGED:
         return False
     return found.verdict != SURVIVED or found.full or not full

@@ -56,13 +56,13 @@ def steps() -> list[dict]:
 
 
 def text(found: list[dict]) -> str:
-    """As the file has it: a line for each step."""
+    """The text of the file: one line for each step."""
     return "[\n" + ",\n".join(json.dumps(step) for step in found) + "\n]\n"
 
 
 @contextmanager
 def _server(scratch: Path, told: Path) -> Iterator[tuple[str, int]]:
-    """Its address, while it runs."""
+    """Runs the server, and yields its address."""
     shared = Shim(scratch / "shim")
     shared.schedule(Plan(Group.OUTPUT, [piece(TAKEN)], connection=0))
     environment = shim.environment([shim.shim_library()], shared.path)

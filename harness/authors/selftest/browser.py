@@ -124,7 +124,7 @@ class Browser:
         return answer["result"].get("value")
 
     def until(self, script: str) -> object:
-        """Its value, once that is true."""
+        """Waits until the script's value is true, and returns it."""
         deadline = time.monotonic() + SECONDS
         while not self.run(f"Boolean({script})"):  # an element is no value
             assert time.monotonic() < deadline, f"never true: {script}"

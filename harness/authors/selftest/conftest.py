@@ -50,7 +50,7 @@ def grader():
 
 @pytest.fixture(scope="session")
 def patient():
-    """The same, as patient as `make grade`."""
+    """A process that grades one submission after the other, as patient as `make grade`."""
     with Grader() as found:
         yield found
 

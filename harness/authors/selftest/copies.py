@@ -106,7 +106,7 @@ def reordered(files: Files, rng: random.Random) -> Files:
 
 
 def reformatted(files: Files, rng: random.Random) -> Files:
-    """Without comments, and with line breaks and blanks elsewhere."""
+    """The program without comments, and with other line breaks and blanks."""
     return {name: _laid_out(text, rng) for name, text in files.items()}
 
 
@@ -116,12 +116,12 @@ def retyped(files: Files, rng: random.Random) -> Files:
 
 
 def on_one_line(files: Files, rng: random.Random) -> Files:
-    """Without comments, and each function is one line."""
+    """The program without comments, and with each function on one line."""
     return {name: _joined(text) for name, text in files.items()}
 
 
 def disguised(files: Files, rng: random.Random) -> Files:
-    """All of these at once."""
+    """The program with all of the disguises above at once."""
     return renamed(reformatted(reordered(files, rng), rng), rng)
 
 
@@ -203,7 +203,7 @@ def _library(headers: tuple[str, ...]) -> frozenset[str]:
 
 
 def _worded(text: str, fresh: dict[str, str]) -> str:
-    """With other words outside of literals. Comments go: they have the old names."""
+    """Renames identifiers outside of literals. Drops comments, which use the old names."""
     parts = re.split(
         r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|/\*.*?\*/|//[^\n]*)""", text, flags=re.S
     )
@@ -270,7 +270,7 @@ def sizes() -> Iterator[str]:
 
 
 def _shares(chapter: Chapter) -> list[str]:
-    """Of an independent pair, a disguised copy and an edited copy."""
+    """What an independent pair, a disguised copy and an edited copy share with the original."""
     printing.of_file.cache_clear()
     known, own, rng = printing.given(chapter), independent(chapter), random.Random(1)
     others = solution(chapter), disguised(own, rng), different(own, chapter, rng)

@@ -67,7 +67,8 @@ def start():
 
 @pytest.fixture
 def fails_to_start():
-    """It raises a Failure with this hint and message; the server that was tried."""
+    """Checks that the start raises a Failure with this hint and message. Returns the server that
+    was tried."""
 
     def check(hint, pattern, argv, **options):
         server = ServerProcess()

@@ -75,7 +75,8 @@ class Outside:
         self.libraries.mkdir()
 
     def command(self, *argv: object, **variables: object) -> list[str]:
-        """Of `argv` with these variables, since isolation clears the others."""
+        """The command that runs `argv` in isolation with these variables; isolation clears all
+        others."""
         variables[TRACE] = self.trace
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
         return self.isolation.command(
@@ -122,7 +123,7 @@ class Outside:
 
 @pytest.fixture
 def outside(tmp_path, isolation):
-    """Nothing is left at the end."""
+    """An Outside, and a check at the end that nothing of it is left."""
     found = Outside(tmp_path, isolation)
     yield found
     assert found.left() == []

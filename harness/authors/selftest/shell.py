@@ -10,7 +10,7 @@ from harness.lab.chapters import ROOT
 
 
 def run(*command: str, path: str = "", **environment: str):
-    """Without the variables that a make around these tests has set."""
+    """Runs a command without the variables that a make around these tests has set."""
     theirs = ("MAKE", "MFLAGS", "LAB_", "DEBIAN")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(theirs)}
     kept["PATH"] = path or kept["PATH"]

@@ -474,7 +474,7 @@ class Noting(Isolation):
 
 
 def test_the_grades_of_a_class_share_the_libraries_of_the_lab(tmp_path, monkeypatch):
-    """They are built before the first grade, where each grade would build them."""
+    """The libraries are built before the first grade; otherwise each grade would build them."""
     monkeypatch.setenv("EVENT_LOOP_LAB_CALLS", str(tmp_path / "calls"))
     handed_in(tmp_path / "sub" / "ada")
     found, _ = submissions.find(tmp_path / "sub")
@@ -490,7 +490,8 @@ def test_the_grades_of_a_class_share_the_libraries_of_the_lab(tmp_path, monkeypa
 
 @pytest.mark.full("whole grades")
 def test_a_real_grade_is_that_of_make_grade(tmp_path):
-    """Its points, without the place of the files, and with the timeline of the first failure."""
+    """The points are the same. The texts do not name the place of the files, and the timeline of
+    the first failure is there."""
     sub = tmp_path / "sub"
     shutil.copytree(ROOT / "solutions" / CHAPTER.slug, sub / "ada")
     net = sub / "ada" / "net.c"

@@ -75,7 +75,7 @@ NULL = "; it used address 0x8: a null pointer"
     ],
 )
 def test_the_line_of_a_crash(program, way, fate, where):
-    """And the program ends by the signal, as it would have done without the shim."""
+    """The program ends by the signal, as it would have done without the shim."""
     marks = {name: line(name) for name in re.findall(r"\{(\w+)\}", where)}
     pattern = where.replace("()", "..").format(**marks)
     with ended(program, way) as process:

@@ -47,7 +47,7 @@ def no_compiler(monkeypatch, tmp_path):
 
 
 def no_program_runs(monkeypatch, tmp_path):
-    """As where build/ is on a file system that is mounted with noexec."""
+    """No program below build/ runs, as on a file system that is mounted with noexec."""
     access = os.access
     monkeypatch.setattr(
         os, "access", lambda path, mode: Path(path).name != "start" and access(path, mode)

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from harness.authors.english import HABITS, files, flat, of_c, of_markdown, of_patches, of_python
+from harness.authors.english import (
+    BEGINNINGS,
+    HABITS,
+    docstrings,
+    files,
+    flat,
+    of_c,
+    of_markdown,
+    of_patches,
+    of_python,
+)
 from harness.authors.selftest import translations
 
-each_habit = pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.name)
+EVERY = (*HABITS, *BEGINNINGS)
+each_habit = pytest.mark.parametrize("habit", EVERY, ids=lambda habit: habit.name)
 
 PLAIN = """\
 The loop calls each function in turn. Two clients take turns.
@@ -19,7 +30,7 @@ The server waits for the rest of the frame. It returns NULL when there is no mem
 
 def found(text: str) -> list[str]:
     words, _ = flat(text)
-    return [match[0] for habit in HABITS for match in habit.matches(words)]
+    return [match[0] for habit in EVERY for match in habit.matches(words)]
 
 
 @each_habit
@@ -71,3 +82,25 @@ def test_of_python_comments_and_texts_are_read():
         (1, "Doc string."),
         (5, "a words"),
     ]
+
+
+def test_beginnings_are_those_of_docstrings():
+    text = 'x = "Of one"\n\n\ndef f():\n    """Of `two` things."""\n    return "And three"\n'
+    assert words(docstrings(text)) == [(5, "Of _ things.")]
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "Whether the file is a link.",
+        "The same bytes come back.",
+        "Of two AFTERs the one with the earlier deadline is answered first.",
+        "From claims to points: loads claims, and runs them.",
+        "From the high-water mark on a client is not read.",
+        "It listens on the given address.",
+        "While the block runs, clients send frames.",
+        "As many bytes as fit.",
+    ],
+)
+def test_a_right_beginning_is_left_alone(right):
+    assert found(right) == []

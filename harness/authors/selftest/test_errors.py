@@ -103,7 +103,7 @@ def test_an_inherited_claim_is_shown_at_its_function():
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
 def test_every_claim_has_a_place_in_the_skeleton(chapter):
-    """Its own claims at a comment, of which each has the number of the TODO."""
+    """The chapter's own claims lead to a comment with the number of their TODO."""
     own = [claim for claim in CLAIMS.values() if claim.chapter == chapter.number]
     for claim in own:
         (found,) = errors.messages(graded(chapter.chapter_dir, claim, chapter=chapter))
@@ -248,7 +248,7 @@ def test_the_task_that_watches_knows_where_a_grade_begins_and_ends(capsys):
 
 
 def test_vim_jumps_to_the_failure(tmp_path):
-    """As :make fills the quickfix list, with the setting that vim has by default."""
+    """The quickfix list is filled as :make does it, with the default setting of vim."""
     if not shutil.which("vim"):
         pytest.skip("vim is not installed")
     lines = errors.lines(graded(BLOCKING.chapter_dir, CUT))

@@ -275,7 +275,7 @@ def test_canvas_has_the_numbers_of_any_country(gradebook, out_of, cell):
     ],
 )
 def test_canvas_refuses_points_possible_that_are_not_clear(gradebook, said):
-    """They would be taken for 100, and wrong marks be written."""
+    """Unclear points would be taken for 100, and marks would be wrong."""
     with pytest.raises(tables.BadGradebook, match=re.escape(said)):
         tables.canvas(gradebook, "Lab", {"1": 0.425})
 

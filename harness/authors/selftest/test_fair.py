@@ -183,7 +183,7 @@ def test_what_a_server_has_spent():
 
 
 def test_a_program_that_should_end_is_held_up_itself(monkeypatch):
-    """And not the server that runs beside it."""
+    """The server that runs beside it is not asked."""
     asked = []
     monkeypatch.setattr(ServerProcess, "spent", lambda self: asked.append(self) or Spent())
     server = Server()
@@ -208,7 +208,7 @@ def test_cuts_are_waited_for_as_fair():
 
 
 def test_a_client_that_cannot_connect_fails_its_cut():
-    """And ends the batch: the first cut that fails is the one that is told."""
+    """The batch ends: only the first cut that fails is told."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
     tried = SimpleNamespace(address=address, patience=fair(Server(), 0.1))

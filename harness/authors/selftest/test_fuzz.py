@@ -54,7 +54,7 @@ def no_engine(monkeypatch):
 
 
 def test_an_engine_finds_what_is_wrong(run, wrong):
-    """And the input that it prints goes wrong again."""
+    """The input that it prints goes wrong again."""
     status, out, _ = run(CH="05", DIR=str(wrong), SECONDS="20")
     if "s of random messages" in out:
         pytest.skip("neither libFuzzer nor AFL++ is installed")

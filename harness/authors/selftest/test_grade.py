@@ -84,7 +84,7 @@ def test_a_right_server_gets_full_marks(grade):
 
 @pytest.mark.parametrize("options", [(), WORKERS], ids=["alone", "workers"])
 def test_a_conftest_above_the_claims_is_not_read(grade, tmp_path, options):
-    """As a course may have one in the directory that its students clone the lab into."""
+    """A course may have a conftest.py in the directory that its students clone the lab into."""
     (tmp_path / "conftest.py").write_text("raise ImportError('of the course')\n")
     assert grade(submissions.right(), *options).results["score"] == 100
 

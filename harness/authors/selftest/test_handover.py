@@ -168,7 +168,7 @@ def test_without_git_the_same_files_are_handed_out(monkeypatch):
 
 
 def test_a_handout_has_the_chinese_pages(monkeypatch):
-    """Also those that git does not track yet."""
+    """Chinese pages that git does not track yet are there, too."""
     monkeypatch.setattr(handout, "tracked", lambda: None)
     found = {one.name for one in handout.members(find("02"))}
     pages = {name for name in found if name.endswith(".zh.md") or "/docs/zh/" in name}

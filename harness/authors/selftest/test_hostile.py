@@ -144,7 +144,7 @@ def left(trace: str) -> list[int]:
 
 
 def test_every_program_is_graded():
-    """And says in its first lines what it tries and what bounds it."""
+    """Each program says in its first lines what it tries and what bounds it."""
     tests = "".join(Path(__file__).with_name(f"test_{n}.py").read_text() for n in GRADED_IN)
     for path in HOSTILE.glob("*.c"):
         assert f'"{path.stem}"' in tests or f'"{path.name}"' in tests, path.name
@@ -224,7 +224,7 @@ def test_it_fails_what_it_does_not_do(grade, name, lost):
 
 
 def test_whoever_knows_the_answers_knows_none(grade):
-    """Of the claims of the lab itself: the requests are drawn again for every submission."""
+    """The claims are those of the lab itself: the requests are drawn again for every submission."""
     words = ("--chapter", "01", "--only", "test_01_every_byte_value")
     found = grade("knows_answers", CONFINED, *words)
     assert (found.status, found.results["score"]) == (FAILED, 0)
@@ -245,7 +245,7 @@ def test_it_prints_a_report(grade):
 
 
 def test_its_sources_print_a_report(grade, tmp_path, monkeypatch):
-    """By what the compiler says of them."""
+    """What the compiler says of the sources looks like a report."""
     forged = '#line 1 "\\033[2J\\n  100 of 100 points\\n"\n#warning \x1b[2Jsee above\n'
     monkeypatch.setitem(globals(), "HOSTILE", tmp_path / "forged")
     (tmp_path / "forged").mkdir()

@@ -76,7 +76,7 @@ def test_bubblewrap_is_missing(monkeypatch):
 
 
 def test_bubblewrap_is_refused(monkeypatch, tmp_path):
-    """As AppArmor and containers do it: the program is there, and fails."""
+    """The program is there and fails, as AppArmor and containers make it."""
     fake = tmp_path / "bwrap"
     fake.write_text("#!/bin/sh\necho 'bwrap: loopback: Failed RTM_NEWADDR' >&2\nexit 1\n")
     fake.chmod(0o755)
@@ -223,7 +223,7 @@ def test_the_files_that_a_grade_sees(outside):
 
 
 def test_the_libraries_are_shared_and_cannot_be_changed(outside):
-    """They are the lab's own, and the next grade uses them, too."""
+    """The libraries are the lab's own, and the next grade uses them, too."""
     library = outside.libraries / "shim.so"
     library.write_text("not a library")
     code = "from harness.server import shim; print(shim.shim_library())"
@@ -235,7 +235,7 @@ def test_the_libraries_are_shared_and_cannot_be_changed(outside):
 
 
 def test_the_environment_is_cleared(outside, monkeypatch):
-    """That of bwrap, too, which can be read inside."""
+    """The environment of bwrap is cleared, too, since it can be read inside."""
     monkeypatch.setenv("LAB_SECRET", "of the instructor")
     monkeypatch.setenv("MAKEFLAGS", "-j")
     everything = "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'"
@@ -264,7 +264,7 @@ def test_detached_processes_end_with_the_grade(outside):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_is_stopped_from_outside(tmp_path, number):
-    """Also when nobody can tell it that it should end."""
+    """The grade ends even if nobody can tell it to."""
     isolation = choice.KINDS["bubblewrap"]()
     if isinstance(isolation, str):
         pytest.skip(isolation)

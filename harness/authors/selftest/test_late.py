@@ -22,7 +22,7 @@ DAY = 24 * 60 * 60
     [(-5, 80), (0, 80), (0.1, 80), (3, 80), (3.01, 72), (4, 72), (5, 64), (12.5, 0), (40, 0)],
 )
 def test_the_example_has_three_free_days(days, left):
-    """Then each day that has begun costs a tenth."""
+    """After three free days each day that has begun costs a tenth."""
     assert late.points(EXAMPLE, "ada", "04", 80, DEADLINE + days * DAY) == left
 
 

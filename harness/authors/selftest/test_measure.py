@@ -238,7 +238,7 @@ def in_two_calls(end: socket.socket, frame: bytes) -> None:
 @pytest.mark.parametrize("filtered", [True, False])
 @pytest.mark.parametrize("reply, held", [(in_one_call, 0), (in_two_calls, 8)])
 def test_whether_a_reply_leaves_at_once(peer, reply, held, filtered, monkeypatch):
-    """Also where the kernel lets this user attach no filter to a socket, and the client delays its
+    """Where the kernel lets this user attach no filter to a socket, the client delays its
     acknowledgements instead."""
     if not filtered:
         monkeypatch.setattr(stream, "_ATTACH_FILTER", 0x7FFF)  # no option has this number

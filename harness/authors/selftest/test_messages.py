@@ -58,7 +58,7 @@ def test_strings_can_lie():
 
 
 def test_requests():
-    """As docs/protocol.md shows them."""
+    """The requests are the examples of docs/protocol.md."""
     echo = length_framing.encode(request(ECHO, 7, string(b"hi")))
     assert echo.hex(" ") == "0b 00 00 00 01 00 00 00 07 00 00 00 02 68 69"
     assert messages.sum_of(8, -5, 300) == request(SUM, 8, i32(2), i64(-5), i64(300))

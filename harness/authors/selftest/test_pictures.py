@@ -31,7 +31,7 @@ each_chapter = pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda 
 
 
 def chapter_of(svg):
-    """Of a picture that a page shows, the first."""
+    """The chapter of a picture; the first one if a page shows it."""
     return chapters.find("01" if svg.name in PAGES else svg.name[:2])
 
 

@@ -90,7 +90,8 @@ def failure(check, name: str, **options) -> tuple[Failure, dict]:
 
 
 def test_a_check_that_passes(check):
-    """Its values come back; it has three descriptors, and chance that can be repeated."""
+    """The values of a check come back. It has three descriptors, and chance that can be
+    repeated."""
     values = check("passes", option=-5)
     assert values["a third"] == 1 / 3
     assert values["option"] == -5
@@ -259,7 +260,7 @@ def test_programs_compile_without_a_warning(compiler):
 
 
 def test_a_header_brings_its_source(tmp_path, monkeypatch):
-    """Also one that another header includes, and not one of the module."""
+    """A header that another header includes does so, too; a header of the module does not."""
     for name, text in {
         "05_own.c": '#include <string.h>\n#include "outer.h"\n#include "module.h"\n',
         "outer.h": '#include "inner.h"\n',
@@ -392,7 +393,8 @@ def test_reports_are_cut_down(printed, says, hint, rest):
     ],
 )
 def test_a_sanitizer_that_finds_no_room_says_what_helps(printed):
-    """As on a kernel with vm.mmap_rnd_bits=32, and in a container that forbids personality(2)."""
+    """This happens on a kernel with vm.mmap_rnd_bits=32, and in a container that forbids
+    personality(2)."""
     said = sanitizers.unusable(f"log\n{printed}\nmore\n")
     assert "ThreadSanitizer: " in said
     assert "sudo sysctl vm.mmap_rnd_bits=28" in said

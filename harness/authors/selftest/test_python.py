@@ -61,7 +61,8 @@ def too_new(text: str) -> Iterator[str]:
 
 
 def _too_new(node: ast.AST, modules: dict[str, str]) -> Iterator[str]:
-    """The same, of one node; `modules` are those that are imported, by their names here."""
+    """What one node uses that PROMISED does not have. `modules`: the imported ones, by their names
+    here."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names if alias.name in LATER_MODULES)
     elif isinstance(node, ast.ImportFrom):
@@ -107,7 +108,7 @@ def test_nothing_is_newer_than_promised():
 
 @pytest.mark.full("runs of flake8")
 def test_flake8_has_nothing_to_say():
-    """As in `make lint`; .flake8 has what it is told."""
+    """The command is that of `make lint`; its settings are in .flake8."""
     if not shutil.which("flake8"):
         pytest.skip("flake8 is not installed: make setup")
     done = subprocess.run(["flake8", "harness"], cwd=ROOT, capture_output=True, text=True)

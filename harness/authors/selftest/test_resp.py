@@ -104,7 +104,7 @@ def test_a_random_date_is_not_over():
 
 
 def test_random_commands_are_the_same_with_the_same_seed():
-    """And each MULTI has its end."""
+    """Each MULTI of them has its end."""
     one, two = (redis_commands.sequence(random.Random(7), 3000) for _ in range(2))
     assert one == two != redis_commands.sequence(random.Random(8), 3000)
     assert all(words and all(isinstance(word, bytes) for word in words) for words in one)
@@ -117,7 +117,7 @@ def test_random_commands_are_the_same_with_the_same_seed():
 
 @pytest.mark.parametrize("name, left_out", [("Redis", 0), ("Valkey", 1)])
 def test_valkey_gets_no_multi_within_a_transaction(name, left_out, monkeypatch):
-    """Its reply to that differs from the one of Redis."""
+    """Valkey replies to a nested MULTI in another way than Redis."""
     monkeypatch.setattr(here, "redis_server", lambda: here.Redis("server", name, "8.1.1"))
     lines = ("MULTI", "PING", "MULTI", "EXEC", "MULTI", "DISCARD", "MULTI", "GET multi", "EXEC")
     commands = [resp.words_of(line) for line in lines]

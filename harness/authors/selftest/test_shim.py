@@ -58,7 +58,7 @@ def test_it_builds_without_a_warning(tmp_path, compiler, level):
 )
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_every_call_is_counted(tmp_path, compiler, flags):
-    """And passed on: calls.c exits with 0 when arguments and results were what they should be."""
+    """Each call is passed on as well: calls.c exits with 0 if arguments and results are right."""
     program = compiled(tmp_path, "calls.c", *flags.split(), compiler=compiler)
     assert counted(program, tmp_path) == (0, EVERY_CALL)
 
@@ -144,7 +144,8 @@ def test_a_long_round_is_counted_too(tmp_path):
 
 
 def test_what_moves_bytes_is_not_pushed_out(tmp_path):
-    """By a hundred thousand calls that get nothing, each of them another one."""
+    """A hundred thousand calls that get nothing, each different from the one before, leave it in
+    the record."""
     record = recorded(tmp_path, "failures")
     assert moving(record) == ["write", "accept", "read", "close"]
     assert record[-1].number > 10 * layout.RECORD_ENTRIES

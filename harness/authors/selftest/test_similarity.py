@@ -150,7 +150,7 @@ def test_disguised_copies_come_first(number):
 
 @pytest.mark.parametrize("disguise", copies.DISGUISES)
 def test_a_disguised_program_still_compiles(disguise, tmp_path):
-    """Else it would be no copy that a student can hand in."""
+    """A copy that does not compile could not be handed in."""
     made = disguise(copies.independent(find("01")), random.Random(4))
     sources = copies.write(made, tmp_path)
     command = ["gcc", "-std=gnu11", "-w", "-fsyntax-only", "-pthread", *sources.glob("*.c")]

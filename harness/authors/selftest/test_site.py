@@ -106,7 +106,7 @@ def pages(built) -> dict[str, Page]:
 
 @pytest.fixture(scope="module")
 def documents(pages) -> dict[str, Page]:
-    """Those that VitePress has made of Markdown."""
+    """The pages that VitePress has made of Markdown."""
     return {name: page for name, page in pages.items() if not name.startswith(("files/", "404"))}
 
 
@@ -172,7 +172,7 @@ def test_the_public_edition_has_no_solution_and_no_answer(built, pages):
 
 
 def test_the_search_for_lines_of_solutions_finds_them():
-    """Else the test above would find nothing, whatever there is."""
+    """If it found no line of a solution, the test above would always pass."""
     text = (CHAPTERS[0].solution_dir / "conn.c").read_text()
     assert {line.strip() for line in text.splitlines()} & secrets_of(CHAPTERS)
 
@@ -233,7 +233,7 @@ def test_a_reader_of_chinese_is_told_what_is_in_english(documents):
 
 
 def test_a_chinese_page_that_is_behind_says_so_and_leads_to_the_english_one():
-    """Its title, with the mark of today's version and of an older one."""
+    """The page is a title below the mark of today's version, or of an older one."""
     need_it()
     for name, english in {
         "docs/zh/README.md": "/",
@@ -385,7 +385,8 @@ def test_a_timeline_says_the_same_in_both_languages():
 
 
 def test_an_address_leads_to_its_heading(chromium, address):
-    """Also where a timeline above it becomes alive, which changes its height."""
+    """The heading stays in place where a timeline above it becomes alive, which changes its
+    height."""
     chromium.size(1400)
     chromium.open(f"{address}/chapters/01-blocking/")
     headings = chromium.run("[...document.querySelectorAll('.vp-doc h2')].map(one => one.id)")

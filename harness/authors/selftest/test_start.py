@@ -205,7 +205,7 @@ def test_it_listens_on_no_port(fails_to_start):
 
 
 def test_it_is_not_connected_to():
-    """Its first client is that of the claim, not one that says nothing and leaves."""
+    """The first client is that of the claim, not one that says nothing and leaves."""
     command = [*PYTHON, ODD, "serves_one_client", "{port}"]
     with ServerProcess().start(command, mode="port") as server:
         assert echoes(server)

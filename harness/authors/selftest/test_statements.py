@@ -135,7 +135,7 @@ def judges_errno(path: Path) -> bool:
 
 @each_chapter
 def test_errno_of_reads_and_writes_is_judged_in_io(chapter):
-    """As io.h says, and no header says more than that."""
+    """The contract is in io.h, and no other file judges errno."""
     files = sources.files(chapter.solution_dir)
     io, *others = sorted(files, key=lambda path: path.name != "io.c")
     assert io.name == "io.c" and COMPARES_ERRNO.search(io.read_text())

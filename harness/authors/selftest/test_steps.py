@@ -154,7 +154,8 @@ def test_a_step_is_paid(chapter, solved, hasty, tmp_path):
 
 
 def test_a_reply_too_early_is_no_echo_of_bytes(hasty, tmp_path):
-    """Else the first failure of an untouched 01 names a wrong cause, and TODO 2 is not paid."""
+    """Otherwise the first failure of an untouched 01 names a wrong cause, and TODO 2 is not
+    paid."""
     tests = graded_tests(hasty, find("01"), 2, tmp_path, "--only", "test_01_first_frames,01.2")
     assert "One read() was taken for one message" in tests.pop("test_01_first_frames")["output"]
     assert {test["status"] for test in tests.values()} == {"passed"}
@@ -196,7 +197,7 @@ def test_an_untouched_skeleton_gets_no_more_points(chapter, hasty, tmp_path):
 
 @each_chapter
 def test_no_two_todos_name_the_same_test(chapter):
-    """Else solving the second of them would not be paid."""
+    """Otherwise solving the second of them would not be paid."""
     named = [todo.test for todo in skeleton.todos(chapter)]
     assert len(set(named)) == len(named), f"{chapter.slug}: {named}"
 

@@ -143,7 +143,7 @@ VARIABLES = {
 
 
 def odd_caller():
-    """In a child, before it becomes a command."""
+    """Changes what a child inherits, before it becomes a command."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())

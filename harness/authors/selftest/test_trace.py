@@ -24,7 +24,7 @@ END = 5_000  # ms, when the test is over
 
 
 def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, took_ms=0, **more):
-    """As the recorder saves it: the fields of layout.Entry in their order."""
+    """A call as the recorder saves it: the fields of layout.Entry in their order."""
     flags = dict.fromkeys(("fault", "closed_twice", "watched", "repeated"), False)
     entry = layout.Entry(
         start_ns=at_ms * MS,
@@ -173,7 +173,8 @@ def test_what_was_reported_beside_input_and_output(load, bits, says, able):
 
 
 def test_a_wait_that_came_often_is_not_said_to_have_waited_each_time(load):
-    """The first of them may have waited for the client, or for a processor. All of them: told."""
+    """The first wait may have waited for the client, or for a processor. Only if all of them
+    waited, it is told."""
     first, *others = READY
     slow = [first, call("poll", 9, fd=-1, connection=-1, size=1, result=1, took_ms=30)]
     moves = [move("A", 1, "connect", port=4001), move("A", 900, "close")]
@@ -293,7 +294,7 @@ def test_a_spin_is_told_with_what_it_is_about(load, calls, times, says):
 
 
 def test_the_worst_spin_comes_first(load):
-    """And one that is seldom beside it is left out."""
+    """A rare spin beside it is left out."""
     moves = [move("A", 1, "connect", port=4001), move("A", 900, "close")]
     calls = [ACCEPTED, *spin([AGAIN], 3_000), *spin(READY, 50_000, at_ms=400)]
     calls += spin(NOT_READY, 9_000, at_ms=600)
@@ -322,7 +323,7 @@ def test_bytes_of_calls_that_were_counted_are_followed(load):
 
 
 def test_calls_that_are_not_known_are_told_in_their_place(load):
-    """And what came again and again behind them is not taken for something else."""
+    """Calls that repeat after them are not taken for something else."""
     calls = [
         call("accept", 2, size=4001, result=5, number=1),
         call("read", 4, size=9, result=9, number=2),
@@ -374,7 +375,7 @@ def test_a_close_tells_what_was_read_and_never_sent(load, reply, unsent):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_no_line_is_wider_than_the_terminal(load, width):
-    """And none is cut: what a wait is for stands in further lines."""
+    """No line is cut: what a wait is for stands in further lines."""
     ports = range(4001, 4021)
     moves = [move(f"client{port}", 1, "connect", port=port) for port in ports]
     calls = [call("accept", 2, n, 3, port, n + 5) for n, port in enumerate(ports)]

@@ -328,7 +328,7 @@ def test_archives_within_archives_end(tmp_path):
 
 
 def header(kind: bytes, size: int) -> bytes:
-    """Of a member whose contents follow: a long name, or settings of pax."""
+    """The header of a member whose contents follow: a long name, or settings of pax."""
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = kind, size
     return info.tobuf(tarfile.GNU_FORMAT)

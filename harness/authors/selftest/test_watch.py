@@ -62,7 +62,7 @@ def test_it_does_not_compile():
 
 
 def test_a_save_is_noticed(tmp_path, monkeypatch):
-    """Also one that leaves the size as it is; and no other file counts."""
+    """A save that leaves the size as it is counts, too; no other file counts."""
     file = tmp_path / "a.c"
     file.write_text("1")
     os.utime(file, (1, 1))
@@ -106,7 +106,7 @@ class Watched:
 
 
 def test_a_chapter_is_watched(tmp_path):
-    """From the skeleton to a mistake to the solution; and Ctrl-C ends it."""
+    """The files go from the skeleton to a mistake to the solution; then Ctrl-C ends it."""
     source = tmp_path / "mine"
     skeleton.write(find("02"), source, 0)
     watched = Watched(source)

@@ -137,22 +137,22 @@ class Page:
 
     @cached_property
     def kept(self) -> str:
-        """All but the mark and notes."""
+        """The text without the mark and notes."""
         return NOTE.sub(_blanks, MARK.sub(_blanks, self.text, count=1))
 
     @cached_property
     def outside(self) -> str:
-        """Without code blocks."""
+        """The text without code blocks."""
         return CODE_LINE.sub(_blanks, FENCE.sub(_blanks, self.kept))
 
     @cached_property
     def words(self) -> str:
-        """Without any code."""
+        """The text without any code."""
         return CODE_SPAN.sub(_blanks, self.outside)
 
     @cached_property
     def prose(self) -> str:
-        """Without code, tags and the targets of links."""
+        """The text without code, tags and the targets of links."""
         return TARGET.sub(_blanks, TAG.sub(_blanks, self.words))
 
     def code(self) -> list[Piece]:
@@ -176,7 +176,7 @@ class Page:
         return _pieces(UNIT, self.prose, 1)
 
     def headings(self) -> list[Piece]:
-        """Their levels."""
+        """The levels of the headings."""
         return [Piece(line, text.split()[0]) for line, text in _pieces(HEADING, self.outside)]
 
     def hints(self) -> list[Piece]:
@@ -220,7 +220,7 @@ class Page:
 
 
 def _blanks(found: re.Match[str]) -> str:
-    """As many lines, so that pieces are still found where they are."""
+    """Blank lines in place of a text, so that the pieces after it keep their line numbers."""
     return "\n" * found[0].count("\n") or " "
 
 
@@ -233,7 +233,8 @@ def _pieces(pattern: re.Pattern[str], text: str, group: int = 0) -> list[Piece]:
 
 
 def differences(source: Page, page: Page, known: dict[Path, Path] | None = None) -> list[str]:
-    """One for each kind of piece whose order matters; all of them of the other kinds.
+    """What differs between two pages: of the kinds of pieces whose order matters the first
+    difference, of other kinds all.
 
     `known`: English pages, and where their Chinese ones are.
     """
@@ -295,7 +296,7 @@ def _by_section(
 
 
 def _sections(page: Page, pieces: list[Piece]) -> dict[int, list[Piece]]:
-    """By the number of headings before them."""
+    """The pieces by the number of headings before them."""
     lines = [heading.line for heading in page.headings()]
     found: dict[int, list[Piece]] = {}
     for piece in pieces:
@@ -324,7 +325,8 @@ def _mapped(source: Page, page: Page, known: dict[Path, Path]) -> list[Piece]:
 
 
 def _anchors(source: Page, page: Page) -> Iterator[str]:
-    """Those that are called like a heading of the source stand before that heading."""
+    """Anchors that have the name of a heading of the source, but do not stand before that
+    heading."""
     of_source = slugs(source.text)
     lines = [heading.line for heading in page.headings()]
     for line, anchor in _pieces(ANCHOR, page.words, 1):

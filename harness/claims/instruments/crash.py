@@ -40,7 +40,8 @@ def place(crash: Crash, sources: Collection[str]) -> str:
 
 
 def _frames(crash: Crash) -> list[Frame]:
-    """Those in the program, as far as their lines are known: none without debug information."""
+    """The frames of a crash that are in the program and whose lines are known; none without debug
+    information."""
     words = ["addr2line", "-f", "-i", "-e", str(crash.program)]  # -i: functions put into others
     addresses = [hex(address) for address in crash.frames if address]
     if not addresses or not crash.program.is_file():

@@ -78,10 +78,8 @@ def _debug(words: list[str], file: Path, over: threading.Event, greeting: str) -
 
 
 def hold(pid: int, file: Path) -> None:
-    """In the process that runs the test: names the server, and waits for the debugger.
-
-    Raises NotJudged when none comes.
-    """
+    """Names the server, and waits for the debugger; called in the process that runs the test.
+    Raises NotJudged when none comes."""
     other = file.with_suffix(".new")
     other.write_text(str(pid))
     other.rename(file)
@@ -96,5 +94,6 @@ def _traced(pid: int) -> bool:
 
 
 def _stopped(pid: int) -> bool:
-    """By a debugger. One that has detached has let it go on."""
+    """Whether a debugger has stopped the process. A process from which it has detached runs
+    again."""
     return procfs.status(pid).get("State", "").startswith("t")

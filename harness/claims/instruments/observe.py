@@ -74,9 +74,10 @@ def unread_bytes(client) -> int | None:
 
 
 def bytes_within(client, sent: int) -> int | None:
-    """Of `sent` bytes, all read by an echo server, how many are neither with the kernel nor back.
+    """How many of `sent` bytes, all read by an echo server, are neither in the kernel nor sent
+    back.
 
-    So many are in the server itself, if the client has read none. None: the kernel does not tell.
+    If the client has read none, they are in the server itself. None if the kernel does not tell.
     """
     ends = _ends(client)
     if ends is None:
@@ -149,7 +150,7 @@ def _ends(client) -> tuple | None:
 
 
 def _unread_in_tables(local: int, remote: int) -> int | None:
-    """The same for these ports, where the kernel only has the tables of proc(5).
+    """How many bytes wait in the server's socket, where the kernel only has the tables of proc(5).
 
     Their fields are local address, remote address, state, tx:rx queue, all in hexadecimal.
     """
@@ -165,7 +166,8 @@ def _unread_in_tables(local: int, remote: int) -> int | None:
 
 
 def until_read(client, seconds: float = READ_SECONDS) -> bool:
-    """Waits until the server has read everything this client has sent, or has closed. Whether so.
+    """Waits until the server has read everything this client has sent. Returns whether it has read
+    it, or has closed.
 
     For a claim about pieces that arrive one after the other: without it the kernel may join them,
     and a server that takes one read for one message would pass.

@@ -44,7 +44,7 @@ _UNDEFINED = re.compile(r"^(?:.*/)?([^/\n:]+):(\d+):\d+: runtime error: (.*)", r
 
 
 def flags(names: str) -> tuple[str, ...]:
-    """Of the compiler, for sanitizers such as "address,undefined"; none for ""."""
+    """Options of the compiler for sanitizers such as "address,undefined"; none for ""."""
     if not names:
         return ()
     own = ("-DSANITIZED",) if "address" in names else ()  # for programs/check.c

@@ -93,7 +93,8 @@ def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
 
 
 def broadcast_to(sender: Client, others: Sequence[Client], seq: int, text: bytes) -> None:
-    """All of them get it, the sender too, which is told how many they are."""
+    """Broadcasts a text. Every client gets it, also the sender, and the reply says how many they
+    are."""
     __tracebackhide__ = True
     count = 1 + len(others)
     sender.send_frame(broadcast(seq, text))

@@ -58,7 +58,7 @@ class Cut:
         return Plan(self.way, steps, connection=connection)
 
     def __str__(self) -> str:
-        """As the end of a sentence: "when byte 3 of the length arrives alone"."""
+        """The end of a sentence: "when byte 3 of the length arrives alone"."""
         if not self.disturbed:
             return f"when {self._how()}"
         return f"when {self._how()}, and calls between meet EAGAIN or EINTR"

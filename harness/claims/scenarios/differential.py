@@ -21,7 +21,7 @@ MOST_TRIES = 80  # to find a shorter sequence that shows the same
 
 
 def without_nested_multi(commands: Sequence[Command]) -> list[Command]:
-    """Without each MULTI between a MULTI and its EXEC or DISCARD."""
+    """The commands without each MULTI between a MULTI and its EXEC or DISCARD."""
     found, nested = [], False
     for words in commands:
         if words[0] == b"MULTI" and nested:
@@ -63,7 +63,7 @@ class Pair:
         return [*BEGIN, *LEFT_OUT.get(self._other.name, list)(commands)]
 
     def begin(self) -> None:
-        """Another client of Redis: nothing is left of a MULTI."""
+        """Connects to Redis again, so that no MULTI is open."""
         if self._redis is not None:
             self._redis.close()
         self._redis = socket.create_connection(self._process.address, SECONDS)
@@ -85,7 +85,8 @@ class Pair:
 
 
 def compare(pair: Pair, commands: Sequence[Command]) -> None:
-    """Both get the commands, and reply the same. A failure shows a short sequence that differs."""
+    """Checks that both servers reply the same to the commands. A failure shows a short sequence
+    that differs."""
     __tracebackhide__ = True
     commands = pair.whole(commands)
     count = _first_that_differs(pair, commands, AT_ONCE)

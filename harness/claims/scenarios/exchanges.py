@@ -43,14 +43,15 @@ def words(rng: random.Random, size: int) -> bytes:
 
 
 def echo(client: Client, body: bytes) -> None:
-    """One frame there and back: for a body that the kernel's buffers hold (some 100 KB)."""
+    """Sends one frame and expects it back. The kernel's buffers have to hold the body (some 100
+    KB)."""
     __tracebackhide__ = True
     client.send_frame(body)
     client.expect_frame(body)
 
 
 def ask(client: Client, body: bytes, answer: bytes) -> None:
-    """One frame there, and another one back."""
+    """Sends one frame, and expects another one."""
     __tracebackhide__ = True
     client.send_frame(body)
     client.expect_frame(answer)
@@ -63,13 +64,15 @@ def ping(client: Client, rng: random.Random) -> None:
 
 
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
-    """Any number of frames of any size, sent without waiting for their replies."""
+    """Sends any number of frames of any size without waiting for their replies, then expects all of
+    the replies."""
     __tracebackhide__ = True
     client.echo_all(b"".join(map(client.framing.encode, bodies)))
 
 
 def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
-    """The same; the server runs when all that the kernel takes is there, however busy we are."""
+    """Sends a burst while the server is paused: it runs once the kernel has taken all it can,
+    however busy the machine is."""
     __tracebackhide__ = True
     data = b"".join(map(client.framing.encode, bodies))
     server.process.pause()
@@ -175,7 +178,7 @@ def come_and_go(server, rng: random.Random, count: int, at_once: int = TABLE) ->
 
 
 def _leave(leaving: Sequence[Client], frame: bytes) -> None:
-    """Each in another way."""
+    """Closes the connections, each in another way."""
     __tracebackhide__ = True
     for number, client in enumerate(leaving):
         if number % 4 == 1:

@@ -49,7 +49,7 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
 
 
 def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
-    """Nothing comes back before the last byte of a frame is sent."""
+    """Checks that nothing comes back before the last byte of a frame is sent."""
     __tracebackhide__ = True
     frame = length_framing.encode(body)
     sent = frame[:-1]
@@ -95,7 +95,7 @@ def _also(failure: Failure, what: str, hint: str) -> Failure:
 
 
 def _try_sizes(server, client: Client, rng: random.Random) -> None:
-    """One frame of each size, one after the other on a connection that has had one."""
+    """Exchanges one frame of each size, one after the other, on a connection that has had one."""
     __tracebackhide__ = True
     passed = SIZES[0]
     for size in SIZES:

@@ -12,7 +12,8 @@ from harness.failures.failure import Failure, NotJudged, TooBusy
 
 @contextmanager
 def connected(server, count: int, at_once: bool = False) -> Iterator[list[Stream]]:
-    """Meanwhile so many clients are connected. They leave by a reset, so no port stays taken.
+    """Connects `count` clients, and closes them at the end of the block by a reset, so that no port
+    stays taken.
 
     `at_once`: all of them begin to connect before we wait for the first one. Raises Failure if the
     server does not take them all, NotJudged if this machine does not.
@@ -39,7 +40,7 @@ def connected(server, count: int, at_once: bool = False) -> Iterator[list[Stream
 
 @contextmanager
 def served(server, count: int, at_once: bool = False) -> Iterator[None]:
-    """Meanwhile so many clients are connected, each of which has got a reply."""
+    """Connects `count` clients for the time of the block; each of them gets one reply first."""
     __tracebackhide__ = True
     what = f"connects {count:,} clients{' at once' if at_once else ''}; each has a frame echoed"
     server.conversation.note("the grader", what)

@@ -49,14 +49,15 @@ def storm(connect: Connect, rng: random.Random, rounds: int) -> list[Client]:
 
 
 def broadcasts_in_flight(clients: list[Client]) -> None:
-    """Nobody waits for their answers: whatever comes next comes while they are on their way."""
+    """Sends broadcasts without waiting for their replies, which are in flight during what comes
+    next."""
     __tracebackhide__ = True
     for client in clients:
         client.send_frames([broadcast(seq, bytes(1000)) for seq in range(FLIGHT)])
 
 
 def _one_goes(clients: list[Client], connect: Connect, rng: random.Random) -> None:
-    """And another comes. Its last request is perhaps not answered yet."""
+    """Replaces one client by a new one. Its last request may still be unanswered."""
     __tracebackhide__ = True
     at = rng.randrange(len(clients))
     _ask(clients[at], rng, 0)

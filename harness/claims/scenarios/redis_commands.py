@@ -51,8 +51,9 @@ def _set(rng: random.Random) -> list[str]:
 
 
 def _number_of_time(rng: random.Random) -> str:
-    """One that is refused, or far away, also as a date in milliseconds: a key that SET stores with
-    a time that is over counts in DBSIZE until Redis notices."""
+    """A time to live that is refused, or far in the future, also as a date in milliseconds. No
+    short one: a key that SET stores with a time that is over counts in DBSIZE until Redis
+    notices."""
     return rng.choice(("0", "-1", "x", "", "1.5", "9223372036854775807", "10000000000000"))
 
 
@@ -90,7 +91,7 @@ def _pop(rng: random.Random) -> list[str]:
 
 
 def _wrong(rng: random.Random) -> list[str]:
-    """Too few or too many arguments, an unknown command, an unknown option."""
+    """A faulty command: too few or too many arguments, an unknown command or an unknown option."""
     kind = rng.randrange(4)
     if kind == 0:
         return [rng.choice(("GET", "SET", "MSET", "DEL", "LPUSH", "LRANGE", "ECHO", "EXPIRE"))]
@@ -146,7 +147,8 @@ def one(rng: random.Random) -> Command:
 
 
 def sequence(rng: random.Random, length: int) -> list[Command]:
-    """About so many commands. It begins with an empty database 0, and ends outside of a MULTI."""
+    """About `length` random commands. They begin with an empty database 0, and end outside of a
+    MULTI."""
     found: list[Command] = []
     while len(found) < length:
         if rng.random() < MULTI_PART:

@@ -17,7 +17,7 @@ A_COMMAND = 1_000  # keys, of the commands that fill() sends
 
 
 def ask(client: Client, command: str | Sequence[str | bytes | int], value: object) -> None:
-    """One command there, and its reply back. See resp for the values that are replies."""
+    """Sends one command and expects its reply. See resp for the values that are replies."""
     __tracebackhide__ = True
     words = words_of(command)
     client.send_frame(resp.command(*words))

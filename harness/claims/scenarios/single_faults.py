@@ -111,7 +111,7 @@ class Participant:
 
     @property
     def stuck(self) -> bool:
-        """All of a reply has come, and nothing of the next one."""
+        """Whether the server stopped between two replies, with more of them owed."""
         return bool(self.owed) and self.taken in self.ends
 
     def send(self, frames: bytes, owed: bytes | None = None) -> None:
@@ -165,7 +165,8 @@ class ThreeClients:
         self.large = length_framing.encode(rng.randbytes(100_000))
 
     def together(self, server, clients: list[Participant]) -> None:
-        """All three at once. `clients`: each is added as it comes."""
+        """Exchanges frames with all three clients at once. `clients`: each is added as it
+        connects."""
         __tracebackhide__ = True
         for name, rcvbuf in (("A", None), ("B", None), ("C", SMALL_WINDOW)):
             clients.append(Participant(server.connect(name, rcvbuf=rcvbuf)))
@@ -183,7 +184,7 @@ class ThreeClients:
             client.leave()
 
     def in_turn(self, server, clients: list[Participant]) -> None:
-        """One after the other, for a server that can do no more."""
+        """Exchanges frames with one client after the other, for a server that can do no more."""
         __tracebackhide__ = True
         for name, frames in zip("ABC", (self.small, [self.several], [self.large])):
             client = Participant(server.connect(name))
@@ -313,7 +314,7 @@ def _next_is_served(server) -> None:
 
 
 def _ends(server, stops: bool) -> None:
-    """It stops when it is told to, if it does that at all; then nothing of it is left."""
+    """Ends the server: if `stops`, SIGTERM has to end it first. No process of it is left."""
     __tracebackhide__ = True
     if stops:
         expect_stop(server, signal.SIGTERM)

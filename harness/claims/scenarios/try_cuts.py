@@ -137,8 +137,8 @@ def _asked(server, messages: Iterable[bytes]) -> list[Stream]:
 
 
 def _answer(server, client: Stream | None) -> bytes | None:
-    """All that comes until the server closes; None if it does not. Nothing comes to a client that
-    could not connect."""
+    """The bytes that come until the server closes; None if it does not. Nothing comes to a client
+    that could not connect."""
     answer = b""
     while client is not None:
         came = client.receive(MOST, Deadline(server.patience))
@@ -211,7 +211,7 @@ def _needed(
 def _retell_pieces(
     server, bodies: Sequence[bytes], most: int, errors: Sequence[int], chance: int
 ) -> None:
-    """The same once more, so that its steps can be shown. Raises what goes wrong."""
+    """Repeats the exchange alone, so that its steps can be shown. Raises what goes wrong."""
     __tracebackhide__ = True
     try:
         _exchange_in_pieces(server, bodies, most, chance, errors)

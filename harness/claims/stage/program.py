@@ -120,8 +120,8 @@ class Programs:
             channel.close()
 
     def _command(self, ran: Ran, words: list[str], sanitize: str) -> Command:
-        """With the shim, which notes a crash and does not disturb calls; or with valgrind or a
-        sanitizer."""
+        """The command of the program with the shim, which notes a crash and does not disturb calls;
+        or with valgrind or a sanitizer."""
         if ran.logs:
             return Command(words, wrapper=tuple(valgrind.wrapper(ran.logs)), writable=(ran.logs,))
         if sanitize:

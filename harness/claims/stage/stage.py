@@ -337,7 +337,7 @@ class Stage:
         return sum(sum(seconds.values()) for seconds in waits)
 
     def _free_the_port(self) -> None:
-        """With a fixed port there is one server at a time: the one before has ended."""
+        """Checks and ends the servers so far: with a fixed port only one can listen at a time."""
         __tracebackhide__ = True
         self.check_servers()
         for server in self.servers:

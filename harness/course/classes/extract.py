@@ -92,7 +92,7 @@ class Allowance:
             raise Unusable(f"The submission is larger than {MOST_BYTES // MIB} MiB.")
 
     def count(self) -> None:
-        """One more file or directory."""
+        """Counts one more file or directory."""
         self._files -= 1
         if self._files < 0:
             raise Unusable(f"The submission has more than {MOST_FILES:,} files.")
@@ -240,7 +240,7 @@ def _zip_name(info: zipfile.ZipInfo) -> str:
 
 
 def _zip_time(info: zipfile.ZipInfo) -> float:
-    """When the file was changed, in seconds since 1970; 0 for what is no date."""
+    """When the file was changed, in seconds since 1970; 0 if that is no date."""
     try:
         return time.mktime((*info.date_time, 0, 0, -1))
     except (OverflowError, ValueError):

@@ -89,7 +89,7 @@ def draw(key: Path, names: list[str]) -> dict[str, str]:
 
 
 def _write(key: Path, numbers: dict[str, str]) -> None:
-    """In one step, and so that only its owner can read it."""
+    """Writes the file in one step, readable by its owner only."""
     text = sheets.write([KEY_HEAD, *((number, name) for name, number in numbers.items())])
     files.write(key, text.encode("utf-8", "surrogateescape"), 0o600)
 

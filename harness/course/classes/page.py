@@ -53,7 +53,7 @@ class Claim:
 
     @property
     def share(self) -> float:
-        """That failed it, from 0 to 1."""
+        """The share of submissions that failed the claim, from 0 to 1."""
         return self.verdicts[FAILED] / self.judged if self.judged else 0.0
 
 

@@ -30,7 +30,7 @@ class Progress:
         self._began = time.monotonic()
 
     def graded(self, label: str, record: Record, seconds: float) -> None:
-        """One more is over."""
+        """Counts one more graded submission."""
         self._clear()
         self._done += 1
         self._seconds.append(seconds)

@@ -65,7 +65,8 @@ class Graded:
 
 @functools.cache
 def lab_digest() -> str:
-    """Of the files whose code runs in a grade: a change of one of them makes every result old."""
+    """A hash of the files whose code runs in a grade: a change of one of them makes every result
+    old."""
     made = hashlib.sha256()
     for path in sorted(parts.deciding()):
         if path.suffix in (".py", ".c", ".h"):
@@ -76,7 +77,7 @@ def lab_digest() -> str:
 
 
 def key(submission: str, chapter: Chapter) -> str:
-    """Of everything that a result depends on. `submission`: its digest."""
+    """A hash of everything that a result depends on. `submission`: the digest of the submission."""
     parts = "\0".join((submission, lab_digest(), chapter.slug))
     return hashlib.sha256(parts.encode()).hexdigest()
 
@@ -100,7 +101,7 @@ def valid(record: Record | None, wanted: str) -> bool:
 
 
 def graded(label: str, place: Path, record: Record | None) -> Graded:
-    """With the grade, as far as there is one."""
+    """A submission with its grade, if there is one."""
     found = record or Record("", NOT_JUDGED, problem="it was not graded yet")
     return Graded(label, place, found, read_result(place / RESULT) if record else None)
 

@@ -132,7 +132,7 @@ class Slurm(Engine):
         _answer("scancel", "--me", f"--name={self.name}")
 
     def _say(self, text: str) -> None:
-        """Once."""
+        """Prints the text, unless it was printed before."""
         if text not in self.said:
             self.said.add(text)
             print(wrapped(f"slurm: {text}", 0), flush=True)

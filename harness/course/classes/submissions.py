@@ -127,7 +127,7 @@ def regular_files(directory: Path) -> Iterator[Path]:
 
 
 def digest(path: Path | None) -> str:
-    """Of the names and contents of a hand-in. It reads a little more than MOST_BYTES at most."""
+    """A hash of the names and contents of a hand-in. Reads little more than MOST_BYTES at most."""
     made = hashlib.sha256()
     if path is None:
         return made.hexdigest()

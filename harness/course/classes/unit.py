@@ -101,14 +101,14 @@ class Unit:
         return record
 
     def _unusable(self, record: Record, problem: str, result: Path) -> None:
-        """No points: there is nothing that could be compiled."""
+        """Gives no points, since there is nothing that could be compiled."""
         grade = Grade(self.of.chapter, "the submission", built=False, problem=problem)
         results.write(grade, result / RESULT)
         (result / OUTPUT).write_text(f"{self.of.chapter.slug}: 0 of 100 points\n\n{problem}\n")
         record.verdict, record.score, record.problem = FAILED, 0.0, problem
 
     def _try(self, record: Record, sources: Path, work: Path) -> None:
-        """One grade: notes its verdict, and leaves its files in work/result."""
+        """Grades once: notes the verdict, and leaves the files of the grade in work/result."""
         output, printed, result = work / "output", work / "printed", work / "result"
         scratch.remove(output)
         output.mkdir()

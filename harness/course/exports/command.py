@@ -125,7 +125,8 @@ def _shares(directory: Path, chapter: chapters.Chapter) -> dict[str, float | Non
 
 
 def _share(place: Path, chapter: chapters.Chapter) -> float | None:
-    """Of the grade of a submission in result.json; the directory has other results, too."""
+    """The share of the points in the result.json of a submission. None if it is of another chapter
+    or was not judged."""
     try:
         found = result.read(json.loads((place / "result.json").read_text()))
     except (OSError, ValueError, result.NoResult):

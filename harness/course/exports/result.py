@@ -58,7 +58,8 @@ class Result:
         return self.points / self.worth if self.worth else 0.0
 
     def judged(self) -> Result:
-        """Itself. Raises NoScore if a claim was not judged: its points are unknown, and not 0."""
+        """Returns the result. Raises NoScore if a claim was not judged: its points are unknown, and
+        not 0."""
         if self.verdict == NOT_JUDGED:
             count = sum(claim.verdict == NOT_JUDGED for claim in self.claims)
             what = f"{count} claims were not judged" if count > 1 else "a claim was not judged"

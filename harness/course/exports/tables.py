@@ -143,7 +143,8 @@ def _cell(row: list[str], place: int) -> str:
 
 
 def _decimal_mark(sheet: sheets.Sheet, head: list[str], place: int) -> str:
-    """As in the other numbers of the gradebook, those of this column first. Canvas reads both."""
+    """The decimal mark of the gradebook's other numbers; those of this column count first. Canvas
+    reads both marks."""
     others = [other for other, title in enumerate(head) if NUMBERED.search(title)]
     for other in (place, *others):
         for row in sheet.rows[1:]:
@@ -154,7 +155,7 @@ def _decimal_mark(sheet: sheets.Sheet, head: list[str], place: int) -> str:
 
 
 def _points(value: float) -> str:
-    """With two decimals at most, as Canvas shows them."""
+    """The points with two decimals at most, as Canvas shows them."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 

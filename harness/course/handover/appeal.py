@@ -37,7 +37,7 @@ def _is_of(path: Path, chapter: str, number: int, test: str) -> bool:
 
 
 def versions() -> dict[str, str | int]:
-    """Of the lab and the machine that graded."""
+    """The versions of the lab and of the machine that graded."""
     uname = os.uname()
     return {
         "lab": lab_version(),
@@ -53,13 +53,15 @@ def versions() -> dict[str, str | int]:
 
 
 def lab_version() -> str:
-    """From the files that decide a grade: equal for a clone, a handout and an unpacked copy."""
+    """A hash of the files that decide a grade: equal for a clone, a handout and an unpacked
+    copy."""
     kept = [archive.member(str(path.relative_to(ROOT)), path) for path in parts.deciding()]
     return archive.digest(kept)[:16]
 
 
 def _commit() -> str:
-    """Of the lab's own history, "" if this copy has none; or why git does not say it."""
+    """The commit of the lab's own history, "" if this copy has none; or why git does not tell
+    it."""
     try:
         return git.commit()
     except WrongUsage as error:

@@ -40,8 +40,8 @@ def names() -> Iterator[str]:
 
 
 def _walked() -> Iterator[str]:
-    """Without git: the files at the top, below PLACES and in directories of settings, whose names
-    begin with a dot; but not what a build has made."""
+    """The files that belong to the lab where git is missing: those at the top, below PLACES and in
+    directories of settings, whose names begin with a dot; but not what a build has made."""
     top = sorted(ROOT.iterdir())
     yield from (path.name for path in top if path.is_file())
     hidden = [path.name for path in top if path.is_dir() and path.name[0] == "."]
@@ -64,8 +64,8 @@ def check_skeletons(handed_out: tuple[Chapter, ...]) -> None:
 
 
 def _changed(chapter: Chapter) -> list[str]:
-    """Its C files that are not as `make skeletons` writes them. None can be found without the
-    solutions."""
+    """The C files of a chapter that are not as `make skeletons` writes them. Without the solutions
+    none can be found."""
     try:
         todos = {todo.region: todo for todo in skeleton.todos(chapter)}
     except skeleton.NoSolutions:

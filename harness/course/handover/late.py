@@ -45,7 +45,7 @@ def points(
 
 
 def command(program: str) -> list[str]:
-    """Its words. Raises WrongUsage if there is no such program."""
+    """The words of a command line. Raises WrongUsage if there is no such program."""
     try:
         words = shlex.split(program)
     except ValueError as error:

@@ -91,7 +91,8 @@ def confinement(
 
 
 def _confine(made: int) -> None:
-    """In the child. A grade that gets SIGTERM ends everything that it has started."""
+    """Limits the child before it becomes the grade. A grade that gets SIGTERM ends everything that
+    it has started."""
     prctl.die_with_parent(signal.SIGTERM)
     limits = {
         resource.RLIMIT_NPROC: THREADS,

@@ -26,7 +26,7 @@ class Hint:
 
 
 def _all() -> dict[str, Hint]:
-    """Of all modules here. Raises ValueError when two of them have the same key."""
+    """The hints of all modules here. Raises ValueError when two of them have the same key."""
     found: dict[str, Hint] = {}
     for module in pkgutil.iter_modules(__path__):
         for key, text in import_module(f"{__name__}.{module.name}").TEXTS.items():

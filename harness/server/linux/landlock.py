@@ -114,7 +114,7 @@ def _cannot_write(path: str) -> bool:
 
 
 def _known(rights: dict[int, int]) -> int:
-    """Those of the rights that this kernel knows."""
+    """The rights that this kernel knows."""
     return sum(bits for since, bits in rights.items() if since <= version())
 
 

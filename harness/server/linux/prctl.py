@@ -39,7 +39,7 @@ def renounce_privileges() -> None:
 
 
 def allow_debuggers() -> None:
-    """Any process of this user may attach to this one, and to the program that it executes.
+    """Allows any process of this user to attach to this one, and to the program that it executes.
 
     Where Yama's ptrace_scope is 1, as on Ubuntu, only an ancestor may do so otherwise.
     """

@@ -154,8 +154,9 @@ def environment(pid: int, name: str) -> str | None:
 
 
 def _in_execve(pid: int) -> bool:
-    """Its old memory is gone, and the new one not complete: startcode in proc(5) is written after
-    the environment, see load_elf_binary() in fs/binfmt_elf.c."""
+    """Whether the process is in execve(2), with its old memory gone and the new one not complete:
+    startcode in proc(5) is written after the environment, see load_elf_binary() in
+    fs/binfmt_elf.c."""
     fields = _stat(f"/proc/{pid}/stat")
     if not fields or fields[_STARTCODE] != b"0":
         return False
@@ -181,8 +182,8 @@ def cpu_seconds(pid: int) -> float:
 
 
 def seconds_in_line(pid: int) -> dict[int, float]:
-    """For how long each thread could have run, but others had the processors: see schedstat in
-    proc(5). Empty where the kernel does not count it, or the process is gone."""
+    """Seconds that each thread waited for a processor although it was runnable: see schedstat in
+    proc(5). Empty if the kernel does not count them, or the process is gone."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except _GONE:
@@ -235,8 +236,8 @@ def quick_resident_bytes(pid: int) -> int:
 
 
 def end_first(pid: int) -> None:
-    """If the machine runs out of memory, the kernel ends this process, and everything it starts
-    from now on, before others."""
+    """Makes the kernel end this process first if the machine runs out of memory, and everything
+    that it starts from now on."""
     try:
         with open(f"/proc/{pid}/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")

@@ -44,7 +44,8 @@ def refuse_lasting_memory() -> bool:
 
 
 def refuse_io_uring() -> bool:
-    """The same for io_uring_setup and its relatives."""
+    """Makes io_uring_setup and its relatives fail with EPERM for ever. Returns whether that was
+    possible."""
     if not known():
         return False
     return _refuse(_MACHINES[platform.machine()][0], _RING)

@@ -65,7 +65,8 @@ def queues(here: tuple, there: tuple) -> Queues | None:
 
 
 def sending(here: tuple, there: tuple) -> Sending | None:
-    """The same, how far its output has been sent. Raises Unavailable."""
+    """How far the socket at `here` that is connected with `there` has sent its output; None if
+    there is none. Raises Unavailable."""
     answer = _found(here, there, _INFO_BIT)
     if answer is None:
         return None

@@ -63,8 +63,8 @@ def has_timer(pid: int) -> bool:
 
 
 def is_endless(line: str) -> bool:
-    """The same of one thread. `line`: the call's number and six arguments in hexadecimal, stack
-    and program counter; "running" if it does not sleep."""
+    """Whether one thread sleeps in a call without a time limit. `line`: the call's number and six
+    arguments in hexadecimal, stack and program counter; "running" if it does not sleep."""
     number, *arguments = line.split() or ["running"]
     if not number.isdigit() or int(number) not in CALLS:
         return False

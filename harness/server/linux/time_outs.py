@@ -19,7 +19,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def longest(pid: int) -> float:
-    """In seconds, 0 if there is none, or the kernel does not tell."""
+    """The longest time-out in seconds; 0 if there is none, or the kernel does not tell."""
     return max((seconds for sock in _sockets(pid) for seconds in _set(sock)), default=0.0)
 
 

@@ -159,7 +159,8 @@ class Entry(NamedTuple):
 
     @property
     def is_major(self) -> bool:
-        """It tells where the bytes are: see table_of() in turn.c. The server's log counts, too."""
+        """Whether the call tells where the bytes are: see table_of() in turn.c. Lines of the
+        server's log count, too."""
         if self.repeated or self.function == "close":
             return True
         return not self.watched and self.result > 0 and self.function in _MOVING
@@ -245,7 +246,7 @@ class Shim:
         struct.pack_into("=II", self._map, _GENERATION_AT, new, len(plans))
 
     def record_what_is_watched(self) -> None:
-        """From now on the record has entries that are `watched`, for a trace."""
+        """Makes the library record entries that are `watched` from now on, for a trace."""
         struct.pack_into("=I", self._map, _DETAIL_AT, 1)
 
     def hide_pause(self) -> None:

@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run_redis(options: argparse.Namespace, places: list[Place]) -> int:
-    """The same for the chapter that redis-benchmark asks."""
+    """Measures, prints and saves the chapter that redis-benchmark measures."""
     rows, with_memory = _redis_rows(options.rows)
     if setting("PLOT"):
         raise WrongUsage("PLOT: there are no curves of this chapter")
@@ -215,7 +215,8 @@ def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
 
 
 def _redis_subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
-    """The same for the chapter that redis-benchmark asks."""
+    """The servers of that chapter to measure with redis-benchmark, and the names of those that are
+    not installed."""
     chapter, chosen = find(options.chapter), []
     if options.server or options.dir or options.origin != "solutions":
         given = target.resolve(chapter, options.origin, options.dir, options.server, options.port)

@@ -179,5 +179,5 @@ def polite(bench: Bench, subjects: Sequence[Subject], count: int, told: Progress
 
 
 def _medians(runs: list[list[tuple[float, float]]]) -> list[tuple[float, float]]:
-    """Of distributions that name the same parts."""
+    """The median of several distributions that name the same parts, part by part."""
     return [(same[0][0], statistics.median(us for _, us in same)) for same in zip(*runs)]

@@ -83,7 +83,8 @@ def at_depth(row: Row, depth: int) -> Row:
 
 
 def redis_server() -> Subject | None:
-    """It keeps nothing on the disk. None if there is none."""
+    """Redis as a server to measure, which keeps nothing on the disk. None if it is not
+    installed."""
     server = here.program(SERVER)
     if not server:
         return None

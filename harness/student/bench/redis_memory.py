@@ -38,7 +38,7 @@ class Memory:
 
 
 def measure(subjects: Sequence[Subject], place: Place, told: Progress) -> dict[str, Memory]:
-    """Of each server, by its name."""
+    """The memory of each server, by its name."""
     found: dict[str, Memory] = {}
     for subject in subjects:
         told(f"memory, {subject.name}")

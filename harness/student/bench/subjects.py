@@ -84,7 +84,7 @@ def limit() -> Subject:
 
 
 def spin() -> Subject:
-    """The same, and it never sleeps; nor does the load generator that asks it."""
+    """The epoll loop of limit(), but it never sleeps; nor does the load generator that asks it."""
     binary = _compiled("spin", [HERE / "peers" / "limit.c"], ["-DWAIT_MS=0"])
     return Subject("spin", SPIN, (str(binary), "-p", "{port}"))
 

@@ -64,7 +64,7 @@ class Running:
         self.conversation = Conversation()
 
     def pace(self, body: bytes, clients: int) -> Pace:
-        """While so many clients send this message without a pause."""
+        """The pace of the server while `clients` send this message without a pause."""
         begin, busy, ours = time.monotonic(), busy_seconds(PLACE), self._ours()
         with Client(self.address, Conversation()) as observer:
             with greedy(self, body, clients):

@@ -17,7 +17,8 @@ TIMES = 10_000_000  # as in count.c
 
 
 def show() -> None:
-    """More clients get nothing more of a server with one loop; and why two are not that easy."""
+    """Shows that more clients get nothing more of a server with one loop, and why two loops are not
+    that easy."""
     with server_of("08", together=3, arguments=("--app", "rpc")) as server:
         print("Clients send the smallest messages, as fast as they can, and read the replies.\n")
         print("    clients   messages a second   processors that the server uses")

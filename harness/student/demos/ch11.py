@@ -38,7 +38,8 @@ CALL = re.compile(r"^\d+ +(\w+)\(", re.M)
 
 
 class Load(NamedTuple):
-    """In each round each client sends so many frames at once, and then reads the replies."""
+    """`clients` clients, each of which sends `frames` frames at once in each round, and then reads
+    the replies."""
 
     told: str
     clients: int

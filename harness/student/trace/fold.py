@@ -33,7 +33,7 @@ class Fold:
 
 
 def fold(events: Sequence[Event]) -> list[Fold]:
-    """All events in their order; what does not repeat itself is a fold of one event, once."""
+    """All events in their order; an event that does not repeat is a fold of one event."""
     known: dict[tuple, int] = {}
     keys = [known.setdefault(_key(event), len(known)) for event in events]
     periods = sorted({*range(1, LONGEST + 1), *(event.round for event in events if event.round)})

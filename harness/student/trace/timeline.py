@@ -60,7 +60,8 @@ class Ready:
 
     @property
     def reports_more(self) -> bool:
-        """Than input and output: an end of input, a hang-up, an error, urgent data."""
+        """Whether more than input and output is reported: an end of input, a hang-up, an error,
+        urgent data."""
         return self.ready not in ("", *USUAL)
 
 
@@ -120,7 +121,7 @@ class Timeline:
 
 
 def load(path: Path) -> Timeline:
-    """From the file that recorder.save() wrote."""
+    """Reads the timeline from a file that recorder.save() wrote."""
     return _Reader(json.loads(path.read_text())).timeline()
 
 
@@ -259,7 +260,7 @@ class _Reader:
         return moves[-1] if moves else None
 
     def _server_events(self) -> Iterator[Event]:
-        """Of what was over before the first step, nothing."""
+        """The events of the server, without those that were over before the first step."""
         since = self._since / 1e9
         for event in self._all_server_events():
             if event.at + event.lasted >= since:
@@ -338,7 +339,8 @@ class _Reader:
         return Ready(name, interest, _words(call.result))
 
     def _follow(self, event: Event) -> None:
-        """Where the bytes of its connection are after the event, and which bytes moved."""
+        """Updates where the bytes of the connection are after the event, and notes which of them
+        moved."""
         if event.lane is None:
             return
         levels, lane = self._lanes[event.lane].levels, event.lane
@@ -360,7 +362,8 @@ class _Reader:
         event.levels = Levels(levels.to_server, levels.held, levels.to_client)
 
     def _echoes(self, lane: int) -> bool:
-        """As far as one can tell: other replies have other lengths, which come first."""
+        """Whether the server sends back what it got, as far as one can tell: other replies have
+        other lengths, which come first."""
         answered = self._answered[lane].kept[:HEADER_BYTES]
         return self._sent[lane].kept.startswith(answered)
 
@@ -402,7 +405,8 @@ class _Reader:
 
 
 def _state(lane: Lane) -> str:
-    """Where its bytes are and what the server waits for, "" when there is nothing to say."""
+    """Where the bytes of a connection are and what the server waits for, "" when there is nothing
+    to say."""
     levels, said = lane.levels, []
     if levels.to_server > 0:
         said.append(f"{_bytes(levels.to_server)} to be read")

@@ -114,7 +114,7 @@ def _interests(watched: Sequence[Ready]) -> str:
 
 
 def _grouped(pairs: Iterable[tuple[str, str]], form: str) -> str:
-    """Of names and what is said of each: those together of which the same is said."""
+    """Names and what is said of them; names of which the same is said stand together."""
     groups: dict[str, list[str]] = {}
     for name, said in pairs:
         groups.setdefault(said, []).append(name)
@@ -122,7 +122,8 @@ def _grouped(pairs: Iterable[tuple[str, str]], form: str) -> str:
 
 
 def first_bytes(event: Event) -> str:
-    """Of a call of the server that has moved some: in hex, and as text."""
+    """The first bytes of a call of the server that has moved some, in hex and as text; "" for other
+    events."""
     if event.side == CLIENT or not event.data or not event.moved:
         return ""
     more = " ..." if event.moved > HEX_BYTES else ""
@@ -186,7 +187,7 @@ def _bytes(count: int) -> str:
 
 
 def _bare(events: Sequence[Event]) -> Event:
-    """The first, without its bytes, which are not those of the others. It took as long as the
+    """The first event without its bytes, which the others do not share. Its duration is the
     shortest: the first of many waits may have been the only one that waited."""
     return replace(events[0], data=b"", took=min(map(_took, events)))
 

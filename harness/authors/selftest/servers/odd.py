@@ -111,7 +111,7 @@ def leaves_a_daemon():
 
 
 def leaves_a_bare_daemon():
-    """And then a program is executed without the environment that was given."""
+    """Starts a daemon and executes a program in it without the environment that was given."""
     sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
     daemonize(lambda _: os.execve(sleep[0], sleep, {}))  # which closes what is given
 
