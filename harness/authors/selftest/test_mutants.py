@@ -329,7 +329,7 @@ def test_a_group_that_is_not_known_is_a_fault():
 
 
 def test_a_wrong_server_without_a_heading_is_a_fault():
-    """Else its lines would belong to the one before."""
+    """Otherwise its lines would belong to the one before."""
     (fault,) = catalogue.faults(catalogue.read("01", SOUND.replace("## two\n", "")), CLAIMS)
     assert "one: this line belongs to no diff: 'A second one is no mistake, too.'" in fault
 
