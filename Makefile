@@ -169,9 +169,9 @@ SERVERS = $(dir $(wildcard chapters/*/main.c solutions/*/main.c))
 SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/server/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 # Those of $$program, a directory or a file; the rooms of a directory include from there.
-files_of_program = $$(ls $${program%/}/*.c $${program%/}/*/*.c 2>/dev/null || echo $$program)
+files_of_program = $$(ls $${program%/}/*.c $${program%/}/*/*.c 2>/dev/null | grep . || echo $$program)
 # For $$files. There is no liburing for arm64 here: those that need it are not linked.
-uses_liburing = gcc -M -MG -iquote $$program $$files | grep -q '[ /]liburing\.h\b'
+uses_liburing = gcc -M -MG -iquote $${program%/*.c} $$files | grep -q '[ /]liburing\.h\b'
 LIBRARIES = $$($(uses_liburing) && echo -luring)
 ARM64_OUTPUT = $$($(uses_liburing) && echo -fsyntax-only || echo -o build/lint)
 ARM64 = aarch64-linux-gnu-gcc
@@ -184,12 +184,12 @@ lint:
 	@mkdir -p build
 	@for compiler in gcc clang; do for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
 	    files=$(files_of_program); \
-	    $$compiler $(WARNINGS) -iquote $$program $$files -o build/lint $(LIBRARIES) || exit 1; done; done
+	    $$compiler $(WARNINGS) -iquote $${program%/*.c} $$files -o build/lint $(LIBRARIES) || exit 1; done; done
 	@echo '#include <stdio.h>' | $(ARM64) -E -x c - >/dev/null 2>&1 || { \
 	    echo "$(ARM64) and its C library are not installed: left out"; exit 0; }; \
 	for program in $(SERVERS) $(TOYS) harness/server/shim/start.c; do \
 	    files=$(files_of_program); \
-	    $(ARM64) $(WARNINGS) -iquote $$program $$files $(ARM64_OUTPUT) || exit 1; done; \
+	    $(ARM64) $(WARNINGS) -iquote $${program%/*.c} $$files $(ARM64_OUTPUT) || exit 1; done; \
 	for shim in "$(SHIM)" harness/server/shim/alloc.c; do \
 	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)

@@ -1,7 +1,7 @@
 """Which files count as C: those that the shell's `*.c` and `*.[ch]` name.
 
 So a grade compiles what `gcc -I. *.c` compiles. From chapter 06 on the code of a chapter is in
-rooms, which are directories with the names in ROOMS. A directory that has a room is compiled as
+layers, which are directories with the names in LAYERS. A directory that has a layer is compiled as
 `gcc -I. *.c */*.c` does it, and a file has the name that it has from there: events/timers.c. In
 other directories no folder counts: old/ may hold what somebody has kept.
 
@@ -15,9 +15,9 @@ from pathlib import Path
 
 PACKED_BY_MACOS = "__MACOSX"  # a directory of a zip, with ._main.c in it
 
-# What may be in a room. A file includes headers of its own room and of those above it; the files
-# outside of the rooms, such as main.c, include headers of all of them.
-ROOMS = {
+# What may be in a layer. A file includes headers of its own layer and of those above it; the files
+# outside of the layers, such as main.c, include headers of all of them.
+LAYERS = {
     "base": "what every program needs: memory for bytes, log lines, the time",
     "wire": "bytes and messages: no file of it has a descriptor",
     "net": "sockets, and the calls that move bytes",
@@ -45,10 +45,10 @@ def is_hidden(name: str) -> bool:
 
 
 def folders(directory: Path) -> list[Path]:
-    """Where its C is: the directory, and those in it if one of them is a room."""
+    """Where its C is: the directory, and those in it if one of them is a layer."""
     below = [path for path in directory.glob("*") if path.is_dir() and not is_hidden(path.name)]
-    has_rooms = any(path.name in ROOMS for path in below)
-    return [directory, *sorted(below)] if has_rooms else [directory]
+    has_layers = any(path.name in LAYERS for path in below)
+    return [directory, *sorted(below)] if has_layers else [directory]
 
 
 def c_files(directory: Path) -> list[Path]:

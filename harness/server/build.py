@@ -52,10 +52,11 @@ LIMITS = [
 MESSAGE_LINES = 60
 OF_THE_DISK = (*NO_SPACE, errno.EROFS)
 CACHE = BUILD / "bin"
-# For files in a room: the headers of the source, and not by -I, as it may have a limits.h.
-ROOM = ("-iquote", ".")
+# For files of a source with layers: headers as seen from its top, and not by -I, as there may be a
+# limits.h.
+LAYERED = ("-iquote", ".")
 # For the grader's own files. They only call what is to be judged, and compile faster so.
-OTHERS = (*ROOM, "-O1")
+OTHERS = (*LAYERED, "-O1")
 AT_ONCE = 2  # files that are compiled at the same time
 
 
@@ -257,14 +258,14 @@ def _more(word: str, source: Path) -> tuple[str, ...]:
     """
     if os.path.isabs(word):
         return others(source)
-    return ROOM if os.path.dirname(word) not in ("", ".") else ()
+    return LAYERED if folders(source)[1:] else ()
 
 
 def others(source: Path) -> tuple[str, ...]:
     """More options for the grader's own files. They include a header of the source by its name
-    alone, whatever room it is in."""
-    rooms = [word for room in folders(source)[1:] for word in ("-iquote", name_of(room, source))]
-    return (*OTHERS, *rooms)
+    alone, whatever layer it is in."""
+    layers = [word for one in folders(source)[1:] for word in ("-iquote", name_of(one, source))]
+    return (*OTHERS, *layers)
 
 
 def _failed(messages: str, status: int) -> BuildFailed | NoCompiler:

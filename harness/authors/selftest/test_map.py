@@ -11,7 +11,7 @@ from harness.grading import scoring
 from harness.lab import chapters
 
 MAP = chapters.ROOT / "docs" / "map.md"
-CODE = re.compile(r"`(\w+\.[ch])` `(\w+)`")
+CODE = re.compile(r"`([\w/]+\.[ch])` `(\w+)`")
 CLAIMS = scoring.load()
 
 

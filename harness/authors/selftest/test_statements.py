@@ -118,7 +118,7 @@ def test_frames_of_a_debugger_are_where_documents_show_them():
     for document in DOCUMENTS:
         for function, file, number in FRAME.findall(document.read_text()):
             found += 1
-            places = files(f"solutions/*/{file}", f"chapters/*/{file}")
+            places = files(f"solutions/**/{file}", f"chapters/**/{file}")
             told = f"{name(document)}: {function} at {file}:{number}"
             assert any(int(number) in inside(path, function) for path in places), told
     assert found

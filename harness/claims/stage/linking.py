@@ -27,8 +27,8 @@ _MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 
 def links(name: str, directory: Path | None = None) -> list[str]:
     """The files of a module that the program NAME is linked with, as the program says: each under
-    the name that it has in `directory`, in whatever room it is. Those with a "?" only if they exist
-    there."""
+    the name that it has in `directory`, whatever layer it is in. Those with a "?" only if they
+    exist there."""
     said = " ".join(_LINKS.findall((PROGRAMS / f"{name}.c").read_text())).split()
     paths = reversed(sources.c_files(directory)) if directory else ()
     there = {path.name: sources.name_of(path, directory) for path in paths}

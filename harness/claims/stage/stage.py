@@ -37,7 +37,7 @@ class Run:
 
     `argv` may contain {port}. `mode` and `port` are those of ServerProcess.start. `valgrind`: every
     server runs under it, not only those of claims about memory. `sources` are the student's files,
-    by their names without a room, as debuggers print them; they are in `directory`, and the lab's
+    by their names without a layer, as debuggers print them; they are in `directory`, and the lab's
     own in the directories `untouched`. `by_calls`: options for a claim that sees calls, see
     lab.chapters.Chapter. `trace`: the file for the record of the test. `debugger`: the file that
     tells a debugger which server to attach to, before the test begins.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.course.handover.archive import Member
 from harness.failures.printable import harmless
+from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage, as_typed
 from harness.lab.units import MIB
 
@@ -113,10 +114,11 @@ def _member(name: str, path: Path, source: Path) -> Member:
 
 
 def _check_link(path: Path, source: Path) -> None:
-    """A link may name another file of the hand-in; its contents are handed in."""
+    """A link may name another file of the hand-in, or of the lab's solutions, whose unchanged files
+    are links; its contents are handed in."""
     if not path.exists():
         raise WrongUsage(f"{_named(path)} is a link that leads nowhere: remove it")
-    if not path.resolve().is_relative_to(source.resolve()):
+    if not any(map(path.resolve().is_relative_to, (source.resolve(), ROOT / "solutions"))):
         raise WrongUsage(
             f"{_named(path)} is a link that leads out of the directory: put the file there instead"
         )
