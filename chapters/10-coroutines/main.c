@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "net.h"
+#include "base/log.h"
+#include "events/stop.h"
+#include "net/net.h"
 #include "options.h"
-#include "server.h"
-#include "stop.h"
+#include "server/server.h"
 
 int main(int argc, char **argv)
 {

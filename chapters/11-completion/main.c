@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "net.h"
+#include "base/log.h"
+#include "events/stop.h"
+#include "net/net.h"
 #include "options.h"
-#include "server.h"
-#include "stop.h"
+#include "server/server.h"
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
 static void open_services(struct services *services, const struct options *options,

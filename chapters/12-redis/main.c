@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app.h"
-#include "log.h"
-#include "net.h"
+#include "base/log.h"
+#include "events/stop.h"
+#include "net/net.h"
 #include "options.h"
-#include "server.h"
-#include "stop.h"
+#include "server/app.h"
+#include "server/server.h"
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
 static void open_services(struct services *services, const struct options *options,

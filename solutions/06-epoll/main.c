@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "events.h"
-#include "log.h"
-#include "net.h"
+#include "base/log.h"
+#include "events/events.h"
+#include "events/stop.h"
+#include "net/net.h"
 #include "options.h"
-#include "server.h"
-#include "stop.h"
+#include "server/server.h"
 
 int main(int argc, char **argv)
 {

@@ -6,8 +6,8 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-#include "backend.h"
-#include "service.h"
+#include "events/backend.h"
+#include "server/service.h"
 
 struct options {
     struct sockaddr_in address;    /* where to listen; port 0: any free port */

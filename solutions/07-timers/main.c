@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "events.h"
-#include "log.h"
-#include "net.h"
+#include "base/log.h"
+#include "events/events.h"
+#include "events/stop.h"
+#include "events/timers.h"
+#include "net/net.h"
 #include "options.h"
-#include "server.h"
-#include "stop.h"
-#include "timers.h"
+#include "server/server.h"
 
 int main(int argc, char **argv)
 {

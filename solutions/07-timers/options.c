@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "timers.h"
+#include "events/timers.h"
 
 enum { DEFAULT_PORT = 1234, MAX_PORT = 65535 };
 

@@ -9,8 +9,8 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 
-#include "backend.h"
-#include "service.h"
+#include "events/backend.h"
+#include "server/service.h"
 
 /* How bytes are moved: by operations that complete, or by calls when a descriptor is ready. */
 enum moves { MOVES_EITHER, MOVES_URING, MOVES_EPOLL };

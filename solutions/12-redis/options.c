@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answer.h"
-#include "app_redis.h"
-#include "timers.h"
+#include "commands/app_redis.h"
+#include "events/timers.h"
+#include "server/answer.h"
 
 enum { DEFAULT_PORT = 1234, MAX_PORT = 65535, MAX_THREADS = 256 };
 

@@ -60,7 +60,7 @@ def test_a_file_is_the_lesson(chapter):
 
 def test_texts_are_no_links():
     for chapter in CHAPTERS:
-        for name in ("README.md", "todos.md"):
+        for name in ("README.md", "todos.md", "wrong.patch"):
             assert not (chapter.solution_dir / name).is_symlink(), f"{chapter.slug}/{name}"
 
 

@@ -108,7 +108,7 @@ def test_a_class_in_which_answers_are_included(outside, tmp_path):
     """Graded as `make class` does. Each submission includes one file, and does not compile."""
     hidden = {
         "solution": ROOT / "solutions/01-blocking/main.c",
-        "later": ROOT / "chapters/08-flow-control/timers.c",
+        "later": ROOT / "chapters/08-flow-control/events/timers.c",
         "mutant": ROOT / "solutions/01-blocking/wrong.patch",
         "server": ROOT / "harness/student/bench/peers/limit.c",
         "other": outside.neighbour,

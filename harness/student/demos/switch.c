@@ -6,7 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "../../../chapters/10-coroutines/context.h"
+#include "../../../chapters/10-coroutines/co/context.h"
 
 static volatile long count;
 

@@ -1,0 +1,59 @@
+/* Reading, writing, accepting and connecting for coroutines. Each call looks like one that blocks:
+ * it returns when it is done, and the code continues in its next line. But only the coroutine
+ * waits. Its thread runs the others meanwhile. */
+#ifndef CO_IO_H
+#define CO_IO_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "co/co.h"
+#include "events/events.h"
+#include "net/io.h"
+
+/* One direction of a socket. */
+struct co_direction {
+    struct coroutine *waiting; /* at most one; NULL: none */
+    bool ready;                /* it may be ready, so trying is worth it */
+    unsigned turn;             /* co_turn() of its last use */
+};
+
+/* A socket as coroutines use it. It must stay at its address until co_forget(). */
+struct co_socket {
+    int fd;                /* borrowed; nonblocking */
+    struct events *events; /* borrowed; of the loop whose coroutines use it */
+    bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
+    struct co_direction read;
+    struct co_direction write;
+};
+
+void co_socket_init(struct co_socket *s, int fd, struct events *events);
+
+/* Cancels the coroutines that wait for the socket, and stops watching it. Does not close it. */
+void co_forget(struct co_socket *s);
+
+/* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED.
+ * After co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction
+ * twice in one iteration lets the others run in between. */
+
+/* Reads up to `room` bytes into a buffer, and sets *moved to their number. The buffer needs memory
+ * for them only once they have arrived. Waits at most `timeout_ms` (-1: no limit), then returns
+ * IO_LATE. */
+enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                       int timeout_ms);
+
+/* Sends up to `most` bytes from the head of a buffer that is not empty, and removes what was
+ * sent. */
+enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most);
+
+/* Waits for a client and accepts it, as net_accept() does. NET_NONE: there is no client after all,
+ * or the wait has ended early. */
+int co_accept(struct co_socket *s);
+
+/* Connects the socket. Returns when the connection is made (IO_OK), when it has failed (IO_ERROR:
+ * errno has the reason) or when the coroutine is cancelled. co_wake() does not end this wait. */
+enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address);
+
+#endif

@@ -1,0 +1,82 @@
+/* Reading, writing, accepting and connecting for coroutines. Each call looks like one that blocks:
+ * it returns when it is done, and the code continues in its next line. But only the coroutine
+ * waits. Its thread runs the others meanwhile. */
+#ifndef CO_IO_H
+#define CO_IO_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "co/co.h"
+#include "events/events.h"
+#include "net/io.h"
+#include "net/ring.h"
+
+/* One direction of a socket. */
+struct co_direction {
+    struct coroutine *waiting; /* at most one; NULL: none */
+    bool ready;                /* it may be ready, so trying is worth it */
+    unsigned turn;             /* co_turn() of its last use */
+};
+
+/* A socket as coroutines use it. It must stay at its address until co_forget(). */
+struct co_socket {
+    int fd;                /* borrowed; nonblocking */
+    struct events *events; /* borrowed; of the loop whose coroutines use it */
+    bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
+    struct co_direction read;
+    struct co_direction write;
+
+    /* Called when co_send() is over, with its result. NULL: nobody wants to know. */
+    void (*sent)(void *context, enum io_result result);
+    void *context;
+
+    /* Only co_uring.c uses the fields below. */
+    struct ring *ring;        /* borrowed; NULL: its loop has none, and tells readiness */
+    struct operation receive; /* into lent buffers, again and again */
+    struct buffer arrived;    /* what it has received, and no coroutine has read yet */
+    bool eof;                 /* it has found the end of the input; or */
+    int error;                /* why it has failed, as an errno; 0: it has not */
+    struct operation send;    /* of the bytes at the head of `out` */
+    struct buffer *out;       /* borrowed while this is in flight */
+    int send_result;          /* of the last one: how many bytes, or -errno */
+};
+
+void co_socket_init(struct co_socket *s, int fd, struct events *events);
+
+/* Cancels the coroutines that wait for the socket, and what is in flight, and stops watching it.
+ * Does not close it. If a coroutine calls this, no other coroutine may be waiting. Nothing is in
+ * flight any more when it returns to a coroutine. */
+void co_forget(struct co_socket *s);
+
+/* Begins to send up to `most` bytes from the head of a buffer that is not empty, and does not wait.
+ * Those that are sent are removed, and `sent` is called: at once, or in a later iteration. Does
+ * nothing if the bytes before are still being sent. Anybody may call this, not only coroutines. */
+void co_send(struct co_socket *s, struct buffer *out, size_t most);
+
+/* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED.
+ * After co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction
+ * twice in one iteration lets the others run in between. */
+
+/* Reads up to `room` bytes into a buffer, and sets *moved to their number. The buffer needs memory
+ * for them only once they have arrived. But with a ring, if it holds many bytes already, it needs
+ * the memory before: the kernel writes there meanwhile. Waits at most `timeout_ms` (-1: no limit),
+ * then returns IO_LATE. */
+enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                       int timeout_ms);
+
+/* Sends up to `most` bytes from the head of a buffer that is not empty, and removes what was
+ * sent. */
+enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most);
+
+/* Waits for a client and accepts it, as net_accept() does. NET_NONE: there is no client after all,
+ * or the wait has ended early. */
+int co_accept(struct co_socket *s);
+
+/* Connects the socket. Returns when the connection is made (IO_OK), when it has failed (IO_ERROR:
+ * errno has the reason) or when the coroutine is cancelled. co_wake() does not end this wait. */
+enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address);
+
+#endif

@@ -1,0 +1,92 @@
+/* One client's connection: a coroutine that reads, answers and sends, one after the other. While
+ * there is output that the client did not take at once, a second coroutine sends it. */
+#ifndef CONN_H
+#define CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "co/co_io.h"
+#include "server/alarms.h"
+#include "server/limits.h"
+#include "server/service.h"
+#include "wire/reader.h"
+
+/* Whether a connection is still served; and if not, what is still sent. It only ever moves down
+ * this list. */
+enum conn_end {
+    CONN_GOES_ON,
+    CONN_DRAINS,   /* all replies, also those of alarms that are due later */
+    CONN_GIVEN_UP, /* the client has broken a rule: only the replies owed now */
+    CONN_BROKEN    /* nothing */
+};
+
+struct broadcast;
+
+struct conn {
+    /* Set by conn_open(), and never changed. */
+    struct service *service; /* borrowed; shared by all connections of its loop */
+    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
+    struct co_socket socket; /* owned; its descriptor is nonblocking */
+
+    /* How far the connection is. */
+    enum conn_end end;         /* only conn_end() writes this */
+    const char *reason;        /* of the end, for the log */
+    bool ended;                /* EOF has been read: only serve.c writes this */
+    struct coroutine *serving; /* NULL: it has ended */
+    struct coroutine *sending; /* NULL: no output is waiting for the client */
+
+    /* Its limits for now: only flow.c writes this. */
+    bool suspended; /* the output has reached high water, and not come down to low water since */
+
+    /* Its bytes: both coroutines read and send them, answer.c makes output of input. */
+    struct buffer in;  /* a partial frame, or frames that have to wait */
+    size_t seen;       /* how much of `in` the parser has looked through; see frame_parse() */
+    struct buffer out; /* replies that the kernel has not taken yet */
+
+    /* Each is written by its own module; conn.c makes and frees it. */
+    struct alarms *alarms; /* owned; NULL unless --app rpc */
+    struct timeouts timeouts;
+    struct quota *quota; /* owned; NULL without a quota */
+
+    /* Its own broadcast, whose answer it waits for, or NULL: only broadcast.c writes this. */
+    struct broadcast *broadcast; /* borrowed */
+};
+
+/* Takes over an accepted socket, and serves it until it is closed. Borrows the service until then.
+ * False: no memory; the caller still owns the socket. */
+bool conn_open(int fd, struct service *service);
+
+/* Closes all connections of the service, and returns when they are freed. Must not be called by a
+ * coroutine. */
+void conn_close_all(struct service *service);
+
+/* Begins to send the output. If the kernel does not take all of it at once, a coroutine sends the
+ * remainder. */
+void conn_send(struct conn *c);
+
+/* Sends a message that a client has broadcast. False: this connection does not get it. */
+bool conn_push(struct conn *c, struct bytes text);
+
+/* Its own broadcast has reached so many connections. */
+void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
+
+/* Closes the connection as soon as its coroutine runs again. Nothing more is sent. The first reason
+ * given is the one that is logged. */
+void conn_close(struct conn *c, const char *reason);
+
+/* The functions below are for the connection's own coroutines. */
+
+/* Moves `end` down to this value, for this reason. If it is there or further down already, nothing
+ * changes. */
+void conn_end(struct conn *c, enum conn_end end, const char *reason);
+
+/* Cancels what would be sent later: alarms, and the reply to a broadcast. */
+void conn_forget_later(struct conn *c);
+
+/* Each of the two calls this when it ends, after setting its own pointer to NULL. The last one
+ * frees the connection. */
+void conn_leave(struct conn *c);
+
+#endif

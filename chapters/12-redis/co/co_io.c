@@ -1,0 +1,164 @@
+#include "co/co_io.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "co/co_uring.h"
+#include "net/net.h"
+
+static struct co_direction *direction_of(struct co_socket *s, unsigned event)
+{
+    return event == EVENT_READ ? &s->read : &s->write;
+}
+
+/* A direction is ready. Its watch stays for the next wait, which usually comes soon. If no
+ * coroutine waits, the watch is removed: poll and select would report the same again and again. */
+static void on_event(struct events *events, int fd, unsigned what, void *context)
+{
+    struct co_socket *s = context;
+    unsigned event = what & (EVENT_READ | EVENT_WRITE);
+    struct co_direction *d = direction_of(s, event);
+    d->ready = true;
+    if (what & EVENT_HANGUP)
+        s->hangup = true;
+    if (what & EVENT_CANCELLED)
+        co_cancel(d->waiting);
+    else if (d->waiting != NULL)
+        co_wake(d->waiting);
+    else
+        events_del(events, fd, event);
+}
+
+void co_socket_init(struct co_socket *s, int fd, struct events *events)
+{
+    *s = (struct co_socket){.fd = fd, .events = events};
+    s->read.ready = true; /* unknown, so the first call tries */
+    s->write.ready = true;
+    if (events_ring(events) != NULL)
+        uring_init(s, events_ring(events));
+}
+
+void co_forget(struct co_socket *s)
+{
+    if (s->ring != NULL) {
+        uring_forget(s);
+        return;
+    }
+    events_del(s->events, s->fd, EVENT_READ);
+    events_del(s->events, s->fd, EVENT_WRITE);
+    co_cancel(s->read.waiting);
+    co_cancel(s->write.waiting);
+}
+
+void co_send(struct co_socket *s, struct buffer *out, size_t most)
+{
+    if (s->ring != NULL) {
+        uring_send(s, out, most);
+        return;
+    }
+    size_t size = buffer_len(out) < most ? buffer_len(out) : most;
+    size_t moved = 0;
+    enum io_result result = io_write(s->fd, buffer_head(out), size, &moved);
+    buffer_consume(out, moved);
+    if (s->sent != NULL)
+        s->sent(s->context, result);
+}
+
+/* Lets the others run first if this direction was used in this iteration already. */
+static void take_turn(struct co_direction *d)
+{
+    if (d->turn == co_turn())
+        co_yield_now();
+    d->turn = co_turn();
+}
+
+/* Waits until a direction may be ready, which is IO_OK. Never returns IO_EOF. */
+static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_ms)
+{
+    struct co_direction *d = direction_of(s, event);
+    if (d->ready)
+        return IO_OK;
+    bool watched = events_interest(s->events, s->fd) & event;
+    if (!watched && !events_add(s->events, s->fd, event, on_event, s))
+        return IO_ERROR;
+    d->waiting = co_self();
+    enum co_result result = co_park(timeout_ms);
+    d->waiting = NULL;
+    if (result == CO_CANCELLED)
+        return IO_CANCELLED;
+    if (d->ready)
+        return IO_OK;
+    return result == CO_LATE ? IO_LATE : IO_AGAIN;
+}
+
+enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                       int timeout_ms)
+{
+    take_turn(&s->read);
+    if (s->ring != NULL)
+        return uring_read(s, in, room, moved, timeout_ms);
+    enum io_result result = wait_for(s, EVENT_READ, timeout_ms);
+    if (result != IO_OK)
+        return result;
+    if (!buffer_reserve(in, room)) {
+        errno = ENOMEM;
+        return IO_ERROR;
+    }
+    *moved = 0;
+    result = io_read(s->fd, buffer_tail(in), room, moved);
+    buffer_fill(in, *moved);
+    /* A short read took everything: an event will report more. But EOF is not reported again if it
+     * was reported together with the last bytes. */
+    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
+    return result;
+}
+
+enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most)
+{
+    take_turn(&s->write);
+    if (s->ring != NULL)
+        return uring_write(s, out, most);
+    enum io_result result = wait_for(s, EVENT_WRITE, -1);
+    if (result != IO_OK)
+        return result;
+    size_t size = buffer_len(out) < most ? buffer_len(out) : most;
+    size_t moved = 0;
+    result = io_write(s->fd, buffer_head(out), size, &moved);
+    buffer_consume(out, moved);
+    s->write.ready = result != IO_AGAIN;
+    return result;
+}
+
+int co_accept(struct co_socket *s)
+{
+    if (s->ring != NULL)
+        return uring_accept(s);
+    enum io_result result = wait_for(s, EVENT_READ, -1);
+    if (result != IO_OK)
+        return result == IO_ERROR ? NET_FULL : NET_NONE;
+    int fd = net_accept(s->fd);
+    s->read.ready = fd != NET_NONE; /* otherwise more clients may be waiting */
+    return fd;
+}
+
+enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address)
+{
+    if (s->ring != NULL)
+        return uring_connect(s, address);
+    if (connect(s->fd, (const struct sockaddr *)address, sizeof *address) == 0)
+        return IO_OK;
+    if (errno != EINPROGRESS)
+        return IO_ERROR;
+    s->write.ready = false; /* until connect() is over, whether it has succeeded or not */
+    enum io_result result = IO_AGAIN;
+    while (result == IO_AGAIN)
+        result = wait_for(s, EVENT_WRITE, -1);
+    if (result != IO_OK)
+        return result;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+        return IO_ERROR;
+    errno = error;
+    return error == 0 ? IO_OK : IO_ERROR;
+}

@@ -1,0 +1,156 @@
+#include "net/ring.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/tools.h"
+#include "net/lent.h"
+
+/* Operations that can be begun before the kernel has to take some. There is space for twice as many
+ * completions. The kernel keeps further ones until there is space again. To see what happens when
+ * the rings are full, compile with -DRING_ENTRIES=2. */
+#ifndef RING_ENTRIES
+#define RING_ENTRIES 1024
+#endif
+
+struct ring {
+    struct io_uring rings;
+    struct lent lent;
+    bool enabled; /* a thread has become its owner */
+};
+
+/* DEFER_TASKRUN: the kernel does its part of the work in ring_turn(), and does not interrupt us.
+ * That needs a ring for one thread. The thread that makes it is another one than its owner, so the
+ * ring is disabled at first. Linux before 6.1 does not know DEFER_TASKRUN, and before 6.0 it does
+ * not have everything that we need. */
+static const unsigned ring_flags[] = {
+    IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
+        IORING_SETUP_DEFER_TASKRUN,
+    IORING_SETUP_R_DISABLED | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_SINGLE_ISSUER |
+        IORING_SETUP_COOP_TASKRUN,
+};
+
+struct ring *ring_new(void)
+{
+    struct ring *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return NULL;
+    int result = -EINVAL;
+    size_t i = RUNNING_ON_VALGRIND ? 1 : 0; /* see wait_for_valgrind() */
+    for (; i < sizeof ring_flags / sizeof *ring_flags && result == -EINVAL; i++)
+        result = io_uring_queue_init(RING_ENTRIES, &r->rings, ring_flags[i]);
+    if (result == 0 && !lent_open(&r->lent, &r->rings)) {
+        result = -errno;
+        io_uring_queue_exit(&r->rings);
+    }
+    if (result == 0)
+        return r;
+    free(r);
+    errno = -result;
+    return NULL;
+}
+
+void ring_free(struct ring *r)
+{
+    io_uring_queue_exit(&r->rings);
+    lent_close(&r->lent); /* not before: the kernel may write into the buffers until now */
+    free(r);
+}
+
+struct lent *ring_lent(struct ring *r)
+{
+    return &r->lent;
+}
+
+/* The next free entry. If there is none, the kernel has to take the others first. */
+static struct io_uring_sqe *next_entry(struct ring *r)
+{
+    struct io_uring_sqe *entry;
+    while ((entry = io_uring_get_sqe(&r->rings)) == NULL)
+        io_uring_submit(&r->rings);
+    return entry;
+}
+
+struct io_uring_sqe *ring_begin(struct ring *r, struct operation *op)
+{
+    struct io_uring_sqe *entry = next_entry(r);
+    io_uring_sqe_set_data(entry, op);
+    op->in_flight = true;
+    op->cancelled = false;
+    return entry;
+}
+
+/* Submits and waits, in one system call. */
+static int submit_and_wait(struct ring *r, int timeout_ms)
+{
+    struct io_uring_cqe *ignored;
+    struct __kernel_timespec limit = {
+        .tv_sec = timeout_ms / 1000,
+        .tv_nsec = timeout_ms % 1000 * 1000000LL,
+    };
+    if (timeout_ms == 0)
+        return io_uring_submit_and_get_events(&r->rings);
+    if (timeout_ms < 0)
+        return io_uring_submit_and_wait(&r->rings, 1);
+    return io_uring_submit_and_wait_timeout(&r->rings, &ignored, 1, &limit, NULL);
+}
+
+/* Calls `completed` for each completion that is there now. For those that come meanwhile there is
+ * the next iteration. */
+static void complete(struct ring *r)
+{
+    unsigned count = io_uring_cq_ready(&r->rings);
+    struct io_uring_cqe *completion;
+    while (count-- > 0 && io_uring_peek_cqe(&r->rings, &completion) == 0) {
+        struct operation *op = io_uring_cqe_get_data(completion);
+        int result = completion->res;
+        unsigned flags = completion->flags;
+        io_uring_cqe_seen(&r->rings, completion);
+        if (op == NULL) /* it was a request to cancel */
+            continue;
+        op->in_flight = flags & IORING_CQE_F_MORE;
+        op->completed(op, result, flags); /* the last use of op: it may be gone now */
+    }
+}
+
+void ring_cancel(struct ring *r, struct operation *op)
+{
+    if (!op->in_flight || op->cancelled)
+        return;
+    op->cancelled = true;
+    struct io_uring_sqe *entry = next_entry(r);
+    io_uring_prep_cancel(entry, op, 0);
+    io_uring_sqe_set_data(entry, NULL);
+}
+
+/* valgrind believes that the call which waits for completions never waits. During it, valgrind runs
+ * no other thread, and delivers no signal. So under valgrind the wait is in poll(2), and without
+ * DEFER_TASKRUN, which would not wake it. */
+static void wait_for_valgrind(struct ring *r, int timeout_ms)
+{
+    struct pollfd rings = {.fd = r->rings.ring_fd, .events = POLLIN};
+    io_uring_submit_and_get_events(&r->rings);
+    if (io_uring_cq_ready(&r->rings) == 0)
+        poll(&rings, 1, timeout_ms);
+}
+
+void ring_turn(struct ring *r, int timeout_ms)
+{
+    if (!r->enabled) {
+        io_uring_register(r->rings.ring_fd, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
+        r->enabled = true;
+    }
+    if (RUNNING_ON_VALGRIND) {
+        wait_for_valgrind(r, timeout_ms);
+        timeout_ms = 0;
+    }
+    /* ETIME is the time limit. EINTR ends the wait, not the loop. */
+    int result = submit_and_wait(r, timeout_ms);
+    if (result < 0 && result != -ETIME && result != -EINTR)
+        log_line("io_uring: %s", strerror(-result));
+    complete(r);
+}

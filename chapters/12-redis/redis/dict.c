@@ -1,0 +1,174 @@
+#include "redis/dict.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+struct entry *dict_entry(const void *key, size_t size, void *value)
+{
+    struct entry *entry = malloc(sizeof *entry + size);
+    if (entry == NULL)
+        return NULL;
+    *entry = (struct entry){.value = value, .size = (uint32_t)size};
+    memcpy(entry->key, key, size);
+    return entry;
+}
+
+void dict_init(struct dict *d)
+{
+    *d = (struct dict){0};
+    if (getrandom(&d->seed, sizeof d->seed, 0) != (ssize_t)sizeof d->seed)
+        d->seed.low = (uintptr_t)d; /* a kernel before 3.17: not secret, but the dict works */
+}
+
+static uint32_t hash_of(const struct dict *d, const void *key, size_t size)
+{
+    return (uint32_t)siphash(&d->seed, key, size);
+}
+
+/* The bucket for a hash, in a table that has buckets. */
+static struct entry **bucket_of(const struct table *table, uint32_t hash)
+{
+    return &table->buckets[hash & (table->size - 1)];
+}
+
+/* Looks for an entry in one table. Returns the pointer that leads to it: that of the bucket, or of
+ * the entry before. NULL: it is not there. */
+static struct entry **find_in(const struct table *table, uint32_t hash, const void *key,
+                              size_t size)
+{
+    if (table->size == 0)
+        return NULL;
+    for (struct entry **at = bucket_of(table, hash); *at != NULL; at = &(*at)->next)
+        if ((*at)->hash == hash && (*at)->size == size && memcmp((*at)->key, key, size) == 0)
+            return at;
+    return NULL;
+}
+
+static void put_in(struct table *table, struct entry *entry)
+{
+    struct entry **bucket = bucket_of(table, entry->hash);
+    entry->next = *bucket;
+    *bucket = entry;
+}
+
+/* False: no memory. */
+static bool table_new(struct table *table, size_t size)
+{
+    /* The kernel clears the pages of a large block, each when it is first used. */
+    *table = (struct table){.buckets = calloc(size, sizeof *table->buckets), .size = size};
+    return table->buckets != NULL;
+}
+
+/* TODO 3: Let the table grow when it is full, and shrink when most of it is empty, a few buckets
+ * with each call. Graded by test_12_table_loses_nothing.
+ * While `from` has buckets, an entry may be in either table. New entries go to `main`. A call
+ * moves DICT_STEP_BUCKETS buckets with entries at most, and looks at DICT_STEP_LOOKS. Count each
+ * entry moved, and each empty bucket passed, in `moves`.
+ * Without memory for a larger table, go on with this one. */
+struct entry *dict_find(struct dict *d, const void *key, size_t size)
+{
+    struct entry **at = find_in(&d->main, hash_of(d, key, size), key, size);
+    return at != NULL ? *at : NULL;
+}
+
+bool dict_insert(struct dict *d, struct entry *entry)
+{
+    if (d->main.size == 0 && !table_new(&d->main, DICT_MIN_BUCKETS))
+        return false;
+    entry->hash = hash_of(d, entry->key, entry->size);
+    put_in(&d->main, entry);
+    d->count++;
+    return true;
+}
+
+struct entry *dict_remove(struct dict *d, const void *key, size_t size)
+{
+    struct entry **at = find_in(&d->main, hash_of(d, key, size), key, size);
+    if (at == NULL)
+        return NULL;
+    struct entry *entry = *at;
+    *at = entry->next;
+    d->count--;
+    return entry;
+}
+
+size_t dict_count(const struct dict *d)
+{
+    return d->count;
+}
+
+size_t dict_moves(const struct dict *d)
+{
+    return d->moves;
+}
+
+static void visit_bucket(const struct table *table, size_t index,
+                         void (*visit)(void *context, struct entry *entry), void *context)
+{
+    struct entry *next;
+    for (struct entry *entry = table->buckets[index & (table->size - 1)]; entry; entry = next) {
+        next = entry->next;
+        visit(context, entry);
+    }
+}
+
+/* The index after this one in a table with that mask, counted from the highest bit down: 0, 4, 2,
+ * 6, 1, 5, 3, 7 with eight buckets. 0 follows the last one. */
+static size_t next_index(size_t index, size_t mask)
+{
+    size_t bit = mask ^ mask >> 1; /* the highest one of the mask */
+    while (index & bit) {
+        index ^= bit;
+        bit >>= 1;
+    }
+    return index | bit;
+}
+
+/* Bucket i of a small table has the entries of all buckets of a larger one whose index ends in the
+ * bits of i. Counted from the highest bit, these follow each other. So a cursor means the same
+ * entries whatever the size of the table is by now. (This is the SCAN of Redis, by Pieter
+ * Noordhuis; see dictScan() there.) */
+size_t dict_scan(const struct dict *d, size_t cursor,
+                 void (*visit)(void *context, struct entry *entry), void *context)
+{
+    if (d->main.size == 0)
+        return 0;
+    bool grows = d->main.size > d->from.size;
+    const struct table *large = grows ? &d->main : &d->from;
+    const struct table *small = grows ? &d->from : &d->main;
+    size_t mask = large->size - 1;
+    size_t index = cursor & mask;
+    if (small->size == 0) {
+        visit_bucket(large, index, visit, context);
+        return next_index(index, mask);
+    }
+    size_t extra_bits = mask ^ (small->size - 1);
+    visit_bucket(small, index, visit, context);
+    do {
+        visit_bucket(large, index, visit, context);
+        index = next_index(index, mask);
+    } while (index & extra_bits);
+    return index;
+}
+
+static void free_table(struct table *table, void (*free_entry)(struct entry *entry))
+{
+    for (size_t i = 0; i < table->size; i++) {
+        struct entry *next;
+        for (struct entry *entry = table->buckets[i]; entry != NULL; entry = next) {
+            next = entry->next;
+            free_entry(entry);
+        }
+    }
+    free(table->buckets);
+    *table = (struct table){0};
+}
+
+void dict_free(struct dict *d, void (*free_entry)(struct entry *entry))
+{
+    free_table(&d->main, free_entry);
+    free_table(&d->from, free_entry);
+    d->next = 0;
+    d->count = 0;
+}

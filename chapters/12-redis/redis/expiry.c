@@ -1,0 +1,48 @@
+#include "redis/expiry.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+int64_t expiry_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t expiry_at(const struct value *value)
+{
+    return value->expiry != NULL ? value->expiry->at_ms : EXPIRY_NEVER;
+}
+
+void expiry_attach(struct expiry *expiry, struct entry *key)
+{
+    struct value *value = key->value;
+    value->expiry = expiry;
+    if (expiry != NULL)
+        expiry->key = key;
+}
+
+/* TODO 4: End keys at their time: no client sees them any more, and a timer removes them. Graded
+ * by test_12_times_to_live.
+ * A key ends by the time of day, and a timer counts milliseconds from now, TIMER_MAX_MS at most.
+ * So a timer may be due too early: then set it again.
+ * `db->expiries` counts the keys that will end. expiry_clear() cancels the timer before it frees
+ * it. */
+bool expiry_is_over(const struct value *value)
+{
+    (void)value;
+    return false;
+}
+
+bool expiry_set(struct db *db, struct entry *key, int64_t at_ms)
+{
+    (void)db, (void)key, (void)at_ms;
+    return true;
+}
+
+bool expiry_clear(struct value *value)
+{
+    (void)value;
+    return false;
+}

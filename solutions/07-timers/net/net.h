@@ -1,0 +1,1 @@
+../../02-nonblocking/net.h

@@ -1,0 +1,33 @@
+/* How long a peer may take: two timers for each connection. */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "events/timers.h"
+
+struct timeouts {
+    struct timers *timers; /* borrowed */
+    int32_t idle_ms;       /* 0: no limit */
+    int32_t frame_ms;      /* 0: no limit */
+    struct timer idle;     /* is due when no byte has come or gone for that long */
+    struct timer frame;    /* is set while a frame has begun and is not complete */
+};
+
+/* When a time is over, its callback is called with `context`. NULL: no memory. */
+struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t frame_ms,
+                              timers_callback *on_idle, timers_callback *on_frame, void *context);
+
+/* In all of these, NULL means no time-outs. */
+void timeouts_free(struct timeouts *t);
+
+/* Bytes have come or gone: the peer is there. */
+void timeouts_traffic(struct timeouts *t);
+
+/* To be called whenever the input has been parsed. `waits`: a frame has begun, and we wait for the
+ * peer to send its remainder. `passed`: a frame was completed since the last call, so the one that
+ * has begun is a new one. */
+void timeouts_frame(struct timeouts *t, bool waits, bool passed);
+
+#endif

@@ -1,0 +1,1 @@
+../../07-timers/server/alarms.c

@@ -1,0 +1,48 @@
+#include "server/flow.h"
+
+// BEGIN budget
+void flow_begin_turn(struct conn *c)
+{
+    c->budget = BUDGET_BYTES;
+}
+
+size_t flow_room(const struct conn *c)
+{
+    size_t waiting = buffer_len(&c->out);
+    size_t high_water = c->service->limits.high_water;
+    if (c->suspended || waiting >= high_water)
+        return 0;
+    size_t room = high_water - waiting;
+    return room < c->budget ? room : c->budget;
+}
+
+void flow_spend(struct conn *c, size_t cost)
+{
+    c->budget -= cost < c->budget ? cost : c->budget;
+}
+
+void flow_end_turn(struct conn *c)
+{
+    /* It has stopped by itself: no event will report what it has left. */
+    if (c->budget == 0)
+        events_again(c->service->events, c->fd, EVENT_READ | EVENT_WRITE);
+}
+// END budget
+
+// BEGIN water
+bool flow_wants_input(const struct conn *c)
+{
+    if (c->state == CONN_LINGERING)
+        return true;
+    return c->state == CONN_OPEN && !c->suspended && quota_left(c->quota) > 0;
+}
+
+void flow_look(struct conn *c)
+{
+    size_t waiting = buffer_len(&c->out);
+    if (waiting >= c->service->limits.high_water)
+        c->suspended = true;
+    else if (waiting <= c->service->limits.low_water)
+        c->suspended = false;
+}
+// END water

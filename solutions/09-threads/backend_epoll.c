@@ -1,1 +1,0 @@
-../06-epoll/backend_epoll.c

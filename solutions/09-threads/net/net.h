@@ -1,0 +1,1 @@
+../../08-flow-control/net/net.h

@@ -1,0 +1,1 @@
+../../08-flow-control/server/limits.h

@@ -1,1 +1,0 @@
-../09-threads/rpc.c

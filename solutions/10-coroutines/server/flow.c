@@ -1,0 +1,25 @@
+#include "server/flow.h"
+
+size_t flow_room(const struct conn *c)
+{
+    size_t waiting = buffer_len(&c->out);
+    size_t high_water = c->service->limits.high_water;
+    if (c->suspended || waiting >= high_water)
+        return 0;
+    size_t room = high_water - waiting;
+    return room < BUDGET_BYTES ? room : BUDGET_BYTES;
+}
+
+bool flow_wants_input(const struct conn *c)
+{
+    return !c->suspended && c->broadcast == NULL && quota_left(c->quota) > 0;
+}
+
+void flow_look(struct conn *c)
+{
+    size_t waiting = buffer_len(&c->out);
+    if (waiting >= c->service->limits.high_water)
+        c->suspended = true;
+    else if (waiting <= c->service->limits.low_water)
+        c->suspended = false;
+}

@@ -1,0 +1,1 @@
+../../09-threads/server/rpc.c

@@ -1,1 +1,0 @@
-../10-coroutines/context.c

@@ -1,0 +1,1 @@
+../../11-completion/co/co_io.c

@@ -1,0 +1,1 @@
+../../11-completion/net/lent.h
