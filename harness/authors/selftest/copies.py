@@ -5,7 +5,7 @@ A submission is a dictionary, file name to text. A disguise keeps what the progr
     python3 -m harness.authors.selftest.copies NN COUNT DIRECTORY
 
 writes a class of so many submissions to a chapter that has a second solution. `sizes` in place of
-the three prints the table of docs/decisions.md.
+the three prints what copies share with other lengths of k-grams.
 """
 
 from __future__ import annotations
