@@ -188,9 +188,7 @@ def _how(grade: Grade, command: list[str], target: Target, request: Request) -> 
         preload=str(shim_library()),
         seed=grade.seed,
         valgrind=grade.memcheck,
-        sources=[sources.name_of(path, target.source) for path in sources.files(target.source)]
-        if target.source
-        else [],
+        sources=[path.name for path in sources.files(target.source)] if target.source else [],
         directory=str(target.source.resolve()) if target.source else None,
         untouched=list(map(str, chapters.untouched(target.chapter, target.source))),
         by_calls=grade.chapter.by_calls.split() if target.source else [],

@@ -115,7 +115,7 @@ class Fuzzing:
     def __init__(self, target: Target, options) -> None:
         source = target.source.resolve()
         number = int(options.seed) if options.seed else seed.by_chance()
-        names = [sources.name_of(path, source) for path in sources.files(source)]
+        names = [path.name for path in sources.files(source)]
         self.target = target
         self.source = source
         self.seed = number

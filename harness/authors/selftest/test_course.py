@@ -46,6 +46,8 @@ ROWS = {
     "docs/instructors.md": ("| chapter |", "| {number} |"),
 }
 
+GIVEN = re.compile(r"^Given are (\d+) files with about ([\d,]+) lines ", re.M)
+
 
 def by_slug(chapters=CHAPTERS):
     return pytest.mark.parametrize("chapter", chapters, ids=lambda chapter: chapter.slug)
@@ -191,6 +193,24 @@ def test_the_hints_that_claims_choose_are_there():
                     f"harness/claims/{claim.file.name}: hints= of {claim.name} names {key!r}: add "
                     f"it to the file of its heading in harness/failures/hints, or name another"
                 )
+
+
+@by_slug()
+def test_a_handout_says_how_much_is_given(chapter):
+    """From 07 on, where it is more than a student reads: the files that are new or changed and have
+    no TODO."""
+    said = GIVEN.search((chapter.chapter_dir / "README.md").read_text())
+    assert bool(said) == (chapter.number >= "07")
+    if not said:
+        return
+    marks = [f"// BEGIN {todo.region}\n" for todo in skeleton.todos(chapter)]
+    texts = [
+        path.read_text() for path in sources.files(chapter.solution_dir) if not path.is_symlink()
+    ]
+    given = [text for text in texts if not any(mark in text for mark in marks)]
+    lines = sum(text.count("\n") for text in given)
+    assert int(said[1]) == len(given)
+    assert abs(int(said[2].replace(",", "")) - lines) <= lines / 10, f"they have {lines} lines"
 
 
 @by_slug()
