@@ -18,6 +18,8 @@ class Chapter:
     """One chapter. `title` is its idea in a few words.
 
     `inherited`: of its 100 points, how many the claims of all earlier chapters are worth together.
+    `moves`: files that its solution has in other directories than the one before, and does not
+    change, but for the names in their includes; `make skeletons` writes them, see links.py.
     `by_calls`: the options with which its server moves bytes by read() and send(), if it does not
     otherwise. Claims that count or disturb such calls start it with these.
     """
@@ -26,6 +28,7 @@ class Chapter:
     title: str
     inherited: int = 30
     by_calls: str = ""
+    moves: str = ""
 
     @property
     def number(self) -> str:
@@ -74,7 +77,14 @@ CHAPTERS = (
     Chapter("poll-loop", "wait for readiness, do not ask for it", inherited=25),
     Chapter("pipelining", "many frames in flight, bounded memory"),
     Chapter("framing", "the bytes have no borders but those you draw"),
-    Chapter("epoll", "the kernel keeps the list"),
+    Chapter(
+        "epoll",
+        "the kernel keeps the list",
+        moves=(
+            "base/buffer.c base/log.c net/net.c server/answer.c server/answer.h server/rpc.c "
+            "server/rpc.h wire/frame.c wire/reader.c wire/writer.c wire/writer.h"
+        ),
+    ),
     Chapter("timers", "nobody tells you when nothing happens"),
     Chapter("flow-control", "one greedy client must not starve the rest"),
     Chapter("threads", "one loop uses one core"),

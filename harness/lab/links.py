@@ -17,6 +17,8 @@ from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 # What git writes in the place of a link, where it cannot make one.
 WRITTEN = re.compile(rb"(\.\./)+[\w./-]+\.[ch]")
 MOST_BYTES = 200
+INCLUDE = re.compile(r'^#include "([^"\n]+)"', re.M)
+INCLUDES = re.compile(r'(?:^#include ".*\n)+', re.M)
 
 
 class LeadsNowhere(Exception):
@@ -36,9 +38,13 @@ def lost(chapter: Chapter) -> str:
 
 
 def restore() -> None:
-    """Makes each file that is as in the chapter before a link, and lets each link lead to the file
-    that was changed last. Raises LeadsNowhere."""
+    """Makes each file that is as in the chapter before a link, lets each link lead to the file that
+    was changed last, and writes the files that have only moved. Raises LeadsNowhere."""
     for chapter in CHAPTERS[1:]:
+        for name in chapter.moves.split():
+            path = chapter.solution_dir / name
+            if before := counterpart(path, chapter):
+                sources.write(chapter.solution_dir, {name: moved(before.read_text(), chapter)})
         for path in files(chapter.solution_dir):
             before = counterpart(path, chapter)
             if path.is_symlink() and before is None:
@@ -67,6 +73,17 @@ def counterpart(path: Path, chapter: Chapter) -> Path | None:
     if same.is_file():
         return same
     return next((one for one in sources.files(before) if one.name == path.name), None)
+
+
+def moved(text: str, chapter: Chapter) -> str:
+    """The text of a file as the chapter has it if it only moves: includes have the new names of
+    headers, and their order is that of clang-format."""
+    names = {
+        path.name: sources.name_of(path, chapter.solution_dir)
+        for path in files(chapter.solution_dir)
+    }
+    text = INCLUDE.sub(lambda found: f'#include "{names.get(found[1], found[1])}"', text)
+    return INCLUDES.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
 
 
 def _link(path: Path, target: Path) -> None:

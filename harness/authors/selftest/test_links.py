@@ -58,6 +58,16 @@ def test_a_file_is_the_lesson(chapter):
             assert not same, f"{name}: only marks differ from {before.relative_to(ROOT)}: undo that"
 
 
+@later
+def test_a_file_that_only_moves_is_written_from_the_one_before(chapter):
+    """Nobody edits it, and it is named in `moves`."""
+    for path in links.files(chapter.solution_dir):
+        before, name = links.counterpart(path, chapter), sources.name_of(path, chapter.solution_dir)
+        if before and not path.is_symlink():
+            only_moves = links.moved(before.read_text(), chapter) == path.read_text()
+            assert only_moves == (name in chapter.moves.split()), f"{path}: `make skeletons`"
+
+
 def test_texts_are_no_links():
     for chapter in CHAPTERS:
         for name in ("README.md", "todos.md", "wrong.patch"):
