@@ -403,7 +403,7 @@ def _in_texts(
 
 
 def files(places: list[str]) -> list[Path]:
-    """Those that are looked at; only what is at or below `places`, if there are any."""
+    """The files that are looked at; only those at or below `places`, if there are any."""
     found = {path for place in PLACES for path in ROOT.glob(place)}
     found -= {ROOT / name for name in LEFT_OUT}
     found = {path for path in found if not any(map(path.match, CHINESE))}

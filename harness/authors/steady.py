@@ -156,10 +156,8 @@ def _command(chapter: str, results: Path, options: argparse.Namespace) -> list[s
 
 
 def _run(command: list[str]) -> str:
-    """What the command printed, on both outputs.
-
-    In a session of its own, so that Ctrl-C reaches it once: from here.
-    """
+    """Runs the command in a session of its own, so that only we pass Ctrl-C on. Returns what it
+    printed, on both outputs."""
     theirs = {k: v for k, v in os.environ.items() if k not in VARIABLES}
     process = subprocess.Popen(
         command,
@@ -181,7 +179,7 @@ def _run(command: list[str]) -> str:
 
 
 def _stop(process: subprocess.Popen) -> None:
-    """SIGTERM, so that the grade ends everything it has started; SIGKILL would not."""
+    """Sends SIGTERM, so that the grade ends everything it has started; SIGKILL would not."""
     process.send_signal(signal.SIGTERM)
     try:
         process.communicate(timeout=LAST_SECONDS)

@@ -143,7 +143,8 @@ def test_09_stats_of_all_loops(launch):
 
 
 def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
-    """What was sent, or has left, may be counted a moment later. Returns the frames now."""
+    """Waits until STATS is as expected: a frame or a client that left may be counted a moment
+    later. Returns the frames now."""
     __tracebackhide__ = True
     found = (0, 0, 0)
 

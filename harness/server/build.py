@@ -159,7 +159,7 @@ def _libraries(objects: list[Object]) -> list[str]:
 def _look_for_libraries(
     command: list[str], words: tuple[str, ...], source: Path, deadline: Deadline
 ) -> None:
-    """Raises NoCompiler if a library that these files include is not installed. Of a header that
+    """Raises NoCompiler if a library that these files include is not installed. For a header that
     does not exist, -MG lists the name in the #include."""
     for word in words:
         listing = [*command, *_more(word, source), "-M", "-MG", word]

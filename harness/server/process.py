@@ -286,8 +286,8 @@ class ServerProcess:
         return f"killed by the grader: {self._killed_for}" if self._killed_for else str(self.status)
 
     def crash(self) -> Crash | None:
-        """Where it has crashed, if a crash has ended it; or, while it runs, where a child has
-        crashed."""
+        """Where the server has crashed, if a crash has ended it; or, while it runs, where a child
+        has crashed."""
         self.settle()
         found = self._shim.crash() if self._shim else None
         if found is None:
@@ -304,7 +304,7 @@ class ServerProcess:
         return self._tree.cpu_seconds() if self._tree else 0.0
 
     def spent(self) -> Spent:
-        """What all its processes have had of the processors since the start."""
+        """CPU time and waiting of all processes of the server since the start."""
         return self._tree.spent() if self._tree else Spent()
 
     def resident_bytes(self) -> int:
@@ -327,7 +327,8 @@ class ServerProcess:
 
     @property
     def shim(self) -> Shim | None:
-        """To schedule faults and read the record; None where calls() is."""
+        """The shared memory with which to schedule faults and read the record; None where calls()
+        is None."""
         return self._shim if self._shim_is_loaded else None
 
     def pause(self) -> None:

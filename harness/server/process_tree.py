@@ -98,7 +98,7 @@ class ProcessTree:
         )
 
     def spent(self) -> Spent:
-        """What its processes have had of the processors since its start."""
+        """CPU time and waiting of all processes of the server since its start."""
         members = self.members()
         cpu = sum(procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members)
         in_line: dict[int, float] = {}
@@ -108,7 +108,8 @@ class ProcessTree:
         return Spent(self._reaped_cpu + cpu, in_line, runnable)
 
     def kill(self) -> None:
-        """SIGKILL until none of its processes runs any more; destroy() still has to be called."""
+        """Sends SIGKILL until no process of the server runs any more; destroy() still has to be
+        called."""
         kill.send(-self.leader, signal.SIGKILL)  # most processes are in it, and no search is needed
         kill.until_gone(self._running, KILL_SECONDS, reap=_leave, may_race=lambda: False)
 

@@ -108,7 +108,7 @@ def thread_sanitizer() -> str:
 
 
 def queues() -> str:
-    """See instruments/observe.py: kernel_tells()."""
+    """Why sock_diag(7) does not tell what waits in a socket, "" if it does: see observe.py."""
     try:
         with socket.create_server(("127.0.0.1", 0)) as listener:
             with socket.create_connection(listener.getsockname()) as client:

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> NoReturn:
 
 
 def stamp(directory: Path) -> Stamp:
-    """Changes when a C file is saved, made or removed."""
+    """A value that changes when a C file is saved, made or removed."""
     found = {}
     for path in sources.files(directory):
         try:

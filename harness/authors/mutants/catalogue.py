@@ -92,7 +92,7 @@ def faults(mutants: Iterable[Mutant], claims: Iterable[Claim]) -> list[str]:
 
 
 def _of_head(mutant: Mutant, names: set[str]) -> Iterator[str]:
-    """Faults of what stands before the diff. `names`: the tests of its chapter."""
+    """Faults of the text before the diff. `names`: the tests of its chapter."""
     if len(mutant.name) > NAME_WIDTH:
         yield f"the name is longer than {NAME_WIDTH} characters: shorten it"
     if mutant.group not in GROUPS:

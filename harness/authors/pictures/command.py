@@ -64,7 +64,7 @@ def sources() -> list[Path]:
 
 
 def digest(source: Path) -> str:
-    """Changes when the picture of this source has to be drawn again."""
+    """A hash that changes when the picture of this source has to be drawn again."""
     parts = [source.read_text(), *COMMAND, STYLE, TEXT_STYLE]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -33,7 +33,7 @@ def test_refused(peer, fails):
 
 
 def test_never_taken(peer, fails):
-    """A full backlog: the kernel neither accepts nor refuses."""
+    """The backlog is full, so the kernel neither accepts nor refuses."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen(0)

@@ -88,7 +88,7 @@ def by_parallel(tmp_path):
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[Path]:
-    """Yields its configuration file."""
+    """Yields the configuration file of a Slurm cluster."""
     top = tmp_path_factory.mktemp("slurm")
     for name in ("state", "spool"):
         (top / name).mkdir()

@@ -156,7 +156,7 @@ class Page:
         return TARGET.sub(_blanks, TAG.sub(_blanks, self.words))
 
     def code(self) -> list[Piece]:
-        """The lines of its code blocks."""
+        """The lines of the page's code blocks."""
         indented = FENCE.sub(_blanks, self.kept)
         blocks = [*_pieces(FENCE, self.kept), *_pieces(BLOCK, indented)]
         return [

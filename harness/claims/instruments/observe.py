@@ -220,7 +220,7 @@ class Hang:
         self._hangs = False
 
     def __call__(self, began: float, seconds: float) -> bool:
-        """For a wait that began then, on time.monotonic()."""
+        """Whether a wait that began at `began`, on time.monotonic(), is hopeless."""
         now = time.monotonic()
         pause = min(seconds / HANG_LOOKS, HANG_LOOK_SECONDS)
         if began == self._began and now - self._looked < pause:

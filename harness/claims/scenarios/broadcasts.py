@@ -56,7 +56,7 @@ def who(client: Client) -> int:
 
 
 def stats(client: Client) -> tuple[int, int, int]:
-    """Connections, frames received, frames sent."""
+    """What STATS says: connections, frames received, frames sent."""
     __tracebackhide__ = True
     fields = asked(client, STATS).fields
     if len(fields) != 24:

@@ -40,7 +40,7 @@ def arrive_together(server, count: int) -> None:
 
 
 def _start(address: tuple[str, int], count: int, stack: ExitStack) -> list[socket.socket]:
-    """Sockets on their way to being connected. `stack` closes them."""
+    """Begins to connect sockets, and returns them. `stack` closes them."""
     family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
     sockets = [stack.enter_context(socket.socket(family)) for _ in range(count)]
     for one in sockets:

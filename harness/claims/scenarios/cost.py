@@ -60,7 +60,7 @@ def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -
 
 
 def linear(server, half: Callable[[], None], whole: Callable[[], None], what: str) -> None:
-    """`whole` is twice the work of `half`, and costs about twice the CPU."""
+    """Checks that `whole`, twice the work of `half`, costs about twice the CPU time."""
     __tracebackhide__ = True
     halves, wholes = [], []
     for _ in range(GROWTH_TRIES):

@@ -36,7 +36,7 @@ class Cut:
 
     @property
     def stream(self) -> bytes:
-        """What is sent."""
+        """The bytes that the client sends."""
         return b"".join(map(self.framing.encode, self.bodies))
 
     @property
@@ -46,7 +46,7 @@ class Cut:
 
     @property
     def due(self) -> bytes:
-        """What comes back."""
+        """The bytes that come back."""
         return b"".join(map(self.framing.encode, self.replies))
 
     def plan(self, connection: int) -> Plan:

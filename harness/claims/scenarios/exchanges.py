@@ -262,7 +262,8 @@ def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) 
 
 
 def owe_bytes(client: Client, rng, goal: int, certain: bool = False) -> list[bytes]:
-    """Bodies whose replies wait in the server, `goal` bytes of them: the kernel takes no more.
+    """Sends frames whose replies wait in the server, `goal` bytes of them, once the kernel takes no
+    more. Returns their bodies.
 
     The server goes on reading meanwhile, and the client reads nothing. Where the kernel does not
     tell how much waits, it may be less; with `certain` NotJudged is raised then.

@@ -110,7 +110,7 @@ def _try_sizes(server, client: Client, rng: random.Random) -> None:
 
 
 def _later(failure: Failure, passed: int, size: int) -> Failure:
-    """For a frame that does not come back after one that did."""
+    """The failure of a frame that does not come back after one that did."""
     if size == passed:
         what = "the first frame comes back, and the next one does not"
         return _also(failure, what, "one-frame-only")

@@ -144,7 +144,8 @@ class Silent:
         return stream.socket
 
     def send(self, data: bytes, times: int) -> int:
-        """Each sends `data` so often, as long as the server takes any of it: bytes sent, of all."""
+        """Sends `data` so often to each, as long as the server takes any of it. Returns the bytes
+        sent by all."""
         poller = select.poll()
         streams = {stream.fileno(): stream for stream in self._streams}
         left = dict.fromkeys(streams, times * len(data))

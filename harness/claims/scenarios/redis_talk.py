@@ -25,14 +25,14 @@ def ask(client: Client, command: str | Sequence[str | bytes | int], value: objec
 
 
 def talk(client: Client, *pairs: Pair) -> None:
-    """Commands, each after the reply to the one before."""
+    """Sends commands, each after the reply to the one before."""
     __tracebackhide__ = True
     for command, value in pairs:
         ask(client, command, value)
 
 
 def pipelined(client: Client, pairs: Iterable[Pair]) -> None:
-    """Commands sent without waiting for replies, which come in the same order."""
+    """Sends commands without waiting for replies, which come in the same order."""
     __tracebackhide__ = True
     pairs = list(pairs)
     commands = [words_of(command) for command, _ in pairs]
@@ -83,7 +83,7 @@ def answer(client: Client, command: str | Sequence[str | bytes | int]) -> object
 def until(
     server, client: Client, command: str | Sequence[str | bytes | int], value: object, hint: str
 ) -> None:
-    """Asks again and again, until the reply is this one."""
+    """Asks the same again until the reply is this one."""
     __tracebackhide__ = True
     last: list[object] = []
 

@@ -79,7 +79,7 @@ def _incomplete(written: int, size: int) -> None:
 
 
 def _told(found, size: int) -> str:
-    """What is held back, in a sentence. `found`: a sockdiag.Sending."""
+    """A sentence about the bytes that are held back. `found`: a sockdiag.Sending."""
     held = f"the server wrote the reply, and its kernel holds {found.unsent} of {size} bytes back"
     if found.in_flight:
         return f"{held} until the client has acknowledged the others"

@@ -115,7 +115,7 @@ class Participant:
         return bool(self.owed) and self.taken in self.ends
 
     def send(self, frames: bytes, owed: bytes | None = None) -> None:
-        """`owed`: what comes back for it, if not the same."""
+        """Sends frames. `owed`: what comes back for them, if it is not the same."""
         __tracebackhide__ = True
         more = frames if owed is None else owed
         self.ends += [len(self.owed) + self.taken + end for end in length_framing.ends(more)]
@@ -253,7 +253,7 @@ def _started(launch: Callable, allocations: bool):
 
 
 def _numbers(every: bool) -> Iterator[int]:
-    """Which calls are to fail, from 0."""
+    """The numbers of the calls that are to fail, from 0."""
     number = 0
     while number < LAST:
         yield number

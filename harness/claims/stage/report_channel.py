@@ -27,7 +27,7 @@ OUT_OF_THE_WAY = 900
 
 
 class Channel:
-    """Memory that a program shares with us. To be closed."""
+    """Memory that a program shares with us. The user has to close it."""
 
     def __init__(self) -> None:
         made = os.memfd_create("report", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

@@ -225,7 +225,7 @@ class Shim:
         return Calls(*self._head()[:4])
 
     def connections(self) -> int:
-        """Accepted so far: the number that the next one will have."""
+        """How many connections were accepted so far: the number that the next one will have."""
         return self._head()[4]
 
     def ring_calls(self) -> int:
@@ -284,7 +284,7 @@ class Shim:
         return Crash(pid, signal, used, pc, sp, frames, program)
 
     def recorded(self) -> int:
-        """Entries so far; record() has the last of them."""
+        """How many entries were recorded so far; record() has the last of them."""
         return self._head()[5]
 
     def fired(self, place: int = 0) -> int:

@@ -26,7 +26,7 @@ ONE_LOOP = ("-p", "0", "--threads", "1")
 
 
 def _subjects() -> dict[str, list[str]]:
-    """What is measured, and the command that starts it."""
+    """The servers to measure, each with the command that starts it."""
     nine, ten, eleven = (
         str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10", "11")
     )

@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds: before anything is counted, and while it is."""
+    """Milliseconds of a run: those before anything is counted, and those of the counted part."""
 
     warm: int = 150
     measured: int = 600

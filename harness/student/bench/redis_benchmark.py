@@ -45,7 +45,7 @@ class Load:
 
     @property
     def options(self) -> list[str]:
-        """For the command line of redis-benchmark."""
+        """Options for the command line of redis-benchmark."""
         words = ["-c", CLIENTS, "-P", self.depth, "-n", self.count, "-r", KEYS, "--csv"]
         return [*map(str, words), *self.words]
 
@@ -103,7 +103,7 @@ def ask(bench: Bench, _subject: Subject, pid: int, port: int, load: Load) -> dic
 
 
 def _run(bench: Bench, port: int, load: Load) -> float:
-    """Requests a second. Raises Failed."""
+    """Runs redis-benchmark. Returns requests a second. Raises Failed."""
     words = [str(bench.generator), "-h", LOCALHOST, "-p", str(port), *load.options]
     try:
         done = subprocess.run(

@@ -62,7 +62,7 @@ def _memory(subject: Subject, place: Place) -> Memory:
 
 
 def _batches() -> Iterator[bytes]:
-    """SETs of all keys."""
+    """The SET commands of all keys, in batches."""
     value = "v" * VALUE_BYTES
     for begin in range(0, KEYS, BATCH):
         numbers = range(begin, begin + BATCH)
@@ -70,7 +70,7 @@ def _batches() -> Iterator[bytes]:
 
 
 def _resident(pid: int) -> int:
-    """VmRSS, in bytes."""
+    """Resident memory of the process in bytes (VmRSS)."""
     words = procfs.status(pid).get("VmRSS", "0 kB").split()
     return int(words[0]) * KIB
 

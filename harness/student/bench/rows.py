@@ -21,7 +21,7 @@ class Load:
 
     @property
     def options(self) -> list[str]:
-        """For the command line of the load generator."""
+        """Options for the command line of the load generator."""
         words = ["-c", self.connections, "-d", self.depth, "-s", self.size, "-i", self.idle]
         return [*map(str, words), *(["-e"] if self.spoke else [])]
 

@@ -38,7 +38,8 @@ def show() -> None:
 
 
 def _one_after_the_other(process: ServerProcess, client: Client) -> tuple[float, float]:
-    """Frames there and back, for a while: how many a second, µs of the server's CPU for each."""
+    """Exchanges frames for a while. Returns frames a second, and µs of the server's CPU time for
+    each."""
     round_trip(client)  # all that have connected are accepted before it is answered
     count, cpu, start = 0, process.cpu_seconds(), time.monotonic()
     while time.monotonic() < start + WATCHED_SECONDS:

@@ -47,7 +47,7 @@ def _show_the_bytes() -> None:
 
 
 def _under(data: bytes) -> str:
-    """Text below the hexadecimal digits of each byte."""
+    """A text below the hexadecimal digits of each byte."""
     return " ".join(f"{printable(data[i : i + 1])} " for i in range(len(data)))
 
 

@@ -112,7 +112,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
 
 
 def kind(event: Event) -> str:
-    """How it is drawn."""
+    """How an event is drawn."""
     if event.what in (LOST, SIGNAL, IN_CALL):
         return {LOST: "lost", SIGNAL: "signal", IN_CALL: "wait"}[event.what]
     if event.side == CLIENT:

@@ -76,7 +76,7 @@ def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
 
 
 def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "") -> Iterator[str]:
-    """`data` follows the text if it fits."""
+    """A line of the trace; `data` follows the text if it fits."""
     marks = _blank(timeline)
     _set_marks(timeline, event, marks)
     rows = _rows(_arrow(event), f"{1000 * event.at:.3f}", marks, text, width)

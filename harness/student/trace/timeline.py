@@ -145,7 +145,7 @@ class _Stream:
 
 
 class _Rounds:
-    """What a thread of the server did last, and once more when it did so again and again."""
+    """The last events of one thread of the server, for the rounds of them that it repeated."""
 
     def __init__(self) -> None:
         # By entries of the record; None: it was no event.
@@ -155,7 +155,8 @@ class _Rounds:
         self._last.append(event)
 
     def forget(self) -> None:
-        """Entries are missing: nobody knows of which round it is said that it came again."""
+        """Forgets the rounds so far, since entries are missing: a later repetition may be of any of
+        them."""
         self._last.clear()
 
     def again(self, entry: layout.Entry) -> Iterator[Event]:

@@ -156,7 +156,7 @@ def alike(timeline: Timeline, rounds: Sequence[Sequence[Event]]) -> str:
 
 
 def kinds(rounds: Iterable[list[Event]]) -> list[list[list[Event]]]:
-    """The events of a round, neighbours together that alike() can tell."""
+    """The events of a round by kind: neighbours that alike() takes for the same are together."""
     found: list[list[list[Event]]] = []
     for events in rounds:
         if found and _are_alike(found[-1][0][0], events[0]):
@@ -174,7 +174,7 @@ def _are_alike(one: Event, other: Event) -> bool:
 
 
 def _sizes(events: Sequence[Event]) -> str:
-    """How much moved, of events that stand for several each."""
+    """How many bytes moved, of events that stand for several each."""
     sizes = [event.moved for event in events]
     if len(set(sizes)) == 1:
         return f"{_bytes(sizes[0])} each time"
