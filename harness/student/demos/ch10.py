@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from harness.claims.instruments.observe import until_read
 from harness.client import length_framing
-from harness.lab.chapters import ROOT
+from harness.lab.chapters import find
 from harness.lab.units import KIB
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
@@ -17,7 +17,7 @@ from harness.student.demos.shown import Shown, server_of
 
 CLIENTS = 1000
 SPARE = 200  # descriptors for everything else
-SWITCH = ROOT / "chapters" / "10-coroutines" / "context.c"
+CHAPTER = find("10").chapter_dir
 HALF = length_framing.encode(b"ping")[:6]
 
 
@@ -33,7 +33,8 @@ def show() -> None:
     print("\nA callback has returned. The fields of a struct tell how far its client is.")
     print("A thread is still inside read(): its stack tells, and it goes on from there.\n")
     print("    a switch to another and back")
-    printed = subprocess.run([built("switch", SWITCH)], capture_output=True, text=True).stdout
+    program = built("switch", CHAPTER / "co" / "context.c", within=CHAPTER)
+    printed = subprocess.run([program], capture_output=True, text=True).stdout
     for line in printed.splitlines():
         told, nanoseconds = line.split("\t")
         print(f"    {told:29} {int(nanoseconds):10,} ns")

@@ -28,11 +28,13 @@ class Stopwatch:
         print(f"  {self.seconds():4.1f} s  {text}", flush=True)
 
 
-def built(name: str, *more: Path) -> str:
-    """The program made of NAME.c of this directory, and of `more`. Raises NotJudged."""
+def built(name: str, *more: Path, within: Path | None = None) -> str:
+    """The program made of NAME.c of this directory, and of `more`, which include headers as from
+    the directory `within`. Raises NotJudged."""
     source, program = Path(__file__).with_name(f"{name}.c"), BUILD / "demos" / name
     with files.appearing(program) as made:
         command = [*build.find_compiler(), "-O2", "-pthread", "-o", made, source, *more]
+        command += ["-iquote", within] if within else []
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode != 0:
             raise LabFault(source.name, done.stderr)
