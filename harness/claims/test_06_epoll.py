@@ -17,10 +17,11 @@ from harness.claims.scenarios.exchanges import (
     burst,
     expect_failed_start,
     expect_stop,
+    owe_bytes,
     ping,
     words,
 )
-from harness.claims.scenarios.many_clients import connected
+from harness.claims.scenarios.many_clients import connected, served
 from harness.client import length_framing
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
@@ -44,6 +45,9 @@ READS_A_REQUEST = 1.3
 AT_ONCE = 100  # clients that connect while the server does not look
 TOO_MANY = 1_100  # for select(), whose descriptors end at 1,023
 FREE_AGAIN = 1_000  # of them stay open: then descriptors are free again
+CROWD = 600  # clients, fewer than select() can watch
+OWED_BYTES = 64 * KIB  # of replies that a client does not take
+BACKENDS = ("epoll", "poll", "select")
 IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 
 # Around what a server may ask of one read().
@@ -67,7 +71,7 @@ REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-s
 # 06.6 epoll
 
 
-@claim("06.6", points=10, native=True, descriptors=IDLE + SPARE)
+@claim("06.6", points=12, native=True, descriptors=IDLE + SPARE)
 def test_06_idle_connections_cost_nothing(launch, rng):
     """A request costs as much CPU beside 5,000 idle connections as beside none."""
     for _ in range(TRIES):
@@ -112,7 +116,7 @@ def _idle(server) -> Iterator[None]:
         yield
 
 
-@claim("06.6", points=3, hints=EDGE)
+@claim("06.6", points=5, hints=EDGE)
 def test_06_many_connect_at_once(server, rng):
     """A hundred clients that connect and send while the server is stopped are all served."""
     ping(server.connect(), rng)
@@ -137,7 +141,7 @@ def test_06_refuses_an_unknown_backend(run, launch):
 # 06.7 drained
 
 
-@claim("06.7", points=3, cli=True)
+@claim("06.7", points=4, cli=True)
 def test_06_no_read_in_vain(server, rng):
     """Requests that come one after the other are read with one call each."""
     client = server.connect()
@@ -259,7 +263,7 @@ def _read_first(server, recorded: int, watched: int) -> int:
 # The other backends
 
 
-@claim("06.4", points=3, cli=True)
+@claim("06.4", points=4, cli=True)
 def test_06_select_and_poll(launch, rng):
     """With select and with poll, too, bursts are answered, and no replies are lost."""
     for backend in ("select", "poll"):
@@ -279,7 +283,7 @@ def test_06_select_and_poll(launch, rng):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("06.4", points=2, cli=True, native=True, waits=1)
+@claim("06.4", points=3, cli=True, native=True, waits=1)
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):
@@ -289,7 +293,30 @@ def test_06_select_and_poll_use_no_cpu(launch, rng):
         no_cpu(server, f"with {backend} and 20 idle clients", IDLE_SHARE, "spins-idle")
 
 
-@claim("06.1", points=2, cli=True, native=True, hints=REFUSED)
+@claim("06.1", points=10, cli=True, hints=REFUSED, descriptors=CROWD + SPARE)
+def test_06_more_clients_than_the_first_table(launch, rng):
+    """With each backend 600 clients are connected, and each is served."""
+    for backend in BACKENDS:
+        server = launch(("--backend", backend), nofile=CROWD + SPARE)
+        with served(server, CROWD):
+            ping(server.connect("late"), rng)
+
+
+@claim("06.2", points=12, cli=True, valgrind=True)
+def test_06_stops_with_each_backend(launch, rng):
+    """Under valgrind, with each backend: at SIGTERM all is freed, with clients that are idle, that
+    have sent half a frame, and that do not read."""
+    for backend in BACKENDS:
+        server = launch(("--backend", backend))
+        idle, half, owed = (server.connect() for _ in range(3))
+        for client in (idle, half, owed):
+            ping(client, rng)
+        half.send(length_framing.header(8))
+        owe_bytes(owed, rng, OWED_BYTES)
+        expect_stop(server, signal.SIGTERM)
+
+
+@claim("06.1", points=4, cli=True, native=True, hints=REFUSED)
 def test_06_select_has_its_limit(launch, rng):
     """With select, connections above descriptor 1,023 are closed; the others stay served."""
     server = launch(("--backend", "select"))

@@ -60,7 +60,7 @@ UNTOUCHED = {
     ),
     "05": (0.7, {"test_05_refuses_wrong_options": REFUSED}),
     "06": (
-        17.5,
+        18.9,
         {
             "test_06_cancel_beyond_the_table": BOUND,
             "test_06_select_and_poll": POLL,
