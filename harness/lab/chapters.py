@@ -18,6 +18,9 @@ class Chapter:
     """One chapter. `title` is its idea in a few words.
 
     `inherited`: of its 100 points, how many the claims of all earlier chapters are worth together.
+    `changes` and `adds`: its own C files, with blanks between them; "conn.[ch]" is conn.c and
+    conn.h. All others are links to earlier chapters, and a test says so: any other difference is
+    noise in the lesson.
     `moves`: files that its solution has in other directories than the one before, and does not
     change, but for the names in their includes; `make skeletons` writes them, see links.py.
     `by_calls`: the options with which its server moves bytes by read() and send(), if it does not
@@ -29,6 +32,8 @@ class Chapter:
     inherited: int = 30
     by_calls: str = ""
     moves: str = ""
+    changes: str = ""
+    adds: str = ""
 
     @property
     def number(self) -> str:
@@ -71,12 +76,41 @@ def _same(place: Path, source: Path | None) -> bool:
     return source is not None and place.resolve() == source.resolve()
 
 
+def named(listed: str) -> set[str]:
+    """The names of the C files in such a list: "io.c conn.[ch]" is io.c, conn.c and conn.h."""
+    found: set[str] = set()
+    for word in listed.split():
+        stem = word.removesuffix(".[ch]")
+        found |= {word} if stem == word else {f"{stem}.c", f"{stem}.h"}
+    return found
+
+
 CHAPTERS = (
     Chapter("blocking", "one read is not one message", inherited=0),
-    Chapter("nonblocking", "one slow client must not stop everyone", inherited=20),
-    Chapter("poll-loop", "wait for readiness, do not ask for it", inherited=25),
-    Chapter("pipelining", "many frames in flight, bounded memory"),
-    Chapter("framing", "the bytes have no borders but those you draw"),
+    Chapter(
+        "nonblocking",
+        "one slow client must not stop everyone",
+        inherited=20,
+        changes="conn.[ch] io.[ch] net.[ch] server.[ch] stop.[ch]",
+        adds="buffer.[ch]",
+    ),
+    Chapter(
+        "poll-loop",
+        "wait for readiness, do not ask for it",
+        inherited=25,
+        changes="conn.[ch] main.c server.[ch] stop.[ch]",
+    ),
+    Chapter(
+        "pipelining",
+        "many frames in flight, bounded memory",
+        changes="buffer.[ch] conn.[ch] frame.[ch] log.[ch]",
+    ),
+    Chapter(
+        "framing",
+        "the bytes have no borders but those you draw",
+        changes="buffer.[ch] conn.[ch] frame.[ch] main.c options.[ch] server.[ch]",
+        adds="answer.[ch] reader.[ch] rpc.[ch] service.h writer.[ch]",
+    ),
     Chapter(
         "epoll",
         "the kernel keeps the list",
@@ -84,13 +118,87 @@ CHAPTERS = (
             "base/buffer.c base/log.c net/net.c server/answer.c server/answer.h server/rpc.c "
             "server/rpc.h wire/frame.c wire/reader.c wire/writer.c wire/writer.h"
         ),
+        changes=(
+            "events/stop.[ch] main.c net/io.c options.[ch] server/conn.[ch] server/server.[ch] "
+            "server/service.h"
+        ),
+        adds=(
+            "events/backend.h events/backend_epoll.c events/backend_poll.c "
+            "events/backend_select.c events/events.[ch]"
+        ),
     ),
-    Chapter("timers", "nobody tells you when nothing happens"),
-    Chapter("flow-control", "one greedy client must not starve the rest"),
-    Chapter("threads", "one loop uses one core"),
-    Chapter("coroutines", "callbacks turn the logic inside out"),
-    Chapter("completion", "say what is to be done, and hear when it is", by_calls="--io epoll"),
-    Chapter("redis", "clients that others wrote speak to it", by_calls="--io epoll"),
+    Chapter(
+        "timers",
+        "nobody tells you when nothing happens",
+        changes=(
+            "main.c options.[ch] server/answer.c server/conn.[ch] server/rpc.[ch] "
+            "server/server.[ch] server/service.h"
+        ),
+        adds="events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
+    ),
+    Chapter(
+        "flow-control",
+        "one greedy client must not starve the rest",
+        changes=(
+            "main.c net/net.[ch] options.[ch] server/answer.[ch] server/conn.[ch] "
+            "server/limits.[ch] server/server.c server/service.h wire/frame.[ch]"
+        ),
+        adds="server/acceptor.[ch] server/flow.[ch]",
+    ),
+    Chapter(
+        "threads",
+        "one loop uses one core",
+        changes=(
+            "base/buffer.[ch] main.c options.[ch] server/acceptor.[ch] server/answer.c "
+            "server/conn.[ch] server/flow.[ch] server/rpc.[ch] server/server.[ch] "
+            "server/service.h"
+        ),
+        adds="server/broadcast.[ch] server/loop.[ch] server/service.c",
+    ),
+    Chapter(
+        "coroutines",
+        "callbacks turn the logic inside out",
+        changes=(
+            "events/events.[ch] main.c net/io.h options.[ch] server/acceptor.[ch] "
+            "server/answer.[ch] server/conn.[ch] server/flow.[ch] server/limits.[ch] "
+            "server/loop.[ch] server/server.c server/service.[ch]"
+        ),
+        adds=(
+            "base/clock.h base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "
+            "co/overflow.[ch] co/stack.[ch] server/serve.[ch]"
+        ),
+    ),
+    Chapter(
+        "completion",
+        "say what is to be done, and hear when it is",
+        by_calls="--io epoll",
+        changes=(
+            "base/buffer.[ch] base/tools.h co/co.[ch] co/co_io.[ch] events/backend.h "
+            "events/events.[ch] main.c net/net.[ch] options.[ch] server/acceptor.c "
+            "server/conn.[ch]"
+        ),
+        adds="co/co_uring.[ch] events/backend_uring.c net/lent.[ch] net/ring.[ch]",
+    ),
+    Chapter(
+        "redis",
+        "clients that others wrote speak to it",
+        by_calls="--io epoll",
+        changes=(
+            "main.c options.[ch] server/answer.[ch] server/conn.[ch] server/serve.c "
+            "server/service.[ch]"
+        ),
+        adds=(
+            "commands/app_redis.[ch] commands/call.[ch] commands/commands.[ch] "
+            "commands/commands_client.c commands/commands_connection.c "
+            "commands/commands_expiry.c commands/commands_info.c commands/commands_keys.c "
+            "commands/commands_lists.c commands/commands_multi.c commands/commands_pubsub.c "
+            "commands/commands_scan.c commands/commands_server.c commands/commands_set.c "
+            "commands/commands_strings.c commands/dispatch.[ch] redis/channels.[ch] "
+            "redis/client.[ch] redis/db.[ch] redis/dict.[ch] redis/expiry.[ch] redis/glob.[ch] "
+            "redis/list.[ch] redis/multi.[ch] redis/redis.[ch] redis/reply.[ch] redis/resp.[ch] "
+            "redis/siphash.h redis/value.[ch] redis/words.[ch] server/app.h wire/number.[ch]"
+        ),
+    ),
 )
 
 

@@ -59,6 +59,19 @@ def test_a_file_is_the_lesson(chapter):
 
 
 @later
+def test_a_lesson_is_what_the_list_says(chapter):
+    """The files of the chapter itself are those that harness/lab/chapters.py names."""
+    own = [path for path in links.files(chapter.solution_dir) if not path.is_symlink()]
+    new = {path for path in own if links.counterpart(path, chapter) is None}
+    names = {path: sources.name_of(path, chapter.solution_dir) for path in own}
+    changed = {names[path] for path in own if path not in new} - set(chapter.moves.split())
+    assert {names[path] for path in new} == chapters.named(chapter.adds)
+    assert changed == chapters.named(chapter.changes)
+    before = {path.name for path in links.files(chapter.previous.solution_dir)}
+    assert before <= {path.name for path in links.files(chapter.solution_dir)}, "none is removed"
+
+
+@later
 def test_a_file_that_only_moves_is_written_from_the_one_before(chapter):
     """Nobody edits it, and it is named in `moves`."""
     for path in links.files(chapter.solution_dir):
