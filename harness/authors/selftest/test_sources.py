@@ -31,6 +31,7 @@ UNUSUAL = (b"a b.c", b"line\nbreak.c", b"-W.c", b"caf\xe9.c", b"@x.c", b"$(HOME)
 # These look for more than C, in the lab's own directories.
 MAY_NAME_ENDINGS = {
     "harness/lab/sources.py": "the definition",
+    "harness/lab/chapters.py": "names the files of a lesson",
     "harness/lab/links.py": "finds links that lead nowhere, too",
     "harness/authors/english.py": "looks at texts of all kinds",
     "harness/course/classes/records.py": "looks at all files that decide a grade",
