@@ -22,7 +22,8 @@ INCLUDES = re.compile(r'(?:^#include ".*\n)+', re.M)
 
 
 class LeadsNowhere(Exception):
-    """A link says "as in the chapter before", which has no such file. The message says which."""
+    """A link says "as in the chapter before", and that chapter lacks the file. The message names
+    both."""
 
 
 def lost(chapter: Chapter) -> str:
@@ -49,7 +50,7 @@ def restore() -> None:
             before = counterpart(path, chapter)
             if path.is_symlink() and before is None:
                 raise LeadsNowhere(
-                    f"{path.relative_to(ROOT)} is a link, and the chapter before has no such file: "
+                    f"{path.relative_to(ROOT)} is a link, and the chapter before lacks this file: "
                     "put the file there instead"
                 )
             if before and (path.is_symlink() or path.read_bytes() == before.read_bytes()):

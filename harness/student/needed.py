@@ -280,7 +280,7 @@ def _descriptors(claim: Claim) -> bool:
     return bool(limits.lacking_descriptors(claim.descriptors))
 
 
-# By the mark of a claim, see `needs` in grading/plugin.py.
+# By the mark of a claim, see `needs` in claims/marker.py.
 MARKED = {
     "address,undefined": Instrument(
         "AddressSanitizer",

@@ -52,7 +52,7 @@ def run() -> int:
     mutants = catalogue.select(chapter, setting("T"))
     wrong = catalogue.faults(mutants, claims)
     if not mutants:
-        wrong = ["there is no such wrong server; solutions/*/wrong.patch have the names"]
+        wrong = ["no wrong server has this name; solutions/*/wrong.patch have the names"]
     if wrong:
         print(*(f"mutants: {line}" for line in wrong), sep="\n", file=sys.stderr)
         return 2

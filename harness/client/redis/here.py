@@ -100,7 +100,7 @@ def hiredis_client() -> Path:
         raise LabFault(HIREDIS, str(error)) from None
 
 
-# By the mark of a claim, see `needs` in grading/plugin.py.
+# By the mark of a claim, see `needs` in claims/marker.py.
 OTHERS = {
     "redis-cli": Other("redis-cli", _program("redis-cli"), "`make setup` (redis-tools)"),
     "redis-benchmark": Other(
