@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     path = PLACE / f"{identity}.zip" if path == PLACE / "x" else path
     options = replay.of_id(options)
     target, request = named(options), asked(options)
-    claim = one_test(request, target.chapter.number)
+    claim = one_test(request, target.chapter)
     request = replace(request, only=claim.name)
     if target.source is None:
         raise WrongUsage("SERVER= has no source files to pack; give DIR=")

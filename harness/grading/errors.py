@@ -14,7 +14,8 @@ from pathlib import Path, PurePath
 
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, Claim, Grade, Outcome
-from harness.lab import chapters, sources
+from harness.lab import sources
+from harness.lab.chapters import Chapter
 from harness.lab.target import as_typed
 
 ON_GITHUB = "GITHUB_ACTIONS"  # "true" there, says GitHub
@@ -117,10 +118,10 @@ def _of_a_claim(grade: Grade, outcome: Outcome) -> Message:
 def _place(grade: Grade, claim: Claim) -> tuple[str, int]:
     """The comment of the TODO; if it is gone, or of an earlier chapter, the function that the TODO
     is about; else the beginning of its file, or of the first file."""
-    named, functions = _heading(chapters.find(claim.chapter), claim.todo)
+    named, functions = _heading(claim.chapter, claim.todo)
     files = _files(grade, named)
     places = []
-    if claim.chapter == grade.chapter.number:
+    if claim.chapter == grade.chapter:
         places.append(re.compile(rf"\bTODO {claim.todo}:"))
     places += [_definition(name) for name in functions]
     for place in places:
@@ -138,7 +139,7 @@ def _definition(name: str) -> re.Pattern[str]:
     return re.compile(rf"^\w[\w *]*\b{name}\([^;{{}}]*\)\s*\{{", re.M)
 
 
-def _heading(chapter: chapters.Chapter, todo: int) -> tuple[str, list[str]]:
+def _heading(chapter: Chapter, todo: int) -> tuple[str, list[str]]:
     """The file and the functions in "### TODO 2: `flush` and `advance` in `conn.c`"."""
     handout = chapter.chapter_dir / "README.md"
     text = handout.read_text() if handout.is_file() else ""

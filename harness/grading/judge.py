@@ -74,7 +74,7 @@ def _seed(target: Target, request: Request) -> int:
 
 def _outcomes(target: Target, request: Request) -> list[Outcome]:
     """The claims to be judged, with their points. Raises WrongUsage if there are none."""
-    chapter = target.chapter.number
+    chapter = target.chapter
     claims = scoring.holding(scoring.load(request.claims, chapter), chapter)
     if target.command:
         native = valgrind.is_native(target.command[0])
@@ -82,12 +82,12 @@ def _outcomes(target: Target, request: Request) -> list[Outcome]:
     if request.memcheck:
         claims = [claim for claim in claims if not claim.native]
     if not claims:
-        raise WrongUsage(f"there are no tests for chapter {chapter}")
+        raise WrongUsage(f"there are no tests for chapter {chapter.number}")
     worth = scoring.worths(claims, chapter)
     selected = scoring.select(claims, request.only) if request.only else claims
     if not selected:
         known = ", ".join(dict.fromkeys(claim.number for claim in claims))
-        wrong = f"T={request.only}: chapter {chapter} has no TODO and no test of that name"
+        wrong = f"T={request.only}: chapter {chapter.number} has no TODO and no test of that name"
         raise WrongUsage(f"{wrong}; the TODOs are {known}")
     return [Outcome(claim, worth[claim.name]) for claim in selected]
 
@@ -160,7 +160,7 @@ def _in_order(grade: Grade, first: Collection[str]) -> list[Claim]:
             claim.name not in first,
             not claim.explains,
             not claim.module,
-            claim.chapter != grade.chapter.number,
+            claim.chapter != grade.chapter,
         ),
     )
 

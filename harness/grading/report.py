@@ -112,7 +112,7 @@ def own_first(grade: Grade, verdict: str) -> list[Outcome]:
     """The outcomes with this verdict: first the one that explains the others, then those of the
     chapter itself, then the inherited ones."""
     found = [outcome for outcome in grade.outcomes if outcome.verdict == verdict]
-    own = grade.chapter.number
+    own = grade.chapter
     return sorted(found, key=lambda o: (not o.claim.explains, o.claim.chapter != own))
 
 
@@ -182,8 +182,8 @@ def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
 def _place(grade: Grade, outcome: Outcome) -> str:
     """Where to look: the TODO and its file, or the chapter that an inherited claim is from."""
     claim = outcome.claim
-    if claim.chapter != grade.chapter.number:
-        return f"inherited from {claim.chapter}"
+    if claim.chapter != grade.chapter:
+        return f"inherited from {claim.chapter.number}"
     file = todo_file(claim.todo, grade)
     return f"TODO {claim.todo}, {file}" if file else f"TODO {claim.todo}"
 
@@ -217,13 +217,13 @@ def table(grade: Grade, look: Look = PLAIN) -> list[str]:
     """One line for each claim; for each earlier chapter one line, and some of its claims that did
     not pass."""
     rows: list[tuple[str, list[Outcome], str]] = []
-    groups: dict[str, list[Outcome]] = {}
+    groups: dict[chapters.Chapter, list[Outcome]] = {}
     told = [outcome for outcome in grade.outcomes if not outcome.claim.explains]
     for outcome in told or grade.outcomes:
         groups.setdefault(outcome.claim.chapter, []).append(outcome)
-    for number, group in groups.items():
-        if number != grade.chapter.number:
-            rows.append((_worst(group), group, _inherited(number, group)))
+    for origin, group in groups.items():
+        if origin != grade.chapter:
+            rows.append((_worst(group), group, _inherited(origin, group)))
             lost = [outcome for outcome in group if outcome.verdict != PASSED]
             group = lost if look.verbose else lost[:SHOWN_INHERITED]
         rows += [(o.verdict, [o], f"{o.claim.number}  {o.claim.text}") for o in group]
@@ -235,10 +235,11 @@ def _worst(group: list[Outcome]) -> str:
     return next(v for v in (FAILED, NOT_JUDGED, PASSED) if v in verdicts)
 
 
-def _inherited(number: str, group: list[Outcome]) -> str:
+def _inherited(origin: chapters.Chapter, group: list[Outcome]) -> str:
     passed = sum(outcome.verdict == PASSED for outcome in group)
     all_of = f"{passed}" if passed == len(group) else f"{passed} of {len(group)}"
-    return f"inherited from {number}: {all_of} {'claim' if all_of == '1' else 'claims'} passed"
+    claims = "claim" if all_of == "1" else "claims"
+    return f"inherited from {origin.number}: {all_of} {claims} passed"
 
 
 def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str]:
@@ -317,8 +318,9 @@ def _task(grade: Grade, outcome: Outcome) -> str:
     """The TODO to do next; or, of an inherited claim, the test to look at."""
     claim = outcome.claim
     own = _own_todos(grade)
-    if not own and claim.chapter != grade.chapter.number:
-        return f"what the server of chapter {claim.chapter} could do: {again(grade, claim.name)}"
+    if not own and claim.chapter != grade.chapter:
+        could = f"what the server of chapter {claim.chapter.number} could do"
+        return f"{could}: {again(grade, claim.name)}"
     first = own[0].claim if own else claim
     file = todo_file(first.todo, grade)
     name = f"TODO {first.todo}{f' ({file})' if file else ''}"
@@ -329,15 +331,15 @@ def _own_todos(grade: Grade) -> list[Outcome]:
     """The failures of the chapter's own TODOs, those of the first one first. The claim that
     explains others is about no single TODO."""
     failed = [outcome for outcome in grade.outcomes if outcome.verdict == FAILED]
-    own = [o for o in failed if o.claim.chapter == grade.chapter.number and not o.claim.explains]
+    own = [o for o in failed if o.claim.chapter == grade.chapter and not o.claim.explains]
     return sorted(own, key=lambda o: o.claim.todo)
 
 
 def _todo_after(grade: Grade) -> str | None:
     """The next TODO of a student, if all claims of the one before were selected and passed."""
     selected = {outcome.claim.name for outcome in grade.outcomes}
-    number = grade.chapter.number
-    own = [c for c in scoring.load(last=number) if c.chapter == number and not c.explains]
+    claims = scoring.load(last=grade.chapter)
+    own = [one for one in claims if one.chapter == grade.chapter and not one.explains]
     last = max((claim.todo for claim in own if claim.name in selected), default=0)
     file = todo_file(last + 1, grade)
     whole = {claim.name for claim in own if claim.todo == last} <= selected
@@ -392,7 +394,7 @@ def board_end(grades: list[Grade]) -> list[str]:
 
 def earned(grade: Grade) -> tuple[Fraction, Fraction]:
     """The points for the chapter itself, and those for the claims that it inherits."""
-    own = [o.score for o in grade.outcomes if o.claim.chapter == grade.chapter.number]
+    own = [o.score for o in grade.outcomes if o.claim.chapter == grade.chapter]
     mine = sum(own, Fraction(0))
     return mine, grade.score - mine
 

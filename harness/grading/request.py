@@ -11,6 +11,7 @@ from harness.claims.instruments import valgrind
 from harness.grading import scoring
 from harness.grading.scoring import Claim
 from harness.lab import command_line
+from harness.lab.chapters import Chapter
 from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, add_options, setting
 
@@ -86,7 +87,7 @@ def asked(options: argparse.Namespace) -> Request:
     )
 
 
-def one_test(request: Request, chapter: str) -> Claim:
+def one_test(request: Request, chapter: Chapter) -> Claim:
     """The test that T names: by its whole name, or as the only one. Raises WrongUsage."""
     claims = scoring.holding(scoring.load(request.claims, chapter), chapter)
     selected = scoring.select(claims, request.only)
@@ -94,7 +95,7 @@ def one_test(request: Request, chapter: str) -> Claim:
     if len(exact or selected) == 1:
         return (exact or selected)[0]
     if not selected:
-        raise WrongUsage(f"T={request.only}: chapter {chapter} has no test of that name")
+        raise WrongUsage(f"T={request.only}: chapter {chapter.number} has no test of that name")
     names = [claim.name for claim in selected[:MOST_NAMES]]
     more = [f"and {len(selected) - MOST_NAMES} more"] if len(selected) > MOST_NAMES else []
     listed = "\n  ".join([*names, *more])

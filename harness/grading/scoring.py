@@ -11,9 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 
 from harness.grading.diagnosis import Diagnosis
-from harness.lab import chapters
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
 
-CLAIMS = chapters.ROOT / "harness" / "claims"
+CLAIMS = ROOT / "harness" / "claims"
 PASSED, FAILED, NOT_JUDGED = "passed", "failed", "not judged"
 BYTES = "bytes-not-frames"  # the key of a hint, see believe()
 
@@ -33,16 +33,16 @@ class Claim:
     `needs`: an instrument without which it is not judged, see harness/student/needed.py.
     """
 
-    chapter: str
+    chapter: Chapter
     number: str
     name: str
     text: str
     points: Fraction
     file: Path
-    first: str
-    last: str
-    cli: bool
-    native: bool
+    first: Chapter
+    last: Chapter = CHAPTERS[-1]
+    cli: bool = False
+    native: bool = False
     valgrind: bool = False
     module: bool = False
     waits: float = 0
@@ -95,7 +95,7 @@ class Grade:
     the compiler's message, or what went wrong with the harness.
     """
 
-    chapter: chapters.Chapter
+    chapter: Chapter
     subject: str
     source: Path | None = None
     outcomes: list[Outcome] = field(default_factory=list)
@@ -140,18 +140,17 @@ class Grade:
         return {PASSED: 0, FAILED: 1, NOT_JUDGED: 2}[self.verdict]
 
 
-def load(directory: Path = CLAIMS, last: str = "99") -> list[Claim]:
+def load(directory: Path = CLAIMS, last: Chapter = CHAPTERS[-1]) -> list[Claim]:
     """All claims of test_NN_*.py in `directory` up to the chapter `last`, by TODO, then as they
     stand in their files. Later files are not read: a grade in isolation cannot read them.
 
     Raises ClaimsBroken.
     """
     claims: list[Claim] = []
-    for chapter in chapters.CHAPTERS:
-        if chapter.number > last:
-            break
-        for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
-            claims += _load_file(file, chapter.number)
+    for chapter in CHAPTERS:
+        if chapter <= last:
+            for file in sorted(directory.resolve().glob(f"test_{chapter.number}_*.py")):
+                claims += _load_file(file, chapter)
     claims.sort(key=lambda claim: (claim.chapter, claim.todo))
     names = [claim.name for claim in claims]
     twice = {name for name in names if names.count(name) > 1}
@@ -167,7 +166,7 @@ def load(directory: Path = CLAIMS, last: str = "99") -> list[Claim]:
 
 
 @functools.lru_cache(maxsize=None)  # for a process that grades more than once
-def _load_file(file: Path, chapter: str) -> list[Claim]:
+def _load_file(file: Path, chapter: Chapter) -> list[Claim]:
     spec = importlib.util.spec_from_file_location(f"claims_{file.stem}", file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -178,22 +177,22 @@ def _load_file(file: Path, chapter: str) -> list[Claim]:
     ]
 
 
-def _claim(function, file: Path, chapter: str) -> Claim:
+def _claim(function, file: Path, chapter: Chapter) -> Claim:
     mark = getattr(function, "claim", None)
     text = " ".join((inspect.getdoc(function) or "").split("\n\n")[0].split())
-    where = f"{file.name}: {function.__name__}"
+    where, own = f"{file.name}: {function.__name__}", chapter.number
     if not mark:
-        raise ClaimsBroken(f'{where}: put @claim("{chapter}.1", points=...) above it')
-    if not re.fullmatch(chapter + r"\.\d+", mark.todo):
+        raise ClaimsBroken(f'{where}: put @claim("{own}.1", points=...) above it')
+    if not re.fullmatch(own + r"\.\d+", mark.todo):
         raise ClaimsBroken(
-            f"{where}: @claim names TODO {mark.todo!r}; in a file of chapter {chapter} it has "
-            f'to be one of that chapter, such as "{chapter}.1"'
+            f"{where}: @claim names TODO {mark.todo!r}; in a file of chapter {own} it has "
+            f'to be one of that chapter, such as "{own}.1"'
         )
     if not text:
         raise ClaimsBroken(
             f"{where}: give it a docstring; its first paragraph is the sentence that a grade shows"
         )
-    first, _, last = (mark.chapters or f"{chapter}-99").partition("-")
+    holds_for = [find(number) for number in mark.chapters.split("-")] if mark.chapters else []
     return Claim(
         chapter=chapter,
         number=mark.todo,
@@ -201,8 +200,8 @@ def _claim(function, file: Path, chapter: str) -> Claim:
         text=text,
         points=Fraction(mark.points),
         file=file,
-        first=first,
-        last=last or first,
+        first=holds_for[0] if holds_for else chapter,
+        last=holds_for[-1] if holds_for else CHAPTERS[-1],
         cli=mark.cli or mark.module,
         native=mark.native,
         valgrind=mark.valgrind,
@@ -213,29 +212,28 @@ def _claim(function, file: Path, chapter: str) -> Claim:
     )
 
 
-def holding(claims: list[Claim], chapter: str) -> list[Claim]:
+def holding(claims: list[Claim], chapter: Chapter) -> list[Claim]:
     """The claims that a grade of `chapter` runs: its own and those it inherits."""
     earlier = [claim for claim in claims if claim.chapter <= chapter]
     return [claim for claim in earlier if claim.first <= chapter <= claim.last]
 
 
-def worths(claims: list[Claim], chapter: str) -> dict[str, Fraction]:
+def worths(claims: list[Claim], chapter: Chapter) -> dict[str, Fraction]:
     """The points of each claim, by name, in a grade of `chapter` that runs these claims.
 
     Together 100. The inherited claims share the chapter's inherited points, each earlier chapter
     the same; claims that are left out leave their points to the others.
     """
-    inherited = chapters.find(chapter).inherited
-    groups: dict[str, list[Claim]] = {}
+    groups: dict[Chapter, list[Claim]] = {}
     for claim in claims:
         groups.setdefault(claim.chapter, []).append(claim)
-    earlier = [number for number in groups if number != chapter]
-    shares = {number: Fraction(inherited, len(earlier)) for number in earlier}
+    earlier = [one for one in groups if one != chapter]
+    shares = {one: Fraction(chapter.inherited, len(earlier)) for one in earlier}
     if chapter in groups:
-        shares[chapter] = Fraction(100 - inherited)
+        shares[chapter] = Fraction(100 - chapter.inherited)
     total = sum(shares.values())
-    points = {number: sum(claim.points for claim in group) for number, group in groups.items()}
-    a_point = {number: 100 * shares[number] / total / points[number] for number in groups}
+    points = {one: sum(claim.points for claim in group) for one, group in groups.items()}
+    a_point = {one: 100 * shares[one] / total / points[one] for one in groups}
     return {claim.name: a_point[claim.chapter] * claim.points for claim in claims}
 
 

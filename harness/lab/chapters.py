@@ -6,6 +6,7 @@ CHAPTERS; docs/working-on-the-lab.md names the files that go with it.
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@functools.total_ordering
 @dataclass(frozen=True)
 class Chapter:
-    """One chapter. `title` is its idea in a few words.
+    """One chapter; an earlier one is less than a later one. `title` is its idea in a few words.
 
     `inherited`: of its 100 points, how many the claims of all earlier chapters are worth together.
     `changes` and `adds`: its own C files, with blanks between them; "conn.[ch]" is conn.c and
@@ -34,6 +36,9 @@ class Chapter:
     moves: str = ""
     changes: str = ""
     adds: str = ""
+
+    def __lt__(self, other: Chapter) -> bool:
+        return self.number < other.number
 
     @property
     def number(self) -> str:

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     """Tries every instrument, and prints what came of it at once."""
     claims = scoring.load()
     if options.chapter:
-        claims = scoring.holding(claims, chapters.find(options.chapter).number)
+        claims = scoring.holding(claims, chapters.find(options.chapter))
     print("What this machine can judge\n")
     lost: set[str] = set()
     for instrument in all_instruments(claims):

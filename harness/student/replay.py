@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
         raise WrongUsage(f"which failure? Each prints its own, for instance {EXAMPLE}")
     options = of_id(options)
     target, request = named(options), asked(options)
-    claim = one_test(request, target.chapter.number)
+    claim = one_test(request, target.chapter)
     greeting = gdb.OF_A_PROGRAM if claim.module else gdb.OF_A_SERVER
     with gdb.session(setting("GDB"), greeting) as debugger:
         found = grade_target(target, replace(request, only=claim.name, debugger=debugger))

@@ -28,7 +28,7 @@ from harness.authors.mutants.mutant import GROUPS, Mutant, solution
 from harness.failures.hints import HINTS
 from harness.grading import scoring
 from harness.grading.scoring import Claim
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 
 FILE = "wrong.patch"
 HEADING = re.compile(r"^(##?) (.*)\n", re.M)
@@ -43,7 +43,7 @@ def path(chapter: Chapter) -> Path:
     return chapter.solution_dir / FILE
 
 
-def read(chapter: str, text: str) -> Iterator[Mutant]:
+def read(chapter: Chapter, text: str) -> Iterator[Mutant]:
     """The wrong servers of a file. If the head of one is not complete, `test` and `hint` are ""."""
     group = ""
     _, *parts = HEADING.split(text)
@@ -62,12 +62,12 @@ CATALOGUE = tuple(
     mutant
     for chapter in CHAPTERS
     if path(chapter).exists()
-    for mutant in read(chapter.number, path(chapter).read_text())
+    for mutant in read(chapter, path(chapter).read_text())
 )
 
 
-def select(chapter: str | None = None, text: str | None = None) -> list[Mutant]:
-    """The wrong servers of a chapter ("01"), or with `text` in their name or in that of their
+def select(chapter: Chapter | None = None, text: str | None = None) -> list[Mutant]:
+    """The wrong servers of a chapter, or with `text` in their name or in that of their
     test."""
     return [
         mutant
@@ -82,7 +82,7 @@ def faults(mutants: Iterable[Mutant], claims: Iterable[Claim]) -> list[str]:
     ids: set[str] = set()
     claims = list(claims)
     for mutant in mutants:
-        where = f"{path(find(mutant.chapter)).relative_to(ROOT)}: {mutant.name}"
+        where = f"{path(mutant.chapter).relative_to(ROOT)}: {mutant.name}"
         names = {claim.name for claim in scoring.holding(claims, mutant.chapter)}
         if mutant.id in ids:
             found.append(f"{where}: there are two of this name: rename one")
@@ -104,7 +104,7 @@ def _of_head(mutant: Mutant, names: set[str]) -> Iterator[str]:
         return
     if mutant.test not in names:
         name = "name a claim of harness/claims that holds for this chapter"
-        yield f"chapter {mutant.chapter} has no test {mutant.test}: {name}"
+        yield f"chapter {mutant.chapter.number} has no test {mutant.test}: {name}"
     if mutant.hint not in HINTS:
         add = "take a key of harness/failures/hints, or add it to the file of its heading there"
         yield f"there is no hint {mutant.hint!r}: {add}"
@@ -117,7 +117,7 @@ def _of_diff(mutant: Mutant) -> Iterator[str]:
         head = "a wrong server begins with `## NAME`, a line of a diff with a blank, + or -"
         yield f"this line belongs to no diff: {stray[0]!r}: {head}"
         return
-    place = f"solutions/{find(mutant.chapter).slug}"
+    place = f"solutions/{mutant.chapter.slug}"
     try:
         for file in patch.ambiguous(solution(mutant.chapter), mutant.diff):
             more = "add a line before or after them to each change that needs it"

@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 def run() -> int:
     """Judges what CH, T and FULL say. Returns the exit status."""
-    chapter = chapters.find(setting("CH")).number if setting("CH") else None
+    chapter = chapters.find(setting("CH")) if setting("CH") else None
     full = setting("FULL") not in (None, "0")
     claims = scoring.load()
     mutants = catalogue.select(chapter, setting("T"))
@@ -65,7 +65,7 @@ def run() -> int:
 
 def keep() -> int:
     """Writes the failures of the mutants that CH and T name. Returns the exit status."""
-    chapter = chapters.find(setting("CH")).number if setting("CH") else None
+    chapter = chapters.find(setting("CH")) if setting("CH") else None
     every = setting("FULL") not in (None, "0")
     chosen = [
         mutant
@@ -84,7 +84,7 @@ def copy() -> int:
         raise WrongUsage("which chapter? For instance LAB_CH=03")
     for name in "ab":
         shutil.rmtree(DIRECTORY / name, ignore_errors=True)
-        sources.write(DIRECTORY / name, solution(chapters.find(setting("CH")).number))
+        sources.write(DIRECTORY / name, solution(chapters.find(setting("CH"))))
     return 0
 
 

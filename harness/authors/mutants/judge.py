@@ -41,7 +41,7 @@ def judge(
     """
     source = directory / mutant.id
     mutant.write(source)
-    words = ["--chapter", mutant.chapter, "--dir", str(source), "--seed", SEED]
+    words = ["--chapter", mutant.chapter.number, "--dir", str(source), "--seed", SEED]
     words += ["--jobs", str(jobs)] if full else ["--only", mutant.test]
     graded = grader.grade(words)
     if graded.stderr or graded.results is None:

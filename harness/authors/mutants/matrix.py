@@ -27,7 +27,7 @@ def rows(judgements: Sequence[Judgement]) -> list[str]:
             found = [
                 judgement
                 for judgement in judgements
-                if (judgement.mutant.chapter, judgement.mutant.group) == (chapter.number, group)
+                if (judgement.mutant.chapter, judgement.mutant.group) == (chapter, group)
             ]
             if found:
                 lines += [

@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from harness.authors.mutants import patch
-from harness.lab import chapters, skeleton, sources
+from harness.lab import skeleton, sources
+from harness.lab.chapters import Chapter
 
 GROUPS = (
     "start and end",
@@ -40,7 +41,7 @@ class Mutant:
     solution's files without their marks.
     """
 
-    chapter: str
+    chapter: Chapter
     name: str
     group: str
     what: str
@@ -50,7 +51,7 @@ class Mutant:
 
     @property
     def id(self) -> str:
-        return f"{self.chapter}-{self.name}"
+        return f"{self.chapter.number}-{self.name}"
 
     def sources(self) -> dict[str, str]:
         """The C files of the wrong server by name. Raises patch.Refused, skeleton.NoSolutions."""
@@ -63,6 +64,6 @@ class Mutant:
 
 
 @lru_cache
-def solution(chapter: str) -> dict[str, str]:
+def solution(chapter: Chapter) -> dict[str, str]:
     """The C files of a solution by name, without marks; not to be changed. Raises NoSolutions."""
-    return skeleton.solution_without_marks(chapters.find(chapter))
+    return skeleton.solution_without_marks(chapter)

@@ -48,7 +48,7 @@ def text(mutants: Sequence[Mutant] = CATALOGUE) -> str:
     """The whole page."""
     parts = [HEAD.format(count=len(mutants))]
     for chapter in chapters.CHAPTERS:
-        of_chapter = [mutant for mutant in mutants if mutant.chapter == chapter.number]
+        of_chapter = [mutant for mutant in mutants if mutant.chapter == chapter]
         if of_chapter:
             parts.append(f"## {chapter.slug}\n")
         for group in GROUPS:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from harness.authors.mutants.mutant import Mutant
+from harness.lab.chapters import Chapter
 
 
 def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
@@ -38,6 +39,6 @@ def _needed(chosen: list[Mutant]) -> list[Mutant]:
     return needed
 
 
-def _tries(mutant: Mutant) -> set[tuple[str, str]]:
+def _tries(mutant: Mutant) -> set[tuple[str | Chapter, str]]:
     """The claim that it is to fail, and the hint that it is to show in its chapter."""
     return {("claim", mutant.test), (mutant.chapter, mutant.hint)}

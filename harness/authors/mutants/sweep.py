@@ -166,13 +166,13 @@ def judge(candidate: Candidate, grader: Grader, full: bool) -> Found:
 
 def _rounds(candidate: Candidate, full: bool) -> list[list[str]]:
     """The names of the claims that are asked together, in turn."""
-    number = candidate.chapter.number
-    claims = scoring.holding(scoring.load(), number)
-    own = [claim for claim in claims if claim.chapter == number]
+    chapter = candidate.chapter
+    claims = scoring.holding(scoring.load(), chapter)
+    own = [claim for claim in claims if claim.chapter == chapter]
     parts = [
         [claim for claim in own if claim.todo == candidate.todo],
         [claim for claim in own if claim.todo != candidate.todo],
-        [claim for claim in claims if claim.chapter != number and full],
+        [claim for claim in claims if claim.chapter != chapter and full],
     ]
     return [[claim.name for claim in part] for part in parts if part]
 

@@ -46,11 +46,9 @@ def drawn_claims(chapter, native: bool = True) -> list[str]:
     valgrind."""
     if setting("FULL") == "2":
         return []
-    claims = scoring.holding(scoring.load(), chapter.number)
+    claims = scoring.holding(scoring.load(), chapter)
     inherited = [
-        claim.name
-        for claim in claims
-        if claim.chapter != chapter.number and (native or not claim.native)
+        claim.name for claim in claims if claim.chapter != chapter and (native or not claim.native)
     ]
     drawn = random.Random(SEED).sample(inherited, len(inherited) // INHERITED_PART)
     return ["--only", ",".join([f"test_{chapter.number}_", *drawn])]

@@ -215,7 +215,7 @@ def test_a_handout_says_how_much_is_given(chapter):
 
 @by_slug()
 def test_own_points_add_up_to_100(chapter):
-    own = sum(claim.points for claim in scoring.load() if claim.chapter == chapter.number)
+    own = sum(claim.points for claim in scoring.load() if claim.chapter == chapter)
     assert own == 100, (
         f"the points in harness/claims/test_{chapter.number}_*.py add up to {own}: change "
         f"@claim(..., points=...) so that they are 100"
@@ -226,15 +226,15 @@ def test_own_points_add_up_to_100(chapter):
 def test_most_points_are_for_what_comes_over_tcp(chapter):
     """Programs that call a single module give at most a third of a chapter's own points: a student
     who builds the same server of other modules loses no more."""
-    own = [claim for claim in scoring.load() if claim.chapter == chapter.number]
+    own = [claim for claim in scoring.load() if claim.chapter == chapter]
     of_programs = sum(claim.points for claim in own if claim.module)
     assert 3 * of_programs <= sum(claim.points for claim in own)
 
 
 @by_slug()
 def test_points_of_a_grade_add_up_to_100(chapter):
-    claims = scoring.holding(scoring.load(), chapter.number)
-    total = sum(scoring.worths(claims, chapter.number).values())
+    claims = scoring.holding(scoring.load(), chapter)
+    total = sum(scoring.worths(claims, chapter).values())
     assert total == 100, f"{total}: the fault is in harness/grading/scoring.py, worths()"
 
 

@@ -19,7 +19,7 @@ from harness.authors.selftest.documents import (
 )
 from harness.failures.hints import HINTS, PAGE
 from harness.grading import scoring
-from harness.lab.chapters import ROOT
+from harness.lab.chapters import ROOT, find
 
 PLACES = (
     "README.md",
@@ -132,9 +132,9 @@ def test_tests_that_are_named_exist(document):
 
 @each_document
 def test_selections_select_something(document):
-    for chapter, wanted in SELECTION.findall(document.read_text()):
-        found = scoring.select(scoring.holding(CLAIMS, chapter), wanted)
-        assert found, f"{document}: a grade of {chapter} has no T={wanted}: correct the name"
+    for number, wanted in SELECTION.findall(document.read_text()):
+        found = scoring.select(scoring.holding(CLAIMS, find(number)), wanted)
+        assert found, f"{document}: a grade of {number} has no T={wanted}: correct the name"
 
 
 @each_document
@@ -161,7 +161,8 @@ def test_failures_are_shown_as_they_are_printed(document):
     assert shown
     for failure in shown:
         words = " ".join(failure.split())
-        chapter, name = re.search(r"make replay ID=(\d\d)-(\w+)-\d+", words).groups()
+        number, name = re.search(r"make replay ID=(\d\d)-(\w+)-\d+", words).groups()
+        chapter = find(number)
         claim = next(claim for claim in CLAIMS if claim.name == f"test_{name}")
         worth = scoring.worths(scoring.holding(CLAIMS, chapter), chapter)[claim.name]
         assert f"{claim.number} {claim.text} {scoring.number_text(worth)} points" in words

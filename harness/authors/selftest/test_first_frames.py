@@ -14,9 +14,8 @@ from harness.lab import chapters
 
 
 def outcome(name: str, text: str, verdict: str, points: int = 5, **detail: str) -> Outcome:
-    claim = Claim(
-        *("04", "04.1", name, text, Fraction(points), Path("t.py"), "04", "99", False, False)
-    )
+    chapter = chapters.find("04")
+    claim = Claim(chapter, "04.1", name, text, Fraction(points), Path("t.py"), chapter)
     found = Diagnosis(True, "no", **detail) if verdict == FAILED else None
     return Outcome(claim, Fraction(points), verdict, found)
 

@@ -9,7 +9,8 @@ from harness.grading import history
 from harness.grading.scoring import FAILED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
 
-CLAIM = Claim(*("01", "01.1", "test_a", "A.", Fraction(5), Path("t.py"), "01", "99", False, False))
+BLOCKING = chapters.find("01")
+CLAIM = Claim(BLOCKING, "01.1", "test_a", "A.", Fraction(5), Path("t.py"), BLOCKING)
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def grade(tmp_path):
         outcome = Outcome(CLAIM, Fraction(5), verdict)
         if verdict == FAILED:
             outcome.fail("no")
-        graded = Grade(chapters.find("01"), "DIR", source=directory, outcomes=[outcome])
+        graded = Grade(BLOCKING, "DIR", source=directory, outcomes=[outcome])
         history.compare(graded, tmp_path / "build" / "01-passed.json")
         return outcome.diagnosis.before if outcome.diagnosis else ""
 

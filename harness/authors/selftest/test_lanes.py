@@ -9,6 +9,7 @@ import pytest
 from harness.grading import scoring
 from harness.grading.deal import HOPELESS, MANY_FAILED, SLEEPERS, Deal
 from harness.grading.lanes import Lanes
+from harness.lab.chapters import find
 from harness.server.patience import PATIENCE, Deadline, Patience, Stretched, Watchful, wait_until
 
 NAMES = ("short", "native", "other", "long", "last", "middle", "more", "memory", "end")
@@ -118,7 +119,7 @@ def test_what_a_dead_worker_had_is_run_by_another(lanes):
 
 
 def test_a_deal():
-    claims = scoring.holding(scoring.load(), "10")
+    claims = scoring.holding(scoring.load(), find("10"))
     assert Deal.of(claims, 2).workers == 2 + SLEEPERS
     assert Deal.of(claims, 1).workers == 1
     assert Deal.of(claims, 0).workers == 0

@@ -48,7 +48,7 @@ def test_its_code_is_there(row):
 @each_row
 def test_a_grade_of_its_chapter_runs_its_tests(row):
     assert row.tests, f"docs/map.md, {row.idea!r}: name a test: `test_01_slow_reader`"
-    holding = {claim.name for claim in scoring.holding(CLAIMS, row.chapter.number)}
+    holding = {claim.name for claim in scoring.holding(CLAIMS, row.chapter)}
     unknown = ", ".join(sorted(set(row.tests) - holding))
     where = f"a grade of {row.chapter.number} does not run {unknown}"
     assert (

@@ -28,7 +28,7 @@ from harness.authors.mutants.sample import sample
 from harness.authors.selftest.drawn import SEED
 from harness.failures.hints import HINTS
 from harness.grading import scoring
-from harness.lab import chapters
+from harness.lab.chapters import find
 
 AT_LEAST = 80
 GOLDEN_AT_LEAST = 30
@@ -69,7 +69,7 @@ def test_every_test_catches_something():
     for claim in CLAIMS:
         assert claim.name not in unused, (
             f"harness/claims/{claim.file.name}: no wrong server is meant for {claim.name}: add one "
-            f"to solutions/{chapters.find(claim.chapter).slug}/wrong.patch, and try it with "
+            f"to solutions/{claim.chapter.slug}/wrong.patch, and try it with "
             "`make mutants T=its-name`"
         )
 
@@ -276,7 +276,7 @@ fails: 01_first_frames (empty-body)
 
 
 def test_a_file_of_wrong_servers_is_read():
-    one, two = catalogue.read("01", WRONG)
+    one, two = catalogue.read(find("01"), WRONG)
     assert (one.id, one.group, one.what) == ("01-one", "framing", "It is wrong.")
     assert (one.test, one.hint) == ("test_01_empty_frames", "silence")
     assert one.diff == "--- a/io.c\n+++ b/io.c\n@@ -3 +3 @@\n-x\n+y\n"
@@ -297,7 +297,7 @@ fails: 01_empty_frames (empty-body)
 
 
 def test_a_sound_file_has_no_faults():
-    assert catalogue.faults(catalogue.read("01", SOUND), CLAIMS) == []
+    assert catalogue.faults(catalogue.read(find("01"), SOUND), CLAIMS) == []
 
 
 @pytest.mark.parametrize(
@@ -317,20 +317,20 @@ def test_a_sound_file_has_no_faults():
     ],
 )
 def test_a_fault_of_a_file_is_named_with_its_place(old, new, says):
-    (fault,) = catalogue.faults(catalogue.read("01", SOUND.replace(old, new, 1)), CLAIMS)
+    (fault,) = catalogue.faults(catalogue.read(find("01"), SOUND.replace(old, new, 1)), CLAIMS)
     name = "two" if new == "## two" else "a" * 25 if "aaa" in new else "one"
     assert fault.startswith(f"solutions/01-blocking/wrong.patch: {name}: ")
     assert says in fault
 
 
 def test_a_group_that_is_not_known_is_a_fault():
-    found = catalogue.faults(catalogue.read("01", SOUND.replace("framing", "others")), CLAIMS)
+    found = catalogue.faults(catalogue.read(find("01"), SOUND.replace("framing", "others")), CLAIMS)
     assert len(found) == 2 and "there is no group 'others': take one of GROUPS" in found[0]
 
 
 def test_a_wrong_server_without_a_heading_is_a_fault():
     """Otherwise its lines would belong to the one before."""
-    (fault,) = catalogue.faults(catalogue.read("01", SOUND.replace("## two\n", "")), CLAIMS)
+    (fault,) = catalogue.faults(catalogue.read(find("01"), SOUND.replace("## two\n", "")), CLAIMS)
     assert "one: this line belongs to no diff: 'A second one is no mistake, too.'" in fault
 
 
@@ -340,7 +340,7 @@ def test_a_copy_to_change(monkeypatch, tmp_path):
     assert command.main(["copy"]) == 0
     for name in ("a", "b"):
         copied = {path.name: path.read_text() for path in (tmp_path / name).iterdir()}
-        assert copied == solution("01")
+        assert copied == solution(find("01"))
 
 
 # The matrix

@@ -12,7 +12,7 @@ from harness.authors.selftest import submissions
 from harness.grading import results, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
-from harness.lab import chapters
+from harness.lab.chapters import CHAPTERS, find
 
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
 TOP = {"score", "output", "execution_time", "visibility", "stdout_visibility"}
@@ -20,13 +20,11 @@ TOP |= {"extra_data", "tests", "output_format", "test_output_format", "test_name
 TEST = {"score", "max_score", "status", "name", "number", "output", "visibility", "extra_data"}
 
 
-def claim(number: str, points: int, name: str = "", chapters: str = "") -> Claim:
-    chapter = number[:2]
-    first, _, last = (chapters or f"{chapter}-99").partition("-")
+def claim(number: str, points: int, name: str = "", last: str = "") -> Claim:
+    chapter = find(number[:2])
+    last = find(last) if last else CHAPTERS[-1]
     name = name or f"test_{number.replace('.', '_')}_{points}"
-    return Claim(
-        chapter, number, name, "Text.", Fraction(points), Path(), first, last or first, False, False
-    )
+    return Claim(chapter, number, name, "Text.", Fraction(points), Path(), chapter, last)
 
 
 def grade(*verdicts: str, **more) -> Grade:
@@ -35,35 +33,37 @@ def grade(*verdicts: str, **more) -> Grade:
     outcomes = [
         Outcome(claim("01.1", 1, f"t{i}"), worth, v, found.get(v)) for i, v in enumerate(verdicts)
     ]
-    return Grade(chapters.find("01"), "chapters/01-blocking", outcomes=outcomes, **more)
+    return Grade(find("01"), "chapters/01-blocking", outcomes=outcomes, **more)
 
 
 # Points
 
 
 def test_own_claims_alone():
-    worth = scoring.worths([claim("01.1", 30), claim("01.2", 70)], "01")
+    worth = scoring.worths([claim("01.1", 30), claim("01.2", 70)], find("01"))
     assert list(worth.values()) == [30, 70]
 
 
 def test_earlier_chapters_share_what_is_inherited(monkeypatch):
-    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
+    monkeypatch.setitem(vars(find("03")), "inherited", 25)
     claims = [claim("01.1", 10), claim("01.2", 90), claim("02.1", 100), claim("03.1", 100)]
-    assert list(scoring.worths(claims, "03").values()) == [1.25, 11.25, 12.5, 75]
+    assert list(scoring.worths(claims, find("03")).values()) == [1.25, 11.25, 12.5, 75]
 
 
 def test_what_is_left_out_leaves_its_points_to_the_others(monkeypatch):
-    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
+    monkeypatch.setitem(vars(find("03")), "inherited", 25)
     without_two = [claim("01.1", 10), claim("03.1", 60), claim("03.2", 20)]
-    worth = scoring.worths(without_two, "03")
+    worth = scoring.worths(without_two, find("03"))
     assert list(worth.values()) == [25, Fraction(225, 4), Fraction(75, 4)]
-    without_earlier = scoring.worths([claim("03.1", 10), claim("03.2", 30)], "03")
+    without_earlier = scoring.worths([claim("03.1", 10), claim("03.2", 30)], find("03"))
     assert list(without_earlier.values()) == [25, 75]
 
 
 def test_claims_hold_for_their_chapters():
-    claims = [claim("01.1", 1), claim("02.1", 2, chapters="02"), claim("02.2", 3, chapters="02-03")]
-    held = {n: [c.points for c in scoring.holding(claims, n)] for n in ("01", "02", "03", "04")}
+    claims = [claim("01.1", 1), claim("02.1", 2, last="02"), claim("02.2", 3, last="03")]
+    held = {
+        n: [c.points for c in scoring.holding(claims, find(n))] for n in ("01", "02", "03", "04")
+    }
     assert held == {"01": [1], "02": [1, 2, 3], "03": [1, 3], "04": [1]}
 
 

@@ -186,7 +186,7 @@ def test_an_untouched_skeleton_crashes_nowhere(chapter, hasty, tmp_path):
 def test_an_untouched_skeleton_gets_no_more_points(chapter, hasty, tmp_path):
     """Of its own claims; what it inherits is the work of earlier chapters."""
     points, reasons = UNTOUCHED.get(chapter.number, (0, {}))
-    own = [claim for claim in scoring.load() if claim.chapter == chapter.number and claim.points]
+    own = [claim for claim in scoring.load() if claim.chapter == chapter and claim.points]
     only = ",".join(claim.name for claim in own)
     tests = graded_tests(hasty, chapter, 0, tmp_path, "--only", only)
     paid = {name: test["score"] for name, test in tests.items() if test["score"]}

@@ -489,7 +489,14 @@ def test_a_wrong_server(name, capsys, tmp_path, monkeypatch):
     """The fault can be seen: what is stuck, or what was called that should not have been."""
     mutant = next(one for one in CATALOGUE if one.id == name)
     mutant.write(tmp_path / "wrong")
-    words = ["--chapter", mutant.chapter, "--dir", str(tmp_path / "wrong"), "--only", mutant.test]
+    words = [
+        "--chapter",
+        mutant.chapter.number,
+        "--dir",
+        str(tmp_path / "wrong"),
+        "--only",
+        mutant.test,
+    ]
     status, out, text = traced(capsys, *words)
     assert status == 1
     assert out.startswith("FAILED")

@@ -61,7 +61,9 @@ def drawn(name, chapter):
     names = [
         claim.name
         for claim in scoring.load()
-        if claim.chapter == chapter and not claim.cli and not any(w in claim.name for w in LONG)
+        if claim.chapter.number == chapter
+        and not claim.cli
+        and not any(w in claim.name for w in LONG)
         if compiled or not claim.valgrind
     ]
     return random.Random(f"{SEED} {name}").sample(names, DRAWN)

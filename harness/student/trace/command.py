@@ -40,7 +40,7 @@ def run(options) -> int:
     if options.chapter is None or not options.only:
         raise WrongUsage("which test? For instance CH=03 T=03_idle_clients_use_no_cpu")
     target, request = named(options), asked(options)
-    claim = one_test(request, target.chapter.number)
+    claim = one_test(request, target.chapter)
     look = terminal.look(options.verbose)
     with tempfile.TemporaryDirectory(prefix="lab-trace-") as scratch:
         record = Path(scratch) / "seen.json"
