@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from harness.authors.mutants.catalogue import CATALOGUE
-from harness.course import appeal as module
 from harness.course.handover import appeal
 from harness.lab import command_line, seed
 from harness.student import replay
@@ -56,7 +55,7 @@ def test_an_appeal_shows_the_same_failure_elsewhere(wrong, results, tmp_path, ca
     (results / "01.json").write_text(graded)
     out = tmp_path / "appeal.zip"
     monkeypatch.setenv("LAB_OUT", str(out))
-    status, said, problem = run(module.main, capsys, "--id", identity, "--dir", str(wrong))
+    status, said, problem = run(appeal.main, capsys, "--id", identity, "--dir", str(wrong))
     assert (status, problem) == (0, "")
     assert "the test ran again and failed" in said
     assert max(map(len, said.splitlines()[1:])) <= 80
@@ -65,7 +64,7 @@ def test_an_appeal_shows_the_same_failure_elsewhere(wrong, results, tmp_path, ca
         file.extractall(tmp_path / "elsewhere")
     (top,) = (tmp_path / "elsewhere").iterdir()
     assert top.name == identity
-    assert {path.name for path in top.iterdir()} == {"README.md", *map(bare, module.FILES)}
+    assert {path.name for path in top.iterdir()} == {"README.md", *map(bare, appeal.FILES)}
     assert (top / "result.json").read_text() == graded
     assert json.loads((top / "again.json").read_text())["extra_data"]["seed"] == number
     assert "<html" in (top / "trace.html").read_text()
@@ -90,7 +89,7 @@ def test_sources_that_have_changed_are_refused(wrong, results, tmp_path, capsys,
     identity = f"01-{TEST}-{seed.of_files(wrong)}"
     (wrong / "conn.c").write_text((wrong / "conn.c").read_text() + "\n")
     monkeypatch.setenv("LAB_OUT", str(tmp_path / "x.zip"))
-    status, _, said = run(module.main, capsys, "--id", identity, "--dir", str(wrong))
+    status, _, said = run(appeal.main, capsys, "--id", identity, "--dir", str(wrong))
     assert status == 2
     assert "they have changed since that grade, or it had SEED=" in said
     assert not (tmp_path / "x.zip").exists()
@@ -106,7 +105,7 @@ def test_the_files_of_a_class_are_named(wrong, results, capsys, monkeypatch):
     extra = {"chapter": "01-blocking", "seed": number}
     (place / "result.json").write_text(json.dumps({"extra_data": extra, "tests": [failed]}))
     monkeypatch.setenv("LAB_OUT", "")
-    status, _, said = run(module.main, capsys, "--id", f"01-{TEST}-{number}")
+    status, _, said = run(appeal.main, capsys, "--id", f"01-{TEST}-{number}")
     assert status == 2
     (typed,) = shlex.split(said.split("add DIR=")[1])
     assert Path(typed) == place / "submission"
@@ -124,7 +123,7 @@ def test_the_files_of_a_class_are_named(wrong, results, capsys, monkeypatch):
 )
 def test_wrong_usage(words, out, message, capsys, monkeypatch):
     monkeypatch.setenv("LAB_OUT", out)
-    status, _, said = run(module.main, capsys, *words)
+    status, _, said = run(appeal.main, capsys, *words)
     assert status == 2
     assert message in said
 

@@ -9,11 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.course import handout, site
-from harness.course.gradescope import bundle
+from harness.course import site
 from harness.course.gradescope import command as gradescope
-from harness.course.handover import appeal
-from harness.course.handover import handout as handed_out
+from harness.course.handover import appeal, handout
 from harness.lab import chapters, git
 from harness.lab.target import WrongUsage
 
@@ -64,7 +62,7 @@ def at(monkeypatch, tmp_path):
         monkeypatch.setenv(name, ENVIRONMENT[name])
 
     def become(place: Path) -> Path:
-        for module in (git, handed_out, bundle):
+        for module in (git, handout, gradescope):
             monkeypatch.setattr(module, "ROOT", place)
         return place
 
@@ -74,8 +72,11 @@ def at(monkeypatch, tmp_path):
 def test_a_repository_names_the_files_of_the_lab(at, tmp_path):
     lab = write(at(repository(tmp_path / "a lab")), PRIVATE)
     assert sorted(git.tracked()) == sorted(OWN)
-    assert sorted(handed_out.names()) == sorted(OWN)
-    assert sorted(path.name for path in bundle.files(chapters.find("01"))) == ["git.py", "grade.py"]
+    assert sorted(handout.names()) == sorted(OWN)
+    assert sorted(path.name for path in gradescope.files(chapters.find("01"))) == [
+        "git.py",
+        "grade.py",
+    ]
     assert git.untracked("docs", "harness") == list(PRIVATE[:2])
     assert git.commit() == call(lab, "rev-parse", "HEAD").strip() == appeal._commit()
 
@@ -115,7 +116,7 @@ def test_another_repository_above_says_nothing(at, tmp_path, above):
         (tmp_path / ".git").mkdir()
     at(write(tmp_path / "lab", OWN))
     assert git.tracked() is None and git.commit() == "" and git.untracked("docs") == []
-    assert set(handed_out.names()) == set(OWN)
+    assert set(handout.names()) == set(OWN)
 
 
 @pytest.mark.parametrize("names", [["GIT_DIR"], ["GIT_INDEX_FILE"], ["GIT_DIR", "GIT_WORK_TREE"]])

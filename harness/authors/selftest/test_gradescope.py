@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import submissions
-from harness.course.gradescope import bundle
+from harness.course.gradescope import command as gradescope
 from harness.course.handover import archive, handout
 from harness.lab import chapters, sources
 from harness.lab.chapters import ROOT
@@ -54,7 +54,7 @@ def why_not(top: Path) -> str:
 
 def written(directory: Path) -> Path:
     """The zip."""
-    archive.write_zip(directory / "a.zip", bundle.members(CHAPTER))
+    archive.write_zip(directory / "a.zip", gradescope.members(CHAPTER))
     return directory / "a.zip"
 
 
@@ -338,7 +338,7 @@ def test_the_same_lab_gives_the_same_zip(tmp_path, pack):
 def test_a_chapter_that_was_worked_on_is_not_packed(monkeypatch):
     monkeypatch.setattr(handout, "_changed", lambda chapter: [f"chapters/{chapter.slug}/conn.c"])
     with pytest.raises(WrongUsage, match="chapters/01-blocking/conn.c: not what students begin"):
-        bundle.members(CHAPTER)
+        gradescope.members(CHAPTER)
 
 
 def test_its_programs_can_be_executed(pack):
@@ -347,9 +347,9 @@ def test_its_programs_can_be_executed(pack):
 
 
 def test_its_scripts_have_no_mistake_in_their_syntax():
-    checked = subprocess.run(["bash", "-n", str(bundle.HERE / "setup.sh")])
+    checked = subprocess.run(["bash", "-n", str(gradescope.HERE / "setup.sh")])
     assert checked.returncode == 0
-    compile((bundle.HERE / "run_autograder.py").read_text(), "run_autograder", "exec")
+    compile((gradescope.HERE / "run_autograder.py").read_text(), "run_autograder", "exec")
 
 
 # The command

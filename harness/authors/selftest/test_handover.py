@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import translations
-from harness.course import handin as handin_command
-from harness.course import handout as handout_command
 from harness.course.handover import handin, handout
 from harness.lab import seed, skeleton, sources
 from harness.lab.chapters import CHAPTERS, ROOT, find
@@ -45,13 +43,13 @@ def make(lab: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def run_handout(capsys, *words: str) -> tuple[int, str, str]:
-    status = handout_command.main(list(words))
+    status = handout.main(list(words))
     printed = capsys.readouterr()
     return status, printed.out, printed.err
 
 
 def run_handin(capsys, *words: str) -> tuple[int, str, str]:
-    status = handin_command.main(list(words))
+    status = handin.main(list(words))
     printed = capsys.readouterr()
     return status, printed.out, printed.err
 
@@ -111,7 +109,7 @@ def test_the_search_for_lines_of_solutions_finds_them():
 @pytest.mark.full("whole grades")
 def test_a_handout_is_graded_where_it_is_unpacked(tmp_path):
     """With the first chapter only: what it leaves out is not needed."""
-    assert handout_command.main(["--chapter", "01", "--out", f"{tmp_path}/a b.tar.gz"]) == 0
+    assert handout.main(["--chapter", "01", "--out", f"{tmp_path}/a b.tar.gz"]) == 0
     lab = unpacked(tmp_path / "a b.tar.gz", tmp_path / "student")
     assert sorted(path.name for path in (lab / "chapters").iterdir()) == ["01-blocking"]
     done = make(lab, "grade", "CH=01", "T=01_empty_frames")
@@ -343,7 +341,7 @@ def test_what_does_not_compile_is_handed_in_with_a_warning(work, tmp_path, capsy
 def test_the_points_of_the_last_grade_are_those_of_the_same_files(
     work, tmp_path, capsys, monkeypatch
 ):
-    monkeypatch.setattr(handin_command, "RESULTS", tmp_path)
+    monkeypatch.setattr(handin, "RESULTS", tmp_path)
     words = ["--chapter", "01", "--dir", str(work), "--out", str(tmp_path / "x.tar.gz")]
     assert "points  not graded since the last change: make grade" in run_handin(capsys, *words)[1]
     results = {"score": 87.5, "extra_data": {"seed": seed.of_files(work)}}
