@@ -12,7 +12,7 @@ import pytest
 
 from harness.authors.selftest import submissions
 from harness.course.isolation import choice
-from harness.course.isolation.isolation import Isolation
+from harness.course.isolation.isolation import Isolation, Places
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.server.linux import procfs
 
@@ -79,14 +79,8 @@ class Outside:
         others."""
         variables[TRACE] = self.trace
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
-        return self.isolation.command(
-            [str(word) for word in words],
-            ROOT,
-            CHAPTERS[0],
-            self.submission,
-            self.output,
-            self.libraries,
-        )
+        places = Places(ROOT, CHAPTERS[0], self.submission, self.output, self.libraries)
+        return self.isolation.command([str(word) for word in words], places)
 
     def run(self, *argv: object, **variables: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -27,8 +27,9 @@ from harness.authors.selftest.outside import (  # noqa: F401: fixtures
     outside,
 )
 from harness.course.isolation import __main__ as inside
-from harness.course.isolation import bubblewrap, choice, landlocked, needs
+from harness.course.isolation import bubblewrap, choice, landlocked
 from harness.course.isolation.choice import choose
+from harness.course.isolation.isolation import Places, of_python
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.lab.target import WrongUsage
 from harness.server.linux import cgroup, landlock, procfs, seccomp
@@ -67,7 +68,9 @@ def test_the_best_one_that_works(monkeypatch):
 
 
 def test_nothing_changes_nothing(tmp_path):
-    assert choose("none").command(["true"], ROOT, CHAPTERS[0], tmp_path, tmp_path) == ["true"]
+    assert choose("none").command(["true"], Places(ROOT, CHAPTERS[0], tmp_path, tmp_path)) == [
+        "true"
+    ]
 
 
 def test_bubblewrap_is_missing(monkeypatch):
@@ -97,7 +100,7 @@ def test_it_says_what_is_open(monkeypatch):
 
 def test_an_older_bubblewrap_gets_no_option_that_it_lacks(tmp_path):
     old = bubblewrap.Bubblewrap("bwrap", frozenset())
-    words = old.command(["true"], ROOT, CHAPTERS[0], tmp_path, tmp_path)
+    words = old.command(["true"], Places(ROOT, CHAPTERS[0], tmp_path, tmp_path))
     assert "--disable-userns" not in words and "--size" not in words
 
 
@@ -109,14 +112,14 @@ def test_a_python_elsewhere_shows_neither_the_lab_nor_a_submission(monkeypatch, 
     shown = [str(ROOT), str(packages), str(own), str(tmp_path / "home"), ""]
     monkeypatch.setattr(sys, "path", shown)
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/x:{own}")
-    found = needs.of_python(ROOT, submission)
+    found = of_python(ROOT, submission)
     assert packages in found and own not in found
     assert not [one for one in found if ROOT.is_relative_to(one) or one == tmp_path / "home"]
 
 
 def test_a_directory_of_the_system_hides_nothing(monkeypatch, tmp_path):
     """Every grade reads these directories: so neither the lab nor a submission may be there."""
-    monkeypatch.setattr(needs, "SYSTEM", (tmp_path,))
+    monkeypatch.setattr(choice, "SYSTEM", (tmp_path,))
     monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
     with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
         choose("landlock", ROOT, tmp_path / "sub")

@@ -23,7 +23,7 @@ from harness.course.classes import labels, records, submissions, unpack
 from harness.course.classes.labels import Class
 from harness.course.classes.records import FAILED, NOT_JUDGED, OUTPUT, RESULT, Record
 from harness.course.classes.submissions import Submission
-from harness.course.isolation.isolation import Isolation
+from harness.course.isolation.isolation import Isolation, Places
 from harness.failures.printable import harmless
 from harness.grading import results
 from harness.grading.scoring import Grade
@@ -157,12 +157,10 @@ class Unit:
         """Runs the command in isolation. Its status, None if it took too long. No process of it is
         left."""
         prctl.adopt_orphans()
-        command = self.isolation.command(
-            argv, ROOT, self.of.chapter, sources, output, self.of.libraries
-        )
+        places = Places(ROOT, self.of.chapter, sources, output, self.of.libraries)
         with printed.open("wb") as file:
             process = subprocess.Popen(
-                command,
+                self.isolation.command(argv, places),
                 cwd=ROOT,
                 env=_environment(),
                 stdin=subprocess.DEVNULL,

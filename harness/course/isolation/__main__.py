@@ -22,8 +22,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from harness.course.isolation import landlocked
-from harness.course.isolation.isolation import environment
+from harness.course.isolation.isolation import Places, environment
 from harness.lab import chapters, command_line
+from harness.lab.surroundings import within
 from harness.lab.units import MIB
 from harness.server import kill, scratch
 from harness.server.linux import capabilities, cgroup, landlock, prctl, procfs, seccomp
@@ -76,8 +77,8 @@ def confinement(
     for old in options.output.glob(f"{PRIVATE}*"):  # of one that was killed
         scratch.remove(old)
     private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=options.output))
-    places = (options.submission, private, options.output, options.libraries)
-    made = landlocked.ruleset(options.lab, options.chapter, *places)
+    given = (options.lab, options.chapter, options.submission, options.output, options.libraries)
+    made = landlocked.ruleset(Places(*given), private)
     try:
         if made is None:
             raise SystemExit("isolation: the kernel refuses Landlock; try ISOLATE=none")
@@ -102,8 +103,7 @@ def _confine(made: int) -> None:
     }
     for which, limit in limits.items():
         hard = resource.getrlimit(which)[1]
-        within = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        resource.setrlimit(which, (within, within))
+        resource.setrlimit(which, (within(limit, hard),) * 2)
     seccomp.refuse_lasting_memory()
     if not (capabilities.drop() and landlock.enter(made)):
         raise OSError("not confined")

@@ -13,10 +13,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.course.isolation import needs
-from harness.course.isolation.isolation import Isolation, environment
+from harness.course.isolation.isolation import (
+    SETTINGS,
+    SYSTEM,
+    Isolation,
+    Places,
+    environment,
+    of_python,
+)
 from harness.lab import parts
-from harness.lab.chapters import CHAPTERS, ROOT, Chapter
+from harness.lab.chapters import CHAPTERS, ROOT
 from harness.lab.units import MIB
 from harness.server.linux import landlock
 
@@ -47,17 +53,10 @@ class Bubblewrap(Isolation):
         self._words = words
         self.open = () if landlock.version() else (RESULTS,)
 
-    def command(
-        self,
-        argv: list[str],
-        lab: Path,
-        chapter: Chapter,
-        submission: Path,
-        output: Path,
-        libraries: Path | None = None,
-    ) -> list[str]:
-        lab, submission, output = (path.resolve() for path in (lab, submission, output))
-        shared = [libraries.resolve()] if libraries else []
+    def command(self, argv: list[str], places: Places) -> list[str]:
+        given = (places.lab, places.submission, places.output)
+        lab, submission, output = (path.resolve() for path in given)
+        shared = [places.libraries.resolve()] if places.libraries else []
         return [
             *BOUNDED,
             self._program,
@@ -66,8 +65,8 @@ class Bubblewrap(Isolation):
             *_variables(*shared),
             *_system(),
             *self._empty(TEMPORARY, TEMPORARY_BYTES),
-            *_shown(needs.of_python(lab, submission, output)),
-            *_shown(parts.of_a_timeline(lab, chapter)),
+            *_shown(of_python(lab, submission, output)),
+            *_shown(parts.of_a_timeline(lab, places.chapter)),
             *_shown(shared),
             *_given(submission, output),
             *("--remount-ro", "/"),
@@ -89,7 +88,7 @@ def find() -> Bubblewrap | str:
     found = Bubblewrap(program, frozenset(said.split()))
     with tempfile.TemporaryDirectory(prefix="event-loop-lab-") as directory:
         place = Path(directory)
-        tried = _said(found.command(["true"], ROOT, CHAPTERS[0], place, place))
+        tried = _said(found.command(["true"], Places(ROOT, CHAPTERS[0], place, place)))
     if tried.returncode == 0:
         return found
     return " ".join(tried.stderr.split()) or f"bwrap ended with status {tried.returncode}"
@@ -118,12 +117,12 @@ def _variables(libraries: Path | None = None) -> list[str]:
 def _system() -> list[str]:
     """Programs and libraries, and a /proc and a /dev of its own."""
     words = []
-    for place in needs.SYSTEM:
+    for place in SYSTEM:
         if place.is_symlink():
             words += ["--symlink", str(place.readlink()), str(place)]
         elif place.is_dir():
             words += _shown([place])
-    return [*words, *_shown(needs.SETTINGS), "--proc", "/proc", "--dev", "/dev"]
+    return [*words, *_shown(SETTINGS), "--proc", "/proc", "--dev", "/dev"]
 
 
 def _shown(places: list[Path] | tuple[Path, ...]) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.course.isolation import bubblewrap, landlocked, needs
-from harness.course.isolation.isolation import Isolation, Nothing
+from harness.course.isolation import bubblewrap, landlocked
+from harness.course.isolation.isolation import SYSTEM, Isolation, Nothing
 from harness.lab.target import WrongUsage
 
 AUTO = "auto"
@@ -32,6 +32,6 @@ def choose(wish: str = AUTO, *hidden: Path) -> Isolation:
 def _check(found: Isolation, hidden: tuple[Path, ...]) -> None:
     """Raises WrongUsage if one of these is in a directory of the system, which a grade can read."""
     for path in hidden:
-        above = [place for place in needs.SYSTEM if path.resolve().is_relative_to(place)]
+        above = [place for place in SYSTEM if path.resolve().is_relative_to(place)]
         if above and found.name != "none":
             raise WrongUsage(f"{path}: each submission can read what is in {above[0]}; move it")

@@ -9,10 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from harness.course.isolation import needs
-from harness.course.isolation.isolation import Isolation
+from harness.course.isolation.isolation import SETTINGS, SYSTEM, Isolation, Places, of_python
 from harness.lab import parts
-from harness.lab.chapters import Chapter
 from harness.server.linux import landlock, seccomp
 
 SIGNALS_SINCE = 6  # the version of Landlock that keeps signals in, too
@@ -38,20 +36,12 @@ class Landlocked(Isolation):
             *(() if memory else (MEMORY,)),
         )
 
-    def command(
-        self,
-        argv: list[str],
-        lab: Path,
-        chapter: Chapter,
-        submission: Path,
-        output: Path,
-        libraries: Path | None = None,
-    ) -> list[str]:
-        words = [sys.executable, "-m", "harness.course.isolation", "--chapter", chapter.number]
-        places = {"--lab": lab, "--submission": submission, "--output": output}
-        places |= {"--libraries": libraries} if libraries else {}
-        for name, path in places.items():
-            words += [name, str(path.resolve())]
+    def command(self, argv: list[str], places: Places) -> list[str]:
+        words = [sys.executable, "-m", "harness.course.isolation"]
+        words += ["--chapter", places.chapter.number]
+        for name in ("lab", "submission", "output", "libraries"):
+            path = getattr(places, name)
+            words += [f"--{name}", str(path.resolve())] if path else []
         return [*words, "--", *argv]
 
 
@@ -62,22 +52,17 @@ def find() -> Landlocked | str:
     return "the kernel has no Landlock (5.13 is the first that has it), or it is switched off"
 
 
-def ruleset(
-    lab: Path,
-    chapter: Chapter,
-    submission: Path,
-    private: Path,
-    output: Path,
-    libraries: Path | None = None,
-) -> int | None:
-    """What landlock.enter() takes: the files that the grade of one submission needs."""
+def ruleset(places: Places, private: Path) -> int | None:
+    """What landlock.enter() takes: the files that the grade of one submission needs. `private`: a
+    directory that it may fill, beside that of the results."""
+    lab, submission, output = places.lab, places.submission, places.output
     readable = [
-        *needs.SYSTEM,
-        *needs.SETTINGS,
-        *needs.of_python(lab, submission, output),
-        *parts.of_a_timeline(lab, chapter),
+        *SYSTEM,
+        *SETTINGS,
+        *of_python(lab, submission, output),
+        *parts.of_a_timeline(lab, places.chapter),
         submission,
-        *([libraries] if libraries else []),
+        *([places.libraries] if places.libraries else []),
         Path("/proc"),
         *landlock.DEVICES,
     ]
