@@ -5,6 +5,7 @@
  * Closed loop: a client sends its next frame when a reply comes back, so a slow server is asked
  * less. Every byte that comes back is compared with what was sent. */
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,6 @@
 
 #include "client.h"
 #include "options.h"
-#include "server_use.h"
 
 enum { EVENTS = 512, PATIENCE_MS = 10000 };
 
@@ -107,13 +107,39 @@ static void until_served(struct run *r)
     }
 }
 
+/* CPU seconds of the server so far, all its threads; 0 if there is none. */
+static double server_cpu_seconds(const struct options *o)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (o->server == 0 || clock_getcpuclockid((pid_t)o->server, &clock) != 0 ||
+        clock_gettime(clock, &used) < 0)
+        return 0;
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+/* Resident bytes of the server; 0 if there is none. */
+static long server_resident_bytes(const struct options *o)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/statm", o->server);
+    FILE *file = fopen(path, "r");
+    if (file == NULL)
+        return 0;
+    long pages = 0; /* the second number: see proc(5) */
+    if (fscanf(file, "%*s %ld", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
 static struct use use_now(const struct run *r)
 {
     struct timespec own;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
     return (struct use){
         .ns = now_ns(),
-        .server_cpu = server_cpu_seconds(r->options.server),
+        .server_cpu = server_cpu_seconds(&r->options),
         .own_cpu = (double)own.tv_sec + 1e-9 * (double)own.tv_nsec,
     };
 }
@@ -146,7 +172,7 @@ static void measure(struct run *r)
     open_clients(r, r->options.connections, r->options.depth, UINT64_MAX);
     until_served(r);
     run_for(r, r->options.warm_ms);
-    long before = server_resident_bytes(r->options.server);
+    long before = server_resident_bytes(&r->options);
     open_clients(r, r->options.idle, 1, r->options.idle_spoke ? 1 : 0);
     until_served(r);
     run_for(r, r->options.warm_ms);
@@ -159,7 +185,7 @@ static void measure(struct run *r)
         fail("nothing came back in %u ms", r->options.measure_ms);
     print_result(r, &from, &to);
     printf(", \"resident_before\": %ld, \"resident_after\": %ld}\n", before,
-           server_resident_bytes(r->options.server));
+           server_resident_bytes(&r->options));
 }
 
 int main(int argc, char **argv)
@@ -167,7 +193,9 @@ int main(int argc, char **argv)
     static struct run r;
     options_parse(&r.options, argc, argv);
     raise_limit();
-    r.shared.address = r.options.address;
+    r.shared.address = (struct sockaddr_in){.sin_family = AF_INET,
+                                            .sin_port = htons((uint16_t)r.options.port),
+                                            .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     r.clients = calloc(r.options.connections + r.options.idle, sizeof *r.clients);
     r.epoll = epoll_create1(EPOLL_CLOEXEC);
     if (r.clients == NULL || r.epoll < 0 || !stream_make(&r.shared.stream, r.options.size))

@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,54 +30,30 @@ static unsigned number(const char *text, unsigned least, unsigned most)
 
 void options_parse(struct options *o, int argc, char **argv)
 {
-    *o = (struct options){.connections = 1, .depth = 1, .size = 64};
-    o->warm_ms = 300;
+    const struct {
+        int letter;
+        unsigned *value, least, most;
+    } numbers[] = {
+        {'p', &o->port, 1, 65535},        {'c', &o->connections, 1, 30000},
+        {'d', &o->depth, 1, 1000000},     {'s', &o->size, 0, 32u << 20},
+        {'i', &o->idle, 0, 30000},        {'w', &o->warm_ms, 0, 60000},
+        {'t', &o->measure_ms, 1, 600000}, {'P', &o->server, 1, 1u << 30},
+    };
+    *o = (struct options){.connections = 1, .depth = 1, .size = 64, .warm_ms = 300};
     o->measure_ms = 1000;
-    unsigned port = 0;
     int option;
-    while ((option = getopt(argc, argv, "p:c:d:s:i:ew:t:bP:")) != -1) {
-        switch (option) {
-        case 'p':
-            port = number(optarg, 1, 65535);
-            break;
-        case 'c':
-            o->connections = number(optarg, 1, 30000);
-            break;
-        case 'd':
-            o->depth = number(optarg, 1, 1000000);
-            break;
-        case 's':
-            o->size = number(optarg, 0, 32u << 20);
-            break;
-        case 'i':
-            o->idle = number(optarg, 0, 30000);
-            break;
-        case 'e':
-            o->idle_spoke = true;
-            break;
-        case 'w':
-            o->warm_ms = number(optarg, 0, 60000);
-            break;
-        case 't':
-            o->measure_ms = number(optarg, 1, 600000);
-            break;
-        case 'b':
-            o->busy = true;
-            break;
-        case 'P':
-            o->server = (pid_t)number(optarg, 1, 1u << 30);
-            break;
-        default:
-            port = 0;
-            optind = argc;
-            break;
+    bool known = true;
+    while (known && (option = getopt(argc, argv, "p:c:d:s:i:ew:t:bP:")) != -1) {
+        known = option != '?';
+        o->idle_spoke |= option == 'e';
+        o->busy |= option == 'b';
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            if (numbers[i].letter == option)
+                *numbers[i].value = number(optarg, numbers[i].least, numbers[i].most);
         }
     }
-    if (port == 0 || optind < argc) {
+    if (!known || o->port == 0 || optind < argc) {
         fputs(usage, stderr);
         exit(2);
     }
-    o->address.sin_family = AF_INET;
-    o->address.sin_port = htons((uint16_t)port);
-    o->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 }
