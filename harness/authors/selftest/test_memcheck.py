@@ -197,7 +197,7 @@ def compiled(directory, source: str, flag: str = "-g", compiler: str = "gcc") ->
 
 
 def test_a_foreign_server_is_not_run_under_valgrind(grade, tmp_path):  # noqa: F811
-    program = f"{sys.executable} harness/authors/selftest/echo.py {{port}}"
+    program = f"{sys.executable} harness/authors/selftest/servers/odd.py forgets_to_say {{port}}"
     outcome = grade(None, "--server", program, claims=one_claim(tmp_path))
     assert outcome.verdicts() == {"test_01_connects": "passed"}
 

@@ -123,7 +123,8 @@ def test_readiness_that_is_none(tmp_path, program, function):
     source = SOURCE.read_text().replace('send(far, "abcdefghijkl", 12, 0) != 12', "0")
     source = source.replace("POLLIN}, 1, -1)", "POLLIN}, 1, 0)")
     silent = tmp_path / "silent"
-    subprocess.run(["cc", "-x", "c", "-", "-o", silent], input=source, text=True, check=True)
+    command = ["cc", "-x", "c", "-", "-iquote", SOURCE.parent, "-o", silent]
+    subprocess.run(command, input=source, text=True, check=True)
     plan = Plan(Group.WAIT, [PASS, Step(SPURIOUS), PASS], connection=0)
     run = Disturbed(tmp_path, silent, f"{function} 2", plan)
     assert run.lines == ["1", "0", ""]

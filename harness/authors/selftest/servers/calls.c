@@ -6,15 +6,15 @@
 #define _GNU_SOURCE
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "itself.h"
 
 #define NEED(condition)                                                                            \
     do {                                                                                           \
@@ -79,23 +79,12 @@ static void wait_all_ways(nfds_t count) /* 6 waits, each of which finds that `in
     close(ep);
 }
 
-static int connect_to(int listener)
-{
-    struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    NEED(getsockname(listener, (struct sockaddr *)&address, &length) == 0);
-    int fd = socket(address.ss_family, SOCK_STREAM, 0);
-    NEED(connect(fd, (struct sockaddr *)&address, length) == 0);
-    return fd;
-}
-
 static void make_every_call(int file, size_t two)
 {
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    NEED(listen(listener, 2) == 0); /* on any port */
-    out = connect_to(listener);
+    int listener = listening();
+    out = connected_to(listener);
     in = accept(listener, NULL, NULL);
-    int other = connect_to(listener);
+    int other = connected_to(listener);
     int other_in = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     NEED(in >= 0 && other_in >= 0);
     send_all_ways(file);

@@ -9,19 +9,18 @@
  * of bytes written, "ok", or the name of the error; at last what arrived at the other end.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "itself.h"
 
 enum { ASK = 4 };
 
@@ -95,17 +94,6 @@ static long waiting(const char *name)
     return -2;
 }
 
-static int connected(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    getsockname(listener, (struct sockaddr *)&address, &size);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    connect(fd, (struct sockaddr *)&address, sizeof address);
-    return fd;
-}
-
 static long other(const char *name)
 {
     if (strcmp(name, "close") == 0)
@@ -118,7 +106,7 @@ static long other(const char *name)
     }
     if (strcmp(name, "accept") != 0 && strcmp(name, "accept4") != 0)
         return -2;
-    int peer = connected();
+    int peer = connected_to(listener);
     long fd = strcmp(name, "accept") == 0 ? accept(listener, NULL, NULL)
                                           : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     (void)peer;
@@ -135,9 +123,8 @@ static void print_result(long result)
 
 int main(int argc, char **argv)
 {
-    listener = socket(AF_INET, SOCK_STREAM, 0);
-    listen(listener, 16);
-    far = connected();
+    listener = listening();
+    far = connected_to(listener);
     near = accept(listener, NULL, NULL);
     if (argc == 3)
         fcntl(near, F_SETFL, O_NONBLOCK);

@@ -5,14 +5,13 @@
  * the third; and with poll() and ppoll(), for a descriptor that is closed. For test_shim.py.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "itself.h"
 
 static const char *way;
 static unsigned interest = POLLIN | POLLRDHUP | POLLPRI; /* epoll names them alike */
@@ -56,14 +55,9 @@ static void wait_for(int fd)
         exit(1);
 }
 
-static int listener;
-static struct sockaddr_in address = {.sin_family = AF_INET};
-
-static int accept_one(int *client)
+static int accept_one(int listener, int *client)
 {
-    *client = socket(AF_INET, SOCK_STREAM, 0);
-    if (connect(*client, (struct sockaddr *)&address, sizeof address) != 0)
-        exit(2);
+    *client = connected_to(listener);
     wait_for(listener);
     return accept(listener, NULL, NULL);
 }
@@ -71,25 +65,19 @@ static int accept_one(int *client)
 int main(int count, char **words)
 {
     char byte;
-    int client;
+    int client, listener = listening();
     struct linger reset = {.l_onoff = 1};
-    socklen_t size = sizeof address;
     way = count == 2 ? words[1] : "";
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    listener = socket(AF_INET, SOCK_STREAM, 0);
-    bind(listener, (struct sockaddr *)&address, size);
-    listen(listener, 4);
-    getsockname(listener, (struct sockaddr *)&address, &size);
 
-    int connection = accept_one(&client);
+    int connection = accept_one(listener, &client);
     send(client, "!", 1, MSG_OOB);
     wait_for(connection);
 
-    connection = accept_one(&client);
+    connection = accept_one(listener, &client);
     shutdown(client, SHUT_WR);
     wait_for(connection);
 
-    connection = accept_one(&client);
+    connection = accept_one(listener, &client);
     shutdown(client, SHUT_WR);
     shutdown(connection, SHUT_WR);
     if (read(connection, &byte, 1) != 0)
@@ -101,7 +89,7 @@ int main(int count, char **words)
         wait_for(connection);
     interest = usual;
 
-    connection = accept_one(&client);
+    connection = accept_one(listener, &client);
     setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     close(client);
     wait_for(connection);

@@ -1,32 +1,29 @@
 /*
- * Accepts a connection, reads a byte of it, and then makes a great many calls, in the way that its
- * argument names. For test_shim.py.
+ * Accepts a connection from itself, on which a byte is there to be read. Makes a great many calls
+ * after it was read, or before, in the way that its argument names. For test_shim.py.
  */
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "itself.h"
 
 #define ROUNDS  20000
 #define COUNT   50
 #define BYTES   100000
 #define LONGEST 1000
 
-/* One connection to itself; a byte is there to be read. */
-static int accept_one(int *client)
+/* poll() says that there is input, and a read() of another descriptor finds none. */
+static void spin(int connection, int client)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t size = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM, 0);
-    bind(listener, (struct sockaddr *)&address, size);
-    listen(listener, 1);
-    getsockname(listener, (struct sockaddr *)&address, &size);
-    *client = socket(AF_INET, SOCK_STREAM, 0);
-    connect(*client, (struct sockaddr *)&address, size);
-    (void)!write(*client, "x", 1);
-    return accept(listener, NULL, NULL);
+    struct pollfd waits = {.fd = connection, .events = POLLIN};
+    char byte;
+    fcntl(client, F_SETFL, O_NONBLOCK);
+    for (int i = 0; i < BYTES; i++) {
+        poll(&waits, 1, -1);
+        (void)!read(client, &byte, 1);
+    }
 }
 
 /* A round of many calls: each descriptor that is ready is an entry of its own. */
@@ -61,15 +58,19 @@ static void read_byte_by_byte(void)
 
 int main(int count, char **words)
 {
-    int client;
-    int connection = accept_one(&client);
+    const char *way = count == 2 ? words[1] : "";
+    int listener = listening(), client = connected_to(listener);
     char byte;
+    (void)!write(client, "x", 1);
+    int connection = accept(listener, NULL, NULL);
+    if (strcmp(way, "spin") == 0)
+        spin(connection, client);
     (void)!read(connection, &byte, 1);
-    if (count == 2 && strcmp(words[1], "many") == 0)
+    if (strcmp(way, "many") == 0)
         spin_with_many(client);
-    if (count == 2 && strcmp(words[1], "failures") == 0)
+    if (strcmp(way, "failures") == 0)
         fail(client);
-    if (count == 2 && strcmp(words[1], "bytes") == 0)
+    if (strcmp(way, "bytes") == 0)
         read_byte_by_byte();
     close(connection);
 }

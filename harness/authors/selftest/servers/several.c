@@ -1,12 +1,11 @@
 /* Several processes whose calls a plan is about at the same time: prints how many of them failed.
  *
  *     several PROCESSES CALLS */
-#include <arpa/inet.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "itself.h"
 
 enum { MOST = 16 };
 
@@ -22,16 +21,11 @@ static int failures(int fd, int calls)
 int main(int argc, char **argv)
 {
     int processes = argc > 2 ? atoi(argv[1]) : 0, calls = argc > 2 ? atoi(argv[2]) : 0;
-    int listener = socket(AF_INET, SOCK_STREAM, 0), start[2], accepted[MOST], total = 0;
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    if (bind(listener, (struct sockaddr *)&address, size) < 0 || listen(listener, MOST) < 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &size) < 0 || pipe(start) < 0)
+    int listener = listening(), start[2], accepted[MOST], total = 0;
+    if (pipe(start) < 0)
         return 1;
     for (int i = 0; i < processes && i < MOST; i++) {
-        int peer = socket(AF_INET, SOCK_STREAM, 0);
-        if (connect(peer, (struct sockaddr *)&address, size) < 0)
-            return 1;
+        connected_to(listener);
         accepted[i] = accept(listener, NULL, NULL);
     }
     for (int i = 0; i < processes && i < MOST; i++) {
