@@ -70,7 +70,8 @@ def drawn(name, chapter):
 
 
 def test_every_unusual_server_is_graded():
-    assert {path.name for path in SERVERS.iterdir() if path.suffix in INTERPRETERS} == set(GRADED)
+    there = {path.name for path in SERVERS.iterdir() if path.suffix in INTERPRETERS}
+    assert there - {"frames.py"} == set(GRADED)
 
 
 def _command(name: str, directory: Path) -> list[str]:

@@ -6,6 +6,7 @@
  * reads would stop the server, so the program that starts it has to read.
  */
 #define ON_FRAME(fd, length) log_frame(fd, length)
+#define OWN_MAIN
 
 static void log_frame(int fd, unsigned length);
 

@@ -7,10 +7,3 @@
 #define KEPT_BYTES (256u << 10)
 
 #include "loop.h"
-
-int main(int argc, char **argv)
-{
-    int signals = open_signals(), listener = listen_on(argv[argc - 1]);
-    loop(listener, signals);
-    return 0;
-}

@@ -6,13 +6,12 @@ alone is not read. So no more is owed to a client than one read has brought.
 """
 
 import asyncio
-import signal
-import socket
+import functools
 import sys
 
-MAX_FRAME = 32 << 20
+from frames import serve_until_told, whole_frames
+
 LATE_SECONDS = 0.020
-TRIES = 100  # to accept, each time somebody wants in
 
 
 class Late(asyncio.Protocol):
@@ -49,29 +48,9 @@ class Late(asyncio.Protocol):
             self.transport.resume_reading()
 
 
-def whole_frames(data):
-    """How many bytes of complete frames `data` begins with, and whether a too long one follows."""
-    end = 0
-    while end + 4 <= len(data):
-        length = int.from_bytes(data[end : end + 4], "little")
-        if length > MAX_FRAME:
-            return end, True
-        if end + 4 + length > len(data):
-            break
-        end += 4 + length
-    return end, False
-
-
 async def main(port):
     loop = asyncio.get_running_loop()
-    listener = socket.create_server(("127.0.0.1", port))
-    server = await loop.create_server(Late, sock=listener, backlog=TRIES)
-    listener.listen(socket.SOMAXCONN)
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    await stop.wait()
-    server.close()
+    await serve_until_told(functools.partial(loop.create_server, Late), port)
 
 
 asyncio.run(main(int(sys.argv[1])))

@@ -47,4 +47,14 @@ static inline void loop(int listener, int signals)
     close(signals);
 }
 
+/* Of servers that differ in their settings alone. */
+#ifndef OWN_MAIN
+int main(int argc, char **argv)
+{
+    int signals = open_signals(), listener = listen_on(argv[argc - 1]);
+    loop(listener, signals);
+    return 0;
+}
+#endif
+
 #endif

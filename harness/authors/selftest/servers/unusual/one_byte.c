@@ -10,10 +10,3 @@
 #define READS_A_TURN  (32 << 10)
 
 #include "loop.h"
-
-int main(int argc, char **argv)
-{
-    int signals = open_signals(), listener = listen_on(argv[argc - 1]);
-    loop(listener, signals);
-    return 0;
-}

@@ -4,6 +4,7 @@
  * Right, since all of them are woken by a client, one gets it, and the socket does not block the
  * others (EAGAIN). A fourth, which serves nobody, waits for the signal that ends them all.
  */
+#define OWN_MAIN
 #include "loop.h"
 
 #include <sys/wait.h>

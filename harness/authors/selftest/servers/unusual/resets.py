@@ -7,15 +7,15 @@ other side has all of it. For a client that does not take its replies a plain cl
 
 import asyncio
 import fcntl
-import signal
+import functools
 import socket
 import struct
 import sys
 import termios
 
-MAX_FRAME = 32 << 20
+from frames import serve_until_told, whole_frames
+
 READ_BYTES = 64 << 10
-TRIES = 100  # to accept, each time somebody wants in
 LOOKS = 200  # whether all has arrived, before it gives up
 LOOK_SECONDS = 0.010
 
@@ -66,28 +66,5 @@ def unacknowledged(sock):
     return struct.unpack("i", fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, bytes(4)))[0]
 
 
-def whole_frames(data):
-    """How many bytes of complete frames `data` begins with, and whether a too long one follows."""
-    end = 0
-    while end + 4 <= len(data):
-        length = int.from_bytes(data[end : end + 4], "little")
-        if length > MAX_FRAME:
-            return end, True
-        if end + 4 + length > len(data):
-            break
-        end += 4 + length
-    return end, False
-
-
-async def main(port):
-    listener = socket.create_server(("127.0.0.1", port))
-    server = await asyncio.start_server(serve, sock=listener, backlog=TRIES)
-    listener.listen(socket.SOMAXCONN)
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    await stop.wait()
-    server.close()
-
-
-asyncio.run(main(int(sys.argv[1])))
+start = functools.partial(asyncio.start_server, serve)
+asyncio.run(serve_until_told(start, int(sys.argv[1])))

@@ -7,10 +7,3 @@
 #define WRITE_BYTES 1000u
 
 #include "loop.h"
-
-int main(int argc, char **argv)
-{
-    int signals = open_signals(), listener = listen_on(argv[argc - 1]);
-    loop(listener, signals);
-    return 0;
-}
