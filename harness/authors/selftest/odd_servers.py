@@ -67,21 +67,19 @@ def start():
 
 @pytest.fixture
 def fails_to_start():
-    """Checks that the start raises a Failure with this hint and message. Returns the server that
-    was tried."""
+    """Checks that the start of a server of odd.py, or of a command that is a list with one element,
+    raises a Failure with this hint and message. Returns the server that was tried."""
 
-    def check(hint, pattern, argv, **options):
+    def check(hint, pattern, what, **options):
         server = ServerProcess()
         with pytest.raises(Failure, match=pattern) as raised:
-            server.start(argv, **options)
+            server.start([*PYTHON, ODD, what] if isinstance(what, str) else what[0], **options)
         assert raised.value.hint == hint
         assert hint in HINTS
         assert not server.alive()
         return server
 
-    return lambda hint, pattern, name, **options: check(
-        hint, pattern, [*PYTHON, ODD, name] if isinstance(name, str) else name[0], **options
-    )
+    return check
 
 
 def echoes(server):

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import translations
+from harness.authors.selftest.shell import run
 from harness.course.handover import handin, handout
 from harness.lab import seed, skeleton, sources
 from harness.lab.chapters import CHAPTERS, ROOT, find
@@ -35,23 +36,8 @@ def unpacked(archive: Path, into: Path) -> Path:
     return top
 
 
-def make(lab: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    theirs = ("MAKE", "MFLAGS", "LAB_", "PYTEST")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
-    command = ["make", "-C", str(lab), *words, f"PYTHON={sys.executable}"]
-    return subprocess.run(command, env=kept, capture_output=True, text=True)
-
-
-def run_handout(capsys, *words: str) -> tuple[int, str, str]:
-    status = handout.main(list(words))
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err
-
-
-def run_handin(capsys, *words: str) -> tuple[int, str, str]:
-    status = handin.main(list(words))
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err
+def hand_out(chapter: str, out: Path) -> int:
+    return handout.main(["--chapter", chapter, "--out", str(out)])
 
 
 # The handout
@@ -109,10 +95,11 @@ def test_the_search_for_lines_of_solutions_finds_them():
 @pytest.mark.full("whole grades")
 def test_a_handout_is_graded_where_it_is_unpacked(tmp_path):
     """With the first chapter only: what it leaves out is not needed."""
-    assert handout.main(["--chapter", "01", "--out", f"{tmp_path}/a b.tar.gz"]) == 0
+    assert hand_out("01", tmp_path / "a b.tar.gz") == 0
     lab = unpacked(tmp_path / "a b.tar.gz", tmp_path / "student")
     assert sorted(path.name for path in (lab / "chapters").iterdir()) == ["01-blocking"]
-    done = make(lab, "grade", "CH=01", "T=01_empty_frames")
+    make = ("make", "-C", str(lab), f"PYTHON={sys.executable}")
+    done = run(*make, "grade", "CH=01", "T=01_empty_frames")
     assert "points selected" in done.stdout, done.stdout + done.stderr
     results = json.loads((lab / "build/results/01-selected.json").read_text())
     assert results["extra_data"]["verdict"] == "failed"
@@ -124,7 +111,7 @@ def test_a_handout_is_graded_where_it_is_unpacked(tmp_path):
         ("test",): "harness/authors/selftest is not here: this copy of the lab is a handout",
         ("mutants",): "harness/authors is not here: this copy of the lab is a handout",
     }.items():
-        done = make(lab, *words)
+        done = run(*make, *words)
         assert done.returncode == 2
         assert message in done.stderr
 
@@ -141,11 +128,11 @@ def test_the_board_of_a_handout_ends_with_its_last_chapter(monkeypatch, tmp_path
     assert [one.number for one in grade._to_be_graded(None)] == ["01", "02", "03"]
 
 
-def test_a_handout_made_twice_is_the_same(tmp_path, capsys):
+def test_a_handout_made_twice_is_the_same(tmp_path):
     first, second = tmp_path / "1.tar.gz", tmp_path / "2.tgz"
-    assert run_handout(capsys, "--chapter", "02", "--out", str(first))[0] == 0
+    assert hand_out("02", first) == 0
     os.utime(ROOT / "README.md")
-    assert run_handout(capsys, "--chapter", "02", "--out", str(second))[0] == 0
+    assert hand_out("02", second) == 0
     assert first.read_bytes() == second.read_bytes()
     with tarfile.open(first) as tar:
         found = tar.getmembers()
@@ -180,8 +167,8 @@ def test_work_in_chapters_is_not_handed_out(monkeypatch, capsys, tmp_path):
     right = skeleton.cut
     monkeypatch.setattr(skeleton, "cut", lambda text, todos: right(text, todos) + "// changed\n")
     out = tmp_path / "x.tar.gz"
-    status, _, said = run_handout(capsys, "--chapter", "01", "--out", str(out))
-    assert status == 2
+    assert hand_out("01", out) == 2
+    said = capsys.readouterr().err
     assert "chapters/01-blocking/conn.c" in said
     assert "`make skeletons` writes chapters/ again" in said
     assert not out.exists()
@@ -196,10 +183,10 @@ def test_a_handout_says_what_it_is():
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_the_command_of_a_handout_keeps_the_work_of_a_student(tmp_path, capsys):
+def test_the_command_of_a_handout_keeps_the_work_of_a_student(tmp_path):
     """HANDOUT.md names it."""
     for number in ("01", "02"):
-        run_handout(capsys, "--chapter", number, "--out", f"{tmp_path}/{number}.tar.gz")
+        hand_out(number, tmp_path / f"{number}.tar.gz")
     lab = unpacked(tmp_path / "01.tar.gz", tmp_path / "student")
     work = lab / "chapters/01-blocking/conn.c"
     work.write_text("my work\n")
@@ -213,8 +200,8 @@ def test_the_command_of_a_handout_keeps_the_work_of_a_student(tmp_path, capsys):
 def test_a_handout_that_cannot_be_written(out, capsys):
     if out.startswith("/no") and os.geteuid() == 0:
         out = "/proc/x.tar.gz"
-    status, _, said = run_handout(capsys, "--chapter", "01", "--out", out)
-    assert status == 2
+    assert hand_out("01", out) == 2
+    said = capsys.readouterr().err
     assert re.fullmatch(r"handout: .*(has to end with .tar.gz|cannot be written: .*)\n", said)
 
 
@@ -227,16 +214,32 @@ def work(tmp_path) -> Path:
     return Path(shutil.copytree(find("01").chapter_dir, tmp_path / "my work"))
 
 
-def test_a_handin_is_the_same_twice_and_has_the_same_seed(work, tmp_path, capsys):
+@pytest.fixture
+def packed(tmp_path) -> Path:
+    return tmp_path / "x.tar.gz"
+
+
+@pytest.fixture
+def hand_in(work, packed, capsys):
+    """hand_in() -> (status, all that was printed) of handing in that work."""
+
+    def run_it(*words: str, chapter=("--chapter", "01")) -> tuple[int, str]:
+        given = [*chapter, "--dir", str(work), "--out", str(packed), *words]
+        status = handin.main(given)
+        printed = capsys.readouterr()
+        return status, printed.out + printed.err
+
+    return run_it
+
+
+def test_a_handin_is_the_same_twice_and_has_the_same_seed(work, hand_in, packed, tmp_path):
     (work / "WRITEUP.md").write_text("About my server.\n")
-    first, second = tmp_path / "1.tar.gz", tmp_path / "2.tar.gz"
-    words = ["--chapter", "01", "--dir", str(work)]
-    status, out, _ = run_handin(capsys, *words, "--out", str(first))
+    status, out = hand_in()
     assert status == 0
     os.utime(work / "main.c")
-    run_handin(capsys, *words, "--out", str(second))
-    assert first.read_bytes() == second.read_bytes()
-    again = unpacked(first, tmp_path / "collected")
+    hand_in("--out", f"{tmp_path}/2.tar.gz")
+    assert packed.read_bytes() == (tmp_path / "2.tar.gz").read_bytes()
+    again = unpacked(packed, tmp_path / "collected")
     assert again.name == "01-blocking"
     assert (again / "WRITEUP.md").is_file()
     assert seed.of_files(again) == seed.of_files(work)
@@ -245,115 +248,99 @@ def test_a_handin_is_the_same_twice_and_has_the_same_seed(work, tmp_path, capsys
     assert "warning" not in out and "left out" not in out
 
 
-def test_leftovers_stay_at_home_and_change_the_seed(work, tmp_path, capsys):
+def test_leftovers_stay_at_home_and_change_the_seed(work, hand_in, packed, tmp_path):
     """The student reads both."""
     for name in ("a.out", "server"):
         (work / name).write_bytes(b"\x7fELF...")
     (work / "conn.c~").write_text("old\n")
     (work / ".vscode").mkdir()
     (work / ".vscode/tasks.json").write_text("{}\n")
-    out = tmp_path / "x.tar.gz"
-    status, said, _ = run_handin(capsys, "--chapter", "01", "--dir", str(work), "--out", str(out))
+    status, said = hand_in()
     assert status == 0
     for name in (".vscode/", "a.out", "conn.c~", "server"):
         assert f"  left out: {name}\n" in said
     assert "has another\n  seed than yours" in said
-    again = unpacked(out, tmp_path / "collected")
+    again = unpacked(packed, tmp_path / "collected")
     assert {path.name for path in again.iterdir()} == {
         path.name for path in find("01").chapter_dir.iterdir()
     }
     assert seed.of_files(again) != seed.of_files(work)
 
 
-def test_links_within_the_directory_are_files(work, tmp_path, capsys):
+def test_links_within_the_directory_are_files(work, hand_in, packed, tmp_path):
     (work / "copy.h").symlink_to("conn.h")
-    out = tmp_path / "x.tar.gz"
-    assert run_handin(capsys, "--chapter", "01", "--dir", str(work), "--out", str(out))[0] == 0
-    again = unpacked(out, tmp_path / "collected")
+    assert hand_in()[0] == 0
+    again = unpacked(packed, tmp_path / "collected")
     assert (again / "copy.h").read_text() == (work / "conn.h").read_text()
     assert seed.of_files(again) == seed.of_files(work)
 
 
-def link_out(work: Path) -> None:
-    (work / "secret.h").symlink_to("/etc/passwd")
+def link(name: str, target: str):
+    return lambda work: (work / name).symlink_to(target)
 
 
-def link_to_nothing(work: Path) -> None:
-    (work / "gone.h").symlink_to("nothing.h")
+def large(files: dict[str, int]):
+    """Makes files with so many bytes."""
+
+    def make(work: Path) -> None:
+        for name, size in files.items():
+            with (work / name).open("wb") as file:
+                file.truncate(size)
+
+    return make
 
 
-def link_to_directory(work: Path) -> None:
-    (work / "all").symlink_to("/etc")
-
-
-def large_file(work: Path) -> None:
-    with (work / "video.mp4").open("wb") as file:
-        file.truncate(handin.FILE_BYTES + 1)
-
-
-def pipe(work: Path) -> None:
-    os.mkfifo(work / "pipe")
-
-
-def many_files(work: Path) -> None:
-    for number in range(handin.FILES + 1):
-        (work / f"{number}.txt").write_text("")
-
-
-def much(work: Path) -> None:
-    for number in range(handin.BYTES // handin.FILE_BYTES + 1):
-        with (work / f"{number}.bin").open("wb") as file:
-            file.truncate(handin.FILE_BYTES)
+MUCH = {f"{n}.bin": handin.FILE_BYTES for n in range(handin.BYTES // handin.FILE_BYTES + 1)}
 
 
 @pytest.mark.parametrize(
     "spoil, message",
     [
-        (link_out, "secret.h is a link that leads out of the directory"),
-        (link_to_nothing, "gone.h is a link that leads nowhere"),
-        (link_to_directory, "all is a link to a directory"),
-        (large_file, "video.mp4 has 4.0 MiB, and a file of a hand-in has at most 4"),
-        (pipe, "pipe is not a file"),
-        (many_files, "has more than 500 files"),
-        (much, "has more than 16 MiB"),
+        (link("out.h", "/etc/passwd"), "out.h is a link that leads out of the directory"),
+        (link("gone.h", "nothing.h"), "gone.h is a link that leads nowhere"),
+        (link("all", "/etc"), "all is a link to a directory"),
+        (lambda work: os.mkfifo(work / "pipe"), "pipe is not a file"),
+        (
+            large({"a": handin.FILE_BYTES + 1}),
+            "a has 4.0 MiB, and a file of a hand-in has at most 4",
+        ),
+        (large({f"{n}.txt": 0 for n in range(handin.FILES + 1)}), "has more than 500 files"),
+        (large(MUCH), "has more than 16 MiB"),
     ],
+    ids=["link out", "to nothing", "to directory", "pipe", "large", "many", "much"],
 )
-def test_what_cannot_be_handed_in(work, tmp_path, capsys, spoil, message):
+def test_what_cannot_be_handed_in(work, hand_in, packed, spoil, message):
     spoil(work)
-    out = tmp_path / "x.tar.gz"
-    status, _, said = run_handin(capsys, "--chapter", "01", "--dir", str(work), "--out", str(out))
+    status, said = hand_in()
     assert status == 2
     assert message in said
     assert len(said.splitlines()) == 1
-    assert not out.exists()
+    assert not packed.exists()
 
 
-def test_what_does_not_compile_is_handed_in_with_a_warning(work, tmp_path, capsys):
+def test_what_does_not_compile_is_handed_in_with_a_warning(work, hand_in, packed):
     (work / "conn.c").write_text("this is no C\n")
-    out = tmp_path / "x.tar.gz"
-    status, said, _ = run_handin(capsys, "--chapter", "01", "--dir", str(work), "--out", str(out))
+    status, said = hand_in()
     assert status == 0
     assert "warning: it does not compile, so a grade gives it 0 points" in said
     assert "  | conn.c:1" in said
-    assert out.exists()
+    assert packed.exists()
 
 
 def test_the_points_of_the_last_grade_are_those_of_the_same_files(
-    work, tmp_path, capsys, monkeypatch
+    work, hand_in, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(handin, "RESULTS", tmp_path)
-    words = ["--chapter", "01", "--dir", str(work), "--out", str(tmp_path / "x.tar.gz")]
-    assert "points  not graded since the last change: make grade" in run_handin(capsys, *words)[1]
+    assert "points  not graded since the last change: make grade" in hand_in()[1]
     results = {"score": 87.5, "extra_data": {"seed": seed.of_files(work)}}
     (tmp_path / "01.json").write_text(json.dumps(results))
-    assert "points  87.5 in the last grade" in run_handin(capsys, *words)[1]
+    assert "points  87.5 in the last grade" in hand_in()[1]
     (work / "main.c").write_text((work / "main.c").read_text() + "\n")
-    assert "points  not graded since the last change" in run_handin(capsys, *words)[1]
+    assert "points  not graded since the last change" in hand_in()[1]
 
 
-def test_wrong_usage_of_handin(work, capsys):
-    assert "which chapter?" in run_handin(capsys)[2]
-    words = ["--chapter", "01", "--dir", str(work)]
-    said = run_handin(capsys, *words, "--out", str(work / "x.tar.gz"))[2]
-    assert "lies in the directory that is packed" in said
-    assert "does not exist" in run_handin(capsys, "--chapter", "01", "--dir", "/no/where")[2]
+def test_wrong_usage_of_handin(work, hand_in):
+    assert "which chapter?" in hand_in(chapter=())[1]
+    inside = hand_in("--out", str(work / "x.tar.gz"))
+    assert "lies in the directory that is packed" in inside[1]
+    assert "does not exist" in hand_in("--dir", "/no/where")[1]

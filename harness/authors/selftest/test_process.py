@@ -71,18 +71,12 @@ def test_statuses_in_words(status, text):
     assert str(status) == text
 
 
-@pytest.mark.parametrize("name", ["forks", "leaves_a_daemon", "leaves_a_bare_daemon"])
+@pytest.mark.parametrize("name", ["forks", "leaves_a_daemon", "leaves_a_bare_daemon", "breeds"])
 def test_what_it_started_is_destroyed_too(start, name):
     server = start(name)
     assert echoes(server)
-    assert len(below()) >= 2
+    assert name == "breeds" or len(below()) >= 2  # a look at all processes may miss it
     server.destroy()  # nothing_is_left looks
-
-
-def test_a_breed_of_short_lived_processes_is_destroyed(start):
-    server = start("breeds")
-    assert echoes(server)
-    server.destroy()
 
 
 def test_each_destroys_its_own(start):
@@ -144,10 +138,12 @@ def test_destroyed_while_paused(start):
     server.destroy()
 
 
-def test_destroyed_after_it_has_ended(start):
+def test_paused_and_destroyed_after_it_has_ended(start):
     server = start("crashes")
     os.kill(server.pid, signal.SIGKILL)
     assert server.wait(10)
+    server.pause()
+    server.resume()
     server.destroy()
     assert server.describe() == "killed by SIGKILL"
 
@@ -170,11 +166,20 @@ def test_it_is_never_held_up_by_a_full_pipe(start):
     assert server.stderr.tail.endswith(b"yyy\n")
 
 
-def test_it_prints_without_end(start, monkeypatch):
-    monkeypatch.setattr(limits, "OUTPUT_LIMIT", 20 * MIB)
-    server = start("prints_for_ever_later")
+@pytest.mark.parametrize(
+    "name, limit, mib, said",
+    [
+        ("prints_for_ever_later", "OUTPUT_LIMIT", 20, "printed more than 20 MiB"),
+        ("eats_memory", "MEMORY_LIMIT", 300, "used more than 300 MiB of memory"),
+        ("eats_memory_in_children", "MEMORY_LIMIT", 150, "used more than 150 MiB of memory"),
+    ],
+)
+def test_it_goes_over_a_limit(start, monkeypatch, name, limit, mib, said):
+    assert limits.MEMORY_LIMIT == 1536 * MIB
+    monkeypatch.setattr(limits, limit, mib * MIB)
+    server = start(name)
     assert server.wait(30)
-    assert server.describe() == "killed by the grader: printed more than 20 MiB"
+    assert server.describe() == f"killed by the grader: {said}"
 
 
 # Measuring
@@ -210,21 +215,6 @@ def test_descriptors(start):
     for client in clients:
         client.abandon()
     assert wait_until(lambda: server.descriptors() == before, 10)
-
-
-def test_memory_over_the_limit(start, monkeypatch):
-    monkeypatch.setattr(limits, "MEMORY_LIMIT", 300 * MIB)
-    server = start("eats_memory")
-    assert server.wait(30)
-    assert server.describe() == "killed by the grader: used more than 300 MiB of memory"
-
-
-def test_memory_of_children_over_the_limit(start, monkeypatch):
-    assert limits.MEMORY_LIMIT == 1536 * MIB
-    monkeypatch.setattr(limits, "MEMORY_LIMIT", 150 * MIB)
-    server = start("eats_memory_in_children")
-    assert server.wait(30)
-    assert server.describe() == "killed by the grader: used more than 150 MiB of memory"
 
 
 def test_memory_that_is_only_reserved(start):
@@ -267,11 +257,3 @@ def test_pause_waits_until_all_have_stopped(start, monkeypatch):
     monkeypatch.setattr(process_tree, "PATIENCE", short())
     with pytest.raises(NotJudged, match="could not be paused"):
         server.pause()
-
-
-def test_pausing_what_has_ended(start):
-    server = start("crashes")
-    os.kill(server.pid, signal.SIGKILL)
-    assert server.wait(10)
-    server.pause()
-    server.resume()

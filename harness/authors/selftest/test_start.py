@@ -19,6 +19,7 @@ from harness.authors.selftest.odd_servers import (  # noqa: F401: fixtures
     start,
 )
 from harness.failures.failure import NotJudged
+from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
 from harness.server import readiness, spawn
 from harness.server.linux import procfs
@@ -65,22 +66,25 @@ def test_a_megabyte_may_come_before(fails_to_start):
     assert server.stdout.total >= 65536
 
 
-def test_a_server_that_prints_for_ever(fails_to_start):
-    fails_to_start("wrong-first-line", "printed 'xxxxx", "prints_for_ever")
+ANOTHER_LINE = "printed 'Server is ready on port [0-9]+' instead of 'listening on ADDR:PORT'"
+NOTHING = "neither listened nor printed anything"
 
 
-def test_another_line(fails_to_start):
-    pattern = "printed 'Server is ready on port [0-9]+' instead of 'listening on ADDR:PORT'"
-    fails_to_start("wrong-first-line", pattern, "prints_another_line", patience=short())
-
-
-def test_garbage(fails_to_start):
-    pattern = "printed '\N{REPLACEMENT CHARACTER}+ no newline' instead"
-    fails_to_start("wrong-first-line", pattern, "prints_garbage", patience=Patience(((0, 3),)))
-
-
-def test_a_port_that_does_not_exist(fails_to_start):
-    fails_to_start("wrong-first-line", "99999", "prints_a_bad_port", patience=short())
+@pytest.mark.parametrize(
+    "name, hint, pattern, seconds",
+    [
+        ("prints_for_ever", "wrong-first-line", "printed 'xxxxx", 8),
+        ("prints_another_line", "wrong-first-line", ANOTHER_LINE, 0.5),
+        ("prints_garbage", "wrong-first-line", "printed '\ufffd+ no newline' instead", 3),
+        ("prints_a_bad_port", "wrong-first-line", "99999", 0.5),
+        ("closes_stdout_first", "not-listening", f"{NOTHING}$", 8),
+        ("says_nothing", "not-listening", f"{NOTHING} within 0.5 s", 0.5),
+        ("forgets_to_say", "not-announced", "listens on port [0-9]+, but did not print", 0.5),
+        ("dies_and_leaves_a_child", "died-at-start", "exited with status 4", 8),
+    ],
+)
+def test_it_does_not_start(fails_to_start, name, hint, pattern, seconds):
+    fails_to_start(hint, pattern, name, patience=Patience(((0, seconds),)))
 
 
 def test_closed_stdout_after_the_line(start):
@@ -89,29 +93,11 @@ def test_closed_stdout_after_the_line(start):
     assert echoes(server)
 
 
-def test_closed_stdout_before_the_line(fails_to_start):
-    fails_to_start("not-listening", "neither listened nor printed anything$", "closes_stdout_first")
-
-
-def test_neither_listens_nor_prints(fails_to_start):
-    pattern = "neither listened nor printed anything within 0.5 s"
-    fails_to_start("not-listening", pattern, "says_nothing", patience=short())
-
-
-def test_listens_and_does_not_say_so(fails_to_start):
-    pattern = "listens on port [0-9]+, but did not print"
-    fails_to_start("not-announced", pattern, "forgets_to_say", patience=short())
-
-
 def test_dies_at_once(fails_to_start):
     pattern = "the server exited with status 3 before it listened"
     server = fails_to_start("died-at-start", pattern, "dies_at_once")
     assert server.describe() == "exited with status 3"
     assert server.stderr.end() == "bind: Address already in use"
-
-
-def test_dies_and_leaves_a_child_that_holds_the_pipes(fails_to_start):
-    fails_to_start("died-at-start", "exited with status 4", "dies_and_leaves_a_child")
 
 
 @pytest.mark.parametrize("argv", [["/nowhere/server"], "no-such-program -p {port}", ["./no-such"]])
@@ -192,16 +178,15 @@ def test_it_dies_on_every_port(fails_to_start, monkeypatch):
     assert "Address already in use" in server.stderr.end()
 
 
-def test_it_listens_on_another_port(fails_to_start):
-    pattern = "listens on port [0-9]+, not on port [0-9]+"
-    options = {"mode": "port", "patience": short()}
-    fails_to_start("wrong-address", pattern, [[*PYTHON, ODD, "is_right"]], **options)
-
-
-def test_it_listens_on_no_port(fails_to_start):
-    pattern = "does not listen on port [0-9]+ after 0.5 s"
-    options = {"mode": "port", "patience": short()}
-    fails_to_start("not-listening", pattern, [[*PYTHON, ODD, "says_nothing"]], **options)
+@pytest.mark.parametrize(
+    "name, hint, pattern",
+    [
+        ("is_right", "wrong-address", "listens on port [0-9]+, not on port [0-9]+"),
+        ("says_nothing", "not-listening", "does not listen on port [0-9]+ after 0.5 s"),
+    ],
+)
+def test_it_listens_on_another_port_or_none(fails_to_start, name, hint, pattern):
+    fails_to_start(hint, pattern, name, mode="port", patience=short())
 
 
 def test_it_is_not_connected_to():
@@ -253,29 +238,32 @@ def test_a_wrapper_comes_before_the_program(tmp_path):
         assert str(server.stop_gently(10)) == "killed by SIGTERM"
 
 
+def of_another_grader(lines, name, scratch):
+    """What these lines of Python print, which start the server `name` in a process of their own."""
+    script = f"import os, sys\nfrom harness.server.process import ServerProcess\n{lines}"
+    command = [sys.executable, "-c", script, *PYTHON, ODD, name]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=30)
+    return done.stdout
+
+
 def test_it_dies_with_the_grader(tmp_path):
     """Even when the grader gets no chance to end it."""
-    script = (
-        "import os, sys\n"
-        "from harness.server.process import ServerProcess\n"
+    lines = (
         "server = ServerProcess().start(sys.argv[1:])\n"
         "print(server.pid, flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    command = [sys.executable, "-c", script, *PYTHON, ODD, "ignores_sigterm"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(ODD).parents[3]), "TMPDIR": str(tmp_path)}
-    grader = subprocess.run(command, env=environment, stdout=subprocess.PIPE, timeout=30)
-    pid = int(grader.stdout)
+    pid = int(of_another_grader(lines, "ignores_sigterm", tmp_path))
     assert wait_until(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, 10)  # an orphan: now ours
 
 
 def test_few_descriptors_are_enough_for_most(tmp_path):
     """Only a server that needs more than this machine allows cannot be started."""
-    script = (
-        "import resource, sys\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+    lines = (
+        "import resource\n"
         "from harness.failures.failure import NotJudged\n"
-        "from harness.server.process import ServerProcess\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
         "with ServerProcess().start(sys.argv[1:]) as server:\n"
         "    print(server.stdout.head.decode().splitlines()[0])\n"
         "try:\n"
@@ -283,10 +271,7 @@ def test_few_descriptors_are_enough_for_most(tmp_path):
         "except NotJudged as error:\n"
         "    print(error)\n"
     )
-    command = [sys.executable, "-c", script, *PYTHON, ODD, "tells_its_limits"]
-    environment = {**os.environ, "PYTHONPATH": str(Path(ODD).parents[3]), "TMPDIR": str(tmp_path)}
-    told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=30)
-    assert told.stdout.splitlines() == [
+    assert of_another_grader(lines, "tells_its_limits", tmp_path).splitlines() == [
         "NOFILE 256 256",
         "a server needs 300 descriptors, this machine allows 256",
     ]
