@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import shutil
-import subprocess
 import sys
 
 import pytest
 
-from harness.authors.selftest import submissions
+from harness.authors.selftest import shell, submissions
 from harness.lab import chapters
 from harness.server import build
 from harness.student import replay
@@ -40,14 +38,8 @@ def grade(tmp_path):
     results = tmp_path / "results.json"
 
     def run(what, *words):
-        command = [sys.executable, "-m", "harness", what, *words]
-        printed = subprocess.run(
-            [*command, "--claims", str(claims), "--results", str(results)],
-            cwd=chapters.ROOT,
-            env={k: v for k, v in os.environ.items() if not k.startswith("LAB_")},
-            capture_output=True,
-            text=True,
-        )
+        where = ("--claims", str(claims), "--results", str(results))
+        printed = shell.run(sys.executable, "-m", "harness", what, *words, *where)
         assert printed.stderr == ""
         return printed.returncode, printed.stdout, json.loads(results.read_text())
 

@@ -12,6 +12,7 @@ import pytest
 
 from harness.authors import steady
 from harness.authors.selftest import submissions
+from harness.authors.selftest.shell import run
 from harness.authors.selftest.test_grade import below
 from harness.lab.chapters import ROOT
 from harness.server.patience import wait_until
@@ -24,7 +25,7 @@ BUSY = 1  # process beside the grades, where it matters: other tests want the co
 def start(tmp_path):
     """start(source, *options) -> the process, grading this submission with small claims."""
 
-    def run(source, *options, busy=0):
+    def begin(source, *options, busy=0):
         submission = submissions.submission(tmp_path / "submission", source)
         claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_01)
         words = ["--dir", str(submission), "--claims", str(claims)]
@@ -38,7 +39,7 @@ def start(tmp_path):
             text=True,
         )
 
-    return run
+    return begin
 
 
 def finish(process):
@@ -116,7 +117,7 @@ def busy(pid: int) -> float:
 )
 def test_wrong_usage_is_one_line(tmp_path, options, said):
     command = [*STEADY, "--chapter", "01", "--kept", str(tmp_path), *options]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    ended = run(*command)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith("steady: ") and said in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
