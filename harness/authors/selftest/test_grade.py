@@ -143,7 +143,7 @@ def test_a_warning_is_shown_and_costs_nothing(grade):
 
 
 def test_a_foreign_server_is_not_asked_for_the_command_line(grade):
-    program = f"{sys.executable} harness/authors/selftest/echo.py {{port}}"
+    program = f"{sys.executable} harness/authors/selftest/servers/odd.py forgets_to_say {{port}}"
     outcome = grade(None, "--server", program)
     assert (outcome.status, outcome.results["score"]) == (0, 100)
     assert "test_01_ends" not in outcome.verdicts()
@@ -193,7 +193,7 @@ def test_the_seed_follows_from_the_submission(grade):
 
 
 def test_the_seed_of_another_server_is_drawn(grade):
-    program = f"{sys.executable} harness/authors/selftest/echo.py {{port}}"
+    program = f"{sys.executable} harness/authors/selftest/servers/odd.py forgets_to_say {{port}}"
     drawn = [grade(None, "--server", program).results["extra_data"]["seed"] for _ in range(2)]
     assert drawn[0] != drawn[1]
     assert set(drawn) <= set(SEEDS)
