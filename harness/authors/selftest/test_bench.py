@@ -62,27 +62,6 @@ def ask(generator, port, *options):
     return done.returncode, json.loads(done.stdout)
 
 
-@pytest.fixture
-def server_that():
-    """Starts a server whose one client is handled by a function of its socket. Its port."""
-    listeners = []
-
-    def start(handle):
-        listener = socket.create_server(("127.0.0.1", 0))
-        listeners.append(listener)
-
-        def serve():
-            with listener.accept()[0] as connection:
-                handle(connection)
-
-        threading.Thread(target=serve, daemon=True).start()
-        return listener.getsockname()[1]
-
-    yield start
-    for listener in listeners:
-        listener.close()
-
-
 # The load generator
 
 
@@ -107,49 +86,34 @@ def test_a_right_server_is_measured(generator, solution, load):
     assert found["resident_after"] > 0
 
 
-def test_a_wrong_byte_is_found(generator, server_that):
-    def handle(connection):
-        frame = bytearray(connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL))
-        frame[-1] ^= 1
-        connection.sendall(frame)
-        connection.recv(1)
+FRAME = length_framing.HEADER + BODY
 
-    status, found = ask(generator, server_that(handle))
+
+@pytest.mark.parametrize(
+    "frames, answer, says",
+    [
+        (1, lambda came: came[:-1] + bytes([came[-1] ^ 1]), f"client 0: byte {FRAME - 1} of what"),
+        (2, lambda came: came[FRAME:] + came[:FRAME], "what came back is wrong"),
+        (1, lambda came: came * 2, "client 0: more came back than was sent"),
+        (1, lambda _: b"", "client 0: "),
+    ],
+    ids=["a wrong byte", "a reply to another frame", "too much", "an end"],
+)
+def test_a_wrong_server_is_found(generator, frames, answer, says):
+    """A server that answers the first frames of its one client with these bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            with listener.accept()[0] as connection:
+                came = connection.recv(frames * FRAME, socket.MSG_WAITALL)
+                if due := answer(came):
+                    connection.sendall(due)
+                    connection.recv(1)
+
+        threading.Thread(target=serve, daemon=True).start()
+        status, found = ask(generator, listener.getsockname()[1], "-d", frames)
     assert (status, found["errors"]) == (1, 1)
-    assert (
-        found["error"]
-        == f"client 0: byte {length_framing.HEADER + BODY - 1} of what came back is wrong"
-    )
-
-
-def test_a_reply_to_somebody_else_is_found(generator, server_that):
-    def handle(connection):
-        first, second = (
-            connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL) for _ in "12"
-        )
-        connection.sendall(second + first)
-        connection.recv(1)
-
-    status, found = ask(generator, server_that(handle), "-d", 2)
-    assert status == 1
-    assert "what came back is wrong" in found["error"]
-
-
-def test_too_much_is_found(generator, server_that):
-    def handle(connection):
-        frame = connection.recv(length_framing.HEADER + BODY, socket.MSG_WAITALL)
-        connection.sendall(frame + frame)
-        connection.recv(1)
-
-    assert (
-        ask(generator, server_that(handle))[1]["error"] == "client 0: more came back than was sent"
-    )
-
-
-def test_an_end_is_found(generator, server_that):
-    status, found = ask(generator, server_that(lambda connection: connection.recv(1)))
-    assert status == 1
-    assert "client 0: " in found["error"]
+    assert says in found["error"]
 
 
 def test_nobody_listens(generator):
@@ -208,18 +172,15 @@ def test_latencies_are_medians_of_the_rounds(monkeypatch):
     assert lines == [Line("echo alone", [(0.5, 2), (1, 8)]), Line("echo", [(0.5, 6), (1, 40)])]
 
 
-def test_a_disturbed_run_is_repeated(monkeypatch):
-    foreign = iter([0.5, 0.2, 0.01, 0.3])
+@pytest.mark.parametrize(
+    "shares, best, disturbed", [([0.5, 0.2, 0.01], 0.01, False), ([0.5, 0.2, 0.4], 0.2, True)]
+)
+def test_a_disturbed_run_is_repeated(monkeypatch, shares, best, disturbed):
+    """And the least disturbed one stands."""
+    foreign = iter([*shares, 0.3])
     monkeypatch.setattr(measure, "run", lambda *_: Figures({}, next(foreign)))
-    figures, disturbed = rounds.quiet_run(None, ECHO, Load())
-    assert (figures.foreign, disturbed) == (0.01, False)
-
-
-def test_the_least_disturbed_run_stands(monkeypatch):
-    foreign = iter([0.5, 0.2, 0.4, 0.3])
-    monkeypatch.setattr(measure, "run", lambda *_: Figures({}, next(foreign)))
-    figures, disturbed = rounds.quiet_run(None, ECHO, Load())
-    assert (figures.foreign, disturbed) == (0.2, True)
+    figures, found = rounds.quiet_run(None, ECHO, Load())
+    assert (figures.foreign, found) == (best, disturbed)
 
 
 def test_one_client_at_a_time(monkeypatch):
@@ -314,16 +275,18 @@ def test_a_server_that_gives_up_ends_its_line_there(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "words, says",
+    "chapter, words, says",
     [
-        (["--rows", "ax"], "there is no row 'x'; they are abcdefghij"),
-        (["--cores", "3"], "CORES=3"),
-        (["--rounds", "0"], "N=0: a number from 1 to 100"),
-        (["--chapter", "77"], "there is no chapter '77'"),
+        ("04", ["--rows", "ax"], "there is no row 'x'; they are abcdefghij"),
+        ("04", ["--cores", "3"], "CORES=3"),
+        ("04", ["--rounds", "0"], "N=0: a number from 1 to 100"),
+        ("77", [], "there is no chapter '77'"),
+        ("12", ["--rows", "set,zadd"], "there is no row 'zadd'; they are ping, set, get"),
+        ("12", ["--rounds", "x"], "N=x: a number"),
     ],
 )
-def test_wrong_usage(words, says, capsys):
-    assert bench.main(words) == 2
+def test_wrong_usage(chapter, words, says, capsys):
+    assert bench.main(["--from", "solutions", "--chapter", chapter, *words]) == 2
     assert says in capsys.readouterr().err
 
 
@@ -371,18 +334,6 @@ def test_memory_for_a_key(monkeypatch):
     lines = redis_memory.table(found).splitlines()
     assert lines[-2].split() == "12 2.0 MiB 4.0 MiB 2097 B".split()
     assert lines[-1].split() == ["redis", "gone"]
-
-
-@pytest.mark.parametrize(
-    "words, says",
-    [
-        (["--rows", "set,zadd"], "there is no row 'zadd'; they are ping, set, get"),
-        (["--rounds", "x"], "N=x: a number"),
-    ],
-)
-def test_wrong_usage_of_the_chapter_of_redis(words, says, capsys):
-    assert redis_bench(*words) == 2
-    assert says in capsys.readouterr().err
 
 
 def test_without_redis_benchmark(monkeypatch, capsys):

@@ -75,20 +75,21 @@ def test_a_warning_is_told_and_does_not_fail(tmp_path):
     assert "nobody_uses_this" in build.cached_server(source).warnings  # from the cache too
 
 
-def test_a_warning_fails_where_warnings_are_errors(tmp_path):
-    with pytest.raises(build.BuildFailed, match="nobody_uses_this"):
-        build.cached_server(submission(tmp_path / "s", right(WARNING)), extra_flags=("-Werror",))
-
-
-def test_an_error_is_the_compilers_message(tmp_path):
-    with pytest.raises(build.BuildFailed, match="main.c:1:.*undeclared_thing") as caught:
-        build.cached_server(submission(tmp_path / "s", BROKEN))
+@pytest.mark.parametrize(
+    "text, flags, says",
+    [
+        (right(WARNING), ["-Werror"], "nobody_uses_this"),
+        (BROKEN, [], "main.c:1:.*undeclared_thing"),
+        ('#include "nowhere.h"\n', [], "nowhere.h"),
+        # No full disk, although the compiler quotes this line.
+        ('int main(void) { wrong("No space left on device"); }\n', ["-Werror"], "No space left"),
+    ],
+    ids=["a warning as an error", "an error", "a missing header", "a text in the source"],
+)
+def test_what_fails_is_told_by_the_compiler(tmp_path, text, flags, says):
+    with pytest.raises(build.BuildFailed, match=says) as caught:
+        build.cached_server(submission(tmp_path / "s", text), extra_flags=tuple(flags))
     assert str(tmp_path) not in str(caught.value)
-
-
-def test_a_header_that_is_not_there(tmp_path):
-    with pytest.raises(build.BuildFailed, match="nowhere.h"):
-        build.cached_server(submission(tmp_path / "s", '#include "nowhere.h"\n'))
 
 
 def test_a_long_message_is_cut():
@@ -108,9 +109,6 @@ def test_no_compiler(tmp_path, monkeypatch):
 
 
 def test_cc_names_the_compiler(tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", "no-such-compiler -m32")
-    with pytest.raises(build.NoCompiler, match="no-such-compiler"):
-        build.cached_server(submission(tmp_path / "s", right()))
     monkeypatch.setenv("CC", "gcc -DGIVEN")
     source = submission(tmp_path / "s", "#ifdef GIVEN\nint main(void) { return 0; }\n#endif\n")
     assert build.cached_server(source).binary.exists()

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from harness.authors.selftest.shell import script
 from harness.claims.instruments import observe
 from harness.claims.marker import Mark
 from harness.client.redis.here import OTHERS
@@ -26,24 +27,33 @@ from harness.student import doctor, needed
 CLAIMS = scoring.load()
 
 
-def script(path: Path, text: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return path
+# What hides an instrument: functions of monkeypatch and a directory.
 
 
-def refuses(names: str):
-    """A compiler that lacks these sanitizers."""
+def has(place, name: str, value):
+    """This attribute has another value."""
+    return lambda monkeypatch, _: monkeypatch.setattr(place, name, value)
+
+
+def variable(name: str, value: str = "/no/where"):
+    return lambda monkeypatch, _: monkeypatch.setenv(name, value)
+
+
+def refuses(words: str):
+    """A compiler that fails where its command line has these words."""
 
     def hide(monkeypatch, tmp_path):
-        refusing = f'case "$*" in *-fsanitize={names}*) exit 1;; esac\nexec gcc "$@"'
+        refusing = f'case "$*" in *{words}*) exit 1;; esac\nexec gcc "$@"'
         monkeypatch.setenv("CC", str(script(tmp_path / "cc", refusing)))
 
     return hide
 
 
-def no_compiler(monkeypatch, tmp_path):
-    monkeypatch.setenv("CC", "/no/such/compiler")
+def fails(error: BaseException):
+    def function(*_, **__):
+        raise error
+
+    return function
 
 
 def no_program_runs(monkeypatch, tmp_path):
@@ -53,48 +63,6 @@ def no_program_runs(monkeypatch, tmp_path):
         os, "access", lambda path, mode: Path(path).name != "start" and access(path, mode)
     )
     monkeypatch.setattr(build.starter, "_program", lambda: str(shim.starter()))
-
-
-def no_loopback(monkeypatch, tmp_path):
-    def refused(*_, **__):
-        raise OSError(99, os.strerror(99))
-
-    monkeypatch.setattr(needed.socket, "create_server", refused)
-
-
-def no_library(monkeypatch, tmp_path):
-    def fails():
-        raise NotJudged("the shim cannot be built: hidden")
-
-    monkeypatch.setattr(needed.shim, "shim_library", fails)
-
-
-def no_valgrind(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-
-
-def blind_valgrind(monkeypatch, tmp_path):
-    """It runs, and cannot read what the compiler has written for debuggers."""
-    monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-g0"))
-
-
-def few_descriptors(monkeypatch, tmp_path):
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
-
-
-def no_sock_diag(monkeypatch, tmp_path):
-    def refused(_):
-        raise sockdiag.Unavailable("error 2")
-
-    monkeypatch.setattr(sockdiag, "_ask", refused)
-
-
-def large_sockets(monkeypatch, tmp_path):
-    monkeypatch.setattr(observe, "kernel_bytes", lambda: 16 * MIB)
-
-
-def no_ring(monkeypatch, tmp_path):
-    monkeypatch.setattr(ring, "_SETUP", 1_000_000)  # a call that no kernel has
 
 
 def no_program(name: str):
@@ -107,31 +75,37 @@ def no_program(name: str):
     return hide
 
 
+def no_python_client(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", str(script(tmp_path / "python", "exit 1")))
+
+
 def another_redis(monkeypatch, tmp_path):
     script(tmp_path / "redis-server", "echo Redis server v=6.0.16 sha=00000000:0")
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
-def no_python_client(monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "executable", str(script(tmp_path / "python", "exit 1")))
-
-
-def no_hiredis(monkeypatch, tmp_path):
-    refusing = 'case "$*" in *hiredis*) exit 1;; esac\nexec gcc "$@"'
-    monkeypatch.setenv("CC", str(script(tmp_path / "cc", refusing)))
-
+few_descriptors = has(resource, "getrlimit", lambda _: (1024, 4096))
+no_ring = has(ring, "_SETUP", 1_000_000)  # a call that no kernel has
+no_loopback = has(needed.socket, "create_server", fails(OSError(99, os.strerror(99))))
+no_library = has(needed.shim, "shim_library", fails(NotJudged("the shim cannot be built: hidden")))
+no_sock_diag = has(sockdiag, "_ask", fails(sockdiag.Unavailable("error 2")))
+large_sockets = has(observe, "kernel_bytes", lambda: 16 * MIB)
+# The compiler writes nothing for debuggers, which run and find no lines.
+blind = has(build, "FLAGS", (*build.FLAGS, "-g0"))
+no_namespaces = has(needed, "_in_a_child", lambda works: works is not network.enter_new)
+no_space = has(needed.shutil, "disk_usage", lambda _: SimpleNamespace(free=5 * MIB))
 
 # What is hidden: the instrument, one claim that it costs, one that it does not.
 NEEDED = [
-    ("C compiler", no_compiler, "01_first_frames", None),
+    ("C compiler", variable("CC"), "01_first_frames", None),
     ("C compiler", no_program_runs, "01_first_frames", None),
     ("loopback", no_loopback, "01_first_frames", "09_tasks_of_many_threads"),
     ("shim library", no_library, "01_first_frames", None),
-    ("valgrind", no_valgrind, "10_memory", "01_first_frames"),
-    ("valgrind", blind_valgrind, "10_memory", "01_first_frames"),
+    ("valgrind", variable("PATH"), "10_memory", "01_first_frames"),
+    ("valgrind", blind, "10_memory", "01_first_frames"),
     ("descriptors", few_descriptors, "10_ten_thousand_clients", "03_idle_clients_use_no_cpu"),
-    ("AddressSanitizer", refuses("address"), "01_sanitized", "09_no_data_races"),
-    ("ThreadSanitizer", refuses("thread"), "09_no_data_races", "01_sanitized"),
+    ("AddressSanitizer", refuses("-fsanitize=address"), "01_sanitized", "09_no_data_races"),
+    ("ThreadSanitizer", refuses("-fsanitize=thread"), "09_no_data_races", "01_sanitized"),
     ("sock_diag", no_sock_diag, "08_slow_reader_gets_everything", "01_first_frames"),
     ("io_uring", no_ring, "11_operations_complete", "10_memory"),
     ("socket buffers", large_sockets, "07_every_waits_for_its_client", "01_first_frames"),
@@ -140,7 +114,18 @@ NEEDED = [
     ("redis-server", no_program("redis-server"), "12_same_replies_as_redis", "12_redis_cli"),
     ("redis-server", another_redis, "12_same_replies_as_redis", "12_redis_cli"),
     ("redis-py", no_python_client, "12_redis_py", "12_hiredis"),
-    ("hiredis", no_hiredis, "12_hiredis", "12_redis_py"),
+    ("hiredis", refuses("hiredis"), "12_hiredis", "12_redis_py"),
+]
+# What no claim needs: the instrument, and what is said without it.
+OPTIONAL = [
+    ("Landlock", has(landlock, "works", lambda: False), "write to the files"),
+    ("control groups", has(cgroup, "enter_new", lambda *_: None), "a fraction of a second"),
+    ("network namespace", no_namespaces, "waits for the port"),
+    ("gdb", variable("PATH"), "`make replay GDB=1` does not work"),
+    ("gdb", blind, "does not find the lines of a program built here"),
+    ("disk", no_space, "build/ has 5 MiB left"),
+    ("cores", has(os, "sched_getaffinity", lambda _: {0}), "takes longer"),
+    ("IPv6", has(needed, "_connects", lambda *_: "::1 cannot be used"), "no claim needs it"),
 ]
 
 
@@ -181,55 +166,10 @@ def test_a_hidden_instrument_costs_its_claims(
     assert not kept or kept not in text
 
 
-def without_confinement(monkeypatch):
-    monkeypatch.setattr(landlock, "works", lambda: False)
-
-
-def without_groups(monkeypatch):
-    monkeypatch.setattr(cgroup, "enter_new", lambda *_: None)
-
-
-def without_namespaces(monkeypatch):
-    monkeypatch.setattr(needed, "_in_a_child", lambda works: works is not network.enter_new)
-
-
-def without_gdb(monkeypatch):
-    monkeypatch.setenv("PATH", "/no/where")
-
-
-def with_blind_gdb(monkeypatch):
-    monkeypatch.setattr(build, "FLAGS", (*build.FLAGS, "-g0"))
-
-
-def without_space(monkeypatch):
-    usage = SimpleNamespace(free=5 * MIB)
-    monkeypatch.setattr(needed.shutil, "disk_usage", lambda _: usage)
-
-
-def with_one_core(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-
-
-def without_ipv6(monkeypatch):
-    monkeypatch.setattr(needed, "_connects", lambda *_: "::1 cannot be used")
-
-
-OPTIONAL = [
-    ("Landlock", without_confinement, "write to the files"),
-    ("control groups", without_groups, "a fraction of a second"),
-    ("network namespace", without_namespaces, "waits for the port"),
-    ("gdb", without_gdb, "`make replay GDB=1` does not work"),
-    ("gdb", with_blind_gdb, "does not find the lines of a program built here"),
-    ("disk", without_space, "build/ has 5 MiB left"),
-    ("cores", with_one_core, "takes longer"),
-    ("IPv6", without_ipv6, "no claim needs it"),
-]
-
-
 @pytest.mark.parametrize("name, hide, text", OPTIONAL, ids=[row[0] for row in OPTIONAL])
-def test_what_no_claim_needs_is_no_failure(name, hide, text, only, monkeypatch, capsys):
+def test_what_no_claim_needs_is_no_failure(name, hide, text, only, monkeypatch, tmp_path, capsys):
     only(name)
-    hide(monkeypatch)
+    hide(monkeypatch, tmp_path)
     status, printed = asked(capsys)
     assert status == 0
     assert f"  no    {name}" in printed
@@ -269,14 +209,14 @@ def test_which_redis_is_used(programs, used, only, monkeypatch, tmp_path, capsys
 
 def test_a_chapter_has_its_own_claims(only, monkeypatch, capsys):
     only("descriptors")
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    few_descriptors(monkeypatch, None)
     assert asked(capsys, "--chapter", "05")[0] == 0
     assert asked(capsys, "--chapter", "06")[0] == 1
 
 
 def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
     """The same function decides both."""
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    few_descriptors(monkeypatch, None)
     mark = Mark("01.1", points=1, descriptors=5000)
     config = SimpleNamespace(lab_run=SimpleNamespace(seed=1, valgrind=False, trace=None))
     item = SimpleNamespace(config=config, function=SimpleNamespace(claim=mark))
@@ -295,7 +235,7 @@ def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
 
 
 def test_descriptors_are_counted(monkeypatch):
-    monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
+    few_descriptors(monkeypatch, None)
     assert limits.lacking_descriptors(5000) and not limits.lacking_descriptors(4096)
 
 

@@ -47,46 +47,42 @@ def test_leaves_plain_english_alone():
     assert found(PLAIN) == []
 
 
-def words(texts) -> list[tuple[int, str]]:
-    return [(number, flat(text)[0].strip()) for number, text in texts]
-
-
 def test_chinese_pages_are_left_out():
     looked_at = set(files([]))
     assert looked_at.issuperset(translations.wanted())
     assert looked_at.isdisjoint(translations.pages())
 
 
-def test_of_a_document_code_is_not_read():
-    text = "# Head\n\nRead `a line`, and [this](new.md).\n\n    block\n\n```c\nanother\n```\nEnd\n"
-    assert words(of_markdown(text)) == [(1, "Head"), (3, "Read _, and [this_."), (10, "End")]
+READ = {
+    of_markdown: (
+        "# Head\n\nRead `a line`, and [this](new.md).\n\n    block\n\n```c\nanother\n```\nEnd\n",
+        [(1, "Head"), (3, "Read _, and [this_."), (10, "End")],
+    ),
+    of_c: (
+        'int room; /* One\n * two. */\nputs("no "\n     "news");\nf("x"); // last\n',
+        [(1, "One two."), (5, "last"), (3, "no news")],
+    ),
+    of_patches: (
+        "# fra\n\n## one\nIt `a b` fails.\nfails: 01_x (y)\n--- a/io.c\n@@ -1 +1 @@\n /* C */\n",
+        [(4, "It _ fails.")],
+    ),
+    of_python: (
+        '"""Doc string."""\n# one\n# two\nx = 1\ny = "a word" "s"  # three\nz = "+C code;\\n"\n',
+        [(2, "one two"), (5, "three"), (1, "Doc string."), (5, "a words")],
+    ),
+    docstrings: (
+        'x = "Of one"\n\n\ndef f():\n    """Of `two` things."""\n    return "And three"\n',
+        [(5, "Of _ things.")],
+    ),
+}
 
 
-def test_of_c_comments_and_messages_are_read():
-    text = 'int room; /* One\n * two. */\nputs("no "\n     "news");\nf("x"); // last\n'
-    assert words(of_c(text)) == [(1, "One two."), (5, "last"), (3, "no news")]
-
-
-def test_of_wrong_servers_the_mistakes_are_read():
-    text = (
-        "# framing\n\n## one\nIt `a b` fails.\nfails: 01_x (y)\n--- a/io.c\n@@ -1 +1 @@\n /* C */\n"
-    )
-    assert words(of_patches(text)) == [(4, "It _ fails.")]
-
-
-def test_of_python_comments_and_texts_are_read():
-    text = '"""Doc string."""\n# one\n# two\nx = 1\ny = "a word" "s"  # three\nz = "+C code;\\n"\n'
-    assert words(of_python(text)) == [
-        (2, "one two"),
-        (5, "three"),
-        (1, "Doc string."),
-        (5, "a words"),
-    ]
-
-
-def test_beginnings_are_those_of_docstrings():
-    text = 'x = "Of one"\n\n\ndef f():\n    """Of `two` things."""\n    return "And three"\n'
-    assert words(docstrings(text)) == [(5, "Of _ things.")]
+@pytest.mark.parametrize("reader", READ, ids=lambda reader: reader.__name__)
+def test_what_is_read_of_a_file(reader):
+    """Of documents no code, of C comments and messages, of patches the mistakes, of Python comments
+    and texts; `docstrings` alone are looked at for their beginnings."""
+    text, expected = READ[reader]
+    assert [(number, flat(words)[0].strip()) for number, words in reader(text)] == expected
 
 
 @pytest.mark.parametrize(
