@@ -4,19 +4,36 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from harness.lab.chapters import ROOT
 
 
-def run(*command: str, path: str = "", **environment: str):
-    """Runs a command without the variables that a make around these tests has set."""
+def environment(**given: str) -> dict[str, str]:
+    """Without the variables that a make around these tests has set; with these."""
     theirs = ("MAKE", "MFLAGS", "LAB_", "DEBIAN")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(theirs)}
-    kept["PATH"] = path or kept["PATH"]
-    return subprocess.run(
-        command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True
-    )
+    return {k: v for k, v in os.environ.items() if not k.startswith(theirs)} | given
+
+
+def run(*command: object, path: str = "", **given: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command in the lab, with these variables and this PATH."""
+    env = environment(**given, **({"PATH": path} if path else {}))
+    words = [str(word) for word in command]
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def lab(*words: object, **given: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command of the lab as make does."""
+    return run(sys.executable, "-m", "harness", *words, **given)
+
+
+def check_refused(ended: subprocess.CompletedProcess[str], says: str) -> None:
+    """The command of the lab has printed nothing but one line that says what is wrong."""
+    assert (ended.returncode, ended.stdout) == (2, "")
+    name = ended.args[ended.args.index("harness") + 1]
+    assert ended.stderr.startswith(f"{name}: ") and says in ended.stderr
+    assert ended.stderr.count("\n") == 1
 
 
 def script(path: Path, text: str) -> Path:

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 import pytest
 
 from harness.authors.selftest import test_packages
+from harness.authors.selftest.shell import check_refused, environment, lab
 from harness.authors.selftest.test_grade import below
 from harness.course.classes import command as grade_class
 from harness.course.classes import (
@@ -65,16 +66,18 @@ class ClassRun:
         command = [sys.executable, "-m", "harness", "class", "--chapter", "01", "--grader", FAKE]
         command += ["--submissions", sub or self.sub, "--results", self.results]
         command += ["--isolate", "none", *options]
-        clean = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
-        pipe = subprocess.PIPE
-        env = {**clean, "EVENT_LOOP_LAB_CALLS": str(self.calls)}
+        pipe, env = subprocess.PIPE, environment(EVENT_LOOP_LAB_CALLS=str(self.calls))
         return subprocess.Popen(command, cwd=ROOT, env=env, stdout=pipe, stderr=pipe, text=True)
 
     def run(self, *options: str) -> tuple[int, str]:
+        ended = self.ended(*options)
+        assert not ended.stderr
+        return ended.returncode, ended.stdout
+
+    def ended(self, *options: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*options)
-        printed, errors = process.communicate(timeout=120)
-        assert not errors
-        return process.returncode, printed
+        told = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, *told)
 
     def called(self) -> list[str]:
         """The submissions whose grade was begun since the last call, by name."""
@@ -120,22 +123,18 @@ def test_the_latest_hand_in_counts(tmp_path):
     assert submissions.latest((tmp_path / "ada",), CHAPTER.slug) == archive
 
 
-def test_a_directory_inside_is_found(tmp_path):
-    inside = handed_in(tmp_path / "ada" / "x" / "y")
-    (tmp_path / "ada" / "README").touch()
-    assert submissions.latest((tmp_path / "ada",), CHAPTER.slug) == inside
-
-
-def test_the_directory_of_the_chapter_is_preferred(tmp_path):
-    mine = handed_in(tmp_path / "ada" / "chapters" / CHAPTER.slug, when=1000)
-    handed_in(tmp_path / "ada" / "chapters" / "02-nonblocking", when=2000)
-    assert submissions.latest((tmp_path / "ada",), CHAPTER.slug) == mine
-
-
-def test_a_directory_with_main_is_preferred(tmp_path):
-    mine = handed_in(tmp_path / "ada" / "server", when=1000)
-    (tmp_path / "ada" / "tests").mkdir()
-    (tmp_path / "ada" / "tests" / "try.c").touch()
+@pytest.mark.parametrize(
+    "chosen, other",
+    [
+        ("x/y", "README"),  # a directory inside is found
+        (f"chapters/{CHAPTER.slug}", "chapters/02-nonblocking/main.c"),
+        ("server", "tests/try.c"),  # has no main.c
+    ],
+)
+def test_the_directory_that_looks_like_the_chapter_is_preferred(tmp_path, chosen, other):
+    mine = handed_in(tmp_path / "ada" / chosen, when=1000)
+    (tmp_path / "ada" / other).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "ada" / other).touch()
     assert submissions.latest((tmp_path / "ada",), CHAPTER.slug) == mine
 
 
@@ -277,9 +276,8 @@ def test_two_runs_of_one_class_are_kept_apart(a_class, tmp_path):
     handed_in(a_class.sub / "1", f"wait {tmp_path / 'go'}")
     first = a_class.start()
     assert wait_until(a_class.calls.exists, 60, 0.02)
-    second = a_class.start()
-    _, errors = second.communicate(timeout=60)
-    assert second.returncode == 2 and "another run grades this class already" in errors
+    second = a_class.ended()
+    assert second.returncode == 2 and "another run grades this class already" in second.stderr
     (tmp_path / "go").touch()
     first.communicate(timeout=60)
     assert first.returncode == 0
@@ -306,10 +304,7 @@ def test_one_unit_can_be_run_alone(a_class):
 )
 def test_wrong_usage_is_one_line(a_class, options, said):
     handed_in(a_class.sub / "ada")
-    process = a_class.start(*options)
-    printed, errors = process.communicate(timeout=60)
-    assert (process.returncode, printed) == (2, "")
-    assert errors.startswith("class: ") and said in errors and len(errors.splitlines()) == 1
+    check_refused(a_class.ended(*options), said)
 
 
 def test_a_chapter_that_was_worked_on_is_not_shown(monkeypatch, capsys, tmp_path):
@@ -496,10 +491,9 @@ def test_a_real_grade_is_that_of_make_grade(tmp_path):
     shutil.copytree(ROOT / "solutions" / CHAPTER.slug, sub / "ada")
     net = sub / "ada" / "net.c"
     net.write_text(net.read_text().replace("SOMAXCONN", "128"))
-    command = [sys.executable, "-m", "harness", "class", "--chapter", "01", "--one", "ada"]
-    command += ["--submissions", str(sub), "--results", str(tmp_path), "--isolate", "none"]
-    clean = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
-    subprocess.run(command, cwd=ROOT, env=clean, check=True, timeout=600)
+    where = ["--submissions", sub, "--results", tmp_path]
+    graded = lab("class", "--chapter", "01", "--one", "ada", *where, "--isolate", "none")
+    assert graded.returncode == 0, graded.stderr
     place = tmp_path / "01" / "ada"
     assert "</html>" in (place / "trace.html").read_text()
     record = records.load(place)
@@ -527,15 +521,13 @@ def test_late_hand_ins_lose_points(a_class):
 
 def test_scores_are_written_though_the_program_for_late_days_fails(a_class):
     handed_in(a_class.sub / "ada", "80")
-    process = a_class.start("--late", "false")
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 2 and "LATE=false fails for ada" in errors
+    ended = a_class.ended("--late", "false")
+    assert ended.returncode == 2 and "LATE=false fails for ada" in ended.stderr
     assert a_class.rows()["ada"]["score"] == "80" and "counts" not in a_class.rows()["ada"]
 
 
 def test_a_program_for_late_days_that_is_not_there_is_told_first(a_class):
     handed_in(a_class.sub / "ada", "80")
-    process = a_class.start("--late", "nowhere")
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 2 and "there is no such program" in errors
+    ended = a_class.ended("--late", "nowhere")
+    assert ended.returncode == 2 and "there is no such program" in ended.stderr
     assert not a_class.called()

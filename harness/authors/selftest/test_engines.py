@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.authors.selftest.shell import check_refused, script
 from harness.authors.selftest.test_class import ClassRun, gone, handed_in, stopped_halfway
 from harness.course.classes import plan, pool
 from harness.server.patience import wait_until
@@ -29,8 +30,7 @@ needs_slurm = pytest.mark.skipif(
 )
 
 # Runs the command here, unless the machine is called dead.
-SSH = """#!/bin/sh
-while [ "$1" = -o ] || [ "$1" = -l ]; do shift 2; done
+SSH = """while [ "$1" = -o ] || [ "$1" = -l ]; do shift 2; done
 host=$1
 shift
 [ "$1" != -- ] || shift
@@ -98,8 +98,12 @@ def cluster(tmp_path_factory) -> Iterator[Path]:
     conf = top / "slurm.conf"
     conf.write_text(CONF.format(host=host, ports=ports, top=top, user=getpass.getuser()))
     munged = ["munged", "--force", "--foreground", f"--key-file={top}/munge.key"]
-    munged += [f"--{name}={top}/munge.{name}" for name in ("socket",)]
-    munged += [f"--pid-file={top}/pid", f"--log-file={top}/log", f"--seed-file={top}/seed"]
+    munged += [
+        f"--socket={top}/munge.socket",
+        f"--pid-file={top}/pid",
+        f"--log-file={top}/log",
+        f"--seed-file={top}/seed",
+    ]
     with contextlib.ExitStack() as stack:
         stack.enter_context(daemon(munged, top))
         assert wait_until((top / "munge.socket").exists, 30, 0.05)
@@ -191,9 +195,7 @@ def test_parallel_can_be_stopped_and_goes_on(by_parallel, tmp_path, number):
 def test_a_machine_that_is_down_loses_nothing(tmp_path, monkeypatch):
     a_class = EngineRun(tmp_path, "--engine", "parallel", "--sshlogin", "dead,1/good")
     programs, hosts = tmp_path / "bin", tmp_path / "hosts"
-    programs.mkdir()
-    (programs / "ssh").write_text(SSH)
-    (programs / "ssh").chmod(0o755)
+    script(programs / "ssh", SSH)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     monkeypatch.setenv("HOSTS", str(hosts))
     for name in ("ada", "ben 2", "王小明"):
@@ -258,7 +260,4 @@ def test_a_missing_engine_is_one_line(tmp_path, monkeypatch, options, said):
     monkeypatch.setenv("PATH", str(tmp_path))
     a_class = ClassRun(tmp_path)
     handed_in(a_class.sub / "ada")
-    process = a_class.start(*options)
-    printed, errors = process.communicate(timeout=60)
-    assert (process.returncode, printed) == (2, "")
-    assert errors.startswith("class: ") and said in errors and len(errors.splitlines()) == 1
+    check_refused(a_class.ended(*options), said)

@@ -8,16 +8,15 @@ import io
 import json
 import re
 import subprocess
-import sys
 from datetime import datetime
 from xml.etree import ElementTree
 
 import pytest
 
+from harness.authors.selftest.shell import check_refused, lab
 from harness.course.exports import formats, platforms, result, tables
 from harness.course.exports.formats import Context
 from harness.lab import sheets
-from harness.lab.chapters import ROOT
 
 HOSTILE = (
     '#include <x.h>\n]]></failure>,"100%";\x1b[2J\x00\x08\r\n--|>\nGrade :=>> 100\n'
@@ -438,9 +437,8 @@ def test_what_happened_is_found_in_the_text_of_a_failure():
 # The command
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "harness", "export", "--chapter", "04", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return lab("export", "--chapter", "04", *arguments)
 
 
 def test_the_command_writes_a_file(tmp_path):
@@ -533,7 +531,4 @@ def test_scores_that_a_spreadsheet_has_saved_count(tmp_path):
 def test_wrong_usage_is_one_line(tmp_path, arguments, said):
     (tmp_path / "04.json").write_text(json.dumps(UNJUDGED))
     (tmp_path / "text.json").write_text("{")
-    ended = run(*arguments.format(tmp_path).split())
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("export: ") and said in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    check_refused(run(*arguments.format(tmp_path).split()), said)

@@ -19,6 +19,7 @@ import pytest
 from harness.authors.mutants.grader import Graded
 from harness.authors.selftest import submissions
 from harness.authors.selftest.drawn import NO_WORKERS, some
+from harness.authors.selftest.shell import check_refused, lab
 from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
 from harness.lab.units import KIB
@@ -344,11 +345,7 @@ def still_running(tmp_path: Path) -> list:
     ],
 )
 def test_wrong_usage(options, said):
-    process = subprocess.run([*GRADE, *options], cwd=ROOT, capture_output=True, text=True)
-    assert process.returncode == 2
-    assert said in process.stderr
-    assert process.stdout == ""
-    assert len(process.stderr.splitlines()) == 1
+    check_refused(lab("grade", *options), said)
 
 
 def test_a_selection_that_matches_nothing_lists_the_todos(grade):
@@ -381,18 +378,9 @@ def test_progress_and_colour_only_on_a_terminal(tmp_path, grade):
 def on_terminal(tmp_path: Path, extra: dict) -> str:
     submission = submissions.submission(tmp_path / "submission", submissions.right())
     ours, theirs = pty.openpty()
+    command = [*GRADE, "--chapter", "01", "--dir", submission, "--claims", both(tmp_path)]
     process = subprocess.Popen(
-        [
-            *GRADE,
-            "--chapter",
-            "01",
-            "--dir",
-            str(submission),
-            "--claims",
-            str(both(tmp_path)),
-            "--results",
-            str(tmp_path / "r.json"),
-        ],
+        [*command, "--results", tmp_path / "r.json"],
         cwd=ROOT,
         stdout=theirs,
         env={**os.environ, "NO_COLOR": "", "TERM": "xterm", **extra},

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
@@ -15,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import submissions
+from harness.authors.selftest.shell import check_refused, lab, script
 from harness.course.gradescope import command as gradescope
 from harness.course.handover import archive, handout
 from harness.lab import chapters, sources
-from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 
 CHAPTER = chapters.find("01")
@@ -245,9 +244,7 @@ def test_a_result_is_not_read_through_a_link_and_no_process_is_left(autograder):
     fake_grade(autograder, FORGES)
     shutil.move(autograder / "run_autograder", autograder / "again")
     look = "./again; status=$?; pgrep -x sleep && echo left; exit $status"
-    script = autograder / "run_autograder"
-    script.write_text(f"#!/bin/sh\n{look}\n")
-    script.chmod(0o755)
+    script(autograder / "run_autograder", look)
     status, found, printed = run(autograder)
     assert (status, found) == (1, None)
     assert "left" not in printed
@@ -355,14 +352,9 @@ def test_its_scripts_have_no_mistake_in_their_syntax():
 # The command
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "harness", "gradescope", *arguments]
-    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=60)
-
-
 def test_the_command_writes_the_zip(tmp_path):
     out = tmp_path / "new" / "a b.zip"
-    ended = command("--chapter", "4", "--out", str(out))
+    ended = lab("gradescope", "--chapter", "4", "--out", out)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "the autograder of 04-pipelining" in ended.stdout
     assert zipfile.ZipFile(out).read("chapter") == b"04-pipelining\n"
@@ -377,7 +369,4 @@ def test_the_command_writes_the_zip(tmp_path):
     ],
 )
 def test_wrong_usage_is_one_line(arguments, said):
-    ended = command(*arguments)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("gradescope: ") and said in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    check_refused(lab("gradescope", *arguments), said)
