@@ -463,8 +463,8 @@ class Noting(Isolation):
     def __init__(self) -> None:
         self.libraries: list[Path] = []
 
-    def command(self, argv, lab, chapter, submission, output, libraries=None):
-        self.libraries.append(libraries)
+    def command(self, argv, places):
+        self.libraries.append(places.libraries)
         return list(argv)
 
 
