@@ -65,15 +65,12 @@ def test_what_sleeps_runs_beside_what_computes(lanes):
     assert {*first.sent, *second.sent} == {*NAMES} - {*sleeper.sent, *spare.sent}
 
 
-def test_where_all_waits_run_out_the_others_run_there_too(lanes, monkeypatch):
-    monkeypatch.setattr(PATIENCE, "_ran_out", HOPELESS)
-    *_, sleeper = scheduled(lanes, 4)
-    run_all(lanes, sleeper)
-    assert "end" in sleeper.sent and "native" not in sleeper.sent
-
-
-def test_where_many_claims_fail_the_others_run_there_too(lanes, monkeypatch):
-    monkeypatch.setattr(lanes, "_failed", lambda: MANY_FAILED)
+@pytest.mark.parametrize("ran_out, failed", [(HOPELESS, 0), (0, MANY_FAILED)])
+def test_where_waits_run_out_or_many_fail_the_others_run_there_too(
+    lanes, monkeypatch, ran_out, failed
+):
+    monkeypatch.setattr(PATIENCE, "_ran_out", ran_out)
+    monkeypatch.setattr(lanes, "_failed", lambda: failed)
     *_, sleeper = scheduled(lanes, 4)
     run_all(lanes, sleeper)
     assert "end" in sleeper.sent and "native" not in sleeper.sent

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.authors.selftest.shell import script
 from harness.course.handover import late
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
@@ -32,10 +33,7 @@ def test_the_example_knows_its_chapters():
 
 
 def program(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "late days"
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return f"'{path}'"
+    return f"'{script(tmp_path / 'late days', text)}'"
 
 
 def test_the_program_is_told_who_what_and_when(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import sys
@@ -57,13 +58,15 @@ def test_unread_bytes(pair):
         assert observe.unread_bytes(client) == by_tables(client) == left
 
 
-def test_unread_bytes_where_the_kernel_does_not_answer(pair, monkeypatch):
+def test_where_the_kernel_does_not_answer(pair, monkeypatch):
     def unavailable(here, there):
         raise sockdiag.Unavailable("not here")
 
     monkeypatch.setattr(sockdiag, "queues", unavailable)
     pair[0].sendall(b"abc")
     assert observe.unread_bytes(pair[0]) == 3
+    assert observe.bytes_within(pair[0], 5) is None
+    assert not observe.kernel_tells(pair[0])
 
 
 def test_unread_bytes_of_one_that_was_never_accepted():
@@ -93,28 +96,25 @@ def test_bytes_that_are_in_the_server_itself(pair):
         assert observe.bytes_within(client, 5) == within
 
 
-def test_bytes_within_where_the_kernel_does_not_answer(pair, monkeypatch):
-    def unavailable(here, there):
-        raise sockdiag.Unavailable("not here")
-
-    monkeypatch.setattr(sockdiag, "queues", unavailable)
-    assert observe.bytes_within(pair[0], 5) is None
-    assert not observe.kernel_tells(pair[0])
-
-
 @pytest.mark.parametrize(
     "program, asleep",
     [("import time; time.sleep(60)", True), ("while True: pass", False), ("", False)],
 )
 def test_whether_a_server_sleeps(program, asleep):
     """One that spins, or has ended, is not waited for to the end."""
-    server = SimpleNamespace(process=subprocess.Popen([sys.executable, "-c", program]))
-    server.process.spent = Spent
-    try:
-        assert observe.until_asleep(server, 30) is asleep
-    finally:
-        server.process.kill()
-        server.process.wait()
+    with running(program) as process:
+        assert observe.until_asleep(SimpleNamespace(process=process), 30) is asleep
+
+
+@contextlib.contextmanager
+def running(program):
+    """A process of Python with this text."""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        process.spent = Spent
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 WAITS = "import select; select.select([], [], []{})"
@@ -132,18 +132,14 @@ WAITS = "import select; select.select([], [], []{})"
     ids=["for ever", "another call", "until a time", "now and then", "spins"],
 )
 def test_a_server_that_hangs(program, hangs):
-    with subprocess.Popen([sys.executable, "-c", program]) as process:
+    with running(program) as process:
         server = SimpleNamespace(
             pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
         )
-        try:
-            process.spent = Spent
-            observe.until_asleep(SimpleNamespace(process=process), 1)
-            hang, began = observe.Hang(lambda: [server], spinning=True), time.monotonic()
-            assert not hang(began, 0.6)
-            assert wait_until(lambda: hang(began, 0.6), 60 if hangs else 2) is hangs
-        finally:
-            process.kill()
+        observe.until_asleep(SimpleNamespace(process=process), 1)
+        hang, began = observe.Hang(lambda: [server], spinning=True), time.monotonic()
+        assert not hang(began, 0.6)
+        assert wait_until(lambda: hang(began, 0.6), 60 if hangs else 2) is hangs
 
 
 def test_a_flood_has_begun_and_ends():
@@ -211,33 +207,20 @@ def test_a_short_wait_ends_in_time():
 
 @pytest.mark.parametrize("code, waits", [("while True: pass", False), ("time.sleep(60)", True)])
 def test_a_process_that_never_waits(code, waits):
-    program = f"import time\nprint(flush=True)\n{code}"
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        try:
-            process.stdout.readline()
+    with running(f"import time\nprint(flush=True)\n{code}") as process:
+        process.stdout.readline()
 
-            def reached():
-                return observe.never_waits(process.pid) != waits
+        def reached():
+            return observe.never_waits(process.pid) != waits
 
-            assert wait_until(reached, 10)
-            assert all(reached() for _ in range(5))
-        finally:
-            process.kill()
+        assert wait_until(reached, 10)
+        assert all(reached() for _ in range(5))
     assert not observe.never_waits(process.pid)
 
 
-def in_one_call(end: socket.socket, frame: bytes) -> None:
-    end.sendall(frame)
-
-
-def in_two_calls(end: socket.socket, frame: bytes) -> None:
-    end.sendall(frame[:4])
-    end.sendall(frame[4:])
-
-
 @pytest.mark.parametrize("filtered", [True, False])
-@pytest.mark.parametrize("reply, held", [(in_one_call, 0), (in_two_calls, 8)])
-def test_whether_a_reply_leaves_at_once(peer, reply, held, filtered, monkeypatch):
+@pytest.mark.parametrize("first, held", [(12, 0), (4, 8)])
+def test_whether_a_reply_leaves_at_once(peer, first, held, filtered, monkeypatch):
     """Where the kernel lets this user attach no filter to a socket, the client delays its
     acknowledgements instead."""
     if not filtered:
@@ -245,9 +228,15 @@ def test_whether_a_reply_leaves_at_once(peer, reply, held, filtered, monkeypatch
     monkeypatch.setattr(sent_at_once, "until_asleep", lambda server: None)
     server = SimpleNamespace(patience=Patience(((0, 5.0),)))
 
+    def reply(end):
+        """In one call, or in two."""
+        frame = end.recv(100)
+        end.sendall(frame[:first])
+        end.sendall(frame[first:])
+
     def connect():
         client, end = peer.connect()
-        peer.run(lambda: reply(end, end.recv(100)))
+        peer.run(reply, end)
         return server, client
 
     if not held:

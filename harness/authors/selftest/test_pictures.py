@@ -12,6 +12,7 @@ import pytest
 from harness.authors.pictures import command as pictures
 from harness.authors.pictures import states, timeline
 from harness.authors.selftest.documents import IMAGE
+from harness.authors.selftest.shell import script
 from harness.authors.selftest.test_names import ELSEWHERE
 from harness.lab import chapters, sources
 from harness.student.bench import plot
@@ -162,9 +163,7 @@ def test_a_timeline_is_taken_out_of_a_page():
 
 
 def test_a_page_without_a_timeline_is_told(tmp_path, monkeypatch, capsys):
-    browser = tmp_path / "chromium"
-    browser.write_text("#!/bin/sh\necho '<p>nothing</p>'\n")
-    browser.chmod(0o755)
+    browser = script(tmp_path / "chromium", "echo '<p>nothing</p>'")
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
     assert timeline.main([str(tmp_path / "a.html"), str(tmp_path / "a.svg")]) == 2
     assert "the browser has drawn no timeline" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest.drawn import some
+from harness.authors.selftest.shell import script
 from harness.claims.instruments import sanitizers, valgrind
 from harness.claims.stage import linking
 from harness.claims.stage.linking import PROGRAMS
@@ -221,10 +222,8 @@ def test_a_module_in_several_files(check, tmp_path):
 
 
 def test_a_compiler_without_sanitizers(check, tmp_path, monkeypatch):
-    script = tmp_path / "cc"
-    script.write_text('#!/bin/sh\ncase "$*" in *-fsanitize*) exit 1 ;; esac\nexec gcc "$@"\n')
-    script.chmod(0o755)
-    monkeypatch.setenv("CC", str(script))
+    text = 'case "$*" in *-fsanitize*) exit 1 ;; esac\nexec gcc "$@"'
+    monkeypatch.setenv("CC", str(script(tmp_path / "cc", text)))
     linking.built.cache_clear()
     error, _ = failure(check, "touches", at=3, sanitize="address,undefined")
     assert error.hint == "module-crashed"

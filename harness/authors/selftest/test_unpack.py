@@ -60,22 +60,23 @@ def refusal(archive: Path, tmp_path: Path) -> str:
     return caught.value.problem
 
 
-def tar(path: Path, *members: tuple[str, object], mode: str = "w") -> Path:
-    """A tar: each member has bytes, or is a TarInfo's attributes."""
+def tar(path: Path, *members: tuple, mode: str = "w") -> Path:
+    """A tar: each member has bytes, or a TarInfo's attributes, or both."""
     with tarfile.open(path, mode) as made:
-        for name, what in members:
-            info = tarfile.TarInfo(name)
-            if isinstance(what, bytes):
-                info.size = len(what)
-                made.addfile(info, io.BytesIO(what))
-            else:
+        for name, *has in members:
+            info, data = tarfile.TarInfo(name), b""
+            for what in has:
+                if isinstance(what, bytes):
+                    data = what
+                    continue
                 for attribute, value in what.items():
                     setattr(info, attribute, value)
-                made.addfile(info)
+            info.size = len(data)
+            made.addfile(info, io.BytesIO(data))
     return path
 
 
-def zipped(path: Path, *members: tuple[str, bytes]) -> Path:
+def zipped(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
         for name, data in members:
             made.writestr(name, data)
@@ -147,12 +148,10 @@ def test_what_is_no_file_is_left_out_and_named(tmp_path, name, attributes, said)
 
 
 def test_links_of_a_zip_and_of_a_directory_are_named(tmp_path):
-    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
-        made.writestr("main.c", MAIN)
-        link = zipfile.ZipInfo("net.c")
-        link.create_system, link.external_attr = 3, 0o120777 << 16
-        made.writestr(link, "/etc/passwd")
-    assert left_out(tmp_path / "a.zip", tmp_path) == "Left out: net.c (a link)."
+    link = zipfile.ZipInfo("net.c")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    made = zipped(tmp_path / "a.zip", ("main.c", MAIN), (link, b"/etc/passwd"))
+    assert left_out(made, tmp_path) == "Left out: net.c (a link)."
     directory = tmp_path / "dir"
     directory.mkdir()
     (directory / "main.c").write_bytes(MAIN)
@@ -189,22 +188,14 @@ def test_what_macos_adds_is_no_second_directory(tmp_path):
 
 def test_the_newest_directory_of_an_archive_counts(tmp_path):
     """As the archive has their times, whatever its order is."""
-    with tarfile.open(tmp_path / "a.tar", "w") as made:
-        for name, when in (("new/main.c", 2000), ("old/main.c", 1000)):
-            info = tarfile.TarInfo(name)
-            info.size, info.mtime = len(name), when
-            made.addfile(info, io.BytesIO(name.encode()))
-    assert unpacked(tmp_path / "a.tar", tmp_path) == {"main.c": b"new/main.c"}
+    members = ("new/main.c", b"new", {"mtime": 2000}), ("old/main.c", b"old", {"mtime": 1000})
+    assert unpacked(tar(tmp_path / "a.tar", *members), tmp_path) == {"main.c": b"new"}
 
 
 def test_rights_in_an_archive_do_not_count(tmp_path):
-    with tarfile.open(tmp_path / "a.tar", "w") as made:
-        for name, mode in (("d", 0), ("d/main.c", 0o000), ("d/set.c", 0o6777)):
-            info = tarfile.TarInfo(name)
-            info.type = tarfile.DIRTYPE if name == "d" else tarfile.REGTYPE
-            info.mode = mode
-            made.addfile(info, io.BytesIO())
-    assert unpacked(tmp_path / "a.tar", tmp_path).keys() == {"main.c", "set.c"}
+    members = ("d/main.c", {"mode": 0}), ("d/set.c", {"mode": 0o6777})
+    made = tar(tmp_path / "a.tar", ("d", {"type": tarfile.DIRTYPE, "mode": 0}), *members)
+    assert unpacked(made, tmp_path).keys() == {"main.c", "set.c"}
     assert {path.stat().st_mode & 0o7777 for path in (tmp_path / "target").iterdir()} == {0o644}
 
 
@@ -373,6 +364,17 @@ def test_a_small_archive_does_not_cost_gigabytes(tmp_path, name, own_process):
     assert said in refusal(tmp_path / "a.tar.gz", tmp_path)
 
 
+def graded_by(text: str, monkeypatch, tmp_path) -> tuple[records.Record, labels.Class]:
+    """The record of an archive that this program unpacks, and where it is kept."""
+    (tmp_path / "sub").mkdir()
+    tar(tmp_path / "sub" / "ada.tar", ("main.c", MAIN))
+    (tmp_path / "program.py").write_text(text)
+    monkeypatch.setattr(unpack, "EXTRACT", (str(tmp_path / "program.py"),))
+    (ada,), _ = submissions.find(tmp_path / "sub")
+    of = labels.of(CHAPTER, tmp_path / "results", ["ada"], False)
+    return unit.Unit(of, choose("none")).run(ada), of
+
+
 LIMITED = "sys.path.insert(0, os.getcwd())\nfrom harness.course.classes import extract\n"
 
 
@@ -388,27 +390,15 @@ def test_a_limit_is_a_score_with_a_reason_and_is_kept(
     monkeypatch, tmp_path, own_process, limit, said
 ):
     """It is not tried again."""
-    (tmp_path / "sub").mkdir()
-    tar(tmp_path / "sub" / "ada.tar", ("main.c", MAIN))
-    program = tmp_path / "program.py"
-    program.write_text(f"import os, sys\n{LIMITED}{limit}\nsys.exit(extract.main(*sys.argv[1:]))\n")
-    monkeypatch.setattr(unpack, "EXTRACT", (str(program),))
-    (ada,), _ = submissions.find(tmp_path / "sub")
-    of = labels.of(CHAPTER, tmp_path / "results", ["ada"], False)
-    record = unit.Unit(of, choose("none")).run(ada)
+    program = f"import os, sys\n{LIMITED}{limit}\nsys.exit(extract.main(*sys.argv[1:]))\n"
+    record, of = graded_by(program, monkeypatch, tmp_path)
     assert (record.verdict, record.score) == ("failed", 0) and said in record.problem
     assert records.valid(records.load(of.place("ada")), record.key)
 
 
 def test_a_fault_of_the_machine_is_no_score(monkeypatch, tmp_path, own_process):
-    (tmp_path / "sub").mkdir()
-    tar(tmp_path / "sub" / "ada.tar", ("main.c", MAIN))
-    program = tmp_path / "program.py"
-    program.write_text("print('No space left on device: x')\nraise SystemExit(1)\n")
-    monkeypatch.setattr(unpack, "EXTRACT", (str(program),))
-    (ada,), _ = submissions.find(tmp_path / "sub")
-    of = labels.of(CHAPTER, tmp_path / "results", ["ada"], False)
-    record = unit.Unit(of, choose("none")).run(ada)
+    program = "print('No space left on device: x')\nraise SystemExit(1)\n"
+    record, _ = graded_by(program, monkeypatch, tmp_path)
     assert (record.verdict, record.score) == ("not judged", None)
     assert "ada.tar: unpacking failed: No space left on device: x" in record.problem
 
