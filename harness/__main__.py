@@ -25,6 +25,7 @@ COMMANDS = {
     "diff": "lab.skeleton:show_diff",
     "lesson": "lab.skeleton:show_lesson",
     "skeletons": "lab.skeleton:write_skeletons",
+    "own": "lab.skeleton:own",
     "handout": "course.handover.handout",
     "handin": "course.handover.handin",
     "appeal": "course.handover.appeal",

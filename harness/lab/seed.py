@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
+from harness.lab import sources
 from harness.lab.units import MIB
 
 SEEDS = range(100_000, 1_000_000)
@@ -21,7 +22,8 @@ BYTES = 32 * MIB
 
 def of_files(directory: Path) -> int:
     """The seed of the names and contents of all files in the directory; files at its top come
-    first."""
+    first. A link to a layer is followed, since it is compiled; other links to directories are not.
+    """
     digest = hashlib.sha256()
     left = BYTES
     for path in _files(directory):
@@ -39,8 +41,10 @@ def by_chance() -> int:
 
 def _files(directory: Path) -> Iterator[Path]:
     count = 0
-    for place, below, names in os.walk(directory):
-        below[:] = sorted(name for name in below if name != ".git")
+    linked = sources.linked_folders(directory)
+    for place, below, names in os.walk(directory, followlinks=True):
+        paths = sorted(Path(place, name) for name in below if name != ".git")
+        below[:] = [path.name for path in paths if not path.is_symlink() or path in linked]
         for name in sorted(names):
             path = Path(place, name)
             if count < FILES and path.is_file():

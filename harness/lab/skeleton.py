@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import os
 import re
 import sys
 import textwrap
@@ -124,6 +125,8 @@ def write(chapter: Chapter, target: Path, solved: int = 0) -> None:
         if f"// BEGIN {region}\n" not in everything:
             raise ValueError(f"{chapter.slug}: no source has the region {region}")
     target.mkdir(parents=True, exist_ok=True)
+    for folder in sources.linked_folders(target):
+        sources.open_folder(folder)
     for path in sources.files(target):
         if sources.name_of(path, target) not in solution:
             path.unlink()
@@ -222,9 +225,20 @@ def write_skeletons(words: list[str]) -> int:
     return _run("skeletons", write_them)
 
 
+def own(words: list[str]) -> int:
+    """`python3 -m harness own FILE ...`: makes files of a solution that are links files of the
+    chapter itself. Returns the exit status."""
+
+    def copy_them() -> None:
+        for word in words:
+            links.own(Path(os.path.abspath(word)))
+
+    return _run("own", copy_them)
+
+
 def _run(name: str, body: Callable[[], object]) -> int:
     def run() -> int:
         body()
         return 0
 
-    return command_line.run(name, run, NoSolutions, links.LeadsNowhere)
+    return command_line.run(name, run, NoSolutions, links.LeadsNowhere, links.NoLink)

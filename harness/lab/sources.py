@@ -11,6 +11,7 @@ A name that begins with a dot is hidden: macOS packs `._main.c` beside main.c, a
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 PACKED_BY_MACOS = "__MACOSX"  # a directory of a zip, with ._main.c in it
@@ -51,6 +52,11 @@ def folders(directory: Path) -> list[Path]:
     return [directory, *sorted(below)] if has_layers else [directory]
 
 
+def linked_folders(directory: Path) -> list[Path]:
+    """The folders that are links to directories: what is in them counts as in the others."""
+    return [path for path in folders(directory)[1:] if path.is_symlink()]
+
+
 def c_files(directory: Path) -> list[Path]:
     """The files of a directory that are compiled, by name."""
     return [path for path in files(directory) if is_c(path)]
@@ -74,14 +80,25 @@ def texts(directory: Path) -> dict[str, str]:
 
 
 def write(directory: Path, texts: dict[str, str]) -> None:
-    """Writes files with these names and texts, and makes the directories that they need. A link is
-    replaced: what it leads to stays as it is."""
+    """Writes files with these names and texts, and makes the directories that they need. A link to
+    a file or a folder is replaced: what it leads to stays as it is."""
     for file, text in texts.items():
         path = directory / file
+        if path.parent in linked_folders(directory):
+            open_folder(path.parent)
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_symlink():
             path.unlink()
         path.write_text(text)
+
+
+def open_folder(folder: Path) -> None:
+    """Puts a folder with a link to each of its files in the place of a link to a folder."""
+    ends = {path.name: path.resolve() for path in folder.iterdir()}
+    folder.unlink()
+    folder.mkdir()
+    for name, end in ends.items():
+        (folder / name).symlink_to(os.path.relpath(end, folder.resolve()))
 
 
 def below(top: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import pytest
 from harness.authors.selftest.drawn import some
 from harness.failures.hints import HINTS
 from harness.grading import scoring
-from harness.lab import chapters, skeleton, sources
+from harness.lab import chapters, links, skeleton, sources
 from harness.lab.chapters import CHAPTERS
 from harness.server import build
 
@@ -205,7 +205,9 @@ def test_a_handout_says_how_much_is_given(chapter):
         return
     marks = [f"// BEGIN {todo.region}\n" for todo in skeleton.todos(chapter)]
     texts = [
-        path.read_text() for path in sources.files(chapter.solution_dir) if not path.is_symlink()
+        path.read_text()
+        for path in sources.files(chapter.solution_dir)
+        if not links.is_linked(path)
     ]
     given = [text for text in texts if not any(mark in text for mark in marks)]
     lines = sum(text.count("\n") for text in given)

@@ -14,12 +14,15 @@ from harness.lab import chapters, links, seed, skeleton, sources, target
 from harness.lab.chapters import CHAPTERS, ROOT
 
 LATER = [chapter for chapter in CHAPTERS if chapter.previous]
+FROM_08 = ("08-flow-control", "09-threads")
 RESTORE = "`make skeletons` makes the links"
 later = pytest.mark.parametrize("chapter", LATER, ids=lambda chapter: chapter.slug)
 
 
 def linked(chapter) -> list[Path]:
-    return [path for path in links.files(chapter.solution_dir) if path.is_symlink()]
+    """The links of a solution, of which each is to a file or to a layer."""
+    solution = chapter.solution_dir
+    return [path for path in solution.rglob("*") if path.is_symlink()]
 
 
 # The tree
@@ -30,21 +33,33 @@ def test_no_two_files_are_equal():
     found = defaultdict(list)
     for chapter in CHAPTERS:
         for path in links.files(chapter.solution_dir):
-            if not path.is_symlink():
+            if not links.is_linked(path):
                 found[path.read_bytes()].append(str(path.relative_to(ROOT)))
     equal = [" and ".join(names) for names in found.values() if len(names) > 1]
     assert not equal, f"{'; '.join(equal)} are equal: {RESTORE}"
 
 
 @later
-def test_a_link_leads_to_the_file_that_was_changed_last(chapter):
+def test_a_link_leads_to_the_chapter_that_changed_something_last(chapter):
+    """Files and layers. It is relative, stays within solutions/, and leads to no other link."""
     for path in linked(chapter):
         name, text = path.relative_to(ROOT), os.readlink(path)
-        end = path.parent / text
-        assert not os.path.isabs(text), f"{name}: {RESTORE}"
-        assert end.is_file() and not end.is_symlink(), f"{name} leads to {text}: {RESTORE}"
+        end = Path(os.path.normpath(path.parent / text))
+        assert not os.path.isabs(text) and end.is_relative_to(ROOT / "solutions"), name
+        assert end.exists() and not links.is_linked(end), f"{name} leads to {text}: {RESTORE}"
         before = links.counterpart(path, chapter)
-        assert before and end.resolve() == before.resolve(), f"{name}: {RESTORE}"
+        if path.is_dir():
+            assert path in links.layers(chapter.solution_dir), f"{name} is no layer"
+            before = chapter.previous.solution_dir / path.name
+        assert before and end == before.resolve(), f"{name}: {RESTORE}"
+
+
+@later
+def test_no_layer_has_only_links(chapter):
+    """It is one itself."""
+    for layer in links.layers(chapter.solution_dir):
+        own = [path for path in layer.iterdir() if not path.is_symlink()]
+        assert own or layer.is_symlink(), f"{layer.relative_to(ROOT)} has only links: {RESTORE}"
 
 
 @later
@@ -52,7 +67,7 @@ def test_a_file_is_the_lesson(chapter):
     """It is new, or differs from the one before in more than its marks."""
     for path in links.files(chapter.solution_dir):
         before = links.counterpart(path, chapter)
-        if before and not path.is_symlink():
+        if before and not links.is_linked(path):
             name = path.relative_to(ROOT)
             same = skeleton.plain(path.read_text()) == skeleton.plain(before.read_text())
             assert not same, f"{name}: only marks differ from {before.relative_to(ROOT)}: undo that"
@@ -61,7 +76,7 @@ def test_a_file_is_the_lesson(chapter):
 @later
 def test_a_lesson_is_what_the_list_says(chapter):
     """The files of the chapter itself are those that harness/lab/chapters.py names."""
-    own = [path for path in links.files(chapter.solution_dir) if not path.is_symlink()]
+    own = [path for path in links.files(chapter.solution_dir) if not links.is_linked(path)]
     new = {path for path in own if links.counterpart(path, chapter) is None}
     names = {path: sources.name_of(path, chapter.solution_dir) for path in own}
     changed = {names[path] for path in own if path not in new} - set(chapter.moves.split())
@@ -76,7 +91,7 @@ def test_a_file_that_only_moves_is_written_from_the_one_before(chapter):
     """Nobody edits it, and it is named in `moves`."""
     for path in links.files(chapter.solution_dir):
         before, name = links.counterpart(path, chapter), sources.name_of(path, chapter.solution_dir)
-        if before and not path.is_symlink():
+        if before and not links.is_linked(path):
             only_moves = links.moved(before.read_text(), chapter) == path.read_text()
             assert only_moves == (name in chapter.moves.split()), f"{path}: `make skeletons`"
 
@@ -135,6 +150,62 @@ def test_a_file_that_has_moved_becomes_a_link(lab):
         assert os.readlink(top / slug / "net/a.h") == "../../05-framing/a.h"
 
 
+def test_a_layer_that_is_as_before_becomes_a_link(lab):
+    top = lab({"06-epoll/net/a.c": "1", "07-timers/net/a.c": "1", "07-timers/net/b.c": "1"})
+    sources.write(top, {f"{slug}/net/a.c": "1" for slug in FROM_08})
+    sources.write(top, {f"{slug}/net/b.c": "1" for slug in FROM_08})
+    sources.write(top, {"09-threads/net/notes.txt": "nothing is lost"})
+    links.restore()
+    assert (top / "07-timers/net").is_dir() and not (top / "07-timers/net").is_symlink()
+    assert os.readlink(top / "08-flow-control/net") == "../07-timers/net"
+    assert (top / "09-threads/net/notes.txt").exists()
+    (top / "09-threads/net/notes.txt").unlink()
+    links.restore()
+    for slug in FROM_08:  # no link to a link
+        assert os.readlink(top / slug / "net") == "../07-timers/net"
+
+
+@pytest.mark.parametrize("file", ["07-timers/net/a.c", "08-flow-control/net/a.c"])
+def test_a_file_in_a_layer_that_is_a_link_becomes_one_of_the_chapter(file, lab):
+    """What docs/working-on-the-lab.md says: own, edit, make skeletons."""
+    top = lab({"06-epoll/net/a.c": "1", "06-epoll/net/b.c": "1"})
+    for slug in ("07-timers", *FROM_08):
+        (top / slug / "net").symlink_to("../06-epoll/net")
+    links.restore()
+    links.own(top / file)
+    (top / file).write_text("2")
+    for _ in range(2):
+        links.restore()
+        assert {path.name: path.is_symlink() for path in (top / file).parent.iterdir()} == {
+            "a.c": False,
+            "b.c": True,
+        }
+        assert (top / "06-epoll/net/a.c").read_text() == "1"
+        for slug in FROM_08:
+            assert (top / slug / "net/a.c").read_text() == "2"
+            assert (top / slug / "net").is_symlink() == (slug != Path(file).parts[0])
+    (top / file).write_text("1")  # back again
+    links.restore()
+    assert os.readlink(top / "09-threads/net") == "../06-epoll/net"
+
+
+def test_a_file_becomes_one_of_the_chapter_only_once(lab):
+    top = lab({"01-blocking/a.c": "1", "02-nonblocking/a.c": "1"})
+    links.restore()
+    links.own(top / "02-nonblocking/a.c")
+    assert not (top / "02-nonblocking/a.c").is_symlink()
+    for file in ("02-nonblocking/a.c", "02-nonblocking/b.c", "notes/a.c"):
+        with pytest.raises(links.NoLink, match=file):
+            links.own(top / file)
+
+
+def test_a_layer_without_one_before_it_is_an_error(lab):
+    top = lab({"06-epoll/net/a.c": "1"})
+    (top / "08-flow-control/net").symlink_to("../06-epoll/net")
+    with pytest.raises(links.LeadsNowhere, match="lacks this"):
+        links.restore()
+
+
 def test_a_link_without_a_file_before_it_is_an_error(lab):
     top = lab({"01-blocking/a.c": "1"})
     (top / "03-poll-loop/a.c").symlink_to("../01-blocking/a.c")
@@ -142,9 +213,14 @@ def test_a_link_without_a_file_before_it_is_an_error(lab):
         links.restore()
 
 
-def test_a_checkout_without_links_says_what_to_do(lab):
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [("a.c", "../01-blocking/a.c"), ("net", "../01-blocking/net")],
+    ids=["file", "layer"],
+)
+def test_a_checkout_without_links_says_what_to_do(name, written, lab):
     """Git writes the text of a link where it can make none."""
-    top = lab({"01-blocking/a.c": "1", "02-nonblocking/a.c": "../01-blocking/a.c"})
+    top = lab({"01-blocking/a.c": "1", f"02-nonblocking/{name}": written})
     for slug in ("01-blocking", "02-nonblocking"):
         (top / slug / "todos.md").write_text("")
     second = chapters.find("02")
@@ -167,7 +243,7 @@ def copy(tmp_path):
 
 
 def test_a_grade_has_the_same_seed_for_links(copy):
-    assert linked(CHAPTERS[8])
+    assert {path.is_dir() for path in linked(CHAPTERS[8])} == {True, False}
     assert seed.of_files(copy) == seed.of_files(CHAPTERS[8].solution_dir)
 
 
@@ -183,6 +259,39 @@ def test_what_is_written_over_a_link_leaves_its_end_alone(tmp_path):
     sources.write(tmp_path / "b", {"x.c": "new"})
     assert sources.texts(tmp_path / "a") == {"x.c": "old"}
     assert sources.texts(tmp_path / "b") == {"x.c": "new"}
+
+
+def test_what_is_written_into_a_linked_layer_leaves_its_end_alone(tmp_path):
+    sources.write(tmp_path, {"a/net/x.c": "old", "a/net/y.c": "old"})
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/net").symlink_to("../a/net")
+    sources.write(tmp_path / "b", {"net/x.c": "new"})
+    assert sources.texts(tmp_path / "a") == {"net/x.c": "old", "net/y.c": "old"}
+    assert sources.texts(tmp_path / "b") == {"net/x.c": "new", "net/y.c": "old"}
+
+
+def test_a_skeleton_written_over_a_linked_layer_leaves_its_end_alone(tmp_path):
+    sources.write(tmp_path, {"a/net/gone.c": "kept", "a/net/net.c": "kept"})
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b/net").symlink_to("../a/net")
+    skeleton.write(CHAPTERS[6], tmp_path / "b")
+    assert sources.texts(tmp_path / "a") == {"net/gone.c": "kept", "net/net.c": "kept"}
+    assert sources.texts(tmp_path / "b") == sources.texts(CHAPTERS[6].chapter_dir)
+
+
+def test_a_link_to_a_layer_elsewhere_is_not_handed_in(copy, tmp_path):
+    """In a seed it counts as it is compiled; other links to directories do not."""
+    sources.write(tmp_path, {"elsewhere/x.c": ""})
+    before = seed.of_files(copy)
+    (copy / "events" / "more").symlink_to(tmp_path / "elsewhere")
+    assert seed.of_files(copy) == before
+    with pytest.raises(target.WrongUsage, match="is a link to a directory"):
+        handin.collect(copy, "s")
+    (copy / "events" / "more").unlink()
+    (copy / "mine").symlink_to(tmp_path / "elsewhere")
+    assert seed.of_files(copy) != before
+    with pytest.raises(target.WrongUsage, match="leads out of the directory"):
+        handin.collect(copy, "s")
 
 
 def test_a_skeleton_has_no_links():

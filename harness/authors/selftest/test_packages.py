@@ -96,4 +96,4 @@ def test_every_package_is_on_the_map():
 def test_make_calls_every_command():
     """A target for each, and no command that is not there."""
     listed = re.search(r"^COMMANDS = ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
-    assert set(listed.replace("\\", " ").split()) == set(COMMANDS) - {"english"}
+    assert set(listed.replace("\\", " ").split()) == set(COMMANDS) - {"english", "own"}

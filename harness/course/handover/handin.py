@@ -19,7 +19,7 @@ from harness.course.handover import archive
 from harness.course.handover.archive import Member
 from harness.failures.failure import NotJudged
 from harness.failures.printable import harmless
-from harness.lab import chapters, command_line, seed
+from harness.lab import chapters, command_line, seed, sources
 from harness.lab.chapters import ROOT
 from harness.lab.target import Target, WrongUsage, as_typed, resolve, setting
 from harness.lab.units import MIB
@@ -153,10 +153,13 @@ def collect(source: Path, top: str) -> HandIn:
 def _paths(source: Path, left_out: list[str]) -> list[Path]:
     """The files below the directory. Directories that are leftovers go into `left_out`."""
     found = []
-    for place, below, names in os.walk(source):
+    linked = sources.linked_folders(source)
+    for place, below, names in os.walk(source, followlinks=True):
         for name in list(below):
             path = Path(place, name)
-            if path.is_symlink():
+            if path in linked:
+                _check_link(path, source)
+            elif path.is_symlink():
                 raise WrongUsage(
                     f"{_named(path)} is a link to a directory: put files there instead"
                 )
@@ -207,8 +210,8 @@ def _member(name: str, path: Path, source: Path) -> Member:
 
 
 def _check_link(path: Path, source: Path) -> None:
-    """A link may name another file of the hand-in, or of the lab's solutions, whose unchanged files
-    are links; its contents are handed in."""
+    """A link may name a file or layer of the hand-in, or of the lab's solutions, in which what is
+    unchanged is a link; its contents are handed in."""
     if not path.exists():
         raise WrongUsage(f"{_named(path)} is a link that leads nowhere: remove it")
     if not any(map(path.resolve().is_relative_to, (source.resolve(), ROOT / "solutions"))):

@@ -1,1 +1,0 @@
-../../06-epoll/base/buffer.c

@@ -1,1 +1,0 @@
-../../02-nonblocking/io.h

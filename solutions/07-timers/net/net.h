@@ -1,1 +1,0 @@
-../../02-nonblocking/net.h

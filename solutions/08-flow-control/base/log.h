@@ -1,1 +1,0 @@
-../../04-pipelining/log.h

@@ -1,1 +1,0 @@
-../../06-epoll/wire/reader.c

@@ -1,1 +1,0 @@
-../../08-flow-control/wire/frame.c

@@ -1,1 +1,0 @@
-../../11-completion/base/buffer.h

@@ -1,1 +1,0 @@
-../../11-completion/co/co_uring.c

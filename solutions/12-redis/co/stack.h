@@ -1,1 +1,0 @@
-../../10-coroutines/co/stack.h

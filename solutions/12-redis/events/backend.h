@@ -1,1 +1,0 @@
-../../11-completion/events/backend.h

@@ -1,1 +1,0 @@
-../../11-completion/net/ring.h
