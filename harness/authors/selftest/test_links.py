@@ -122,8 +122,9 @@ def lab(tmp_path, monkeypatch):
 
 
 def test_what_is_as_before_becomes_a_link(lab):
-    top = lab({"01-blocking/a.c": "1", "02-nonblocking/a.c": "1", "03-poll-loop/a.c": "3"})
-    sources.write(top, {"04-pipelining/a.c": "3", "05-framing/a.c": "3"})
+    texts = {"01-blocking": "1", "02-nonblocking": "1", "03-poll-loop": "3"}
+    texts |= {"04-pipelining": "3", "05-framing": "3"}
+    top = lab({f"{slug}/a.c": text for slug, text in texts.items()})
     links.restore()
     assert not (top / "01-blocking/a.c").is_symlink()
     assert os.readlink(top / "02-nonblocking/a.c") == "../01-blocking/a.c"
@@ -220,9 +221,8 @@ def test_a_link_without_a_file_before_it_is_an_error(lab):
 )
 def test_a_checkout_without_links_says_what_to_do(name, written, lab):
     """Git writes the text of a link where it can make none."""
-    top = lab({"01-blocking/a.c": "1", f"02-nonblocking/{name}": written})
-    for slug in ("01-blocking", "02-nonblocking"):
-        (top / slug / "todos.md").write_text("")
+    texts = {f"{slug}/todos.md": "" for slug in ("01-blocking", "02-nonblocking")}
+    lab({"01-blocking/a.c": "1", f"02-nonblocking/{name}": written, **texts})
     second = chapters.find("02")
     for command in (
         lambda: target.resolve(second, "solutions"),

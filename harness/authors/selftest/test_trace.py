@@ -58,6 +58,12 @@ def seen(moves, calls, under_way=None, failed=False, steps=None):
     return {"steps": steps, "moves": moves, "servers": [server]}
 
 
+def connected(*moves, until_ms=None):
+    """Moves that begin with a connect of A, and end with its close if `until_ms` says when."""
+    end = [move("A", until_ms, "close")] if until_ms else []
+    return [move("A", 1, "connect", port=4001), *moves, *end]
+
+
 @pytest.fixture
 def load(tmp_path):
     def loaded(*arguments, **options):
@@ -69,12 +75,11 @@ def load(tmp_path):
 
 
 STUCK = (
-    [
-        move("A", 1, "connect", port=4001),
+    connected(
         move("A", 3, "send", b"\2\0\0\0hi"),
         move("A", 9, "recv", b"\2\0"),
         move("A", 20, "silence"),
-    ],
+    ),
     [
         call("accept", 2, connection=7, fd=3, size=4001, result=5),
         call("read", 4, connection=7, size=100, result=6),
@@ -112,7 +117,7 @@ def test_the_ending_says_what_is_stuck(load):
 
 def test_a_connection_is_known_by_its_port(load):
     """Two clients whose connections were accepted in the other order; and one of somebody else."""
-    moves = [move("A", 1, "connect", port=4001), move("B", 2, "connect", port=4002)]
+    moves = connected(move("B", 2, "connect", port=4002))
     calls = [
         call("accept", 3, connection=0, size=4002, result=5),
         call("accept", 3, connection=1, size=4001, result=6),
@@ -135,7 +140,7 @@ def test_what_a_wait_was_for(load):
         call("poll", 4, connection=-1, fd=3, size=1, result=1, watched=True),
         call("poll", 4, connection=-1, fd=-1, size=2, result=2),
     ]
-    found = load([move("A", 1, "connect", port=4001)], calls)
+    found = load(connected(), calls)
     text = words.sentence(found, found.events[-1]).strip()
     assert text == "poll() = A, the listener: input   (waits now: A for input)"
 
@@ -160,8 +165,7 @@ def test_what_was_reported_beside_input_and_output(load, bits, says, able):
         call("epoll_wait", 9, fd=5, size=asked, result=bits, watched=True),
         call("epoll_wait", 9, fd=4, connection=-1, result=1),
     ]
-    moves = [move("A", 1, "connect", port=4001), move("A", 200, "close")]
-    found = load(moves, [ACCEPTED, *spin(wait, 4_000)])
+    found = load(connected(until_ms=200), [ACCEPTED, *spin(wait, 4_000)])
     assert f"epoll_wait() = A: {says} x 4,000   SPINS" in screen.render(found)
     assert spins.told(found, fold(found.events))[0].endswith(f"4,000 times with A {able}")
     assert found.ending[-1] == (
@@ -177,14 +181,13 @@ def test_a_wait_that_came_often_is_not_said_to_have_waited_each_time(load):
     waited, it is told."""
     first, *others = READY
     slow = [first, call("poll", 9, fd=-1, connection=-1, size=1, result=1, took_ms=30)]
-    moves = [move("A", 1, "connect", port=4001), move("A", 900, "close")]
-    quick = screen.render(load(moves, [ACCEPTED, *slow, *READY, *READY]))
-    assert "poll() = A: input x 3\n" in quick
-    assert "poll() = A: input after 30.0 ms x 3\n" in screen.render(
-        load(moves, [ACCEPTED, *slow * 3])
-    )
-    counted = load(moves, [ACCEPTED, *spin(slow, 4_000)])
-    assert "poll() = A: input x 4,000   SPINS" in screen.render(counted)
+    for calls, says in (
+        ([*slow, *READY, *READY], "x 3\n"),
+        (slow * 3, "after 30.0 ms x 3\n"),
+        (spin(slow, 4_000), "x 4,000   SPINS"),
+    ):
+        text = screen.render(load(connected(until_ms=900), [ACCEPTED, *calls]))
+        assert f"poll() = A: input {says}" in text
 
 
 def event(what, moved=1, side=SERVER, lane=0):
@@ -192,8 +195,10 @@ def event(what, moved=1, side=SERVER, lane=0):
 
 
 def test_what_repeats_is_told_once():
+    """The last event stands for many."""
     cycle = [event("poll", lane=None), event("read", 10), event("write", 10)]
-    events = [event("accept"), *(cycle * 5), event("poll"), event("poll"), event("close")]
+    many = Event(0.0, SERVER, "poll", times=60)
+    events = [event("accept"), *(cycle * 5), event("poll"), event("poll"), event("close"), many]
     shape = [(one.times, [kinds[0].what for kinds in one.rounds]) for one in fold(events)]
     assert shape == [
         (1, ["accept"]),
@@ -201,6 +206,7 @@ def test_what_repeats_is_told_once():
         (1, ["poll"]),
         (1, ["poll"]),
         (1, ["close"]),
+        (60, ["poll"]),
     ]
 
 
@@ -208,11 +214,10 @@ def test_long_rounds_are_those_that_the_library_has_counted(load):
     """What else looks alike may do so by chance, and is told in shorter ones."""
     sweep = [call("read", 9, size=size, result=-1, error=11, connection=size) for size in range(20)]
     accepted = [call("accept", 2, n, 3, 4001 + n, n + 5) for n in range(20)]
-    moves = [move("A", 1, "connect", port=4001)]
-    found = load(moves, accepted + spin(sweep, 5_000))
+    found = load(connected(), accepted + spin(sweep, 5_000))
     (one,) = [one for one in fold(found.events) if len(one.rounds) > 1]
     assert (one.times, len(one.rounds)) == (5_000, 20)
-    plain = load(moves, accepted + sweep * 4)
+    plain = load(connected(), accepted + sweep * 4)
     assert all(len(one.rounds) == 1 for one in fold(plain.events))
 
 
@@ -224,8 +229,7 @@ def test_what_the_library_has_counted_is_told_with_it(load):
         call("read", 3, connection=0, size=9, result=-1, error=11),
     ]
     counter = call("write", 4, connection=-1, fd=-1, size=3, result=3_000, repeated=True)
-    calls = [call("accept", 2, size=4001, result=5), *around, *around, counter]
-    found = load([move("A", 1, "connect", port=4001), move("A", 9, "close")], calls)
+    found = load(connected(until_ms=9), [ACCEPTED, *around, *around, counter])
     (one,) = [one for one in fold(found.events) if one.times > 1]
     assert (one.times, [events[0].what for events in one.rounds]) == (1_002, ["poll", "read"])
     assert "1,002 times:" in screen.render(found)
@@ -239,15 +243,8 @@ def test_a_round_that_was_broken_off_may_begin_another(load):
     four = [read, send, read, *NOT_READY]
     broken_off = call("write", 4, connection=-1, fd=-1, size=4, result=3, repeated=True)
     counter = call("write", 5, connection=-1, fd=-1, size=2, result=3_000, repeated=True)
-    calls = [
-        ACCEPTED,
-        *four,
-        *four,
-        broken_off,
-        call("send", 4, size=9, result=-1, error=11),
-        counter,
-    ]
-    found = load([move("A", 1, "connect", port=4001), move("A", 9, "close")], calls)
+    calls = [ACCEPTED, *four, *four, broken_off, send, counter]
+    found = load(connected(until_ms=9), calls)
     told = [event.what for event in found.events if event.times == 1_500]
     assert told == ["read", "send"]
 
@@ -283,8 +280,8 @@ AGAIN = call("read", 9, size=9, result=-1, error=11)
 def test_a_spin_is_told_with_what_it_is_about(load, calls, times, says):
     """At the end and where it happens; and it is not said to have not returned."""
     under_way = ["poll", -1, 1, (END - 1) * MS]
-    moves = [move("A", 1, "connect", port=4001), move("A", 200, "close")]
-    found = load(moves, [ACCEPTED, *spin(calls, times)], under_way=under_way)
+    calls = [ACCEPTED, *spin(calls, times)]
+    found = load(connected(until_ms=200), calls, under_way=under_way)
     (said,) = spins.told(found, fold(found.events))
     assert said.startswith("SPINS: ") and said.endswith(says)
     text = screen.render(found)
@@ -295,26 +292,24 @@ def test_a_spin_is_told_with_what_it_is_about(load, calls, times, says):
 
 def test_the_worst_spin_comes_first(load):
     """A rare spin beside it is left out."""
-    moves = [move("A", 1, "connect", port=4001), move("A", 900, "close")]
     calls = [ACCEPTED, *spin([AGAIN], 3_000), *spin(READY, 50_000, at_ms=400)]
     calls += spin(NOT_READY, 9_000, at_ms=600)
-    found = load(moves, calls)
+    found = load(connected(until_ms=900), calls)
     said = spins.told(found, fold(found.events))
     assert [re.search(r"[\d,]+ times", one)[0] for one in said] == ["50,000 times", "9,000 times"]
 
 
 def test_what_waits_or_moves_bytes_does_not_spin(load):
-    moves = [move("A", 1, "connect", port=4001)]
     moving = call("read", 9, size=9, result=9)
     for calls, lasted_ms in ((READY, 60_000), ([*READY, moving], 100)):
-        found = load(moves, [ACCEPTED, *spin(calls, 4_000, lasted_ms=lasted_ms)])
+        found = load(connected(), [ACCEPTED, *spin(calls, 4_000, lasted_ms=lasted_ms)])
         assert not spins.told(found, fold(found.events))
         assert "4,000" in screen.render(found)
 
 
 def test_bytes_of_calls_that_were_counted_are_followed(load):
     """A byte at a time: each of them was read, and is still held."""
-    moves = [move("A", 1, "connect", port=4001), move("A", 3, "send", b"x" * 50)]
+    moves = connected(move("A", 3, "send", b"x" * 50))
     calls = [ACCEPTED, *spin([call("read", 9, size=1, result=1)], 40)]
     found = load(moves, calls)
     assert found.events[-1].levels == timeline.Levels(to_server=10, held=40)
@@ -330,7 +325,7 @@ def test_calls_that_are_not_known_are_told_in_their_place(load):
         call("read", 6, size=9, result=-1, error=11, number=702),
         call("write", 7, -1, -1, 2, 600, repeated=True, number=703),
     ]
-    found = load([move("A", 1, "connect", port=4001)], calls)
+    found = load(connected(), calls)
     assert [event.what for event in found.events][1:] == ["accept", "read", "lost", "read"]
     assert "699 calls that were not recorded" in screen.render(found)
 
@@ -351,7 +346,7 @@ def test_a_call_that_began_before_the_first_step(load):
 
 
 def test_signals_of_the_grader_have_no_lane(load):
-    moves = [move("A", 1, "connect", port=1), move("the grader", 2, "signal", step=2)]
+    moves = connected(move("the grader", 2, "signal", step=2))
     step = {"number": 1, "who": "A", "text": "connects", "failed": False}
     signal = {"number": 2, "who": "the grader", "text": "sends SIGUSR1 to the server"}
     found = load(moves, [], steps=[step, {**step, **signal}])
@@ -362,7 +357,7 @@ def test_signals_of_the_grader_have_no_lane(load):
 @pytest.mark.parametrize("reply, unsent", [(b"", 6), (b"\2\0\0\0", 2), (b"\1\0\0\0", 0)])
 def test_a_close_tells_what_was_read_and_never_sent(load, reply, unsent):
     """Not where the replies are other ones: then nobody knows how many bytes are owed."""
-    moves = [move("A", 1, "connect", port=4001), move("A", 3, "send", b"\2\0\0\0hi")]
+    moves = connected(move("A", 3, "send", b"\2\0\0\0hi"))
     moves += [move("A", 8, "recv", reply)] if reply else []
     calls = [ACCEPTED, call("read", 4, size=100, result=6)]
     calls += [call("send", 5, size=6, result=len(reply))] if reply else []
@@ -400,19 +395,13 @@ def test_the_page_explains_every_mark():
     assert re.findall(r"^ +(\w+):", words, re.M) == re.findall(r"^ +(\w+):", legend, re.M)
 
 
-def test_one_that_stands_for_many_may_be_the_last():
-    events = [event("accept"), Event(0.0, SERVER, "poll", times=60)]
-    shape = [(one.times, [kinds[0].what for kinds in one.rounds]) for one in fold(events)]
-    assert shape == [(1, ["accept"]), (60, ["poll"])]
-
-
 def test_what_fails_or_moves_nothing_is_no_repetition():
     events = [event("read", 5), event("read", 5), event("read", 0), event("read", 5)]
     assert [one.times for one in fold(events)] == [1, 1, 1, 1]
 
 
 def test_a_repetition_in_words(load):
-    found = load([move("A", 1, "connect", port=1)], [])
+    found = load(connected(), [])
     one = fold([event("read", 65_536) for _ in range(480)])[0]
     assert words.repeated(found, one).strip() == "read(A, 0) = 65,536 x 480"
     uneven = fold([event("recv", size, CLIENT) for size in (10, 20, 30)])[0]
@@ -420,11 +409,10 @@ def test_a_repetition_in_words(load):
 
 
 def test_a_long_trace_keeps_its_ends_and_the_failure(load):
-    moves = [move("A", 1, "connect", port=1)]
     chance = random.Random(1)
-    moves += [move("A", n, chance.choice(["send", "recv"]), b"x") for n in range(2, 900)]
-    moves.append(move("A", 900, "silence"))
-    text = screen.render(load(moves, [], failed=True), lines=40).splitlines()
+    moves = [move("A", n, chance.choice(["send", "recv"]), b"x") for n in range(2, 900)]
+    found = load(connected(*moves, move("A", 900, "silence")), [], failed=True)
+    text = screen.render(found, lines=40).splitlines()
     assert len(text) < 60
     assert any("lines left out here" in line for line in text)
     assert "connects" in text[1]
@@ -434,7 +422,7 @@ def test_a_long_trace_keeps_its_ends_and_the_failure(load):
 def test_a_page_carries_what_the_server_said(load):
     """Whatever a submission prints, or is sent, ends neither the script nor the page."""
     evil = "</script><script>alert(1)</script>{{data}}"
-    found = load([move("A", 1, "connect", port=1), move("A", 2, "send", evil.encode())], [])
+    found = load(connected(move("A", 2, "send", evil.encode())), [])
     text = page.render("a title", "failed", evil, found)
     assert text.count("<script") == 2
     assert "alert(1)</script>" not in text
