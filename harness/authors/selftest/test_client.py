@@ -154,38 +154,29 @@ def test_big_traffic_with_an_echo_in_both_directions(peer):
     client.expect_eof()
 
 
-def test_the_biggest_frame_is_fast(peer):
-    """No loop over bytes: 32 MiB there and back cost less than 2 s of CPU, the peer's included."""
+@pytest.mark.parametrize(
+    "size, count, seconds", [(length_framing.MAX_FRAME, 1, 2), (16, 100_000, 3)]
+)
+def test_frames_are_fast(peer, size, count, seconds):
+    """No loop over bytes. The CPU of there and back, the peer's included."""
     client, end = peer.connect()
     peer.run(echo, end)
-    body = os.urandom(length_framing.MAX_FRAME)
-    start = time.process_time()
-    client.exchange(length_framing.encode(body), [body])
-    assert time.process_time() - start < 2
-
-
-def test_many_small_frames_are_fast(peer):
-    client, end = peer.connect()
-    peer.run(echo, end)
-    bodies = [b"x" * 16] * 100_000
+    bodies = [os.urandom(size)] * count
     start = time.process_time()
     client.exchange(b"".join(map(length_framing.encode, bodies)), bodies)
-    assert time.process_time() - start < 3
+    assert time.process_time() - start < seconds
 
 
 @pytest.mark.parametrize("by", [socket.socket.close, reset])
-def test_fin_and_rst_both_count_as_closed(peer, by):
+@pytest.mark.parametrize("bodies", [[], [b"hello", b""]])
+def test_fin_and_rst_both_count_as_closed(peer, by, bodies):
     client, end = peer.connect()
+    end.sendall(b"".join(map(length_framing.encode, bodies)))
     by(end)
-    client.expect_eof()
-
-
-@pytest.mark.parametrize("by", [socket.socket.close, reset])
-def test_closed_after_replies(peer, by):
-    client, end = peer.connect()
-    end.sendall(HELLO + length_framing.encode(b""))
-    by(end)
-    client.expect_closed_after([b"hello", b""])
+    if bodies:
+        client.expect_closed_after(bodies)
+    else:
+        client.expect_eof()
 
 
 def test_nothing_is_expected_and_nothing_comes(peer):

@@ -21,7 +21,6 @@ def caret_column(text):
         (b"", b"", None),
         (b"same", b"same", None),
         (b"", b"a", 0),
-        (b"abc", b"abd", 2),
         (b"abc", b"xbd", 0),
         (b"abc", b"abcde", 3),
         (b"abcde", b"abc", 3),
@@ -31,20 +30,14 @@ def test_first_difference(one, other, at):
     assert first_difference(one, other) == at
 
 
-def test_first_difference_at_every_place():
-    for size in range(1, 40):
-        for at in range(size):
-            changed = bytearray(size)
-            changed[at:] = b"\1" * (size - at)
-            assert first_difference(bytes(size), bytes(changed)) == at
-
-
-def test_first_difference_in_a_big_body():
-    one = bytes(BIG)
-    for at in (0, 1, BIG // 2, BIG - 1):
-        other = bytearray(one)
-        other[at] = 1
-        assert first_difference(one, bytes(other)) == at
+@pytest.mark.parametrize(
+    "size, places",
+    [*((size, range(size)) for size in range(1, 40)), (BIG, (0, 1, BIG // 2, BIG - 1))],
+)
+def test_first_difference_at_every_place(size, places):
+    one = bytes(size)
+    for at in places:
+        assert first_difference(one, one[:at] + b"\1" + one[at + 1 :]) == at
 
 
 def test_compare_short():
@@ -56,23 +49,19 @@ def test_compare_short():
     )
 
 
-def test_compare_says_what_did_not_come():
-    text = compare(b"\5\0\0\0hello", b"\5\0\0\0he")
-    assert "^^ byte 6 did not come" in text
-    assert "expected 9 bytes, received 6 bytes" in text
-    assert caret_column(text) == len("expected   ") + 6 * 3
-
-
-def test_compare_with_nothing():
-    text = compare(b"\1\0\0\0a", b"")
-    assert "received   (nothing here)" in text
-    assert "^^ byte 0 did not come" in text
-
-
-def test_compare_says_what_nobody_expected():
-    text = compare(b"abc", b"abcd")
-    assert "^^ byte 3: nothing was expected here" in text
-    assert "expected 3 bytes, received 4 bytes" in text
+@pytest.mark.parametrize(
+    "expected, received, says",
+    [
+        (b"\5\0\0\0hello", b"\5\0\0\0he", "^^ byte 6 did not come"),
+        (b"\5\0\0\0hello", b"\5\0\0\0he", "expected 9 bytes, received 6 bytes"),
+        (b"\1\0\0\0a", b"", "received   (nothing here)"),
+        (b"\1\0\0\0a", b"", "^^ byte 0 did not come"),
+        (b"abc", b"abcd", "^^ byte 3: nothing was expected here"),
+        (b"abc", b"abcd", "expected 3 bytes, received 4 bytes"),
+    ],
+)
+def test_compare_says_what_is_missing_or_too_much(expected, received, says):
+    assert says in compare(expected, received)
 
 
 def test_compare_the_same():
@@ -120,46 +109,44 @@ def test_describe_bytes():
     assert describe_bytes(bytes(33_554_436)) == "33,554,436 bytes"
 
 
-def conversation(*steps):
+def conversation(*steps, failed=None):
     talk = Conversation()
     for who, text in steps:
         talk.note(who, text)
+    if failed is not None:
+        talk.steps[failed].failed = True
     return talk
 
 
-def test_the_last_step_is_marked():
-    talk = conversation(("A", "connects"), ("A", "waits"))
-    assert talk.render() == "   1  A connects\n-> 2  A waits"
-
-
-def test_the_failed_step_is_marked_instead():
-    talk = conversation(("A", "connects"), ("B", "waits"), ("A", "closes"))
-    talk.steps[1].failed = True
-    assert talk.render() == "   1  A connects\n-> 2  B waits\n   3  A closes"
-
-
-def test_no_steps():
-    assert Conversation().render() == ""
-
-
-def test_repeated_steps_are_one_line():
-    talk = conversation(*[("A", "sends 1 byte")] * 1000, ("A", "waits"))
-    assert talk.render().splitlines() == [
-        "   1-1000  A sends 1 byte   (1,000 times)",
-        "->   1001  A waits",
-    ]
-
-
-def test_what_many_clients_do_is_one_line():
-    talk = conversation(("A", "connects"), ("B", "connects"), ("C", "connects"))
-    assert talk.render() == "-> 1-3  each of 3 clients, A to C: connects"
+@pytest.mark.parametrize(
+    "steps, failed, shown",
+    [
+        ([], None, []),
+        ([("A", "connects"), ("A", "waits")], None, ["   1  A connects", "-> 2  A waits"]),
+        (
+            [("A", "connects"), ("B", "waits"), ("A", "closes")],
+            *(1, ["   1  A connects", "-> 2  B waits", "   3  A closes"]),
+        ),
+        (
+            [("A", "sends 1 byte")] * 1000 + [("A", "waits")],
+            *(None, ["   1-1000  A sends 1 byte   (1,000 times)", "->   1001  A waits"]),
+        ),
+        (
+            [(name, "connects") for name in "ABC"],
+            None,
+            ["-> 1-3  each of 3 clients, A to C: connects"],
+        ),
+    ],
+    ids=["no steps", "the last is marked", "the failed is marked", "repeated", "many clients"],
+)
+def test_a_conversation(steps, failed, shown):
+    assert conversation(*steps, failed=failed).render().splitlines() == shown
 
 
 @pytest.mark.parametrize("limit", [4, 5, 8, 16])
 @pytest.mark.parametrize("failed", [0, 1, 3, 50, 97, 98, 99])
 def test_a_long_conversation_loses_its_middle_never_the_failed_step(failed, limit):
-    talk = conversation(*((f"A{i}", f"does {i}") for i in range(100)))
-    talk.steps[failed].failed = True
+    talk = conversation(*((f"A{i}", f"does {i}") for i in range(100)), failed=failed)
     lines = talk.render(limit).splitlines()
     assert len(lines) <= limit
     assert [line for line in lines if line.startswith("->")] == [

@@ -30,14 +30,8 @@ GRADE = [sys.executable, "-m", "harness", "grade"]
 WORKERS = ("--jobs", "2")  # as a student's grade has them
 
 
-class Outcome:
+class Outcome(Graded):
     """What one grade left behind."""
-
-    def __init__(self, graded: Graded) -> None:
-        self.status = graded.status
-        self.text = graded.stdout
-        self.errors = graded.stderr
-        self.results = graded.results
 
     def verdicts(self) -> dict:
         return {t["extra_data"]["test"]: t.get("status", "none") for t in self.results["tests"]}
@@ -58,7 +52,7 @@ def grade(tmp_path, patient):
             words += ["--dir", str(submissions.submission(tmp_path / "submission", source))]
         graded = by.grade([*words, *options], results=results)
         assert "Traceback" not in graded.stdout + graded.stderr
-        return Outcome(graded)
+        return Outcome(**vars(graded))
 
     return run
 
@@ -95,51 +89,51 @@ def test_a_wrong_byte_is_shown_with_its_todo(grade):
     assert outcome.status == 1
     assert outcome.results["score"] == 60
     assert outcome.verdicts()["test_01_echoes"] == "failed"
-    assert "(TODO 2, frame.c)" in outcome.text
-    assert "^^ first difference at byte 8" in outcome.text
+    assert "(TODO 2, frame.c)" in outcome.stdout
+    assert "^^ first difference at byte 8" in outcome.stdout
     seed = outcome.results["extra_data"]["seed"]
-    assert f"make replay ID=01-01_echoes-{seed} " in outcome.text
-    assert "next: TODO 2 (frame.c): make grade CH=01 DIR=" in outcome.text
+    assert f"make replay ID=01-01_echoes-{seed} " in outcome.stdout
+    assert "next: TODO 2 (frame.c): make grade CH=01 DIR=" in outcome.stdout
 
 
 def test_a_crash_is_told_by_its_signal(grade):
     outcome = grade(submissions.right(submissions.CRASH))
     assert outcome.status == 1
-    assert "server     killed by SIGABRT" in outcome.text
-    assert "| about to fall" in outcome.text
+    assert "server     killed by SIGABRT" in outcome.stdout
+    assert "| about to fall" in outcome.stdout
     told = outcome.results["tests"][1]["extra_data"]
     assert told["hint"] == "crashed"
     place = r"main\.c:\d+, serve\(\), called from main\(\) at main\.c:\d+"
     assert re.fullmatch(place, told["crashed"])
-    assert f"  crashed    {told['crashed']}" in outcome.text
+    assert f"  crashed    {told['crashed']}" in outcome.stdout
     assert outcome.results["tests"][0]["extra_data"]["crashed"] == ""
 
 
 def test_an_end_before_listening(grade):
     outcome = grade(submissions.EXITS)
     assert (outcome.status, outcome.results["score"]) == (1, 0)
-    assert "exited with status 3" in outcome.text
-    assert "| no luck" in outcome.text
-    assert outcome.text.count("what happened") == 1  # the others failed just like it
+    assert "exited with status 3" in outcome.stdout
+    assert "| no luck" in outcome.stdout
+    assert outcome.stdout.count("what happened") == 1  # the others failed just like it
 
 
 def test_a_server_that_never_listens(grade):
     outcome = grade(submissions.NEVER_LISTENS, "--only", "test_01_connects")
     assert (outcome.status, outcome.results["score"]) == (1, 0)
-    assert "neither listened" in outcome.text
+    assert "neither listened" in outcome.stdout
 
 
 def test_what_does_not_compile_gets_zero(grade):
     outcome = grade(submissions.BROKEN)
     assert (outcome.status, outcome.results["score"]) == (1, 0)
-    assert "main.c:1:25: error" in outcome.text
+    assert "main.c:1:25: error" in outcome.stdout
     assert "main.c:1:25: error" in outcome.results["tests"][0]["output"]
 
 
 def test_a_warning_is_shown_and_costs_nothing(grade):
     outcome = grade(submissions.right(submissions.WARNING))
     assert (outcome.status, outcome.results["score"]) == (0, 100)
-    assert "nobody_uses_this" in outcome.text
+    assert "nobody_uses_this" in outcome.stdout
     assert "nobody_uses_this" in outcome.results["output"]
 
 
@@ -156,27 +150,27 @@ def test_a_foreign_server_is_not_asked_for_the_command_line(grade):
 def test_a_later_chapter_inherits(grade):
     outcome = grade(submissions.right(), chapter="02")
     assert outcome.status == 0
-    assert "inherited from 01: 3 claims passed" in outcome.text
+    assert "inherited from 01: 3 claims passed" in outcome.stdout
     assert [test["max_score"] for test in outcome.results["tests"]] == [8, 8, 4, 48, 32]
 
 
 def test_one_todo(grade):
     outcome = grade(submissions.right(), "--only", "1.2")
     assert list(outcome.verdicts()) == ["test_01_echoes", "test_01_ends"]
-    assert "60 of 60 points selected" in outcome.text
+    assert "60 of 60 points selected" in outcome.stdout
     assert outcome.status == 0
 
 
 def test_verbose_says_what_took_long(grade):
     outcome = grade(submissions.right(), "--verbose")
-    assert "slowest" in outcome.text
+    assert "slowest" in outcome.stdout
     assert all(test["extra_data"]["seconds"] > 0 for test in outcome.results["tests"])
 
 
 def test_the_seed_decides_what_is_random(grade):
     def steps(*options):
         claims = grade(submissions.right("head[0] ^= 255;"), *options, "--verbose", chapter="02")
-        return claims.text[claims.text.index("02.1") :].split("server  ")[0]
+        return claims.stdout[claims.stdout.index("02.1") :].split("server  ")[0]
 
     assert steps() == steps()
     assert steps() != steps("--seed", "2")
@@ -223,10 +217,10 @@ def test_faults_of_the_harness_are_not_judged(grade, tmp_path):
     assert list(outcome.verdicts().values()) == ["none", "none", "none", "passed"]
     assert outcome.results["score"] == 40
     assert outcome.results["extra_data"]["verdict"] == "not judged"
-    assert "KeyError: 'oops'" in outcome.text
-    assert "the grader's own process was killed" in outcome.text
+    assert "KeyError: 'oops'" in outcome.stdout
+    assert "the grader's own process was killed" in outcome.stdout
     log = tmp_path / "out" / "results.log"
-    assert str(log) in outcome.text
+    assert str(log) in outcome.stdout
     assert "KeyError" in log.read_text()
 
 
@@ -238,14 +232,14 @@ def test_what_the_machine_was_too_busy_for_is_tried_once_more(grade, tmp_path):
         "test_01_never_quiet": "none",
     }
     assert (outcome.status, outcome.results["score"]) == (2, 60)
-    assert "this machine is too busy: each time" in outcome.text
+    assert "this machine is too busy: each time" in outcome.stdout
     assert next(claims.glob("*.never")).read_text() == ".."
 
 
 def test_claims_that_cannot_be_loaded(grade, tmp_path):
     outcome = grade(submissions.right(), claims=one(tmp_path, "1 / 0\n"))
     assert outcome.status == 2
-    assert "not judged, the lab itself failed" in outcome.errors
+    assert "not judged, the lab itself failed" in outcome.stderr
 
 
 def test_the_whole_grade_has_a_limit(grade, tmp_path):
@@ -253,7 +247,7 @@ def test_the_whole_grade_has_a_limit(grade, tmp_path):
     outcome = grade(submissions.right(), *WORKERS, "--limit", "12", claims=claims)
     assert outcome.status == 2
     assert outcome.verdicts() == {"test_01_sleeps": "none", "test_01_connects": "passed"}
-    assert "stopped after 12 s" in outcome.text
+    assert "stopped after 12 s" in outcome.stdout
     assert still_running(tmp_path) == []
 
 
@@ -351,7 +345,7 @@ def test_wrong_usage(options, said):
 def test_a_selection_that_matches_nothing_lists_the_todos(grade):
     outcome = grade(submissions.right(), "--only", "01.7", chapter="02")
     assert outcome.status == 2
-    assert "the TODOs are 01.1, 01.2, 02.1, 02.2" in outcome.errors
+    assert "the TODOs are 01.1, 01.2, 02.1, 02.2" in outcome.stderr
 
 
 def test_without_solutions(grade, tmp_path, monkeypatch):
@@ -366,7 +360,7 @@ def test_without_solutions(grade, tmp_path, monkeypatch):
 
 
 def test_progress_and_colour_only_on_a_terminal(tmp_path, grade):
-    assert "\r" not in grade(submissions.right()).text
+    assert "\r" not in grade(submissions.right()).stdout
     text = on_terminal(tmp_path, {})
     assert "\r\033[K  3 of 3 tests" in text and "\033[32mpassed" in text
     assert "\r\033[K  0 of 3 tests; 0 s in test_01_" in text

@@ -101,9 +101,16 @@ def submit(top: Path) -> Path:
     return top / "submission"
 
 
+FAKE = """
+import json, os, pathlib, subprocess, sys
+results, place = (pathlib.Path(sys.argv[sys.argv.index(n) + 1]) for n in ("--results", "--dir"))
+results.parent.mkdir(exist_ok=True)
+"""
+
+
 def fake_grade(top: Path, text: str) -> None:
-    """Another program in place of the grade."""
-    (top / "source" / "lab" / "harness" / "__main__.py").write_text(text)
+    """Another program in place of the grade. It knows its `results`, and the `place` of files."""
+    (top / "source" / "lab" / "harness" / "__main__.py").write_text(FAKE + text)
 
 
 # Looks for what a submission must not find before main() begins, and ends the server if it does.
@@ -199,7 +206,7 @@ def test_a_wrong_server_loses_its_claim(autograder):
 
 def test_not_judged_is_tried_once_more_and_leaves_no_results(autograder):
     submit(autograder)
-    fake_grade(autograder, "import sys\nprint('a try')\nsys.exit(2)\n")
+    fake_grade(autograder, "print('a try')\nsys.exit(2)\n")
     status, found, printed = run(autograder)
     assert (status, found) == (1, None)
     assert printed.count("a try") == 2
@@ -207,10 +214,7 @@ def test_not_judged_is_tried_once_more_and_leaves_no_results(autograder):
 
 
 JUDGED_THE_SECOND_TIME = """
-import json, os, pathlib, sys
-results = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
 once = pathlib.Path("build/once")
-results.parent.mkdir(exist_ok=True)
 verdict = "failed" if once.exists() else "not judged"
 once.touch()
 results.write_text(json.dumps({"score": 7, "extra_data": {"verdict": verdict}, "tests": []}))
@@ -228,9 +232,6 @@ def test_a_second_try_counts(autograder):
 # Leaves a process in a session of its own that would write another result after the grade, and
 # gives a link in place of a result.
 FORGES = """
-import os, pathlib, subprocess, sys
-results = pathlib.Path(sys.argv[sys.argv.index("--results") + 1])
-results.parent.mkdir(exist_ok=True)
 results.symlink_to("/autograder/secret.json")
 subprocess.Popen(["sleep", "1000"], start_new_session=True)
 sys.exit(0)
@@ -260,12 +261,9 @@ def test_a_submission_without_sources_has_no_points(autograder):
 
 
 LISTS = """
-import json, os, pathlib, sys
-results, place = (sys.argv[sys.argv.index(name) + 1] for name in ("--results", "--dir"))
-pathlib.Path(results).parent.mkdir(exist_ok=True)
 output = f"{sorted(os.listdir(place))} {os.access(place, os.W_OK)}"
 extra = {"verdict": "failed"}
-pathlib.Path(results).write_text(json.dumps({"output": output, "score": 7, "extra_data": extra}))
+results.write_text(json.dumps({"output": output, "score": 7, "extra_data": extra}))
 sys.exit(1)
 """
 

@@ -96,8 +96,8 @@ def test_a_fault_fails_the_claim(grade, change, hint, said):  # noqa: F811
     assert outcome.status == 1
     assert outcome.verdicts() == {"test_01_connects": "passed", "test_01_echoes": "failed"}
     assert outcome.results["tests"][1]["extra_data"]["hint"] == hint
-    assert said in outcome.text and "in serve (main.c:" in outcome.text
-    assert "make memcheck CH=01" in outcome.text
+    assert said in outcome.stdout and "in serve (main.c:" in outcome.stdout
+    assert "make memcheck CH=01" in outcome.stdout
 
 
 @needs_valgrind
@@ -143,7 +143,7 @@ def test_a_fault_fails_its_claim_in_every_grade(grade, tmp_path, change, hint, s
     outcome = grade(submissions.right(change), claims=one_claim(tmp_path))
     assert outcome.verdicts()["test_01_memory"] == "failed"
     assert outcome.results["tests"][1]["extra_data"]["hint"] == hint
-    assert said in outcome.text and "in serve (main.c:" in outcome.text
+    assert said in outcome.stdout and "in serve (main.c:" in outcome.stdout
 
 
 @needs_valgrind
@@ -211,7 +211,7 @@ def test_a_claim_is_not_judged_without_valgrind(
     outcome = grade(submissions.right(), claims=one_claim(tmp_path), by=bare)
     assert outcome.status == 2
     assert outcome.verdicts() == {"test_01_connects": "passed", "test_01_memory": "none"}
-    assert said in " ".join(outcome.text.split())
+    assert said in " ".join(outcome.stdout.split())
 
 
 needs_clang = pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed")
@@ -226,7 +226,7 @@ def test_what_clang_builds_is_judged(grade, tmp_path, monkeypatch):  # noqa: F81
         outcome = grade(submissions.right(), claims=one_claim(tmp_path), by=by)
         left = grade(submissions.right(LEFT_OPEN), claims=one_claim(tmp_path), by=by)
     assert (outcome.status, outcome.results["score"]) == (0, 100)
-    assert left.verdicts()["test_01_memory"] == "failed" and "in serve (main.c:" in left.text
+    assert left.verdicts()["test_01_memory"] == "failed" and "in serve (main.c:" in left.stdout
 
 
 @needs_valgrind
@@ -260,4 +260,4 @@ def bare(tools):
 def test_without_valgrind(grade, bare):  # noqa: F811
     outcome = grade(submissions.right(), "--memcheck", by=bare)
     assert outcome.status == 2
-    assert outcome.errors == "grade: valgrind is not installed; `make setup` installs it\n"
+    assert outcome.stderr == "grade: valgrind is not installed; `make setup` installs it\n"

@@ -32,9 +32,7 @@ static void detach(void)
 __attribute__((constructor)) static void attack(void)
 {
     bounded();
-    taken = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (taken == MAP_FAILED)
-        _exit(1);
+    taken = shared_count();
     for (int child = 0; child < CHILDREN; child++)
         if (fork() == 0)
             detach();
@@ -42,16 +40,10 @@ __attribute__((constructor)) static void attack(void)
         usleep(1000);
 }
 
-static void nothing(void)
-{
-}
-
 int main(void)
 {
     bounded();
     if (getenv("HOSTILE_SILENT"))
         pause();
-    int fd = listener();
-    announce(fd);
-    serve(fd, nothing);
+    serve(listening(), NULL);
 }

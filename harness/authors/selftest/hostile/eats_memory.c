@@ -31,8 +31,5 @@ static void attack(void)
 
 int main(void)
 {
-    bounded();
-    int fd = listener();
-    announce(fd);
-    serve(fd, attack);
+    serve(listening(), attack);
 }

@@ -8,22 +8,16 @@
 #define MOST_BYTES (1ull << 30)
 #define FILE_BYTES (32ull << 20)
 
-static char block[1 << 20];
-
 int main(void)
 {
-    bounded();
-    int fd = listener();
-    announce(fd);
+    int fd = listening();
     for (unsigned long long file = 0; file * FILE_BYTES < MOST_BYTES; file++) {
         char name[32];
         snprintf(name, sizeof name, "file%llu", file);
         int out = open(name, O_WRONLY | O_CREAT, 0600);
         if (file % 2)
             unlink(name);
-        for (unsigned long long at = 0; at < FILE_BYTES; at += sizeof block)
-            if (write(out, block, sizeof block) < 0)
-                perror("write");
+        pour(out, FILE_BYTES);
     }
     serve(fd, NULL);
 }

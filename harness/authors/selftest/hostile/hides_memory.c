@@ -8,18 +8,10 @@
 #define MOST_BYTES (1ull << 30)
 #define FILE_BYTES (32ull << 20)
 
-static char block[1 << 20];
-
 int main(void)
 {
-    bounded();
-    int fd = listener();
-    announce(fd);
-    for (unsigned long long file = 0; file * FILE_BYTES < MOST_BYTES; file++) {
-        int out = memfd_create("hidden", 0);
-        for (unsigned long long at = 0; at < FILE_BYTES; at += sizeof block)
-            if (write(out, block, sizeof block) < 0)
-                perror("write");
-    }
+    int fd = listening();
+    for (unsigned long long file = 0; file * FILE_BYTES < MOST_BYTES; file++)
+        pour(memfd_create("hidden", 0), FILE_BYTES);
     serve(fd, NULL);
 }

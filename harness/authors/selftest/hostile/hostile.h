@@ -1,5 +1,5 @@
 /*
- * What the hostile servers share: a right echo server to hide behind, and bounds.
+ * What the hostile servers share: a right echo server to hide behind, bounds, and means.
  *
  * Every program here is bounded by itself, whether or not the grader stops it: bounded() ends the
  * process after BOUND_SECONDS, and has to be called again in a child (alarms are not inherited).
@@ -48,6 +48,33 @@ static inline void announce(int fd)
     getsockname(fd, (struct sockaddr *)&address, &length);
     printf("listening on 127.0.0.1:%d\n", ntohs(address.sin_port));
     fflush(stdout);
+}
+
+/* How every program here begins: bounded, and with a socket that it has announced. */
+static inline int listening(void)
+{
+    bounded();
+    int fd = listener();
+    announce(fd);
+    return fd;
+}
+
+/* A number that this process and all that come from it share. */
+static inline int *shared_count(void)
+{
+    int *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (count == MAP_FAILED)
+        _exit(1);
+    return count;
+}
+
+/* Writes so many bytes into a file; goes on where that is refused. */
+static inline void pour(int fd, unsigned long long bytes)
+{
+    static char block[1 << 20];
+    for (unsigned long long at = 0; at < bytes; at += sizeof block)
+        if (write(fd, block, sizeof block) < 0)
+            perror("write");
 }
 
 /* One frame comes back as it was sent. 0 when there is none any more. */

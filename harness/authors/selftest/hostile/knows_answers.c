@@ -34,11 +34,9 @@ static void on_stop(int number)
 
 int main(void)
 {
-    bounded();
     signal(SIGTERM, on_stop);
     signal(SIGINT, on_stop);
-    int fd = listener();
-    announce(fd);
+    int fd = listening();
     for (;;) {
         int client = accept(fd, NULL, NULL);
         uint8_t data[4096];

@@ -10,9 +10,7 @@
 
 int main(void)
 {
-    bounded();
-    int fd = listener();
-    announce(fd);
+    int fd = listening();
     for (int number = 0; number < MOST; number++) {
         char name[32];
         snprintf(name, sizeof name, "file%d", number);
