@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from harness.grading import scoring
+from harness.lab.chapters import CHAPTERS
 from harness.lab.target import setting
+
+
+def slug(chapter) -> str:
+    return chapter.slug
+
+
+each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 
 _given = setting("SEED") or "1"
 if not _given.isdigit():
@@ -52,7 +60,3 @@ def drawn_claims(chapter, native: bool = True) -> list[str]:
     ]
     drawn = random.Random(SEED).sample(inherited, len(inherited) // INHERITED_PART)
     return ["--only", ",".join([f"test_{chapter.number}_", *drawn])]
-
-
-def slug(chapter) -> str:
-    return chapter.slug

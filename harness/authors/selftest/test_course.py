@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from harness.authors.selftest.drawn import some
+from harness.authors.selftest.drawn import each_chapter, some
 from harness.failures.hints import HINTS
 from harness.grading import scoring
 from harness.lab import chapters, links, skeleton, sources
@@ -16,7 +16,6 @@ from harness.lab.chapters import CHAPTERS
 from harness.server import build
 
 FLAGS = ["-iquote", ".", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-SMALLER = [chapter for chapter in CHAPTERS if chapter.previous]
 ENTRY = "harness/lab/chapters.py"
 
 # What a chapter consists of, and what each piece is. {number}, {slug} and {title} are its own.
@@ -49,10 +48,6 @@ ROWS = {
 GIVEN = re.compile(r"^Given are (\d+) files with about ([\d,]+) lines ", re.M)
 
 
-def by_slug(chapters=CHAPTERS):
-    return pytest.mark.parametrize("chapter", chapters, ids=lambda chapter: chapter.slug)
-
-
 def variants():
     """Every chapter with 0, 1, ... all of its TODOs solved, for each compiler; none of one without
     a todos.md."""
@@ -82,7 +77,7 @@ def rows(document, head):
     return rest.split("\n\n")[0]
 
 
-@by_slug()
+@each_chapter
 def test_every_piece_is_there(chapter):
     """Look at this one first: without a piece others fail too, and say less."""
     missing = [
@@ -116,7 +111,7 @@ def test_nothing_is_of_a_chapter_that_is_not_there(pattern):
         ), f"{place}: {ENTRY} has no chapter {of}; add it, or the file goes"
 
 
-@by_slug()
+@each_chapter
 def test_one_source(chapter, tmp_path):
     """The skeleton in chapters/ is what its solution gives, to the byte."""
     skeleton.write(chapter, tmp_path)
@@ -132,7 +127,7 @@ def test_one_source(chapter, tmp_path):
     )
 
 
-@by_slug()
+@each_chapter
 def test_student_sees_no_marks(chapter):
     for path in sources.files(chapter.chapter_dir):
         found = re.search(r"// (BEGIN|END) |\bSTUB\b", path.read_text())
@@ -142,7 +137,7 @@ def test_student_sees_no_marks(chapter):
         )
 
 
-@by_slug()
+@each_chapter
 def test_skeleton_shows_its_todos_in_their_files(chapter):
     text = "".join(path.read_text() for path in sources.files(chapter.chapter_dir))
     shown = sorted(int(number) for number in re.findall(r"/\* TODO (\d+):", text))
@@ -153,7 +148,7 @@ def test_skeleton_shows_its_todos_in_their_files(chapter):
     )
 
 
-@by_slug()
+@each_chapter
 def test_every_todo_names_a_claim_that_grades_it(chapter):
     claims = {claim.name: claim for claim in scoring.load()}
     for todo in skeleton.todos(chapter):
@@ -170,7 +165,7 @@ def test_every_todo_names_a_claim_that_grades_it(chapter):
         )
 
 
-@by_slug()
+@each_chapter
 def test_a_todo_is_short(chapter):
     """A contract of one sentence, the test, and at most three lines of guidance."""
     most = 3 * skeleton.LINE_WIDTH
@@ -195,7 +190,7 @@ def test_the_hints_that_claims_choose_are_there():
                 )
 
 
-@by_slug()
+@each_chapter
 def test_a_handout_says_how_much_is_given(chapter):
     """From 07 on, where it is more than a student reads: the files that are new or changed and have
     no TODO."""
@@ -215,7 +210,7 @@ def test_a_handout_says_how_much_is_given(chapter):
     assert abs(int(said[2].replace(",", "")) - lines) <= lines / 10, f"they have {lines} lines"
 
 
-@by_slug()
+@each_chapter
 def test_own_points_add_up_to_100(chapter):
     own = sum(claim.points for claim in scoring.load() if claim.chapter == chapter)
     assert own == 100, (
@@ -224,7 +219,7 @@ def test_own_points_add_up_to_100(chapter):
     )
 
 
-@by_slug()
+@each_chapter
 def test_most_points_are_for_what_comes_over_tcp(chapter):
     """Programs that call a single module give at most a third of a chapter's own points: a student
     who builds the same server of other modules loses no more."""
@@ -233,7 +228,7 @@ def test_most_points_are_for_what_comes_over_tcp(chapter):
     assert 3 * of_programs <= sum(claim.points for claim in own)
 
 
-@by_slug()
+@each_chapter
 def test_points_of_a_grade_add_up_to_100(chapter):
     claims = scoring.holding(scoring.load(), chapter)
     total = sum(scoring.worths(claims, chapter).values())

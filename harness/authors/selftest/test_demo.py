@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from harness.authors.selftest.drawn import each_chapter
 from harness.lab import chapters
 from harness.server.linux import ring
 from harness.student.demos import ch11
@@ -47,7 +48,7 @@ def numbers(text):
     return [float(word.replace(",", "")) for word in re.findall(r"\d[\d,]*\.?\d*", text)]
 
 
-@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
+@each_chapter
 def test_every_demo_is_tested(chapter):
     """That there is one is asked in test_course.py."""
     named = [name for name in globals() if name.startswith(f"test_{chapter.number}_")]

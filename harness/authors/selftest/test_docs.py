@@ -1,9 +1,10 @@
-"""What the documents name is there: files, headings, make targets, tests."""
+"""What the documents name is there: files, headings, make targets, tests, answers, terms."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -17,9 +18,11 @@ from harness.authors.selftest.documents import (
     target,
     without_code,
 )
+from harness.authors.selftest.drawn import each_chapter
 from harness.failures.hints import HINTS, PAGE
 from harness.grading import scoring
-from harness.lab.chapters import ROOT, find
+from harness.lab import sources
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter, find
 
 PLACES = (
     "README.md",
@@ -167,3 +170,98 @@ def test_failures_are_shown_as_they_are_printed(document):
         worth = scoring.worths(scoring.holding(CLAIMS, chapter), chapter)[claim.name]
         assert f"{claim.number} {claim.text} {scoring.number_text(worth)} points" in words
         assert any(f"hint {hint.text} {hint.place} again" in words for hint in HINTS.values())
+
+
+# The answers
+
+ANSWERS = ROOT / "docs" / "answers.md"
+QUESTIONS = "Predict before you code"
+
+
+def numbers(text: str, heading: str) -> list[int]:
+    """The numbers of the list below a heading of the second level."""
+    _, _, below = f"\n{text}".partition(f"\n## {heading}\n")
+    section = re.split(r"^## ", below, flags=re.M)[0]
+    return [int(number) for number in re.findall(r"^(\d+)\. ", section, re.M)]
+
+
+@each_chapter
+def test_each_question_has_its_answer(chapter):
+    handout = chapter.chapter_dir / "README.md"
+    questions = numbers(handout.read_text(), QUESTIONS)
+    answers = numbers(ANSWERS.read_text(), f"Chapter {chapter.number}")
+    assert questions, f"chapters/{chapter.slug}/README.md has no list below '## {QUESTIONS}'"
+    assert answers == questions, (
+        f"chapters/{chapter.slug}/README.md asks the questions {questions}, and docs/answers.md, "
+        f"'## Chapter {chapter.number}', answers {answers}: write what is missing"
+    )
+
+
+@each_chapter
+def test_answers_stand_in_one_place(chapter):
+    text = (chapter.solution_dir / "README.md").read_text()
+    where = f"solutions/{chapter.slug}/README.md"
+    assert "\n## Answers" not in text, f"{where}: move the answers to docs/answers.md"
+
+
+# The glossary
+
+GLOSSARY = ROOT / "docs" / "glossary.md"
+
+
+class Entry(NamedTuple):
+    line: str
+    terms: list[str]  # the forms of one term: "EOF", "end of input"
+    slugs: list[str]  # of the chapters that it links to
+
+
+def entries() -> list[Entry]:
+    lines = [line for line in GLOSSARY.read_text().splitlines() if line.startswith("| **")]
+    return [
+        Entry(line, re.findall(r"\*\*([^*]+)\*\*", line), re.findall(r"/chapters/([\w-]+)/", line))
+        for line in lines
+    ]
+
+
+def words(text: str) -> str:
+    """In lower case, with one blank for each hyphen and line break: "low-water\nmark"."""
+    return re.sub(r"[-\s]+", " ", text.lower())
+
+
+def used(chapter: Chapter) -> str:
+    """What a student of the chapter reads: its handout and its sources."""
+    files = [chapter.chapter_dir / "README.md", *sources.files(chapter.chapter_dir)]
+    return words("\n".join(path.read_text() for path in files))
+
+
+ENTRIES = entries()
+USED = {chapter.slug: used(chapter) for chapter in CHAPTERS}
+
+
+def test_every_row_is_one_sentence_with_three_cells():
+    rows = [line for line in GLOSSARY.read_text().splitlines() if line.startswith("| ")]
+    assert len(ENTRIES) == len(rows) - 1, "docs/glossary.md: each row begins with a **term**"
+    for entry in ENTRIES:
+        cells = [cell.strip() for cell in entry.line.strip("|").split("|")]
+        assert len(cells) == 3, f"docs/glossary.md has not three cells in {entry.line}"
+        text = cells[1].rstrip(".")
+        assert cells[1] != text and ". " not in text, f"docs/glossary.md: one sentence: {cells[1]}"
+
+
+def test_terms_are_in_order_and_there_once():
+    keys = [re.sub(r"[^a-z0-9]", "", "".join(entry.terms).lower()) for entry in ENTRIES]
+    for before, after in zip(keys, keys[1:]):
+        assert before < after, f"docs/glossary.md: move or join {before!r} and {after!r}"
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.terms[0])
+def test_the_chapter_uses_the_term(entry):
+    for slug in entry.slugs:
+        assert slug in USED, f"docs/glossary.md, {entry.terms[0]}: there is no chapter {slug}"
+        found = any(
+            re.search(rf"(?<!\w){re.escape(words(term))}", USED[slug]) for term in entry.terms
+        )
+        assert found, (
+            f"docs/glossary.md links {entry.terms[0]!r} to {slug}, whose handout and sources do "
+            f"not have that word: use it there, or link to the chapter that does"
+        )

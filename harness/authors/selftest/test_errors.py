@@ -1,4 +1,4 @@
-"""Failures as file:line:, as editors and GitHub Actions read them."""
+"""Failures as file:line:, as editors and GitHub Actions read them; and what clangd shows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.authors.selftest.drawn import each_chapter, some
 from harness.authors.selftest.shell import run
 from harness.grading import errors
 from harness.grading import grade as command
@@ -19,7 +20,7 @@ from harness.grading import report, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.student import watch
 
@@ -103,7 +104,7 @@ def test_an_inherited_claim_is_shown_at_its_function():
     assert "net_listen(" in (ROOT / found.file).read_text().splitlines()[found.line - 1]
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.slug)
+@each_chapter
 def test_every_claim_has_a_place_in_the_skeleton(chapter):
     """The chapter's own claims lead to a comment with the number of their TODO."""
     own = [claim for claim in CLAIMS.values() if claim.chapter == chapter]
@@ -265,3 +266,47 @@ def test_vim_jumps_to_the_failure(tmp_path):
         pytest.skip("this vim has no quickfix list")
     line = line_of(BLOCKING.chapter_dir / "io.c", "TODO 3:")
     assert json.loads((tmp_path / "list").read_text()) == [["chapters/01-blocking/io.c", line]]
+
+
+# clangd
+
+READ_BY_CLANGD = [
+    one
+    for chapter in CHAPTERS
+    for one in some(
+        sources.files(chapter.chapter_dir),
+        2,
+        "files that clangd reads",
+        ids=lambda path: f"{path.parent.name}/{path.name}",
+    )
+]
+
+
+def clangd(path: Path) -> subprocess.CompletedProcess[str]:
+    """What an editor with clangd finds in the whole file, with the settings in .clangd; it tries
+    its other features on the first line only."""
+    if not shutil.which("clangd"):
+        pytest.skip("clangd is not installed: sudo apt-get install clangd")
+    words = ["clangd", f"--check={path}", "--check-lines=1", "--log=error"]
+    return subprocess.run(words, cwd=ROOT, timeout=120, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("path", READ_BY_CLANGD)
+def test_clangd_finds_no_error_in_a_chapter(path):
+    done = clangd(path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "name, text", [("a.c", "int main(void) { return gone; }\n"), ("a.h", ";x")]
+)
+def test_clangd_finds_an_error_below_the_first_line(tmp_path, name, text):
+    (tmp_path / name).write_text(f"/* */\n\n{text}")
+    assert clangd(tmp_path / name).returncode != 0
+
+
+def test_clangd_reads_a_header_as_c(tmp_path):
+    """Below a directory with the lab's settings."""
+    shutil.copy(ROOT / ".clangd", tmp_path)
+    (tmp_path / "a.h").write_text("\nstatic inline int *a(void *class) { return class; }\n")
+    assert clangd(tmp_path / "a.h").returncode == 0

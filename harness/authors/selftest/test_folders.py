@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from harness.authors.selftest.documents import tables
-from harness.authors.selftest.drawn import some
+from harness.authors.selftest.drawn import slug, some
 from harness.claims.stage import linking
 from harness.course.classes import submissions, unpack
 from harness.grading import history
@@ -33,7 +33,7 @@ SERVER = {
     "net/value.c": '#include "net/value.h"\n\nint value(void)\n{\n    return 7;\n}\n',
 }
 FLAT = {name.removeprefix("net/"): text.replace("net/", "") for name, text in SERVER.items()}
-with_layers = pytest.mark.parametrize("chapter", WITH_LAYERS, ids=lambda chapter: chapter.slug)
+with_layers = pytest.mark.parametrize("chapter", WITH_LAYERS, ids=slug)
 
 
 def layer(name: str) -> str:
