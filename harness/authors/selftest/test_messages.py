@@ -1,4 +1,4 @@
-"""Typed messages: fields to bytes, and what is said of a reply that is wrong."""
+"""Frames and typed messages: fields to bytes, and what is said of a reply that is wrong."""
 
 from __future__ import annotations
 
@@ -23,6 +23,19 @@ from harness.client.messages import (
     request,
     string,
 )
+
+
+def test_a_frame_is_its_length_little_endian_and_its_body():
+    assert length_framing.encode(b"hello") == b"\x05\x00\x00\x00hello"
+    assert length_framing.header(0x80000000) == b"\x00\x00\x00\x80"
+    assert length_framing.declared_length(b"\x05\x01\x00\x00rest") == 261
+
+
+def test_a_body_over_the_maximum_cannot_be_encoded():
+    longest = bytes(length_framing.MAX_FRAME)
+    assert len(length_framing.encode(longest)) == len(longest) + length_framing.HEADER
+    with pytest.raises(length_framing.Malformed):
+        length_framing.encode(longest + b"x")
 
 
 def test_numbers_are_little_endian():

@@ -92,6 +92,13 @@ class Watched:
             env={**os.environ, "LAB_PATIENCE": "1"},
         )
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
     def next_screen(self):
         """All that is printed until it waits for a save."""
         lines = []
@@ -109,8 +116,7 @@ def test_a_chapter_is_watched(tmp_path):
     """The files go from the skeleton to a mistake to the solution; then Ctrl-C ends it."""
     source = tmp_path / "mine"
     skeleton.write(find("02"), source, 0)
-    watched = Watched(source)
-    try:
+    with Watched(source) as watched:
         assert "FAILED  02.1" in watched.next_screen()
         (source / "buffer.c").write_text("int main(void) { return }\n")
         assert "the last save does not compile" in watched.next_screen()
@@ -121,21 +127,14 @@ def test_a_chapter_is_watched(tmp_path):
         rest, _ = watched.process.communicate(timeout=SECONDS)
         assert "nothing is left running" in rest
         assert watched.process.returncode == 0
-    finally:
-        watched.process.kill()
-        watched.process.wait()
 
 
 def test_it_ends_when_nobody_looks(tmp_path):
     shutil.copytree(find("02").solution_dir, tmp_path, dirs_exist_ok=True)
-    watched = Watched(tmp_path)
-    try:
+    with Watched(tmp_path) as watched:
         assert "watching" in watched.next_screen()
         watched.process.stdout.close()
         assert watched.process.wait(SECONDS) == 0
-    finally:
-        watched.process.kill()
-        watched.process.wait()
 
 
 def test_a_save_while_it_grades(tmp_path, monkeypatch):

@@ -163,12 +163,6 @@ def prints_for_ever():
         os.write(1, b"x" * 65536)
 
 
-def prints_for_ever_later():
-    start()
-    while True:
-        os.write(2, b"x" * 65536)
-
-
 def prints_other_lines_first():
     print("starting up")
     print("listening on nothing yet")
@@ -245,13 +239,6 @@ def exits_with_7():
     connection, _ = listener.accept()
     print("last words", file=sys.stderr, flush=True)
     os._exit(7)
-
-
-def eats_memory():
-    start()
-    kept = []
-    while True:
-        kept.append(b"\1" * (16 << 20))
 
 
 def eats_memory_in_children():
