@@ -166,8 +166,7 @@ def test_what_valgrind_is_not_for(tmp_path):
     assert valgrind.is_native(compiled(tmp_path, submissions.right()))
     for flag in ("-fsanitize=address", "-fsanitize=thread", "-static"):
         assert not valgrind.is_native(compiled(tmp_path, submissions.right(), flag)), flag
-    script = tmp_path / "server.sh"
-    script.write_text("#!/bin/sh\nexec ./server\n")
+    script = shell.script(tmp_path / "server.sh", "exec ./server")
     for program in (str(script), "sh", "cat", sys.executable, str(tmp_path / "none")):
         assert not valgrind.is_native(program), program
 
