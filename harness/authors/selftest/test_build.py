@@ -18,15 +18,6 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.delenv("CC", raising=False)
 
 
-def test_several_files_with_a_header_in_one_command(tmp_path):
-    source = submission(tmp_path / "s", '#include "more.h"\nint main(void) { return more(); }\n')
-    (source / "more.h").write_text("int more(void);\n")
-    (source / "more.c").write_text('#include "more.h"\nint more(void) { return 7; }\n')
-    compiled = build.cached_server(source)
-    assert subprocess.run([compiled.binary]).returncode == 7
-    assert compiled.warnings == ""
-
-
 INCLUDES = (
     *("#include <{}>", "#include<{}>", "# include <{}>", "#\tinclude  <{}> // x", '#include "{}"'),
     *("/* */ #include <{}>", "#define RINGS <{}>\n#include RINGS", "#inc\\\nlude <{}>"),

@@ -216,13 +216,6 @@ def test_a_deadline_that_is_over_does_not_change():
     assert deadline.seconds == 0.02
 
 
-def test_a_deadline_restarts():
-    deadline = Deadline(10)
-    assert 9 < deadline.left() <= 10
-    deadline = Deadline(0)
-    assert deadline.left() == 0
-
-
 # Closed and reset
 
 

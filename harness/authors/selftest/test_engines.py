@@ -17,7 +17,12 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest.shell import check_refused, script
-from harness.authors.selftest.test_class import ClassRun, gone, handed_in, stopped_halfway
+from harness.authors.selftest.test_class import (
+    ClassRun,
+    check_that_it_goes_on,
+    handed_in,
+    stopped_halfway,
+)
 from harness.course.classes import plan, pool
 from harness.server.patience import wait_until
 
@@ -180,15 +185,7 @@ def test_parallel_grades_what_is_missing(by_parallel):
 @needs_parallel
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_parallel_can_be_stopped_and_goes_on(by_parallel, tmp_path, number):
-    process = stopped_halfway(by_parallel, tmp_path, number)
-    printed, errors = process.communicate(timeout=90)
-    assert not errors
-    assert number == signal.SIGKILL or "the same command goes on from here" in printed
-    assert wait_until(lambda: gone(process.started), 60, 0.02)
-    by_parallel.called()
-    (tmp_path / "go").touch()
-    assert by_parallel.run()[0] == 0
-    assert by_parallel.called() == ["2", "3"]
+    check_that_it_goes_on(by_parallel, tmp_path, number, 60)
 
 
 @needs_parallel

@@ -33,6 +33,9 @@ IDENTITY = {
 CONTEXT = Context(environment=IDENTITY, now="2026-01-31T23:59:59Z")
 
 
+TOLD = {"hint": "", "crashed": "", "seconds": 1.25}
+
+
 def test_of(verdict: str, worth: float, output: str = "", **extra: object) -> dict:
     found = {
         "name": f"A claim of {worth}, 100% <b>",
@@ -42,14 +45,7 @@ def test_of(verdict: str, worth: float, output: str = "", **extra: object) -> di
         "status": verdict,
         "output": output,
         "visibility": "visible",
-        "extra_data": {
-            "test": "test_04_some",
-            "hint": "",
-            "crashed": "",
-            "seconds": 1.25,
-            "verdict": verdict,
-            **extra,
-        },
+        "extra_data": {"test": "test_04_some", "verdict": verdict, **TOLD, **extra},
     }
     if verdict == "not judged":
         del found["status"]
@@ -81,17 +77,10 @@ def grade(*tests: dict, verdict: str = "", output: str = "04-pipelining: some") 
 GOOD = grade(test_of("passed", 33.33), test_of("passed", 66.67))
 BAD = grade(test_of("passed", 62.5), test_of("failed", 37.5, HOSTILE, hint="h<i>"), output=HOSTILE)
 UNJUDGED = grade(test_of("passed", 60), test_of("not judged", 40, f"not judged: {HOSTILE}"))
+# As grading/results.py has it: no number, and nothing about a claim.
+COMPILES = {"name": "The server compiles.", "score": 0, "max_score": 100, "status": "failed"}
 BROKEN = grade(verdict="failed", output=HOSTILE)
-BROKEN["tests"] = [
-    {
-        "name": "The server compiles.",
-        "score": 0,
-        "max_score": 100,
-        "status": "failed",
-        "output": HOSTILE,
-        "visibility": "visible",
-    }
-]
+BROKEN["tests"] = [COMPILES | {"output": HOSTILE, "visibility": "visible"}]
 NOTHING = grade(verdict="not judged", output="the grader's own process was killed")
 ALL = {"good": GOOD, "bad": BAD, "unjudged": UNJUDGED, "broken": BROKEN, "nothing": NOTHING}
 each = pytest.mark.parametrize("name", ALL)
@@ -193,15 +182,8 @@ GRADEBOOK = (
     '"Lovelace, Ada",14,S4,ada2,B,9,,\r\n'
     '"Student, Test",15,,teststudent,B,,,\r\n'
 )
-SHARES = {
-    "ADA": 1.0,
-    "小明 王": 0.425,
-    "13": None,
-    "Ada Lovelace": 0.5,
-    "nobody": 1.0,
-    "ada2": 0.1,
-    "S4": 0.2,
-}
+SHARES = {"ADA": 1.0, "小明 王": 0.425, "13": None, "Ada Lovelace": 0.5, "nobody": 1.0}
+SHARES |= {"ada2": 0.1, "S4": 0.2}
 
 
 def cells(text: str) -> list[list[str]]:
@@ -442,28 +424,40 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_writes_a_file(tmp_path):
+    """Without OUT= it prints the same."""
     (tmp_path / "04.json").write_text(json.dumps(BAD))
     out = tmp_path / "new" / "it's 1.xml"
-    ended = run("--format", "junit", "--results", str(tmp_path / "04.json"), "--out", str(out))
+    words = ["--format", "junit", "--results", tmp_path / "04.json"]
+    ended = run(*words, "--out", out)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
-    assert out.read_text() == formats.export(BAD, "junit", CONTEXT)
+    assert out.read_text() == run(*words).stdout == formats.export(BAD, "junit", CONTEXT)
     assert [path.name for path in out.parent.iterdir()] == [out.name]
 
 
-def test_the_command_fills_in_a_gradebook(tmp_path):
-    for name, found in {"ada": BAD, "cleo": UNJUDGED, "ada2": None}.items():
-        (tmp_path / "class" / name).mkdir(parents=True)
-        (tmp_path / "class" / name / "trace.json").write_text(json.dumps(GOOD))
+def fill_in(
+    tmp_path, results: dict, gradebook: bytes, column: str = "Lab", scores: str = ""
+) -> tuple[bytes, list[str]]:
+    """The gradebook after `make export` with these results of a class, and the lines on stderr."""
+    top = tmp_path / "class"
+    for name, found in results.items():
+        (top / name).mkdir(parents=True)
+        (top / name / "trace.json").write_text(json.dumps(GOOD))
         if found:
-            (tmp_path / "class" / name / "result.json").write_text(json.dumps(found))
-    (tmp_path / "g.csv").write_bytes(GRADEBOOK.encode())
-    words = ["--format", "canvas", "--grades", str(tmp_path / "class"), "--column", "Lab 4"]
-    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"), "--out", str(tmp_path / "o.csv"))
+            (top / name / "result.json").write_text(json.dumps(found))
+    if scores:
+        (top / "scores.csv").write_text(scores, newline="")
+    (tmp_path / "g.csv").write_bytes(gradebook)
+    words = ["--format", "canvas", "--grades", top, "--column", column]
+    ended = run(*words, "--gradebook", tmp_path / "g.csv", "--out", tmp_path / "o.csv")
     assert ended.returncode == 0
-    assert [row[5] for row in cells((tmp_path / "o.csv").read_bytes().decode())[3:]] == [
-        *("31.25", "7", "8", "9", "")
-    ]
-    assert ended.stderr.splitlines() == [
+    return (tmp_path / "o.csv").read_bytes(), ended.stderr.splitlines()
+
+
+def test_the_command_fills_in_a_gradebook(tmp_path):
+    results = {"ada": BAD, "cleo": UNJUDGED, "ada2": None}
+    filled, said = fill_in(tmp_path, results, GRADEBOOK.encode(), "Lab 4")
+    assert [row[5] for row in cells(filled.decode())[3:]] == ["31.25", "7", "8", "9", ""]
+    assert said == [
         "export: scores entered: 1, each out of 50",
         "  ada2: not judged, so the cell stays as it was",
         "  cleo: not judged, so the cell stays as it was",
@@ -472,17 +466,11 @@ def test_the_command_fills_in_a_gradebook(tmp_path):
 
 def test_late_hand_ins_have_the_points_that_count_in_a_gradebook(tmp_path):
     """scores.csv has them; the working directory of make class is no submission."""
-    top = tmp_path / "class"
-    for name, found in {"ada": GOOD, ".work": None, "cleo": BAD}.items():
-        (top / name).mkdir(parents=True)
-        if found:
-            (top / name / "result.json").write_text(json.dumps(found))
-    (top / "scores.csv").write_text("name,score,counts\nada,100,90\ncleo,62.5,\n")
-    (tmp_path / "g.csv").write_bytes(GRADEBOOK.encode())
-    words = ["--format", "canvas", "--grades", str(top), "--column", "Lab 4"]
-    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"))
-    assert cells(ended.stdout)[3][5] == "45"
-    assert ended.stderr.splitlines() == [
+    results = {"ada": GOOD, ".work": None, "cleo": BAD}
+    scores = "name,score,counts\nada,100,90\ncleo,62.5,\n"
+    filled, said = fill_in(tmp_path, results, GRADEBOOK.encode(), "Lab 4", scores)
+    assert cells(filled.decode())[3][5] == "45"
+    assert said == [
         "export: scores entered: 1, each out of 50",
         "  cleo: not judged, so the cell stays as it was",
     ]
@@ -490,28 +478,19 @@ def test_late_hand_ins_have_the_points_that_count_in_a_gradebook(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252", "utf-16"])
 def test_a_gradebook_keeps_its_encoding(tmp_path, encoding):
-    (tmp_path / "class" / "müller").mkdir(parents=True)
-    (tmp_path / "class" / "müller" / "result.json").write_text(json.dumps(BAD))
     text = of_country("20,5", ";").replace("Lovelace, Ada", "Müller").replace("\n", "\r\n")
-    (tmp_path / "g.csv").write_bytes(text.encode(encoding))
-    words = ["--format", "canvas", "--grades", str(tmp_path / "class"), "--column", "Lab"]
-    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"), "--out", str(tmp_path / "o.csv"))
-    assert ended.stderr == "export: scores entered: 1, each out of 20.5\n"
-    assert (tmp_path / "o.csv").read_bytes() == text.replace(";1;", ";1;12,81").encode(encoding)
+    filled, said = fill_in(tmp_path, {"müller": BAD}, text.encode(encoding))
+    assert said == ["export: scores entered: 1, each out of 20.5"]
+    assert filled == text.replace(";1;", ";1;12,81").encode(encoding)
 
 
 def test_scores_that_a_spreadsheet_has_saved_count(tmp_path):
     """With other separators and decimal marks, and a name that looks like a formula."""
-    top = tmp_path / "class"
-    (top / "=ada").mkdir(parents=True)
-    (top / "=ada" / "result.json").write_text(json.dumps(GOOD))
-    text = "name;score;counts\r\n'=ada;100;90,5\r\n"
-    (top / "scores.csv").write_text(sheets.BOM + text, newline="")
-    (tmp_path / "g.csv").write_text("Student,SIS Login ID,Lab (1)\nAda,=ada,\n")
-    words = ["--format", "canvas", "--grades", str(top), "--column", "Lab"]
-    ended = run(*words, "--gradebook", str(tmp_path / "g.csv"))
-    assert ended.stdout.splitlines()[1] == "Ada,=ada,90.5"
-    assert ended.stderr.endswith("out of 100; the gradebook does not say the points possible\n")
+    scores = sheets.BOM + "name;score;counts\r\n'=ada;100;90,5\r\n"
+    gradebook = b"Student,SIS Login ID,Lab (1)\nAda,=ada,\n"
+    filled, said = fill_in(tmp_path, {"=ada": GOOD}, gradebook, scores=scores)
+    assert filled.splitlines()[1] == b"Ada,=ada,90.5"
+    assert said[-1].endswith("out of 100; the gradebook does not say the points possible")
 
 
 @pytest.mark.parametrize(

@@ -105,11 +105,6 @@ def test_with_a_layer_every_folder_counts_and_nothing_below_it(tmp_path):
 # Builds
 
 
-def test_a_server_in_layers_is_built(tmp_path):
-    sources.write(tmp_path, SERVER)
-    assert subprocess.run([build.cached_server(tmp_path).binary]).returncode == 0
-
-
 def test_a_message_names_the_layer(tmp_path):
     sources.write(tmp_path, {**SERVER, "net/value.c": "\nint value(void) { return }\n"})
     with pytest.raises(build.BuildFailed, match=r"\nnet/value.c:2:"):

@@ -137,40 +137,29 @@ def of_another_owner(lab: Path) -> None:
         os.chown(path, 54321, 54321)
 
 
-def damaged_index(lab: Path) -> None:
-    (lab / ".git" / "index").write_bytes(b"DIRC")
+def has(name: str, content: bytes | Path | None):
+    """Puts this content, or a link to this path, in place of a file of the repository."""
+
+    def spoil(lab: Path) -> None:
+        path = lab / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        if isinstance(content, Path):
+            path.symlink_to(content)
+        elif content is not None:
+            path.write_bytes(content)
+
+    return spoil
 
 
-def nothing_added(lab: Path) -> None:
-    (lab / ".git" / "index").unlink()
-
-
-def no_head(lab: Path) -> None:
-    (lab / ".git" / "HEAD").unlink()
-
-
-def lost_worktree(lab: Path) -> None:
-    shutil.rmtree(lab / ".git")
-    (lab / ".git").write_text(f"gitdir: {lab}-gone/.git/worktrees/lab\n")
-
-
-def broken_link(lab: Path) -> None:
-    shutil.rmtree(lab / ".git")
-    (lab / ".git").symlink_to(lab / "gone")
-
-
-def unreadable_settings(lab: Path) -> None:
-    (lab / ".git" / "config").write_text("[core\n")
-
-
+NO_HEAD, BROKEN_LINK = has(".git/HEAD", None), has(".git", Path("/no/where"))
 WRONG = {
-    of_another_owner: "dubious ownership in repository",
-    damaged_index: "index file smaller than expected",
-    nothing_added: "does not track harness/grading/grade.py",
-    no_head: "not a git repository",
-    lost_worktree: "not a git repository",
-    broken_link: "not a git repository",
-    unreadable_settings: "bad config line 1",
+    "of another owner": (of_another_owner, "dubious ownership in repository"),
+    "damaged index": (has(".git/index", b"DIRC"), "index file smaller than expected"),
+    "nothing added": (has(".git/index", None), "does not track harness/grading/grade.py"),
+    "no head": (NO_HEAD, "not a git repository"),
+    "lost worktree": (has(".git", b"gitdir: /no/.git/worktrees/lab\n"), "not a git repository"),
+    "broken link": (BROKEN_LINK, "not a git repository"),
+    "unreadable settings": (has(".git/config", b"[core\n"), "bad config line 1"),
 }
 
 
@@ -186,13 +175,13 @@ def check_that_nothing_is_packed(out: Path, capsys, reason: str) -> None:
         site.settings(site.parse([]), None, [])
 
 
-@pytest.mark.parametrize("spoil", WRONG, ids=lambda spoil: spoil.__name__)
-def test_nothing_is_packed_where_git_does_not_answer(at, tmp_path, capsys, spoil):
+@pytest.mark.parametrize("spoil, reason", WRONG.values(), ids=WRONG)
+def test_nothing_is_packed_where_git_does_not_answer(at, tmp_path, capsys, spoil, reason):
     spoil(write(at(repository(tmp_path / "lab")), PRIVATE))
-    check_that_nothing_is_packed(tmp_path / "out", capsys, WRONG[spoil])
+    check_that_nothing_is_packed(tmp_path / "out", capsys, reason)
 
 
-@pytest.mark.parametrize("spoil", [no_head, broken_link])
+@pytest.mark.parametrize("spoil", [NO_HEAD, BROKEN_LINK], ids=["no head", "broken link"])
 def test_nothing_is_packed_where_another_repository_answers(at, tmp_path, capsys, spoil):
     """The lab's own is damaged, and git goes on in the directories above."""
     repository(tmp_path, ("essay.txt",))

@@ -348,14 +348,6 @@ def test_a_selection_that_matches_nothing_lists_the_todos(grade):
     assert "the TODOs are 01.1, 01.2, 02.1, 02.2" in outcome.stderr
 
 
-def test_without_solutions(grade, tmp_path, monkeypatch):
-    from harness.lab import chapters, target
-
-    monkeypatch.setattr(chapters, "ROOT", tmp_path)
-    with pytest.raises(target.WrongUsage, match="came without solutions"):
-        target.resolve(chapters.find("01"), "solutions")
-
-
 # The terminal
 
 
