@@ -93,7 +93,7 @@ def make(directory, *words):
 
 
 def test_a_wrong_and_a_right_server_in_an_odd_place(elsewhere):
-    (wrong,) = select("01", "full-table-is-the-end")
+    (wrong,) = select(find("01"), "full-table-is-the-end")
     wrong.write(elsewhere / "wrong one")
     assert "2 of 2 points" in make(elsewhere, "grade", *FAULTS, "FROM=solutions")
     assert "0 of 2 points" in make(elsewhere, "grade", *FAULTS, "DIR=wrong one")
@@ -102,7 +102,7 @@ def test_a_wrong_and_a_right_server_in_an_odd_place(elsewhere):
 @pytest.mark.full("commands in an odd place")
 def test_other_commands_in_an_odd_place(elsewhere):
     """An empty frame is lost. Its failure can be replayed, traced and sent."""
-    (wrong,) = select("01", "empty-frame-no-reply")
+    (wrong,) = select(find("01"), "empty-frame-no-reply")
     wrong.write(elsewhere / "wrong two")
     given = ["CH=01", "T=01_empty_frames", "DIR=wrong two"]
     found = re.search(r"make replay ID=(\S+)", make(elsewhere, "grade", *given))

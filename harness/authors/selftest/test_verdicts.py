@@ -134,16 +134,6 @@ def test_hopeless_submission_ends_in_a_verdict(what, patient, tmp_path):
     assert _running(source.name) == []
 
 
-def test_submission_that_does_not_compile(patient, tmp_path):
-    """The compiler's message, score 0, and no traceback."""
-    source = tmp_path / "broken"
-    shutil.copytree(CHAPTERS[2].chapter_dir, source)
-    (source / "conn.c").write_text((source / "conn.c").read_text().replace(";", "", 1))
-    results, status = grade(patient, "--chapter", "03", "--dir", str(source))
-    assert (results["score"], status) == (0, 1)
-    assert "conn.c" in results["tests"][0]["output"] and "error" in results["tests"][0]["output"]
-
-
 def _running(name: str) -> list[str]:
     """The command lines of the processes whose program was built from the directory `name`."""
     found = []

@@ -7,7 +7,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -169,18 +169,9 @@ class Page:
         found = _pieces(CODE_SPAN, self.outside, 1)
         return [Piece(line, " ".join(code.split())) for line, code in found]
 
-    def numbers(self) -> list[Piece]:
-        return _pieces(NUMBER, self.prose)
-
-    def units(self) -> list[Piece]:
-        return _pieces(UNIT, self.prose, 1)
-
     def headings(self) -> list[Piece]:
         """The levels of the headings."""
         return [Piece(line, text.split()[0]) for line, text in _pieces(HEADING, self.outside)]
-
-    def hints(self) -> list[Piece]:
-        return _pieces(HINT, self.words)
 
     def rows(self) -> list[Piece]:
         """The rows of its tables: how many cells."""
@@ -192,11 +183,8 @@ class Page:
                 found.append(Piece(first + number, f"a {what} of {cells} cells"))
         return found
 
-    def pictures(self) -> list[Piece]:
-        return [Piece(line, self._lab(link)) for line, link in _pieces(PICTURE, self.words, 1)]
-
-    def links(self) -> list[Piece]:
-        return [Piece(line, self._lab(link)) for line, link in _pieces(TEXT_LINK, self.words, 1)]
+    def links(self, pattern: re.Pattern[str] = TEXT_LINK) -> list[Piece]:
+        return [Piece(line, self._lab(link)) for line, link in _pieces(pattern, self.words, 1)]
 
     def broken_links(self) -> Iterator[str]:
         for line, link in _pieces(LINK, self.words, 1):
@@ -231,26 +219,36 @@ def _pieces(pattern: re.Pattern[str], text: str, group: int = 0) -> list[Piece]:
 
 # What differs
 
+Pieces = Callable[[Page], list[Piece]]
+IN_ORDER: dict[str, Pieces] = {
+    "line of a code block": Page.code,
+    "heading": Page.headings,
+    "picture": lambda page: page.links(PICTURE),
+    "hint": lambda page: _pieces(HINT, page.words),
+    "row of a table": Page.rows,
+}
+BY_SECTION: dict[str, Pieces] = {
+    "inline code": Page.spans,
+    "number": lambda page: _pieces(NUMBER, page.prose),
+    "unit": lambda page: _pieces(UNIT, page.prose, 1),
+}
+COUNTED_ONCE = {"unit"}  # in a section
+
 
 def differences(source: Page, page: Page, known: dict[Path, Path] | None = None) -> list[str]:
-    """What differs between two pages: of the kinds of pieces whose order matters the first
-    difference, of other kinds all.
+    """What differs between two pages: of each kind IN_ORDER the first difference, of others all.
 
     `known`: English pages, and where their Chinese ones are.
     """
     known = {one: translation(one) for one in wanted()} if known is None else known
-    return [
-        *_in_order("line of a code block", source, source.code(), page, page.code()),
-        *_in_order("heading", source, source.headings(), page, page.headings()),
-        *_in_order("picture", source, source.pictures(), page, page.pictures()),
-        *_in_order("hint", source, source.hints(), page, page.hints()),
-        *_in_order("row of a table", source, source.rows(), page, page.rows()),
-        *_by_section("inline code", source, source.spans(), page, page.spans()),
-        *_by_section("number", source, source.numbers(), page, page.numbers()),
-        *_by_section("unit", source, source.units(), page, page.units(), set),
-        *_by_section("link to", source, _mapped(source, page, known), page, page.links()),
-        *_anchors(source, page),
-    ]
+    found: list[str] = []
+    for what, pieces in IN_ORDER.items():
+        found += _in_order(what, source, pieces(source), page, pieces(page))
+    for what, pieces in BY_SECTION.items():
+        found += _by_section(what, source, pieces(source), page, pieces(page))
+    links = _mapped(source, page, known)
+    found += _by_section("link to", source, links, page, page.links())
+    return [*found, *_anchors(source, page)]
 
 
 def _in_order(
@@ -271,15 +269,11 @@ def _in_order(
 
 
 def _by_section(
-    what: str,
-    source: Page,
-    theirs: list[Piece],
-    page: Page,
-    ours: list[Piece],
-    collect: type[Counter[str]] | type[set[str]] = Counter,
+    what: str, source: Page, theirs: list[Piece], page: Page, ours: list[Piece]
 ) -> Iterator[str]:
-    """Between each two headings, all that one page has more often than the other; with `set`, all
-    that one has and the other has not."""
+    """Between each two headings, all that one page has more often than the other; of what is
+    COUNTED_ONCE, all that one has and the other has not."""
+    collect = set if what in COUNTED_ONCE else Counter
     divide = len(source.headings()) == len(page.headings())
     right = _sections(source, theirs) if divide else {0: theirs}
     found = _sections(page, ours) if divide else {0: ours}
