@@ -56,7 +56,6 @@ RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-a
 
 def check(client: Client) -> None:
     """An ECHO there and back: and nothing else comes before it."""
-    __tracebackhide__ = True
     ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 
@@ -173,7 +172,6 @@ def test_07_sleeps_until_the_first_timer(launch):
 
 
 def _sleeps(server, when: str) -> None:
-    __tracebackhide__ = True
     until_asleep(server)
     waits = waits_in_silence(server, WATCHED)
     if waits is not None and waits > IDLE_WAITS:

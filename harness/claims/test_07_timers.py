@@ -58,7 +58,6 @@ HALF_CLOSE = dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof")
 
 def ask_later(client: Client, *bodies: bytes) -> float:
     """Sends requests in one go. Returns when: no timer of theirs was set before."""
-    __tracebackhide__ = True
     began = time.monotonic()
     client.send_frames(bodies)
     return began
@@ -66,7 +65,6 @@ def ask_later(client: Client, *bodies: bytes) -> float:
 
 def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> None:
     """Expects this reply, at least `ms` milliseconds after `began`."""
-    __tracebackhide__ = True
     client.expect_frame(body)
     passed = 1000 * (time.monotonic() - began)
     if passed < ms:
@@ -75,7 +73,6 @@ def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> Non
 
 
 def expect_in_any_order(client: Client, bodies: Sequence[bytes]) -> None:
-    __tracebackhide__ = True
     left = list(bodies)
     while left:
         came = client.read_frame()
@@ -92,14 +89,12 @@ def _other_than(body: bytes, came: bytes) -> Failure:
 
 def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
     """Cancels what has this cmd and seq, and gets the last reply of it."""
-    __tracebackhide__ = True
     client.send_frame(cancel(7, seq))
     expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(cmd, seq, CANCELLED)])
 
 
 def check(client: Client) -> None:
     """An ECHO there and back: and nothing else comes before it."""
-    __tracebackhide__ = True
     ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 

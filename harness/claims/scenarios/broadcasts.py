@@ -26,14 +26,12 @@ SEQ = 77  # of what is asked here
 
 def asked(client: Client, cmd: int, seq: int = SEQ) -> Reply:
     """The reply to a request without fields, with status 0. Pushes before it are passed over."""
-    __tracebackhide__ = True
     client.send_frame(request(cmd, seq))
     return answered(client, cmd, seq)
 
 
 def answered(client: Client, cmd: int, seq: int) -> Reply:
     """The next frame that is no push: the reply with this cmd and seq, and status 0."""
-    __tracebackhide__ = True
     while True:
         body = client.read_frame()
         came = Reply.of(body)
@@ -47,7 +45,6 @@ def answered(client: Client, cmd: int, seq: int) -> Reply:
 
 def who(client: Client) -> int:
     """The index of the loop that serves it."""
-    __tracebackhide__ = True
     fields = asked(client, WHO).fields
     if len(fields) != 4:
         text = f"the reply to WHO has {len(fields)} bytes after the status, instead of 4"
@@ -57,7 +54,6 @@ def who(client: Client) -> int:
 
 def stats(client: Client) -> tuple[int, int, int]:
     """What STATS says: connections, frames received, frames sent."""
-    __tracebackhide__ = True
     fields = asked(client, STATS).fields
     if len(fields) != 24:
         text = f"the reply to STATS has {len(fields)} bytes after the status, instead of 24"
@@ -67,7 +63,6 @@ def stats(client: Client) -> tuple[int, int, int]:
 
 def one_each(server, loops: int, count: int) -> list[list[Client]]:
     """`count` clients for each of the loops, whichever of them the server has given which to."""
-    __tracebackhide__ = True
     clients: list[list[Client]] = [[] for _ in range(loops)]
     for _ in range(loops * count):
         client = server.connect()
@@ -80,7 +75,6 @@ def one_each(server, loops: int, count: int) -> list[list[Client]]:
 
 
 def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
-    __tracebackhide__ = True
     left = list(bodies)
     while left:
         came = client.read_frame()
@@ -95,7 +89,6 @@ def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
 def broadcast_to(sender: Client, others: Sequence[Client], seq: int, text: bytes) -> None:
     """Broadcasts a text. Every client gets it, also the sender, and the reply says how many they
     are."""
-    __tracebackhide__ = True
     count = 1 + len(others)
     sender.send_frame(broadcast(seq, text))
     for other in others:

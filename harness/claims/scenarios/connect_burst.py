@@ -25,7 +25,6 @@ def arrive_together(server, count: int) -> None:
     space in the backlog. Where there is none it tries again after 1, 3 and 7 seconds. Fewer than
     `count` where no backlog can be as long as that. Raises Failure, NotJudged.
     """
-    __tracebackhide__ = True
     if LONGEST_BACKLOG.exists():
         count = min(count, int(LONGEST_BACKLOG.read_text()))
     with server.conversation.step(f"{count} clients", "connect at the same time"):

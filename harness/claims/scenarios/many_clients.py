@@ -18,7 +18,6 @@ def connected(server, count: int, at_once: bool = False) -> Iterator[list[Stream
     `at_once`: all of them begin to connect before we wait for the first one. Raises Failure if the
     server does not take them all, NotJudged if this machine does not.
     """
-    __tracebackhide__ = True
     with ExitStack() as stack:
         streams = []
         try:
@@ -41,7 +40,6 @@ def connected(server, count: int, at_once: bool = False) -> Iterator[list[Stream
 @contextmanager
 def served(server, count: int, at_once: bool = False) -> Iterator[None]:
     """Connects `count` clients for the time of the block; each of them gets one reply first."""
-    __tracebackhide__ = True
     what = f"connects {count:,} clients{' at once' if at_once else ''}; each has a frame echoed"
     server.conversation.note("the grader", what)
     frame = length_framing.encode(b"here")

@@ -14,7 +14,6 @@ def near_wraps(program: Callable, name: str, check: str, **options: int | str) -
     """Runs a check whose cases begin just before a time in 32 bits of milliseconds wraps: 24.8 days
     after the machine was started, and 49.7 days. If the check fails on the first day, too, that is
     the failure."""
-    __tracebackhide__ = True
     try:
         program(name, check, wraps=1, **options)
         return

@@ -37,7 +37,6 @@ Connect = Callable[[], Client]
 
 def storm(connect: Connect, rng: random.Random, rounds: int) -> list[Client]:
     """Returns the clients, who are still there. Raises Failure where an answer does not come."""
-    __tracebackhide__ = True
     clients = [connect() for _ in range(CLIENTS)]
     for number in range(rounds):
         if rng.random() < LEAVES:
@@ -51,14 +50,12 @@ def storm(connect: Connect, rng: random.Random, rounds: int) -> list[Client]:
 def broadcasts_in_flight(clients: list[Client]) -> None:
     """Sends broadcasts without waiting for their replies, which are in flight during what comes
     next."""
-    __tracebackhide__ = True
     for client in clients:
         client.send_frames([broadcast(seq, bytes(1000)) for seq in range(FLIGHT)])
 
 
 def _one_goes(clients: list[Client], connect: Connect, rng: random.Random) -> None:
     """Replaces one client by a new one. Its last request may still be unanswered."""
-    __tracebackhide__ = True
     at = rng.randrange(len(clients))
     _ask(clients[at], rng, 0)
     getattr(clients[at], rng.choice(LEAVING))()
@@ -68,7 +65,6 @@ def _one_goes(clients: list[Client], connect: Connect, rng: random.Random) -> No
 
 def _ask(client: Client, rng: random.Random, number: int) -> set[int]:
     """Sends some requests in one go. Returns their seqs."""
-    __tracebackhide__ = True
     seqs = range(number * ASKED, (number + 1) * ASKED)
     client.send(b"".join(length_framing.encode(_request(rng, seq)) for seq in seqs))
     return set(seqs)
@@ -85,7 +81,6 @@ def _request(rng: random.Random, seq: int) -> bytes:
 
 def _hear(client: Client, seqs: set[int]) -> None:
     """Reads until all these are answered."""
-    __tracebackhide__ = True
     left = set(seqs)
     while left:
         came = Reply.of(client.read_frame())

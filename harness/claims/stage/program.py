@@ -76,7 +76,6 @@ class Programs:
         `nofile`: it needs this many descriptors. `options`: for the check, see check_option().
         Raises Failure, when the module does not build or is wrong, and NotJudged.
         """
-        __tracebackhide__ = True
         stage = self._stage
         given = {"seed": self._seed, **options}
         words = [check, *(f"{option}={value}" for option, value in given.items())]
@@ -98,7 +97,6 @@ class Programs:
         return ended.values()
 
     def _once(self, binary: Path, words: list[str], nofile: int | None, sanitize: str) -> Ended:
-        __tracebackhide__ = True
         stage, process, channel = self._stage, ServerProcess(), Channel()
         ran = Ran(process, stage.new_logs() if stage.valgrind else None)
         stage.servers.append(ran)
