@@ -165,11 +165,8 @@ def test_01_says_what_is_wrong_at_start(run, launch):
 @claim("01.1", points=1)
 def test_01_burst_of_connections(server):
     """200 clients that connect at once are all connected, though most have to wait for service."""
-    server.process.pause()  # so that the backlog has them all, however fast the server is
-    try:
+    with server.paused():  # so that the backlog has them all, however fast the server is
         arrive_together(server, 200)
-    finally:
-        server.process.resume()
 
 
 # 01.2 the length
@@ -338,10 +335,9 @@ def test_01_half_close_with_replies_owed(server, rng):
     """A client that sends frames and half-closes at once gets every reply; then it is closed."""
     bodies = [rng.randbytes(size) for size in (1, 500, 0, 30_000, 7)]
     client = server.connect()
-    server.process.pause()  # so that the end of the input is there before the first reply is due
-    client.send_frames(bodies)
-    client.half_close()
-    server.process.resume()
+    with server.paused():  # so that the end of the input is there before the first reply is due
+        client.send_frames(bodies)
+        client.half_close()
     client.expect_closed_after(bodies)
 
 
@@ -396,12 +392,11 @@ def test_01_twenty_clients_one_after_another(server, rng):
 def test_01_peer_is_gone_before_its_reply(server, rng):
     """SIGPIPE does not end the server when the peer of a reply is gone."""
     _next_is_served(server, rng)
-    server.process.pause()
-    client = server.connect()
-    client.send_frame(rng.randbytes(20))
-    client.half_close()
-    client.reset()
-    server.process.resume()
+    with server.paused():
+        client = server.connect()
+        client.send_frame(rng.randbytes(20))
+        client.half_close()
+        client.reset()
     _next_is_served(server, rng)
 
 
@@ -422,10 +417,9 @@ def test_01_reset_in_the_middle_of_a_reply(server, rng):
 def test_01_client_gone_before_it_was_accepted(server, rng):
     """Clients that connect and reset before they are accepted do not end the server."""
     _next_is_served(server, rng)
-    server.process.pause()
-    for _ in range(5):
-        server.connect().reset()
-    server.process.resume()
+    with server.paused():
+        for _ in range(5):
+            server.connect().reset()
     _next_is_served(server, rng)
 
 

@@ -274,10 +274,9 @@ def test_03_every_second_client_leaves(server, rng):
     for client in clients:
         ping(client, rng)
     base = server.process.descriptors().total
-    server.process.pause()
-    for client in clients[::2]:
-        client.close()
-    server.process.resume()
+    with server.paused():
+        for client in clients[::2]:
+            client.close()
     for client in clients[1::2]:
         ping(client, rng)
     _let_go(server, base - 25, "25 of 50 clients have closed their connections")
@@ -291,10 +290,9 @@ def test_03_all_leave_in_one_iteration(server, rng):
     clients = [server.connect() for _ in range(20)]
     for client in clients:
         ping(client, rng)
-    server.process.pause()
-    for client in clients:
-        client.close()
-    server.process.resume()
+    with server.paused():
+        for client in clients:
+            client.close()
     _let_go(server, base, "20 clients have left together")
 
 
@@ -307,13 +305,12 @@ def test_03_leave_and_arrive_in_one_iteration(server, rng):
         ping(client, rng)
         client.send(length_framing.encode(body)[:6])
         until_read(client)
-    server.process.pause()
-    for client in old[::2]:
-        client.reset()
-    new = [(server.connect("new"), words(rng, 5)) for _ in range(10)]
-    for client, body in new:
-        client.send_frame(body)
-    server.process.resume()
+    with server.paused():
+        for client in old[::2]:
+            client.reset()
+        new = [(server.connect("new"), words(rng, 5)) for _ in range(10)]
+        for client, body in new:
+            client.send_frame(body)
     for client, body in new:
         client.expect_frame(body)
     for client, body in list(zip(old, bodies))[1::2]:

@@ -189,9 +189,8 @@ def test_05_line_too_long(launch, rng):
     for count in (0, 1, 100):
         bodies = [words(rng, number) + b"\r\n" for number in range(count)]
         client = server.connect()
-        server.process.pause()  # so that one read can take the lines and what is too long
-        client.send(b"".join(bodies) + text + b"x")
-        server.process.resume()
+        with server.paused():  # so that one read can take the lines and what is too long
+            client.send(b"".join(bodies) + text + b"x")
         client.expect_closed_after(bodies)
     for more in (b"x\n", b"x\r\n", b"\r\r\n", b"\rx"):
         client = server.connect()

@@ -120,11 +120,10 @@ def test_06_many_connect_at_once(server, rng):
     """A hundred clients that connect and send while the server is stopped are all served."""
     ping(server.connect(), rng)
     for _ in range(2):
-        server.process.pause()
-        clients = [(server.connect(), words(rng, 8)) for _ in range(AT_ONCE)]
-        for client, body in clients:
-            client.send_frame(body)
-        server.process.resume()
+        with server.paused():
+            clients = [(server.connect(), words(rng, 8)) for _ in range(AT_ONCE)]
+            for client, body in clients:
+                client.send_frame(body)
         for client, body in clients:
             client.expect_frame(body)
 
@@ -162,10 +161,9 @@ def test_06_silence_after_a_burst(server, rng):
     for size in SIZES:
         body = rng.randbytes(size)
         clients = [server.connect() for _ in range(2)]
-        server.process.pause()
-        data = length_framing.encode(body)
-        sent = [client.send_some(data) for client in clients]
-        server.process.resume()
+        with server.paused():
+            data = length_framing.encode(body)
+            sent = [client.send_some(data) for client in clients]
         for client, taken in zip(clients, sent):
             client.echo_all(data, taken)
         for client in clients:
@@ -182,11 +180,10 @@ def test_06_eof_with_the_last_bytes(server, rng):
         if number % 2:
             ping(client, rng)
         data = b"".join(map(length_framing.encode, bodies))
-        server.process.pause()
-        sent = client.send_some(data)
-        if sent == len(data):  # else the kernel has no space for it
-            client.half_close()
-        server.process.resume()
+        with server.paused():
+            sent = client.send_some(data)
+            if sent == len(data):  # else the kernel has no space for it
+                client.half_close()
         if sent == len(data):
             client.expect_closed_after(bodies)
         else:
@@ -199,11 +196,10 @@ def test_06_urgent_data_between_frames(server, rng):
     client = server.connect()
     ping(client, rng)
     bodies = [words(rng, 8), words(rng, 8)]
-    server.process.pause()
-    client.send_frame(bodies[0])
-    client.send_urgent(b"!")
-    client.send_frame(bodies[1])
-    server.process.resume()
+    with server.paused():
+        client.send_frame(bodies[0])
+        client.send_urgent(b"!")
+        client.send_frame(bodies[1])
     client.expect_frames(bodies)
     ping(client, rng)
     no_cpu(server, "after urgent data was sent", IDLE_SHARE, "spins-in-vain", 0.25)
@@ -224,10 +220,9 @@ def test_06_share_of_an_iteration(server, rng):
             polite = server.connect("polite")
         recorded = server.shim.recorded()
         body = words(rng, 8)
-        server.process.pause()
-        hose.send_some(length_framing.encode(rng.randbytes(1000)) * HOSE_FRAMES)
-        polite.send_frame(body)
-        server.process.resume()
+        with server.paused():
+            hose.send_some(length_framing.encode(rng.randbytes(1000)) * HOSE_FRAMES)
+            polite.send_frame(body)
         polite.expect_frame(body)
         size = _read_first(server, recorded, watched)
         if size > SHARE_BYTES:

@@ -78,11 +78,8 @@ def _ask_much(server) -> None:
     data = b"".join(length_framing.encode(sum_of(seq)) for seq in range(MESSAGES_SENT))
     replies = [reply(SUM, seq, OK, i64(0)) for seq in range(MESSAGES_SENT)]
     before = server.process.calls()
-    server.process.pause()
-    try:
+    with server.paused():
         sent = client.send_some(data, quiet=0.05)
-    finally:
-        server.process.resume()
     client.exchange(data[sent:], replies)
     if before is None:  # the library that counts is not in this server
         return
@@ -154,11 +151,8 @@ def test_08_many_connects_do_not_hold_the_loop(launch, rng):
     for backend in BACKENDS:
         server = launch(("--backend", backend))
         ping(server.connect("served"), rng)
-        server.process.pause()
-        try:
+        with server.paused():
             waiting = [server.connect("waiting") for _ in range(WAITING)]
-        finally:
-            server.process.resume()
         for client in waiting:
             ping(client, rng)
         most = most_accepted_in_an_iteration(server)

@@ -264,11 +264,10 @@ def test_08_half_close_over_quota(launch, rng):
         for count, rest in ((31, b""), (20, b""), (15, b"\5\0")):
             client = server.connect()
             bodies = [words(rng, 8) for _ in range(count)]
-            server.process.pause()  # so that it hears of all at once
-            began = time.monotonic()
-            client.send(b"".join(map(length_framing.encode, bodies)) + rest)
-            client.half_close()
-            server.process.resume()
+            with server.paused():  # so that it hears of all at once
+                began = time.monotonic()
+                client.send(b"".join(map(length_framing.encode, bodies)) + rest)
+                client.half_close()
             client.expect_closed_after(bodies)
             _have_waited(began, count, 10, 80)
 

@@ -112,11 +112,8 @@ def _frames_are_left(server, rng) -> None:
     until_asleep(server)
     sent = size * len(owed)
     count = (sent - (bytes_within(late, sent) or sent)) // size  # that the kernel has
-    server.process.pause()
-    try:
+    with server.paused():
         late.expect_frames(owed[:count])
-    finally:
-        server.process.resume()
     late.expect_frames(owed[count:])
     late.expect_eof()
 
@@ -184,12 +181,9 @@ def test_11_more_input_than_buffers(launch, rng):
     server = launch((*RING, *ONE_LOOP), nofile=SENDERS + SPARE)
     bodies = [rng.randbytes(EACH_BYTES) for _ in range(SENDERS)]
     clients = [server.connect("many") for _ in range(SENDERS)]
-    server.process.pause()
-    try:
+    with server.paused():
         for client, body in zip(clients, bodies):
             client.send_frame(body)
-    finally:
-        server.process.resume()
     for client, body in zip(clients, bodies):
         client.expect_frame(body)
     burst(clients[0], [rng.randbytes(number % 3_000) for number in range(5_000)])
@@ -263,12 +257,9 @@ def test_11_few_ring_calls(launch, rng):
         raise NotJudged("the calls of this server for its ring cannot be counted")
     before = server.shim.ring_calls()
     for _ in range(ROUNDS):
-        server.process.pause()
-        try:
+        with server.paused():
             for client in clients:
                 client.send_frames(bodies)
-        finally:
-            server.process.resume()
         for client in clients:
             client.expect_frames(bodies)
     calls, requests = server.shim.ring_calls() - before, ROUNDS * CLIENTS * IN_FLIGHT

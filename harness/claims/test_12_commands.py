@@ -615,11 +615,8 @@ def test_12_lists_clients_while_one_is_closed(launch):
     ask(client, "MULTI", OK)
     for size in TOO_MUCH:
         ask(client, ("PUBLISH", "a", bytes(size)), QUEUED)
-    server.process.pause()  # the server reads all of them at once
-    try:
+    with server.paused():  # the server reads all of them at once
         client.send(resp.command("EXEC") + resp.command("CLIENT", "LIST") * LISTS)
-    finally:
-        server.process.resume()
     for text in read_values(client, 1 + LISTS)[1:]:
         lines = text.splitlines() if isinstance(text, bytes) else []
         if not 2 <= len(set(lines)) == len(lines) <= 3:

@@ -70,11 +70,8 @@ def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
     """Sends a burst while the server is paused: it runs once the kernel has taken all it can,
     however busy the machine is."""
     data = b"".join(map(client.framing.encode, bodies))
-    server.process.pause()
-    try:
+    with server.paused():
         sent = client.send_some(data)
-    finally:
-        server.process.resume()
     client.echo_all(data, sent)
 
 

@@ -6,6 +6,8 @@ import json
 import shutil
 import string
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import count, product
 from pathlib import Path
@@ -145,6 +147,15 @@ class Server:
         )
         self.clients.append(client)
         return client
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stops the server for the time of the block: what is done there comes to it at once."""
+        self.process.pause()
+        try:
+            yield
+        finally:
+            self.process.resume()
 
     def describe(self) -> str:
         return self.process.describe()
