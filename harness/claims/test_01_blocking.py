@@ -27,6 +27,7 @@ from harness.claims.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
+from harness.claims.scenarios.first_frames import try_out
 from harness.claims.scenarios.greedy import greedy
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
@@ -207,6 +208,12 @@ def _refused(server, length: int) -> None:
     client = server.connect()
     client.send(length_framing.header(length))
     client.expect_eof()
+
+
+@claim("01.2", points=0, chapters="01-02")
+def test_01_first_frames(server, rng):
+    """Frames of 5, 5, 5,000 and 70,000 bytes, and one of another client after it, come back."""
+    try_out(server, rng, at_once=False)  # worth no points: it says once why most claims fail
 
 
 # 01.3 read_full

@@ -21,6 +21,7 @@ from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
     come_and_go,
+    connect_and_ping,
     echo,
     interrupt,
     ping,
@@ -28,6 +29,7 @@ from harness.claims.scenarios.exchanges import (
     send_in_turns,
 )
 from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.single_faults import ThreeClients, single_faults
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.failures.failure import Failure
@@ -155,9 +157,7 @@ def test_02_stalled_reader_stops_nobody(server, rng):
 @claim("02.3", points=1, hints=BLOCKED)
 def test_02_closing_stops_nobody(server, rng):
     """Clients are served while the kernel still sends the replies of one that was closed."""
-    clients = [server.connect() for _ in range(os.cpu_count() + 1)]  # so each thread has one
-    for client in clients:
-        ping(client, rng)
+    clients = connect_and_ping(server, rng, os.cpu_count() + 1)  # so each thread has one
     body = rng.randbytes(KERNEL_BYTES)
     late = server.connect("late", rcvbuf=SMALL_WINDOW)
     late.send_frame(body)
@@ -212,6 +212,12 @@ def test_02_two_large_frames_at_once(server, rng):
 # 02.5 any number of clients
 
 
+@claim("02.5", points=3, sees_calls=True)
+def test_02_single_faults(launch, run, rng):
+    """When any one of its calls fails, the server continues and serves the other clients."""
+    single_faults(launch, ThreeClients(rng).together, allocations=bool(run.sources))
+
+
 @claim("02.5", points=7, hints=MANY)
 def test_02_fifty_clients_byte_by_byte(server, rng):
     """Fifty clients in turn send one byte of their frames; each gets its own frames back."""
@@ -259,9 +265,7 @@ def test_02_flood_starves_nobody(server, rng):
 def test_02_out_of_descriptors_serves_on(launch, rng):
     """With no descriptor left for the next client, the connected ones are served."""
     server = launch(nofile=DESCRIPTORS)
-    served = [server.connect("served") for _ in range(SERVED)]
-    for client in served:
-        ping(client, rng)
+    served = connect_and_ping(server, rng, SERVED, "served")
     for _ in range(2 * DESCRIPTORS):
         server.connect("waiting")
     for client in served:

@@ -8,12 +8,13 @@ import time
 
 from harness.claims.instruments.observe import bytes_within, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import HELD_BYTES, bounded, burst_is_cheap, linear, no_cpu
+from harness.claims.scenarios.cost import EXACT, HELD_BYTES, bounded, burst_is_cheap, linear, no_cpu
 from harness.claims.scenarios.cuts import random_plan
 from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
     burst,
+    connect_and_ping,
     ping,
     send_and_owe,
     send_in_pieces,
@@ -26,8 +27,6 @@ from harness.failures.failure import Failure
 from harness.lab.units import KIB, MB, MIB
 from harness.server.shim import Group, Plan, fail
 
-IDLE = 0.01  # of a processor, as in chapter 03
-
 # Of a write, so that a large reply takes some thousand of them.
 PART_BYTES = 8192
 
@@ -36,10 +35,7 @@ FRAMES_A_WRITE = 10  # at least, on average, in a burst of small frames
 
 # How many clients are idle after one frame each, its size, and what may be held for all of them
 # together, such as a block for the next one to use. The first line finds whether middle-sized ones
-# are given back, the second what is kept of a large one. free() is enough: with this variable
-# glibc's malloc gives a block of 128 KiB and more back to the kernel at once. Else it keeps up to
-# twice the largest that was freed, and that for each thread (M_MMAP_THRESHOLD in mallopt(3)).
-EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
+# are given back, the second what is kept of a large one. free() is enough: see EXACT in cost.py.
 IDLE_AFTER = ((40, 2 * MIB, 8 * MIB), (50, length_framing.MAX_FRAME, 46 * MIB))
 A_CONNECTION = MIB  # of memory, beside what has come and what is owed: docs/protocol.md
 
@@ -257,7 +253,7 @@ def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
     """While frames wait behind replies that the client does not read, no CPU time is used."""
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_some(length_framing.encode(rng.randbytes(1024)) * 20_000)
-    no_cpu(server, "while the client does not read its replies", IDLE, "spins-writing")
+    no_cpu(server, "while the client does not read its replies", "spins-writing")
 
 
 # 04.5 flush before close
@@ -303,7 +299,7 @@ def test_04_draining_uses_no_cpu(server, rng):
             lots = DRAINED_BYTES // size
     client.half_close()
     when = "while a half-closed client does not read its last replies"
-    no_cpu(server, when, IDLE, "spins-half-closed")
+    no_cpu(server, when, "spins-half-closed")
     client.expect_closed_after(owed)
 
 
@@ -399,9 +395,7 @@ def test_04_declared_length_costs_no_memory(server, rng):
     """200 clients that announce 32 MiB and send none of it cost next to no memory."""
     ping(server.connect(), rng)
     base, reserved = server.process.resident_bytes(), server.process.reserved_bytes()
-    clients = [server.connect() for _ in range(200)]
-    for client in clients:
-        ping(client, rng)
+    clients = connect_and_ping(server, rng, 200)
     when, limit = "with 200 clients that have sent almost nothing", 200 * A_CONNECTION + HELD_BYTES
     bounded(server, base, limit, when)
     reserved = _asked_for(server, reserved, 200 * RESERVED_FOR_EACH + RESERVED_BYTES, when)

@@ -23,6 +23,7 @@ from harness.claims.scenarios.exchanges import (
     send_in_pieces,
     words,
 )
+from harness.claims.scenarios.rpc_talk import echo_text
 from harness.claims.scenarios.try_cuts import try_together
 from harness.client import length_framing
 from harness.client.framing import LINE, MAX_LINE, Fixed
@@ -257,7 +258,7 @@ def test_05_lengths_that_do_not_fit(launch, rng):
         *(b"\xff" * size for size in (1, 4, 5, 6, 100)),
     ):
         ask(client, request(ECHO, 7, length, text), reply(ECHO, 7, MALFORMED))
-    ask(client, request(ECHO, 8, string(text)), echo_reply(8, text))
+    echo_text(client, text, 8)
 
 
 @claim("05.4", points=3, cli=True, hints=BEYOND)
@@ -282,7 +283,7 @@ def test_05_string_that_fills_the_frame(launch, rng):
     client.exchange(length_framing.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
     longer = length_framing.encode(request(ECHO, 2, string(text + b"x")))
     client.exchange(longer, [reply(ECHO, 2, BAD_ARGUMENT)])
-    ask(client, request(ECHO, 3, string(b"x")), echo_reply(3, b"x"))
+    echo_text(client, b"x", 3)
 
 
 @claim("05.4", points=2, cli=True, hints=RESUME)

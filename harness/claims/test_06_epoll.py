@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from harness.claims.instruments.observe import cpu_of, eventually, is_open, until_asleep
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import no_cpu
+from harness.claims.scenarios.cost import WATCHED, no_cpu
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -48,7 +48,6 @@ FREE_AGAIN = 1_000  # of them stay open: then descriptors are free again
 CROWD = 600  # clients, fewer than select() can watch
 OWED_BYTES = 64 * KIB  # of replies that a client does not take
 BACKENDS = ("epoll", "poll", "select")
-IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 
 # Around what a server may ask of one read().
 SIZES = (*(size + more for size in (64 * KIB, 256 * KIB, MIB) for more in (-5, -4, -3)), 2 * MIB)
@@ -202,7 +201,7 @@ def test_06_urgent_data_between_frames(server, rng):
         client.send_frame(bodies[1])
     client.expect_frames(bodies)
     ping(client, rng)
-    no_cpu(server, "after urgent data was sent", IDLE_SHARE, "spins-in-vain", 0.25)
+    no_cpu(server, "after urgent data was sent", "spins-in-vain", seconds=WATCHED)
 
 
 @claim("06.7", points=3, hints=EDGE, sees_calls=True)
@@ -284,7 +283,7 @@ def test_06_select_and_poll_use_no_cpu(launch, rng):
         server = launch(("--backend", backend))
         for _ in range(20):
             ping(server.connect(), rng)
-        no_cpu(server, f"with {backend} and 20 idle clients", IDLE_SHARE, "spins-idle")
+        no_cpu(server, f"with {backend} and 20 idle clients", "spins-idle")
 
 
 @claim("06.1", points=10, cli=True, hints=REFUSED, descriptors=CROWD + SPARE)

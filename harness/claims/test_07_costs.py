@@ -5,16 +5,11 @@ from __future__ import annotations
 import signal
 import time
 
-from harness.claims.instruments.observe import (
-    SOCKET_BYTES,
-    kernel_bytes,
-    until_asleep,
-    until_read,
-    waits_in_silence,
-)
+from harness.claims.instruments.observe import SOCKET_BYTES, kernel_bytes, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import HELD_BYTES, bounded, no_cpu
+from harness.claims.scenarios.cost import HELD_BYTES, WATCHED, bounded, few_waits, no_cpu
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
+from harness.claims.scenarios.rpc_talk import echo_text
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -23,7 +18,6 @@ from harness.client.messages import (
     BAD_ARGUMENT,
     CANCEL,
     CANCELLED,
-    ECHO,
     MESSAGES,
     OK,
     RESET,
@@ -31,20 +25,15 @@ from harness.client.messages import (
     cancel,
     every,
     reply,
-    request,
     reset,
     rung,
     rung_again,
-    string,
 )
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
 
 FAR = 60_000  # ms: nobody waits for it
 
-IDLE_WAITS = 5  # in WATCHED seconds with nothing to do; one or two may be made by chance
-WATCHED = 0.25
-IDLE_SHARE = 0.01  # of a processor, as in chapter 03
 WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
 
 # Of a reply: less than that the client has to read before the server may make another one.
@@ -52,11 +41,6 @@ HALF = 8 * MIB
 
 # What a general hint means in a claim, see marker.claim.
 RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-after-pause")
-
-
-def check(client: Client) -> None:
-    """An ECHO there and back: and nothing else comes before it."""
-    ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 
 def cancel_one(client: Client) -> None:
@@ -74,17 +58,17 @@ def cancel_one(client: Client) -> None:
 def test_07_alarms_that_nobody_reads(launch, rng):
     """EVERY 1 ms to a client that does not read costs no memory and no CPU; all replies come."""
     server = launch(framing=MESSAGES)
-    check(server.connect())
+    echo_text(server.connect())
     base = server.process.resident_bytes()
     client = server.connect(rcvbuf=SMALL_WINDOW)
     text, count = rng.randbytes(200_000), 100
     client.send_frame(every(1, 1, count, text))
     time.sleep(2 * count / 1000)  # who piles replies up has made them by now
     when = "while the client does not read the replies of an EVERY"
-    no_cpu(server, when, IDLE_SHARE, "spins-writing", WATCHED)
+    no_cpu(server, when, "spins-writing", seconds=WATCHED)
     bounded(server, base, HELD_BYTES, f"of {count} replies of 200 KB that the client does not read")
     client.expect_frames([rung_again(1, index, text) for index in range(count)])
-    check(client)
+    echo_text(client)
 
 
 @claim("07.3", points=1, cli=True, waits=1.2, hints=RESUME, needs="small-sockets")
@@ -97,7 +81,7 @@ def test_07_every_waits_for_its_client(launch, rng):
     client = launch(framing=MESSAGES).connect(rcvbuf=SMALL_WINDOW)
     large, ms, count = rng.randbytes(2 * HALF), 100, 8
     client.send_frame(after(1, FAR, large))
-    check(client)
+    echo_text(client)
     client.send_frames([reset(3, 1, 0, 1), every(2, ms, count, b"tick")])  # the large one is first
     ticks = [rung_again(2, index, b"tick") for index in range(count)]
     replies = Replies([reply(RESET, 3, OK), rung(1, large), *ticks])
@@ -123,7 +107,7 @@ def test_07_alarms_hold_32_mib(launch):
     client.exchange(length_framing.encode(after(3, FAR, text)), [reply(AFTER, 3, BAD_ARGUMENT)])
     cancel_one(client)
     client.send_frame(after(3, FAR, text))
-    check(client)
+    echo_text(client)
 
 
 @claim("07.3", points=2, cli=True, valgrind=True)
@@ -150,7 +134,7 @@ def test_07_stop_with_alarms(launch):
     server = launch(("--idle-timeout", "50000"), framing=MESSAGES)
     client = server.connect()
     client.send_frames([after(1, FAR, b"x"), every(2, FAR, 5, b"y")])
-    check(client)
+    echo_text(client)
     expect_stop(server, signal.SIGTERM)
 
 
@@ -162,21 +146,18 @@ def test_07_sleeps_until_the_first_timer(launch):
     """While no timer is due, or none is set, the server sleeps: it uses no CPU and no wait ends."""
     server = launch(framing=MESSAGES)
     client = server.connect()
-    check(client)
+    echo_text(client)
     _sleeps(server, "with no timer set")
     client.send_frames([after(1, FAR, b"x"), every(2, 2_000_000_000, 3, b"y")])
-    check(client)
+    echo_text(client)
     when = "with the first timer due in a minute"
     _sleeps(server, when)
-    no_cpu(server, when, IDLE_SHARE, "timer-timeout", WATCHED)
+    no_cpu(server, when, "timer-timeout", seconds=WATCHED)
 
 
 def _sleeps(server, when: str) -> None:
     until_asleep(server)
-    waits = waits_in_silence(server, WATCHED)
-    if waits is not None and waits > IDLE_WAITS:
-        text = f"{when} the server made {waits:,} wait calls in {WATCHED:g} s"
-        raise Failure(text, hint="timer-timeout")
+    few_waits(server, when, "timer-timeout")
 
 
 @claim("07.5", points=4, cli=True)
@@ -184,7 +165,7 @@ def test_07_no_wait_ends_too_early(launch):
     """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before."""
     server = launch(framing=MESSAGES)
     client = server.connect()
-    check(client)
+    echo_text(client)
     until_asleep(server)
     before = server.process.calls()
     count = 20

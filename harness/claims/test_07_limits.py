@@ -7,12 +7,17 @@ ourselves, so that the server was right to close, it is tried again.
 from __future__ import annotations
 
 import math
-import socket
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from harness.claims.instruments.observe import eventually, kernel_bytes, until_asleep, until_read
+from harness.claims.instruments.observe import (
+    eventually,
+    is_open,
+    kernel_bytes,
+    until_asleep,
+    until_read,
+)
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
 from harness.client import length_framing
@@ -203,24 +208,12 @@ def _send_until_closed(server, client: Client) -> None:
     deadline = Deadline(Longer(server.patience, 0))
     client.send(length_framing.header(1000))
     client.conversation.note(client.name, f"sends a byte of the body every {1000 * STEP:g} ms")
-    while client.offer(b"x") >= 0 and _is_open(client):
+    while client.offer(b"x") >= 0 and is_open(client):
         if not deadline.left():
             server.patience.expired()
             text = f"the client still sends a frame byte by byte after {deadline.seconds:g} s"
             raise Failure(text, hint="frame-timeout")
         time.sleep(STEP)
-
-
-def _is_open(client: Client) -> bool:
-    with socket.socket(fileno=client.fileno()) as ours:
-        try:
-            return ours.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
-        except BlockingIOError:
-            return True
-        except ConnectionError:
-            return False
-        finally:
-            ours.detach()
 
 
 @claim("07.6", points=2, cli=True, hints=FRAME)

@@ -7,10 +7,10 @@ early, in the wrong order, too often or not at all is found.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import ask, expect_failed_start, words
+from harness.claims.scenarios.rpc_talk import echo_text, expect_in_any_order
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
@@ -18,7 +18,6 @@ from harness.client.messages import (
     BAD_ARGUMENT,
     CANCEL,
     CANCELLED,
-    ECHO,
     EVERY,
     MALFORMED,
     MESSAGES,
@@ -30,16 +29,13 @@ from harness.client.messages import (
     cancel,
     every,
     reply,
-    request,
     reset,
     rung,
     rung_again,
-    string,
 )
-from harness.failures.compare import first_difference
 from harness.failures.failure import Failure
 
-FAR = 60_000  # ms: nobody waits for it
+FAR = 60_000  # ms: nobody waits for it import
 LONG_AGO = 0.15  # seconds, between the start of a timer and a reset
 MANY = 10_000
 
@@ -72,30 +68,10 @@ def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> Non
         raise Failure(text, hint="timer-early")
 
 
-def expect_in_any_order(client: Client, bodies: Sequence[bytes]) -> None:
-    left = list(bodies)
-    while left:
-        came = client.read_frame()
-        if came not in left:
-            raise _other_than(left[0], came)
-        left.remove(came)
-
-
-def _other_than(body: bytes, came: bytes) -> Failure:
-    due, came = length_framing.encode(body), length_framing.encode(came)
-    found = MESSAGES.difference(due, came, first_difference(due, came) or 0, "the reply")
-    return Failure(found.text, hint=found.hint, expected=due, received=found.came)
-
-
 def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
     """Cancels what has this cmd and seq, and gets the last reply of it."""
     client.send_frame(cancel(7, seq))
     expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(cmd, seq, CANCELLED)])
-
-
-def check(client: Client) -> None:
-    """An ECHO there and back: and nothing else comes before it."""
-    ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 
 # 07.1 sift
@@ -110,7 +86,7 @@ def test_07_earlier_timer_rings_first(launch, rng):
         began = ask_later(client, after(1, late, text), after(2, soon, b""))
         expect_not_before(client, rung(2, b""), began, soon)
         expect_not_before(client, rung(1, text), began, late)
-    check(client)
+    echo_text(client)
 
 
 @claim("07.1", points=2, cli=True, hints=FIELDS)
@@ -123,7 +99,7 @@ def test_07_messages_cut_short(launch):
             ask(client, body[:size], reply(cmd, 7, MALFORMED))
         ask(client, body + b"\0", reply(cmd, 7, MALFORMED))
         ask(client, body[:7], reply(cmd, NONE, MALFORMED))
-    check(client)
+    echo_text(client)
 
 
 @claim("07.1", points=2, cli=True)
@@ -137,7 +113,7 @@ def test_07_arguments_that_make_no_sense(launch):
     for count in (0, -1, -0x80000000):
         ask(client, every(1, FAR, count, b"x"), reply(EVERY, 1, BAD_ARGUMENT))
     ask(client, after(1, 0, b"x"), rung(1, b"x"))
-    check(client)
+    echo_text(client)
 
 
 @claim("07.1", points=2, cli=True, hints=SEQS)
@@ -155,7 +131,7 @@ def test_07_a_seq_is_of_its_connection(launch):
     for cmd in (CANCEL, RESET):
         body = cancel(9, 6) if cmd == CANCEL else reset(9, 6, 1, 1)
         ask(one, body, reply(cmd, 9, NO_TIMER))
-    check(one)
+    echo_text(one)
 
 
 @claim("07.1", points=1, cli=True)
@@ -181,7 +157,7 @@ def test_07_cancel(launch):
         ask(client, cancel(8, seq), reply(CANCEL, 8, NO_TIMER))
     ask(client, after(1, 200, b"next"), rung(1, b"next"))
     ask(client, cancel(8, 1), reply(CANCEL, 8, NO_TIMER))
-    check(client)
+    echo_text(client)
 
 
 # 07.3 timers_run
@@ -196,7 +172,7 @@ def test_07_every_rings_count_times(launch, rng):
         began = ask_later(client, every(1, ms, count, text))
         for index in range(count):
             expect_not_before(client, rung_again(1, index, text), began, ms * (index + 1))
-    check(client)
+    echo_text(client)
 
 
 @claim("07.3", points=2, cli=True, hints=HALF_CLOSE)
@@ -228,7 +204,7 @@ def test_07_ten_thousand_alarms(launch):
     texts = [b"%05d" % seq for seq in range(MANY)]
     data = b"".join(length_framing.encode(after(seq, 40, text)) for seq, text in enumerate(texts))
     client.exchange(data, [rung(seq, text) for seq, text in enumerate(texts)])
-    check(client)
+    echo_text(client)
 
 
 # 07.4 timer_reset
@@ -249,12 +225,12 @@ def test_07_reset(launch):
     client.expect_frame(reply(RESET, 4, OK))
     for index in range(3):
         expect_not_before(client, rung_again(1, index, b"tick"), began, 20 * (index + 1))
-    check(client)
+    echo_text(client)
 
 
 def _set_long_ago(client: Client) -> None:
     client.send_frame(after(1, FAR, b"set"))
-    check(client)
+    echo_text(client)
     time.sleep(LONG_AGO)
 
 
@@ -269,4 +245,4 @@ def test_07_reset_that_is_refused(launch):
     client.send_frame(reset(4, 1, 0, 1))
     client.expect_frames([reply(RESET, 4, OK), rung(1, b"x")])
     ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
-    check(client)
+    echo_text(client)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from harness.claims.instruments.observe import cpu_share, until_asleep, waits_in_silence
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import HELD_BYTES, bounded
+from harness.claims.scenarios.cost import HELD_BYTES, IDLE_SHARE, IDLE_WAITS, WATCHED, bounded
 from harness.claims.scenarios.exchanges import ask, ping, words
 from harness.client import length_framing
 from harness.client.client import Client
@@ -37,9 +37,6 @@ PAUSE = 0.003  # seconds between two frames of a client that goes on sending
 
 FAR = 60_000  # ms: nobody waits for it
 OFFERED_BYTES = 64 * MIB
-IDLE = 0.01  # of a processor
-WATCHED = 0.25  # seconds
-IDLE_WAITS = 5  # in that time; one or two may be made by chance
 
 # What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
@@ -245,8 +242,8 @@ def test_08_over_quota_is_not_read(launch, rng):
 
 def _rests(server) -> None:
     """Checks that the server sleeps, and is not woken."""
-    share = cpu_share(server, IDLE, WATCHED)
-    if share > IDLE:
+    share = cpu_share(server, IDLE_SHARE, WATCHED)
+    if share > IDLE_SHARE:
         text = f"with nothing to do until the next interval it uses {share:.1%} of a processor"
         raise Failure(text, hint="quota-unread")
     until_asleep(server)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.claims.instruments.observe import held_bytes, unread_bytes, until_asleep
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import STEADY_MARKS, bounded, no_cpu, steady_reader
+from harness.claims.scenarios.cost import EXACT, STEADY_MARKS, bounded, no_cpu, steady_reader
 from harness.claims.scenarios.exchanges import burst, expect_failed_start, ping
 from harness.claims.scenarios.greedy import Silent
 from harness.client import length_framing
@@ -22,11 +22,6 @@ OFFERED = 64 * MIB
 SILENT_CLIENTS = 100
 SMALL_HIGH = 64 * KIB
 A_CLIENT = SMALL_HIGH + 512 * KIB  # of memory: output up to the mark, and what has been read
-
-# As in chapter 04: what is freed goes back to the kernel at once (M_MMAP_THRESHOLD in mallopt(3)).
-EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
-
-IDLE = 0.01  # of a processor
 
 WRONG_USAGE = (
     *("--quota=5", "--quota=5/", "--quota=/5", "--quota=0/5", "--quota=5/0", "--quota=-1/5"),
@@ -110,9 +105,8 @@ def test_08_hundred_that_never_read(launch):
             sent = silent.send(data, times=16)
             when = f"after {sent / MB:.0f} MB of {SILENT_CLIENTS} clients that never read"
             bounded(server, base, SILENT_CLIENTS * A_CLIENT, when)
-            no_cpu(
-                server, "while the clients do not read their replies", IDLE, "spins-writing", 0.2
-            )
+            when = "while the clients do not read their replies"
+            no_cpu(server, when, "spins-writing", seconds=0.2)
             burst(server.connect(), [bytes(1)] * 1000)
 
 

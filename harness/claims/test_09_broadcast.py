@@ -9,9 +9,16 @@ import struct
 
 from harness.claims.instruments.observe import eventually
 from harness.claims.marker import claim
-from harness.claims.scenarios.broadcasts import broadcast_to, one_each, stats
-from harness.claims.scenarios.cost import bounded
+from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, words
+from harness.claims.scenarios.rpc_talk import (
+    LOOPS,
+    THREADS,
+    broadcast_to,
+    echo_text,
+    one_each,
+    stats,
+)
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
@@ -33,10 +40,8 @@ from harness.client.messages import (
     string,
 )
 from harness.failures.failure import Failure
-from harness.lab.units import KIB, MIB
+from harness.lab.units import MIB
 
-LOOPS = 4
-THREADS = ("--threads", str(LOOPS))
 MANY = 200  # broadcasts of one client, all sent at once
 
 # To a client that never reads. As much may wait for it as a frame of the maximum and the high-water
@@ -47,7 +52,6 @@ HIGH_WATER = 24 * MIB
 UNREAD_MAX = 32 * MIB + HIGH_WATER
 KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
 BESIDE = 16 * MIB
-EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # what is freed is given back, see mallopt(3)
 
 # What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing")
@@ -62,11 +66,6 @@ BOUND = dict.fromkeys((*MUTE, *WRONG, "memory-grows", "over-limit"), "push-bound
 def all_clients(server, count: int) -> list[Client]:
     """`count` of each loop."""
     return [client for mine in one_each(server, LOOPS, count) for client in mine]
-
-
-def check(client: Client) -> None:
-    """An ECHO there and back: and nothing else comes before it."""
-    ask(client, request(ECHO, 99, string(b"ok")), reply(ECHO, 99, OK, string(b"ok")))
 
 
 # 09.5 broadcast
@@ -84,7 +83,7 @@ def test_09_broadcast_reaches_all(launch, rng):
         for size in (0, 127, 128, 100_000):
             broadcast_to(clients[-1], clients[:-1], size, rng.randbytes(size))
         for client in clients:
-            check(client)
+            echo_text(client)
 
 
 @claim("09.5", points=1, cli=True, hints=FIELDS)
@@ -99,8 +98,8 @@ def test_09_broadcast_malformed(launch):
     ask(sender, body + b"\0", reply(BROADCAST, 7, MALFORMED))
     too_long = broadcast(7, bytes(LONGEST_ECHO + 1))
     sender.exchange(length_framing.encode(too_long), [reply(BROADCAST, 7, BAD_ARGUMENT)])
-    check(sender)
-    check(other)
+    echo_text(sender)
+    echo_text(other)
 
 
 @claim("09.5", points=6, cli=True, hints=ORDER)
@@ -159,7 +158,7 @@ def test_09_senders_that_are_gone(launch):
     _until_open(server, clients[0], len(clients) - 2)
     broadcast_to(clients[0], clients[1:-2], 1, b"the others")
     for client in clients[:-2]:
-        check(client)
+        echo_text(client)
 
 
 def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bool) -> None:

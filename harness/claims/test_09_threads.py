@@ -8,10 +8,10 @@ from pathlib import Path
 
 from harness.claims.instruments.observe import eventually, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.broadcasts import broadcast_to, one_each, stats, who
 from harness.claims.scenarios.exchanges import (
     ask,
     burst,
+    connect_and_ping,
     expect_failed_start,
     expect_stop,
     ping,
@@ -19,24 +19,19 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.random_clients import broadcasts_in_flight, storm
-from harness.client.client import PATIENCE, Client
-from harness.client.messages import (
-    ECHO,
-    MALFORMED,
-    MESSAGES,
-    OK,
-    WHO,
-    after,
-    broadcast,
-    reply,
-    request,
-    string,
+from harness.claims.scenarios.rpc_talk import (
+    LOOPS,
+    THREADS,
+    broadcast_to,
+    echo_text,
+    one_each,
+    stats,
+    who,
 )
+from harness.client.client import PATIENCE, Client
+from harness.client.messages import MALFORMED, MESSAGES, WHO, after, broadcast, reply, request
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
-
-LOOPS = 4
-THREADS = ("--threads", str(LOOPS))
 
 # Bytes that the client of each loop has echoed, and the part of its even share of the CPU time that
 # a thread has to have used.
@@ -77,16 +72,14 @@ def _is_served_by(client: Client, index: int) -> None:
     if found != index:
         text = f"a client that loop {index} has served is served by loop {found} now"
         raise Failure(text, hint="loop-share")
-    ask(client, request(ECHO, 1, string(b"served")), reply(ECHO, 1, OK, string(b"served")))
+    echo_text(client, b"served", 1)
 
 
 @claim("09.3", points=4, cli=True, native=True, hints=SHARES)
 def test_09_each_loop_has_its_thread(launch, rng):
     """Four threads serve the clients of four loops, each a part of them."""
     server = launch(THREADS)
-    clients = [server.connect() for _ in range(LOOPS)]
-    for client in clients:
-        ping(client, rng)
+    clients = connect_and_ping(server, rng, LOOPS)
     before = _cpu_of_threads(server)
     data = rng.randbytes(MIB)
     for client in clients:
@@ -132,7 +125,7 @@ def test_09_stats_of_all_loops(launch):
     frames = len(clients)  # WHO of each
     for client in clients:
         for seq in range(5):
-            ask(client, request(ECHO, seq, string(b"x")), reply(ECHO, seq, OK, string(b"x")))
+            echo_text(client, b"x", seq)
         frames += 5
     for client in clients:
         frames = _expect_stats(server, client, len(clients), frames)

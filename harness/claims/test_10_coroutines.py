@@ -7,8 +7,7 @@ from pathlib import Path
 
 from harness.claims.instruments.observe import eventually, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.broadcasts import answered
-from harness.claims.scenarios.cost import no_cpu
+from harness.claims.scenarios.cost import WATCHED, no_cpu
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -19,6 +18,7 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.many_clients import served
+from harness.claims.scenarios.rpc_talk import answered
 from harness.client import length_framing
 from harness.client.client import PATIENCE
 from harness.client.messages import (
@@ -43,8 +43,6 @@ OWED_TEXTS, OWED_MS = 40, 600  # texts of 100 KB that become due while nobody re
 PIPELINED = 1_500  # messages in one send: answered in several iterations
 HELD, QUOTA_MS = 5, 300
 UNREAD_BYTES = 6 * MIB
-IDLE = 0.01  # of a processor
-WATCHED = 0.25  # seconds
 
 CLIENTS = 10_000
 SPARE = 200  # descriptors for everything else, here and in the server
@@ -149,7 +147,7 @@ def _reply_to_a_broadcast(launch) -> None:
 
 def _sleeps(server, when: str) -> None:
     """Checks that the server uses no CPU time now."""
-    no_cpu(server, when, IDLE, "co-serve", WATCHED)
+    no_cpu(server, when, "co-serve", seconds=WATCHED)
 
 
 # What coroutines cost

@@ -18,7 +18,7 @@ from harness.claims.instruments.observe import (
     until_read,
 )
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import STEADY_MARKS, steady_reader
+from harness.claims.scenarios.cost import EXACT, STEADY_MARKS, steady_reader
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -58,7 +58,6 @@ A_CLIENT = 12 * KIB  # resident, as in chapter 10
 LEAVING = 20  # clients that leave in each way
 FILLED = 100 * KIB
 OWED_BYTES = 3 * MIB
-EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}  # as in chapter 08
 FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of a client hold
 
 # What a general hint means in a claim, see marker.claim.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from harness.claims.instruments.observe import cpu_of, cpu_share, eventually
+from harness.claims.instruments.observe import cpu_of, cpu_share, eventually, waits_in_silence
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, burst, burst_that_waits
 from harness.client.client import Client
 from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.lab.units import KIB, MIB
 
 # What a burst may cost beside the same frames in small batches. A server that consumes in O(1)
 # stays below 1, one that moves its buffer for every frame is above 5.
@@ -23,6 +23,17 @@ HOPELESS_TRIES = 3  # then one that is far above gets no more: quadratic is 4
 HOPELESS = 3.5
 ALIKE = 2  # times: the same work, on a machine with others on it
 TOO_CHEAP = 0.010  # CPU seconds: below this the clock says nothing about growth
+
+# A variable for a server whose memory is measured: with it glibc's malloc gives a block of 128 KiB
+# and more back to the kernel when it is freed. Else it keeps up to twice the largest that was
+# freed, and that for each thread (M_MMAP_THRESHOLD in mallopt(3)).
+EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
+
+# Of a server with nothing to do. One that waits uses no CPU time; one that looks at 50 connections
+# every millisecond uses 2 % of a processor and more.
+IDLE_SHARE = 0.01
+WATCHED = 0.25  # seconds
+IDLE_WAITS = 5  # calls in that time; one or two may be made by chance
 
 HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what malloc keeps
 
@@ -104,7 +115,7 @@ def steady_reader(server, rng) -> None:
         bounded(server, base, STEADY_LIMIT, when)
 
 
-def no_cpu(server, when: str, limit: float, hint: str, seconds: float = 0.5) -> None:
+def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: float = 0.5) -> None:
     """The server uses no CPU time while nothing happens: at most the part `limit` of a processor.
 
     `limit` and `seconds`: see cpu_share().
@@ -112,3 +123,14 @@ def no_cpu(server, when: str, limit: float, hint: str, seconds: float = 0.5) -> 
     share = cpu_share(server, limit, seconds)
     if share > limit:
         raise Failure(f"{when} the server uses {share:.1%} of a processor", hint=hint)
+
+
+def few_waits(
+    server, when: str, hint: str, limit: int = IDLE_WAITS, seconds: float = WATCHED
+) -> None:
+    """The server makes at most `limit` calls that wait in `seconds` in which nothing happens. Says
+    nothing of a server without the library that counts them."""
+    waits = waits_in_silence(server, seconds)
+    if waits is not None and waits > limit:
+        text = f"{when} the server made {waits:,} wait calls in {seconds:g} s"
+        raise Failure(text, hint=hint)

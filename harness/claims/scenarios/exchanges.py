@@ -60,6 +60,14 @@ def ping(client: Client, rng: random.Random) -> None:
     echo(client, words(rng, 8))
 
 
+def connect_and_ping(server, rng: random.Random, count: int, name: str | None = None) -> list:
+    """Connects clients, and when all are connected exchanges a short frame with each of them."""
+    clients = [server.connect(name) for _ in range(count)]
+    for client in clients:
+        ping(client, rng)
+    return clients
+
+
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
     """Sends any number of frames of any size without waiting for their replies, then expects all of
     the replies."""

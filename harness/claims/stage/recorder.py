@@ -84,11 +84,6 @@ class Recorder:
         return seen
 
 
-def begin(conversation: Conversation) -> None:
-    """Starts recording what the clients' sockets do."""
-    conversation.moves = []
-
-
 def save(path: Path, conversation: Conversation, recorders: Sequence[Recorder]) -> None:
     """Writes the record; to be called before the servers are ended."""
     seen = {

@@ -194,7 +194,7 @@ class Stage:
         self._surprised = False  # when it was cleared
         self._recorders: list[recorder.Recorder] = []
         if run.trace:
-            recorder.begin(self.conversation)
+            self.conversation.moves = []  # from now on, what the clients' sockets do is recorded
 
     def launch(self, argv_extra: tuple[str, ...] = (), **options: Any) -> Server:
         """Starts a server and waits until it listens. `argv_extra`, `options`: see Options."""
@@ -223,10 +223,8 @@ class Stage:
     def _argv(self, wanted: Options) -> list[str]:
         """The server's command line."""
         program, *more = self.run.argv
-        if wanted.sanitize:
-            program = str(self._sanitized(wanted.sanitize))
-        elif wanted.defines:
-            program = str(self._built(wanted.defines))
+        if wanted.sanitize or wanted.defines:
+            program = self._built(wanted)
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
         calls = self.run.by_calls if self.sees_calls else []
         framing = wanted.framing.options if self.run.sources else ()  # another server has its own
@@ -299,22 +297,15 @@ class Stage:
             return valgrind.gave_up(server.logs) or valgrind.unusable(self.run.argv[0])
         return ""
 
-    def _sanitized(self, names: str) -> Path:
-        """The server, built for these sanitizers from the student's files."""
+    def _built(self, wanted: Options) -> str:
+        """The server, built from the student's files for these sanitizers or with these macros."""
+        flags = sanitizers.flags(wanted.sanitize) or tuple(f"-D{one}" for one in wanted.defines)
         try:
-            source = Path(self.run.directory)
-            return build.cached_server(source, extra_flags=sanitizers.flags(names)).binary
-        except build.BuildFailed:
-            raise NotJudged(f"the compiler does not build with -fsanitize={names}") from None
-
-    def _built(self, defines: tuple[str, ...]) -> Path:
-        """The server, built with these macros from the student's files."""
-        flags = tuple(f"-D{define}" for define in defines)
-        try:
-            source = Path(self.run.directory)
-            return build.cached_server(source, extra_flags=flags).binary
+            return str(build.cached_server(Path(self.run.directory), extra_flags=flags).binary)
         except build.BuildFailed as error:
             text = f"the server does not build with {' '.join(flags)}: {error}"
+            if wanted.sanitize:
+                text = f"the compiler does not build with -fsanitize={wanted.sanitize}"
             raise NotJudged(text.splitlines()[0]) from None
 
     def new_logs(self) -> Path:
@@ -364,10 +355,8 @@ class Stage:
 
     def busy(self) -> str:
         """ ", and ..." if the last server spins: it should be in a wait, and is not."""
-        if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
-            return ""
-        pid = self.servers[-1].process.pid
-        if not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
+        pid = self._running()
+        if pid is None or not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
             return ""
         return ", and busy: it never waits"
 
@@ -377,9 +366,14 @@ class Stage:
 
     def waits_for_readiness(self) -> bool:
         """The last server, now: see observe.py."""
+        pid = self._running()
+        return pid is not None and waits_for_readiness(pid)
+
+    def _running(self) -> int | None:
+        """The last server's pid, if it has not ended."""
         if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
-            return False
-        return waits_for_readiness(self.servers[-1].process.pid)
+            return None
+        return self.servers[-1].process.pid
 
     def surprised(self) -> bool:
         """Whether the last server has ended although no test has ended it: from before it was

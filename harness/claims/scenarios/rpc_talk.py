@@ -1,13 +1,17 @@
-"""Clients of a server with several loops: which loop serves each, and what is broadcast to them."""
+"""What claims say to a server with --app rpc, also to one with several loops: which of them serves
+each client, and what is broadcast to all.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
 
+from harness.claims.scenarios.exchanges import ask
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
+    ECHO,
     MESSAGES,
     OK,
     STATS,
@@ -16,12 +20,21 @@ from harness.client.messages import (
     broadcast,
     pushed,
     reached,
+    reply,
     request,
+    string,
 )
 from harness.failures.compare import first_difference
 from harness.failures.failure import Failure
 
 SEQ = 77  # of what is asked here
+LOOPS = 4
+THREADS = ("--threads", str(LOOPS))
+
+
+def echo_text(client: Client, text: bytes = b"ok", seq: int = 99) -> None:
+    """Sends an ECHO, and expects its reply: nothing else comes before it."""
+    ask(client, request(ECHO, seq, string(text)), reply(ECHO, seq, OK, string(text)))
 
 
 def asked(client: Client, cmd: int, seq: int = SEQ) -> Reply:
