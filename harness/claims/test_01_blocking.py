@@ -12,7 +12,6 @@ import time
 
 from harness.claims.instruments.observe import until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.connect_burst import arrive_together
 from harness.claims.scenarios.cost import bounded
 from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
@@ -29,6 +28,7 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.first_frames import try_out
 from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.many_clients import arrive_together
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
@@ -245,11 +245,7 @@ def test_01_input_ends_inside_a_frame(launch, rng):
     """If the input ends inside a header or a body, the connection is closed without a reply."""
     frame = length_framing.encode(rng.randbytes(100))
     for size in (1, 2, 3, 4, 5, len(frame) - 1):
-        client = launch().connect()
-        client.send(frame[:size])
-        until_read(client)
-        client.half_close()
-        client.expect_eof()
+        _leaves(launch(), frame[:size], "half_close").expect_eof()
 
 
 @claim("01.3", points=2, hints=LARGE)
@@ -359,6 +355,15 @@ def test_01_tells_of_frames_on_stderr_only(launch, rng):
 # 01.6 one client after the other
 
 
+def _leaves(server, sent: bytes, leave: str):
+    """A client that sends this and leaves, by the method of its name. Returns it."""
+    client = server.connect()
+    client.send(sent)
+    until_read(client)
+    getattr(client, leave)()
+    return client
+
+
 def _next_is_served(server, rng) -> None:
     client = server.connect()
     ping(client, rng)
@@ -369,19 +374,9 @@ def _next_is_served(server, rng) -> None:
 def test_01_next_client_after_each_way_of_leaving(server, rng):
     """The next client is served, whatever state the one before it left in."""
     frame = length_framing.encode(words(rng, 5))
-    for sent in (
-        b"",
-        frame[:2],
-        frame[:4],
-        frame[:6],
-        frame,
-        length_framing.header(length_framing.MAX_FRAME + 1),
-    ):
+    for sent in (b"", frame[:2], frame[:4], frame[:6], frame, length_framing.TOO_LONG):
         for leave in ("close", "reset"):
-            client = server.connect()
-            client.send(sent)
-            until_read(client)
-            getattr(client, leave)()
+            _leaves(server, sent, leave)
             _next_is_served(server, rng)
 
 
@@ -460,10 +455,7 @@ def test_01_sanitized(launch, rng):
     server = launch(sanitize=SANITIZERS)
     frame = length_framing.encode(rng.randbytes(300))
     for sent, leave in ((frame[:3], "half_close"), (frame[:200], "close"), (frame[:200], "reset")):
-        client = server.connect()
-        client.send(sent)
-        until_read(client)
-        getattr(client, leave)()
+        _leaves(server, sent, leave)
     client = server.connect()
     send_in_pieces(client, frame, (1, 2, 3, 4, 5, 100))
     client.expect_frame(frame[4:])
@@ -506,12 +498,9 @@ def test_01_memory(server, rng):
         (frame[:3], "half_close"),  # of the length, the last byte does not come
         (frame[:200], "close"),
         (frame[:200], "reset"),
-        (length_framing.header(length_framing.MAX_FRAME + 1), "half_close"),
+        (length_framing.TOO_LONG, "half_close"),
     ):
-        client = server.connect()
-        client.send(sent)
-        until_read(client)
-        getattr(client, leave)()
+        client = _leaves(server, sent, leave)
         if leave == "half_close":
             client.expect_eof()
     owed = [rng.randbytes(size) for size in (1, 500, 0, 30_000)]

@@ -337,7 +337,7 @@ def test_02_memory(server, rng):
         client.expect_frame(frame[length_framing.HEADER :])
     clients[0].half_close()
     clients[0].expect_eof()
-    clients[1].send(length_framing.header(length_framing.MAX_FRAME + 1))
+    clients[1].send(length_framing.TOO_LONG)
     clients[1].expect_eof()
     for client, sent in zip(clients[2:], (0, 2, 200, 0, 2, 200)):
         client.send(frame[:sent])

@@ -46,7 +46,7 @@ def test_03_no_descriptor_is_closed_twice(server, rng):
         leaving = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(6)]
         for client, sent in zip(leaving, (b"", frame[:2], frame[:50], frame, frame * 3)):
             client.send(sent)
-        leaving[-1].send(length_framing.header(length_framing.MAX_FRAME + 1))
+        leaving[-1].send(length_framing.TOO_LONG)
         for client in leaving:
             until_read(client)
             getattr(client, leave)()

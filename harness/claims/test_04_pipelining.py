@@ -309,10 +309,7 @@ def test_04_replies_before_a_frame_that_is_too_long(server, rng):
     for count in (1, 100, 1000):
         bodies = [rng.randbytes(1000) for _ in range(count)]
         client = server.connect()
-        client.send(
-            b"".join(map(length_framing.encode, bodies))
-            + length_framing.header(length_framing.MAX_FRAME + 1)
-        )
+        client.send(b"".join(map(length_framing.encode, bodies)) + length_framing.TOO_LONG)
         client.expect_closed_after(bodies)
 
 
@@ -440,7 +437,7 @@ def test_04_memory(server, rng):
     client.half_close()
     client.expect_closed_after(bodies)
     client = server.connect()
-    client.send(stream + length_framing.header(length_framing.MAX_FRAME + 1))
+    client.send(stream + length_framing.TOO_LONG)
     client.expect_closed_after(bodies)
     client = server.connect()
     client.send(stream[:-1])

@@ -155,9 +155,7 @@ def test_05_message_too_long(launch):
     """A message of 32 MiB is answered; after a longer one it sends the owed replies and closes."""
     client = launch(framing=MESSAGES).connect()
     client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
-    client.send(
-        length_framing.encode(bytes(8)) * 100 + length_framing.header(length_framing.MAX_FRAME + 1)
-    )
+    client.send(length_framing.encode(bytes(8)) * 100 + length_framing.TOO_LONG)
     client.expect_closed_after([NO_COMMAND] * 100)
 
 

@@ -43,7 +43,7 @@ ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 @claim("08.7", points=6, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Owed replies arrive, though a frame that is too long follows, and much more after it."""
-    too_long = {LENGTH: length_framing.header(length_framing.MAX_FRAME + 1), LINE: b""}
+    too_long = {LENGTH: length_framing.TOO_LONG, LINE: b""}
     for framing, end in too_long.items():
         server = launch(framing=framing)
         base = _descriptors(server)
@@ -102,7 +102,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     owe_bytes(client, rng, OWED_BYTES, certain=True)
     began = time.monotonic()
     client.half_close()
-    silent.send(length_framing.header(length_framing.MAX_FRAME + 1))
+    silent.send(length_framing.TOO_LONG)
     silent.expect_eof()
     server.conversation.note("the grader", "waits until both are closed")
     late = "a client that reads nothing, or that never closes, is still connected"
@@ -120,7 +120,7 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     base = _descriptors(server)
     client, other = server.connect(), server.connect("other")
     began = time.monotonic()
-    client.send(length_framing.header(length_framing.MAX_FRAME + 1))
+    client.send(length_framing.TOO_LONG)
     client.expect_eof()
     told = time.monotonic() - began
     if told > TOLD_SECONDS:
@@ -201,7 +201,7 @@ def test_08_memory(launch, rng):
         getattr(client, leave)()
     held, lingers = server.connect("held"), server.connect("lingers")
     held.send_frames(messages)
-    lingers.send(length_framing.header(length_framing.MAX_FRAME + 1) + bytes(100))
+    lingers.send(length_framing.TOO_LONG + bytes(100))
     lingers.expect_eof()
     lingers.offer(b"more")
     until_asleep(server)

@@ -18,14 +18,15 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.greedy import greedy
-from harness.claims.scenarios.random_clients import broadcasts_in_flight, storm
 from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
     broadcast_to,
+    broadcasts_in_flight,
     echo_text,
     one_each,
     stats,
+    storm,
     who,
 )
 from harness.client.client import PATIENCE, Client

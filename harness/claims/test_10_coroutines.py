@@ -233,7 +233,7 @@ def _in_all_states(server, rng) -> None:
         server.connect("begins").send(length_framing.encode(words(rng, 100))[:-1])
         server.connect("held").send_frames([b"held"] * (HELD + 1))
         lingers = server.connect("lingers")
-        lingers.send(length_framing.header(length_framing.MAX_FRAME + 1))
+        lingers.send(length_framing.TOO_LONG)
         lingers.expect_eof()
     for _ in range(STATES):
         server.connect("waits").send_frame(b"here")
@@ -258,7 +258,7 @@ def test_10_memory(launch, rng):
     server.connect("begins").send(length_framing.encode(big)[:-1])
     server.connect("late").send_frames(messages)
     lingers = server.connect("lingers")
-    lingers.send(length_framing.header(length_framing.MAX_FRAME + 1))
+    lingers.send(length_framing.TOO_LONG)
     lingers.expect_eof()
     unread = server.connect("unread", rcvbuf=SMALL_WINDOW)
     unread.send_frame(big)

@@ -10,13 +10,7 @@ from __future__ import annotations
 import os
 import signal
 
-from harness.claims.instruments.observe import (
-    Hang,
-    bytes_within,
-    eventually,
-    until_asleep,
-    until_read,
-)
+from harness.claims.instruments.observe import bytes_within, eventually, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, STEADY_MARKS, steady_reader
 from harness.claims.scenarios.exchanges import (
@@ -26,6 +20,7 @@ from harness.claims.scenarios.exchanges import (
     expect_stop,
     owe_bytes,
     ping,
+    run_to_its_end,
     send_and_owe,
     words,
 )
@@ -34,8 +29,7 @@ from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
 from harness.server.linux import seccomp
-from harness.server.patience import PATIENCE, Fair, Watchful
-from harness.server.process import ServerProcess
+from harness.server.patience import PATIENCE
 
 RING = ("--io", "uring")
 ONE_LOOP = ("--threads", "1")
@@ -286,11 +280,8 @@ def test_11_without_io_uring(launch, run, rng):
 
 def _expect_reason(argv) -> None:
     """Checks that the server ends with status 1 and a line on stderr where io_uring is missing."""
-    process = ServerProcess()
-    fair = Fair(PATIENCE, lambda: [process])
-    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])), ring=False)
+    process, ended = run_to_its_end(argv, PATIENCE, ring=False)
     if ended is None:
-        PATIENCE.expired()
         text = "io_uring is refused, but with --io uring the server keeps running"
         raise Failure(text, hint="ring-missing")
     if ended.code != 1 or not process.stderr.total:

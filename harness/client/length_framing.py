@@ -22,6 +22,9 @@ def header(length: int) -> bytes:
     return _LENGTH.pack(length)
 
 
+TOO_LONG = header(MAX_FRAME + 1)  # of a frame that a server refuses
+
+
 def declared_length(data: bytes) -> int:
     """The length that the first 4 bytes of `data` declare, whether it is allowed or not."""
     return _LENGTH.unpack_from(data)[0]

@@ -15,8 +15,8 @@ import pytest
 from harness.authors.selftest.peer import peer  # noqa: F401: a fixture
 from harness.claims.instruments import observe
 from harness.claims.scenarios import sent_at_once
-from harness.claims.scenarios.connect_burst import arrive_together
 from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.many_clients import arrive_together
 from harness.client import stream
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure

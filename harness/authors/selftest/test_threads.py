@@ -11,7 +11,7 @@ import pytest
 
 from harness.authors.selftest.drawn import FULL
 from harness.claims.instruments import sanitizers
-from harness.claims.scenarios.random_clients import broadcasts_in_flight, storm
+from harness.claims.scenarios.rpc_talk import broadcasts_in_flight, storm
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
 from harness.lab import chapters

@@ -32,7 +32,7 @@ UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything mean
 HANG_LOOKS = 8  # in the time after which one that sleeps hangs; at most one in HANG_LOOK_SECONDS
 HANG_LOOK_SECONDS = 0.1
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
-SURE_TRIES = 4
+SURE_TRIES, SHARE_TRIES = 4, 8
 FREE_PART = 10  # of a measurement counts at least, however busy the machine is
 SPUN_SECONDS = 0.1  # of CPU: one that has used so much meanwhile is not about to
 
@@ -308,10 +308,10 @@ def waits_for_readiness(pid: int) -> bool:
     return found and all(any(name in one for name in WAIT_CHANNELS) for one in channels)
 
 
-def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> float:
+def cpu_share(server, limit: float, seconds: float = 0.5) -> float:
     """The part of one processor that the server uses: 0.02 is 2 %.
 
-    Measured over `seconds`, and again up to `tries` times as long as it is over `limit`: what the
+    Measured over `seconds`, and again up to SHARE_TRIES times if it is over `limit`: what the
     server still had to do, or a neighbour's noise, is over by then. One that was busy each time is
     not measured as often: it spins. Time in which it wanted the processor and other programs had it
     does not count: so a server that spins is seen on a busy machine, too.
@@ -319,7 +319,9 @@ def cpu_share(server, limit: float, seconds: float = 0.5, tries: int = 8) -> flo
     """
     server.conversation.note("the grader", "watches what the server costs while nothing happens")
     shares: list[float] = []
-    while len(shares) < tries and not (len(shares) == SURE_TRIES and min(shares) > SPINS_SHARE):
+    while len(shares) < SHARE_TRIES and not (
+        len(shares) == SURE_TRIES and min(shares) > SPINS_SHARE
+    ):
         before, start = server.process.spent(), time.monotonic()
         time.sleep(seconds)
         after, passed = server.process.spent(), time.monotonic() - start

@@ -24,6 +24,7 @@ from harness.failures.printable import printable
 from harness.lab.units import KIB
 from harness.server.patience import Fair, Patience, Watchful
 from harness.server.process import ServerProcess
+from harness.server.process_tree import ExitStatus
 
 LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte
@@ -203,21 +204,31 @@ def expect_stop(server, number: signal.Signals) -> None:
         raise Failure(text, hint="wrong-exit")
 
 
+def run_to_its_end(
+    argv: Sequence[str], patience: Patience, ring: bool = True
+) -> tuple[ServerProcess, ExitStatus | None]:
+    """Runs the program, and returns it with how it has ended by itself; None if it has not. `ring`:
+    whether the kernel has io_uring for it."""
+    process = ServerProcess()
+    fair = Fair(patience, lambda: [process])
+    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])), ring)
+    if ended is None:
+        patience.expired()
+    return process, ended
+
+
 def expect_failed_start(
     argv: Sequence[str],
     status: int,
     words: str,
     patience: Patience,
-    ring: bool = True,
     hint: str = "bad-start",
 ) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr.
-    `ring`: whether the kernel has io_uring for it. `hint`: of the failure."""
-    process, named = ServerProcess(), shlex.join(["server", *argv[1:]])
-    fair = Fair(patience, lambda: [process])
-    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])), ring)
+    `hint`: of the failure."""
+    named = shlex.join(["server", *argv[1:]])
+    process, ended = run_to_its_end(argv, patience)
     if ended is None:
-        patience.expired()
         text = f"{named}: it kept running instead of ending with an error"
         raise Failure(text, hint=hint)
     stderr = process.stderr.head.decode(errors="replace")

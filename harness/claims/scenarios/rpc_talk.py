@@ -1,22 +1,26 @@
 """What claims say to a server with --app rpc, also to one with several loops: which of them serves
-each client, and what is broadcast to all.
+each client, and what is broadcast to all; and clients that come, go and ask without any order.
 """
 
 from __future__ import annotations
 
+import random
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from harness.claims.scenarios.exchanges import ask
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.messages import (
+    AFTER,
+    BROADCAST,
     ECHO,
     MESSAGES,
     OK,
     STATS,
     WHO,
     Reply,
+    after,
     broadcast,
     pushed,
     reached,
@@ -31,16 +35,24 @@ SEQ = 77  # of what is asked here
 LOOPS = 4
 THREADS = ("--threads", str(LOOPS))
 
+# A storm of clients: what threads are tried with.
+CLIENTS = 12
+AT_ONCE = 5  # clients that have asked something before the first of them is heard
+ASKED = 4  # requests of each
+FLIGHT = 20  # broadcasts of each client, at the end
+LEAVING = ("close", "reset", "half_close")
+LEAVES = 0.25  # of the rounds, how many begin with a client that goes
+
 
 def echo_text(client: Client, text: bytes = b"ok", seq: int = 99) -> None:
     """Sends an ECHO, and expects its reply: nothing else comes before it."""
     ask(client, request(ECHO, seq, string(text)), reply(ECHO, seq, OK, string(text)))
 
 
-def asked(client: Client, cmd: int, seq: int = SEQ) -> Reply:
+def asked(client: Client, cmd: int) -> Reply:
     """The reply to a request without fields, with status 0. Pushes before it are passed over."""
-    client.send_frame(request(cmd, seq))
-    return answered(client, cmd, seq)
+    client.send_frame(request(cmd, SEQ))
+    return answered(client, cmd, SEQ)
 
 
 def answered(client: Client, cmd: int, seq: int) -> Reply:
@@ -107,3 +119,57 @@ def broadcast_to(sender: Client, others: Sequence[Client], seq: int, text: bytes
     for other in others:
         other.expect_frame(pushed(text))
     expect_in_any_order(sender, [pushed(text), reached(seq, count)])
+
+
+def storm(connect: Callable[[], Client], rng: random.Random, rounds: int) -> list[Client]:
+    """Clients come, go, ask and broadcast without any order. Only that every request is answered is
+    judged, whatever else arrives meanwhile. Returns the clients that are still there."""
+    clients = [connect() for _ in range(CLIENTS)]
+    for number in range(rounds):
+        if rng.random() < LEAVES:
+            _one_goes(clients, connect, rng)
+        waiting = [(client, _ask(client, rng, number)) for client in rng.sample(clients, AT_ONCE)]
+        for client, seqs in waiting:
+            _hear(client, seqs)
+    return clients
+
+
+def broadcasts_in_flight(clients: list[Client]) -> None:
+    """Sends broadcasts without waiting for their replies, which are in flight during what comes
+    next."""
+    for client in clients:
+        client.send_frames([broadcast(seq, bytes(1000)) for seq in range(FLIGHT)])
+
+
+def _one_goes(clients: list[Client], connect: Callable[[], Client], rng: random.Random) -> None:
+    """Replaces one client by a new one. Its last request may still be unanswered."""
+    at = rng.randrange(len(clients))
+    _ask(clients[at], rng, 0)
+    getattr(clients[at], rng.choice(LEAVING))()
+    clients[at].abandon()
+    clients[at] = connect()
+
+
+def _ask(client: Client, rng: random.Random, number: int) -> set[int]:
+    """Sends some requests in one go. Returns their seqs."""
+    seqs = range(number * ASKED, (number + 1) * ASKED)
+    client.send(b"".join(length_framing.encode(_request(rng, seq)) for seq in seqs))
+    return set(seqs)
+
+
+def _request(rng: random.Random, seq: int) -> bytes:
+    cmd = rng.choice((WHO, STATS, ECHO, AFTER, BROADCAST, BROADCAST))
+    if cmd == AFTER:
+        return after(seq, rng.choice((0, 1, 5)), b"later")
+    if cmd == BROADCAST:
+        return broadcast(seq, bytes(rng.choice((1, 100, 5000))))
+    return request(cmd, seq, *([string(b"now")] if cmd == ECHO else []))
+
+
+def _hear(client: Client, seqs: set[int]) -> None:
+    """Reads until all these are answered."""
+    left = set(seqs)
+    while left:
+        came = Reply.of(client.read_frame())
+        if came is not None:
+            left.discard(came.seq)

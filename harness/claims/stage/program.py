@@ -111,7 +111,7 @@ class Programs:
             stuck = self._attend(process, channel)
             process.settle()
             process.destroy()
-            ran.ended = Ended.of(process, channel, stuck, stage.run.sources)
+            ran.ended = Ended(process, channel, stuck, stage.run.sources)
             return ran.ended
         finally:
             process.destroy()

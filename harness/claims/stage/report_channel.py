@@ -6,7 +6,6 @@ import fcntl
 import mmap
 import os
 import struct
-from dataclasses import dataclass
 
 from harness.claims.instruments import sanitizers
 from harness.failures.failure import Failure, NotJudged
@@ -80,42 +79,26 @@ class Channel:
         return self._memory[place + 8 : place + 8 + size]
 
 
-@dataclass
 class Ended:
     """The result of a program that has been destroyed.
 
-    The first five are as in Channel. `stuck`: how the check was stuck, or "". `fate`, `clean`: how
-    the program ended, and whether with status 0. `fault`: what a sanitizer reports. `printed`:
-    everything else on its stderr.
+    The first five attributes are as in Channel. `stuck`: how the check was stuck, or "". `fate`,
+    `clean`: how the program ended, and whether with status 0. `fault`: what a sanitizer reports.
+    `printed`: everything else on its stderr.
     """
 
-    begun: bool
-    passed: bool
-    steps: list[str]
-    facts: list[tuple[str, str]]
-    input: bytes
-    stuck: str
-    fate: str
-    clean: bool
-    fault: Failure | None
-    printed: str
-
-    @classmethod
-    def of(cls, process: ServerProcess, channel: Channel, stuck: str, sources: list[str]) -> Ended:
-        """The result of a program that was destroyed; `sources` are the student's files."""
+    def __init__(
+        self, process: ServerProcess, channel: Channel, stuck: str, sources: list[str]
+    ) -> None:
+        """`sources` are the student's files."""
+        self.begun, self.passed = channel.begun, channel.passed
+        self.steps, self.facts, self.input = channel.steps(), channel.facts(), channel.input()
+        self.stuck = stuck
+        self.fate = process.describe()
+        self.clean = process.status == ExitStatus(code=0)
         printed = process.stderr.text()
-        return cls(
-            begun=channel.begun,
-            passed=channel.passed,
-            steps=channel.steps(),
-            facts=channel.facts(),
-            input=channel.input(),
-            stuck=stuck,
-            fate=process.describe(),
-            clean=process.status == ExitStatus(code=0),
-            fault=sanitizers.fault(printed, sources),
-            printed=sanitizers.without_reports(printed),
-        )
+        self.fault = sanitizers.fault(printed, sources)
+        self.printed = sanitizers.without_reports(printed)
 
     @property
     def failed(self) -> bool:
