@@ -14,6 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+# General hints, for `hints`: no reply comes, or the connection is over.
+MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
+GONE = ("closed-early", "closed-in-reply", "reset-early")
+
 
 @dataclass(frozen=True)
 class Mark:

@@ -30,7 +30,6 @@ CUT = (
 )
 FIXED = dict.fromkeys(CUT, "fixed-size")
 PIECES_OF_LINES = dict.fromkeys(CUT, "line-in-pieces")
-TERMINATOR = dict.fromkeys(CUT, "line-terminator")
 LIMIT = dict.fromkeys(("not-closed", "closed-early", "closed-in-reply"), "line-limit")
 LIMIT.update(dict.fromkeys(("reset-early", "silence", "stalled-reply"), "line-limit"))
 LIMIT["refused-as-too-long"] = "line-limit"
@@ -157,7 +156,7 @@ def test_05_every_cut_of_lines(launch, rng):
     try_together(partial(launch, framing=LINE), of_several(streams, LINE))
 
 
-@claim("05.1", points=3, cli=True, hints=TERMINATOR)
+@claim("05.1", points=3, cli=True, hints=dict.fromkeys(CUT, "line-terminator"))
 def test_05_lines_of_any_bytes(launch, rng):
     """Lines of any bytes come back with their own terminator: 0 and CR are ordinary bytes."""
     client = launch(framing=LINE).connect()

@@ -10,7 +10,7 @@ import struct
 from functools import partial
 
 from harness.claims.instruments.observe import eventually, until_asleep, until_read
-from harness.claims.marker import claim
+from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import HELD_BYTES, bounded
 from harness.claims.scenarios.cuts import every_cut
 from harness.claims.scenarios.exchanges import (
@@ -69,16 +69,13 @@ UNREAD_STATS = 1_000_000  # requests of 12 bytes, each with a reply of 40
 
 # What a general hint means in a claim, see marker.claim.
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
-LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
-GONE = ("closed-early", "closed-in-reply", "reset-early")
 STAYS = dict.fromkeys(GONE, "malformed-stays")
 HEAD = {**STAYS, **dict.fromkeys(("wrong-header", "stalled-reply"), "reply-head")}
 WIDTHS = {**HEAD, **dict.fromkeys(("wrong-seq", "wrong-fields"), "number-bytes")}
-STRINGS = {**STAYS, **dict.fromkeys(("wrong-header", "wrong-status", *LOST), "leb128-groups")}
+STRINGS = {**STAYS, **dict.fromkeys(("wrong-header", "wrong-status", *MUTE), "leb128-groups")}
 BEYOND = {**STAYS, **dict.fromkeys(WRONG, "beyond-the-message")}
 COUNTS = {**HEAD, "wrong-fields": "wrong-counts"}
 SUMS = {**STAYS, **dict.fromkeys(WRONG, "sum-of-i64")}
-RESUME = dict.fromkeys(LOST, "stuck-after-pause")
 HALF_CLOSE = dict.fromkeys((*GONE, "replies-missing"), "replies-lost-at-eof")
 
 
@@ -284,7 +281,7 @@ def test_05_string_that_fills_the_frame(launch, rng):
     echo_text(client, b"x", 3)
 
 
-@claim("05.4", points=2, cli=True, hints=RESUME)
+@claim("05.4", points=2, cli=True, hints=dict.fromkeys(MUTE, "stuck-after-pause"))
 def test_05_messages_after_a_large_one(launch, rng):
     """Messages sent right after a large one are answered when its reply is read, late."""
     server = launch(framing=MESSAGES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from harness.claims.marker import claim
+from harness.claims.marker import GONE, claim
 from harness.claims.scenarios.exchanges import ask, expect_failed_start, words
 from harness.claims.scenarios.rpc_talk import echo_text, expect_in_any_order
 from harness.client import length_framing
@@ -42,14 +42,9 @@ MANY = 10_000
 # What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
-GONE = ("closed-early", "closed-in-reply", "reset-early")
 RINGS = {**dict.fromkeys(LOST, "alarm-lost"), "wrong-seq": "timer-order"}
 EVERY_HINTS = {**dict.fromkeys(LOST, "alarm-lost"), **dict.fromkeys(WRONG, "every-replies")}
-CANCELS = dict.fromkeys((*WRONG, *LOST), "alarm-cancel")
-SEQS = dict.fromkeys((*WRONG, *LOST), "alarm-seq")
 RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early"), "timer-start")
-FIELDS = dict.fromkeys((*WRONG, *LOST), "beyond-the-message")
-HALF_CLOSE = dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof")
 
 
 def ask_later(client: Client, *bodies: bytes) -> float:
@@ -89,7 +84,7 @@ def test_07_earlier_timer_rings_first(launch, rng):
     echo_text(client)
 
 
-@claim("07.1", points=2, cli=True, hints=FIELDS)
+@claim("07.1", points=2, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "beyond-the-message"))
 def test_07_messages_cut_short(launch):
     """AFTER, EVERY, CANCEL and RESET that are cut anywhere, or too long, are malformed."""
     client = launch(framing=MESSAGES).connect()
@@ -116,7 +111,7 @@ def test_07_arguments_that_make_no_sense(launch):
     echo_text(client)
 
 
-@claim("07.1", points=2, cli=True, hints=SEQS)
+@claim("07.1", points=2, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "alarm-seq"))
 def test_07_a_seq_is_of_its_connection(launch):
     """A seq in use is refused on its own connection only; CANCEL on the others does not know it."""
     server = launch(framing=MESSAGES)
@@ -145,7 +140,7 @@ def test_07_refuses_wrong_options(run):
 # 07.2 take_out
 
 
-@claim("07.2", points=4, cli=True, hints=CANCELS)
+@claim("07.2", points=4, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "alarm-cancel"))
 def test_07_cancel(launch):
     """CANCEL is answered, the alarm gets a last reply, and nothing more comes of it."""
     client = launch(framing=MESSAGES).connect()
@@ -175,7 +170,7 @@ def test_07_every_rings_count_times(launch, rng):
     echo_text(client)
 
 
-@claim("07.3", points=2, cli=True, hints=HALF_CLOSE)
+@claim("07.3", points=2, cli=True, hints=dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof"))
 def test_07_half_close_with_alarms_owed(launch):
     """A client that half-closes gets all its delayed replies, then it is closed."""
     client = launch(framing=MESSAGES).connect()

@@ -20,17 +20,14 @@ WAITING = 40
 REFUSE_SECONDS = 3  # what a client waits in vain for, before it is turned away
 EARLY_SECONDS = 2  # before that nobody is
 
-# What a general hint means in a claim, see marker.claim.
+# General hints that have a better one in some claims, see marker.claim.
 LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-refused")
-WAITS = dict.fromkeys((*LOST, "extra-bytes"), "max-conns")
-AWAY = dict.fromkeys(LOST, "turned-away")
-BACK = dict.fromkeys(LOST, "reserve")
 
 
 # 08.5 accept_clients
 
 
-@claim("08.5", points=6, cli=True, hints=WAITS)
+@claim("08.5", points=6, cli=True, hints=dict.fromkeys((*LOST, "extra-bytes"), "max-conns"))
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:
@@ -78,7 +75,7 @@ def test_08_max_conns_cost_no_cpu(launch, rng):
 # 08.6 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("08.6", points=5, cli=True, native=True, waits=6, hints=AWAY)
+@claim("08.6", points=5, cli=True, native=True, waits=6, hints=dict.fromkeys(LOST, "turned-away"))
 def test_08_turned_away_in_the_end(launch, rng):
     """With no descriptor left clients are turned away after 3 s, each time; the others stay."""
     server = launch(nofile=DESCRIPTORS)
@@ -89,7 +86,7 @@ def test_08_turned_away_in_the_end(launch, rng):
         ping(client, rng)
 
 
-@claim("08.6", points=3, cli=True, native=True, waits=6, hints=BACK)
+@claim("08.6", points=3, cli=True, native=True, waits=6, hints=dict.fromkeys(LOST, "reserve"))
 def test_08_descriptors_come_back(launch, rng):
     """After clients were turned away and others have left, new ones are served, each time."""
     server = launch(nofile=DESCRIPTORS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from harness.claims.instruments.observe import until_asleep, until_read
-from harness.claims.marker import claim
+from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.client import length_framing
 from harness.client.client import Client
@@ -30,8 +30,7 @@ PART_BYTES = 64 * KIB
 TAKEN_AT_ONCE = 100 * KIB  # far less than a third of what the kernel has: no event tells of it
 
 # What a general hint means in a claim, see marker.claim.
-GONE = ("closed-early", "closed-in-reply", "reset-early")
-LOST = ("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken")
+LOST = (*MUTE, "not-closed")
 ARRIVE = dict.fromkeys((*GONE, *LOST), "lost-at-close")
 LINGER = dict.fromkeys((*GONE, *LOST), "linger")
 ENDLESS = {**LINGER, "not-closed": "lost-at-close"}

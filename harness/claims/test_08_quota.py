@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 
 from harness.claims.instruments.observe import cpu_share, until_asleep, waits_in_silence
-from harness.claims.marker import claim
+from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import HELD_BYTES, IDLE_SHARE, IDLE_WAITS, WATCHED, bounded
 from harness.claims.scenarios.exchanges import ask, ping, words
 from harness.client import length_framing
@@ -39,13 +39,10 @@ FAR = 60_000  # ms: nobody waits for it
 OFFERED_BYTES = 64 * MIB
 
 # What a general hint means in a claim, see marker.claim.
-LOST = ("silence", "stalled-reply", "replies-missing", "not-taken")
-GONE = ("closed-early", "closed-in-reply", "reset-early")
 WRONG = ("wrong-header", "wrong-body", "extra-bytes", "wrong-seq", "not-closed")
-KEPT = dict.fromkeys((*LOST, *GONE, *WRONG), "quota-kept")
-WAITING = dict.fromkeys((*LOST, *GONE, *WRONG), "quota-renewed")
-UNREAD = dict.fromkeys((*LOST, *GONE, "memory-grows"), "quota-unread")
-OWN_PAUSE = dict.fromkeys((*LOST, *GONE), "quota-timeouts")
+KEPT = dict.fromkeys((*MUTE, *GONE, *WRONG), "quota-kept")
+WAITING = dict.fromkeys((*MUTE, *GONE, *WRONG), "quota-renewed")
+UNREAD = dict.fromkeys((*MUTE, *GONE, "memory-grows"), "quota-unread")
 
 
 def at_most(frames: int, ms: int) -> tuple[str, str]:
@@ -286,7 +283,7 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
     client.expect_nothing_yet()
 
 
-@claim("08.4", points=2, cli=True, hints=OWN_PAUSE)
+@claim("08.4", points=2, cli=True, hints=dict.fromkeys((*MUTE, *GONE), "quota-timeouts"))
 def test_08_over_quota_is_not_idle(launch, rng):
     """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")

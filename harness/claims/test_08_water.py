@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.claims.instruments.observe import held_bytes, unread_bytes, until_asleep
-from harness.claims.marker import claim
+from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import EXACT, STEADY_MARKS, bounded, no_cpu, steady_reader
 from harness.claims.scenarios.exchanges import burst, expect_failed_start, ping
 from harness.claims.scenarios.greedy import Silent
@@ -32,8 +32,7 @@ WRONG_USAGE = (
 )
 
 # What a general hint means in a claim, see marker.claim.
-STOPPED = ("silence", "stalled-reply", "replies-missing", "not-taken")
-WATER = dict.fromkeys((*STOPPED, "memory-grows"), "water-marks")
+WATER = dict.fromkeys((*MUTE, "memory-grows"), "water-marks")
 
 
 # 08.2 water

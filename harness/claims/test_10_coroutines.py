@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 from harness.claims.instruments.observe import eventually, until_asleep, until_read
-from harness.claims.marker import claim
+from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import WATCHED, no_cpu
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
@@ -57,9 +57,7 @@ TOLERATED = 40  # mappings: malloc has some of its own
 STATES, STUCK = 40, 6  # clients in each state when the server is stopped
 
 # What a general hint means in a claim, see marker.claim.
-LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "not-closed")
-GONE = ("closed-early", "closed-in-reply", "reset-early")
-SENDS = dict.fromkeys((*LOST, *GONE), "co-send")
+LOST = (*MUTE, "not-closed")
 SERVES = dict.fromkeys((*LOST, *GONE, "wrong-seq", "wrong-fields"), "co-serve")
 STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 
@@ -67,7 +65,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 # 10.8 send_rest
 
 
-@claim("10.8", points=14, cli=True, hints=SENDS)
+@claim("10.8", points=14, cli=True, hints=dict.fromkeys((*LOST, *GONE), "co-send"))
 def test_10_serves_on_when_the_peer_reads(launch, rng):
     """A client that reads late gets its 32 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)

@@ -58,7 +58,6 @@ FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of 
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "wrong-body", "wrong-header")
 GONE = ("closed-early", "closed-in-reply", "reset-early", "extra-bytes")
 ENDED = ("ended-early", "crashed", "memory-fault", "not-closed", "connect-refused")
-REFUSED = dict.fromkeys(("silence", *GONE), "table-too-small")
 INPUT = dict.fromkeys((*LOST, *GONE, *ENDED), "ring-lost")
 SENDS = dict.fromkeys((*LOST, *GONE, *ENDED), "ring-send")
 PINNED = {"memory-grows": "ring-pinned"}
@@ -298,7 +297,7 @@ def _expect_reason(argv) -> None:
     points=6,
     cli=True,
     native=True,
-    hints=REFUSED,
+    hints=dict.fromkeys(("silence", *GONE), "table-too-small"),
     descriptors=AT_ONCE + SPARE,
     needs="io_uring",
 )

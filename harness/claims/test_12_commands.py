@@ -16,6 +16,8 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.redis_talk import (
+    BAD,
+    ENDED,
     answer,
     ask,
     fill,
@@ -64,23 +66,8 @@ LISTS = 1_000
 MOST_QUEUED, LEAST_QUEUED = 80, 55  # commands of 1 MiB
 
 # What a general hint means in a claim, see marker.claim.
-MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
-WRONG = ("wrong-header", "wrong-body", "extra-bytes")
-GONE = ("closed-early", "closed-in-reply", "reset-early", "ended-early", "crashed")
-BAD = (*MUTE, *WRONG, *GONE)
 TABLE = dict.fromkeys(BAD, "dict-loses")
-EXPIRES = dict.fromkeys(BAD, "expiry-commands")
-ACCESS = dict.fromkeys(BAD, "expiry-on-access")
-STALE = dict.fromkeys((*BAD, "memory-grows"), "expiry-stale")
-BY_ITSELF = dict.fromkeys((*BAD, "memory-grows"), "expiry-idle")
-CHANNELS = dict.fromkeys(BAD, "subscribe-count")
-MODE = dict.fromkeys(BAD, "subscriber-mode")
-LEAVERS = dict.fromkeys(BAD, "subscriber-left")
 SLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit", "not-closed"), "subscriber-slow")
-QUEUE = dict.fromkeys(BAD, "multi-queue")
-ABORTS = dict.fromkeys(BAD, "multi-errors")
-LEFT = dict.fromkeys(BAD, "multi-left")
-LISTED = dict.fromkeys(GONE, "client-listed")
 BOUND = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "multi-bound")
 STOPS = dict.fromkeys(
     ("not-ended", "wrong-exit", "memory-fault", "memory-leak", *BAD), "redis-stop"
@@ -273,7 +260,7 @@ def test_12_wrong_ways_to_start_it(launch, run):
 # 12.4 expiry
 
 
-@claim("12.4", points=5, hints=EXPIRES)
+@claim("12.4", points=5, hints=dict.fromkeys(BAD, "expiry-commands"))
 def test_12_times_to_live(launch):
     """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
     client = launch(framing=RESP).connect()
@@ -295,7 +282,7 @@ def test_12_times_to_live(launch):
         raise Failure(text, hint="expiry-commands")
 
 
-@claim("12.4", points=2, hints=ACCESS)
+@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-on-access"))
 def test_12_expired_keys_are_gone(launch):
     """From the moment a key has expired no command finds it, though no timer has been called."""
     client = launch(framing=RESP).connect()
@@ -308,7 +295,7 @@ def test_12_expired_keys_are_gone(launch):
     pipelined(client, pairs)
 
 
-@claim("12.4", points=4, native=True, hints=BY_ITSELF)
+@claim("12.4", points=4, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
 def test_12_keys_expire_by_themselves(launch, rng):
     """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
     server = launch(framing=RESP, environment=EXACT)
@@ -326,7 +313,7 @@ def test_12_keys_expire_by_themselves(launch, rng):
     ask(client, "GET kept", b"v")
 
 
-@claim("12.4", points=3, native=True, hints=STALE)
+@claim("12.4", points=3, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
 def test_12_times_that_were_taken_back(launch):
     """A time to live that was replaced, or whose key is gone, has no effect and costs nothing."""
     server = launch(framing=RESP)
@@ -380,7 +367,7 @@ def test_12_times_to_live_cost_no_cpu(launch):
 # 12.5 subscribers
 
 
-@claim("12.5", points=4, hints=CHANNELS)
+@claim("12.5", points=4, hints=dict.fromkeys(BAD, "subscribe-count"))
 def test_12_messages_reach_subscribers(launch, rng):
     """PUBLISH reaches every subscriber of its channel, once and in order, and counts them."""
     server = launch(framing=RESP)
@@ -427,7 +414,7 @@ def _expect_quiet(server, *clients) -> None:
         client.expect_nothing_yet()
 
 
-@claim("12.5", points=2, hints=MODE)
+@claim("12.5", points=2, hints=dict.fromkeys(BAD, "subscriber-mode"))
 def test_12_subscribers_may_only_subscribe(launch):
     """While it has a channel a client may subscribe, unsubscribe, PING and QUIT, and no more."""
     server = launch(framing=RESP)
@@ -448,7 +435,7 @@ def test_12_subscribers_may_only_subscribe(launch):
     client.expect_closed_after([reply(OK)])
 
 
-@claim("12.5", points=2, hints=LEAVERS)
+@claim("12.5", points=2, hints=dict.fromkeys(BAD, "subscriber-left"))
 def test_12_subscribers_leave(launch):
     """A subscriber that closes, resets or quits is not counted, and is missing to nobody."""
     server = launch(framing=RESP)
@@ -524,7 +511,7 @@ def _expect_beginning(client, stream: bytes) -> None:
 # 12.6 queue
 
 
-@claim("12.6", points=3, hints=QUEUE)
+@claim("12.6", points=3, hints=dict.fromkeys(BAD, "multi-queue"))
 def test_12_commands_wait_for_exec(launch, rng):
     """From MULTI on commands are queued; EXEC runs all of them, DISCARD none."""
     server = launch(framing=RESP)
@@ -549,7 +536,7 @@ def test_12_commands_wait_for_exec(launch, rng):
     other.expect_frame(_message(b"a", b"x"))
 
 
-@claim("12.6", points=3, hints=ABORTS)
+@claim("12.6", points=3, hints=dict.fromkeys(BAD, "multi-errors"))
 def test_12_errors_after_multi(launch):
     """A command that cannot be queued aborts EXEC; one that fails in EXEC does not stop others."""
     client = launch(framing=RESP).connect()
@@ -565,7 +552,7 @@ def test_12_errors_after_multi(launch):
     talk(client, ("EXEC", [OK, WRONGTYPE, not_integer, OK, 2]), ("GET b", b"2"))
 
 
-@claim("12.6", points=1, hints=LEFT)
+@claim("12.6", points=1, hints=dict.fromkeys(BAD, "multi-left"))
 def test_12_queues_are_left_behind(launch):
     """A client that leaves after MULTI has changed nothing, and its queue goes with it."""
     server = launch(framing=RESP)
@@ -599,7 +586,7 @@ def test_12_queues_are_bounded(launch, rng):
     bounded(server, base, KEPT_BYTES, "after EXEC has run none of the commands", "before")
 
 
-@claim("12.6", points=1, native=True, hints=LISTED)
+@claim("12.6", points=1, native=True, hints=dict.fromkeys(ENDED, "client-listed"))
 def test_12_lists_clients_while_one_is_closed(launch):
     """CLIENT LIST has a line for each client, also while a slow subscriber is being closed."""
     server = launch(framing=RESP)

@@ -7,10 +7,10 @@ clients that others wrote see test_12_clients.py, and for single modules test_12
 from __future__ import annotations
 
 from harness.claims.instruments.observe import until_asleep, until_read
-from harness.claims.marker import claim
+from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import bounded, linear
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
-from harness.claims.scenarios.redis_talk import ask, pipelined, talk
+from harness.claims.scenarios.redis_talk import BAD, ENDED, ask, pipelined, talk
 from harness.client import resp
 from harness.client.resp import (
     NO_ARRAY,
@@ -47,17 +47,9 @@ DECLARING = 100  # clients
 DECLARED = 16 * MIB  # of memory, for all of them: a few KiB each, and what malloc keeps
 
 # What a general hint means in a claim, see marker.claim.
-MUTE = ("silence", "stalled-reply", "replies-missing", "not-taken")
-WRONG = ("wrong-header", "wrong-body", "extra-bytes")
-GONE = ("closed-early", "closed-in-reply", "reset-early", "ended-early", "crashed")
-PARSER = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-cut")
-INLINE = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-inline")
-REFUSED = dict.fromkeys((*MUTE, *WRONG, *GONE, "not-closed", "over-limit"), "resp-refused")
-DECLARES = dict.fromkeys(("memory-grows", "over-limit", *MUTE, *GONE), "resp-declared")
-REPLIES = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-reply")
-WORDS = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-error")
-FLOW = dict.fromkeys((*MUTE, *WRONG, *GONE, "memory-grows", "over-limit"), "resp-flow")
-LARGE = dict.fromkeys((*MUTE, *WRONG, *GONE), "resp-large")
+REFUSED = dict.fromkeys((*BAD, "not-closed", "over-limit"), "resp-refused")
+DECLARES = dict.fromkeys(("memory-grows", "over-limit", *MUTE, *ENDED), "resp-declared")
+FLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "resp-flow")
 
 EACH_KIND = (
     ("PING", PONG),
@@ -194,7 +186,7 @@ OVER_THE_LIMITS = (
 # 12.2 replies: requests
 
 
-@claim("12.2", points=1, hints=PARSER)
+@claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-cut"))
 def test_12_commands_cut_everywhere(launch):
     """Commands arrive cut at every byte, and each is answered as soon as it is complete."""
     client = launch(framing=RESP).connect()
@@ -217,7 +209,7 @@ def test_12_commands_cut_everywhere(launch):
             client.expect_frame(comes)
 
 
-@claim("12.2", points=1, hints=INLINE)
+@claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-inline"))
 def test_12_inline_commands(launch):
     """A line is a command, too: its words may be quoted as in redis-cli; empty lines are none."""
     server = launch(framing=RESP)
@@ -300,7 +292,7 @@ def test_12_idle_clients_own_little(launch, rng):
 # 12.2 replies: replies
 
 
-@claim("12.2", points=3, hints=REPLIES)
+@claim("12.2", points=3, hints=dict.fromkeys(BAD, "resp-reply"))
 def test_12_replies_of_each_kind(launch):
     """Every kind of reply: texts, integers to the ends of 64 bits, bytes, none, and arrays."""
     client = launch(framing=RESP).connect()
@@ -308,14 +300,14 @@ def test_12_replies_of_each_kind(launch):
     pipelined(client, EACH_KIND[:-1])
 
 
-@claim("12.2", points=2, hints=WORDS)
+@claim("12.2", points=2, hints=dict.fromkeys(BAD, "resp-error"))
 def test_12_errors_in_the_words_of_redis(launch):
     """Errors have Redis' words, for other people's clients read them; the connection stays."""
     client = launch(framing=RESP).connect()
     talk(client, *ERRORS)
 
 
-@claim("12.2", points=1, hints=LARGE)
+@claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-large"))
 def test_12_large_replies(launch, rng):
     """Values of megabytes and arrays of 50,000 elements arrive whole, also at a slow reader."""
     server = launch(framing=RESP)

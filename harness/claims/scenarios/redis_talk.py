@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from harness.claims.instruments.observe import eventually
+from harness.claims.marker import GONE, MUTE
 from harness.client import resp
 from harness.client.client import Client
 from harness.client.resp import OK, Answers, words_of
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
+
+# General hints, for the hints of claims: the server has ended, or closes; or is wrong in any way.
+ENDED = (*GONE, "ended-early", "crashed")
+BAD = (*MUTE, "wrong-header", "wrong-body", "extra-bytes", *ENDED)
 
 Pair = tuple[str | Sequence[str | bytes | int], object]  # a command, and the reply that is due
 PIECE = 256 * KIB  # bytes of a reply, at a time
