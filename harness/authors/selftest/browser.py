@@ -6,7 +6,6 @@ NUL ends it.
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import functools
 import http.server
@@ -105,10 +104,6 @@ class Browser:
         """Shows the page as on paper, in colours of the window that was asked for last."""
         self._call("Emulation.setEmulatedMedia", media="print" if on else "")
 
-    def script(self, runs: bool) -> None:
-        """Whether the scripts of the next pages run."""
-        self._call("Emulation.setScriptExecutionDisabled", value=not runs)
-
     def open(self, url: str) -> None:
         """Opens a page, and returns when it is complete."""
         self._call("Page.navigate", url=url)
@@ -134,15 +129,6 @@ class Browser:
     def type(self, text: str) -> None:
         """Types into what has the focus."""
         self._call("Input.insertText", text=text)
-
-    def point(self, x: float, y: float) -> None:
-        """Moves the mouse there."""
-        self._call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
-
-    def picture(self, path: Path, whole: bool = False) -> None:
-        """A picture of the window, or of the whole page."""
-        answer = self._call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(answer["data"]))
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):

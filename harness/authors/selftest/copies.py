@@ -2,10 +2,9 @@
 
 A submission is a dictionary, file name to text. A disguise keeps what the program does.
 
-    python3 -m harness.authors.selftest.copies NN COUNT DIRECTORY
+    python3 -m harness.authors.selftest.copies sizes
 
-writes a class of so many submissions to a chapter that has a second solution. `sizes` in place of
-the three prints what copies share with other lengths of k-grams.
+prints what copies share with other lengths of k-grams.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
 from pathlib import Path
 from unittest.mock import patch
 
@@ -26,6 +25,7 @@ from harness.lab import skeleton, sources
 from harness.lab.chapters import Chapter, find
 
 Files = dict[str, str]
+Disguise = Callable[[Files, random.Random], Files]
 
 OPERANDS = ("a", "b->c", "d[2]", "e(f)", "g(h, 1)", "*i", "(j + k)", "~l", "!m")
 OPERATORS = ("+", "-", "*", "/", "&", "|", "^", "<<", "%", "==", "<", ">=", "&&")
@@ -33,6 +33,7 @@ FORMS = ("n = {};", "n += {};", "if ({}) o++;", "p({});", "while ({}) q(r);", "s
 
 INDEPENDENT = Path(__file__).parent / "independent"
 WORD = re.compile(r"(?<![\w\\%])[A-Za-z_]\w*")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 INCLUDE = re.compile(r"^ *#include (.*)\n", re.M)
 # A function: its head in one or more lines from column 0, and its body up to a } in column 0.
 FUNCTION = re.compile(r"^(?P<head>\w[^;{}()=#]*\([^;{}]*\))\n\{\n.*?^\}\n", re.M | re.S)
@@ -93,39 +94,56 @@ def write(files: Files, directory: Path) -> Path:
 
 def renamed(files: Files, rng: random.Random) -> Files:
     """Every name that the C library does not have is another one."""
-    own = {word for text in files.values() for word in WORD.findall(_code(text))}
+    own = {word for text in files.values() for word in WORD.findall(rules.blanked(text))}
     own = {word for word in own if not word.startswith("_")}
     own -= KEYWORDS | _library(tuple(sorted(_headers(files))))
     fresh = {word: f"{rng.choice('abcdefgh')}_{at}" for at, word in enumerate(sorted(own))}
     return {name: _worded(text, fresh) for name, text in files.items()}
 
 
-def reordered(files: Files, rng: random.Random) -> Files:
-    """The functions of each file in another order, with declarations above them."""
-    return {name: _shuffled(text, rng) for name, text in files.items()}
+def of_each_file(change: Callable[[str, random.Random], str]) -> Disguise:
+    """The disguise that makes this change in each file."""
+
+    @wraps(change)
+    def disguise(files: Files, rng: random.Random) -> Files:
+        return {name: change(text, rng) for name, text in files.items()}
+
+    return disguise
 
 
-def reformatted(files: Files, rng: random.Random) -> Files:
+@of_each_file
+def reordered(text: str, rng: random.Random) -> str:
+    """The functions in another order, with declarations above them."""
+    found = list(FUNCTION.finditer(text))
+    if len(found) < 2:
+        return text
+    order = [match[0] for match in found]
+    rng.shuffle(order)
+    heads = "".join(match["head"] + ";\n" for match in found)
+    pieces, at = [text[: found[0].start()], heads], found[0].start()
+    for match, other in zip(found, order):
+        pieces += [text[at : match.start()], other]
+        at = match.end()
+    return "".join([*pieces, text[at:]])
+
+
+@of_each_file
+def reformatted(text: str, rng: random.Random) -> str:
     """The program without comments, and with other line breaks and blanks."""
-    return {name: _laid_out(text, rng) for name, text in files.items()}
+    bare = COMMENT.sub(" ", text)
+    lines = []
+    for line in bare.splitlines():
+        if line.lstrip().startswith("#") or '"' in line or "'" in line or line.endswith("\\"):
+            lines.append(line)
+        else:
+            words = re.split(r"(?<=[;{}(),])|(?<= )", line.strip())
+            lines.append("".join(word + rng.choice(["", "", "\n", "\t"]) for word in words))
+    return "\n".join(line for line in lines if line.strip()) + "\n"
 
 
-def retyped(files: Files, rng: random.Random) -> Files:
+@of_each_file
+def retyped(text: str, rng: random.Random) -> str:
     """Braces round single statements, no const, and other names of the same types."""
-    return {name: _retyped(text) for name, text in files.items()}
-
-
-def on_one_line(files: Files, rng: random.Random) -> Files:
-    """The program without comments, and with each function on one line."""
-    return {name: _joined(text) for name, text in files.items()}
-
-
-def disguised(files: Files, rng: random.Random) -> Files:
-    """The program with all of the disguises above at once."""
-    return renamed(reformatted(reordered(files, rng), rng), rng)
-
-
-def _retyped(text: str) -> str:
     for old, new in (("size_t", "unsigned long"), ("uint8_t", "unsigned char")):
         text = re.sub(rf"(?<!_)\b{old}\b", new, text)
     text = re.sub(r"\bconst (?!.*\[)", "", text)
@@ -133,9 +151,16 @@ def _retyped(text: str) -> str:
     return guarded.sub(r"\1\2 {\n\1    \3\n\1}", text)
 
 
-def _joined(text: str) -> str:
-    bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
+@of_each_file
+def on_one_line(text: str, rng: random.Random) -> str:
+    """The program without comments, and with each function on one line."""
+    bare = COMMENT.sub(" ", text)
     return FUNCTION.sub(lambda match: " ".join(match[0].split()) + "\n", bare)
+
+
+def disguised(files: Files, rng: random.Random) -> Files:
+    """The program with all of the disguises above at once."""
+    return renamed(reformatted(reordered(files, rng), rng), rng)
 
 
 # Differences, as between students who have not seen each other's work
@@ -185,10 +210,6 @@ def _statement(rng: random.Random) -> str:
     return "    " + rng.choice(FORMS).format(expression)
 
 
-def _code(text: str) -> str:
-    return rules.blanked(text)
-
-
 def _headers(files: Files) -> set[str]:
     return {header for text in files.values() for header in INCLUDE.findall(text) if "<" in header}
 
@@ -213,32 +234,6 @@ def _worded(text: str, fresh: dict[str, str]) -> str:
         elif part.startswith("/"):
             parts[at] = " "
     return "".join(parts)
-
-
-def _shuffled(text: str, rng: random.Random) -> str:
-    found = list(FUNCTION.finditer(text))
-    if len(found) < 2:
-        return text
-    order = [match[0] for match in found]
-    rng.shuffle(order)
-    heads = "".join(match["head"] + ";\n" for match in found)
-    pieces, at = [text[: found[0].start()], heads], found[0].start()
-    for match, other in zip(found, order):
-        pieces += [text[at : match.start()], other]
-        at = match.end()
-    return "".join([*pieces, text[at:]])
-
-
-def _laid_out(text: str, rng: random.Random) -> str:
-    bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.S)
-    lines = []
-    for line in bare.splitlines():
-        if line.lstrip().startswith("#") or '"' in line or "'" in line or line.endswith("\\"):
-            lines.append(line)
-        else:
-            words = re.split(r"(?<=[;{}(),])|(?<= )", line.strip())
-            lines.append("".join(word + rng.choice(["", "", "\n", "\t"]) for word in words))
-    return "\n".join(line for line in lines if line.strip()) + "\n"
 
 
 DISGUISES = (renamed, reordered, reformatted, retyped, on_one_line, disguised)
@@ -278,15 +273,7 @@ def _shares(chapter: Chapter) -> list[str]:
     return [f"{found[0].share:.2f}" if found else "0" for found in pairs]
 
 
-def main(arguments: list[str]) -> None:
-    """Writes a class into a directory, which is made; or prints the table of sizes."""
-    if arguments == ["sizes"]:
-        print("\n".join(sizes()))
-        return
-    number, count, directory = arguments
-    for name, files in many(find(number), int(count), random.Random(1)).items():
-        write(files, Path(directory) / name)
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1:] != ["sizes"]:
+        sys.exit(f"usage: {sys.argv[0]} sizes")
+    print("\n".join(sizes()))

@@ -29,15 +29,13 @@ INHERITED_PART = 5  # of what a chapter inherits, one is tried in slow grades
 NO_WORKERS = ("--jobs", "0")
 
 
-def some(
-    values: Sequence, count: int, what: str, ids: Callable[..., str], among: int | None = None
-) -> list:
-    """The values as parameters of a test. All but `count` of them, which are drawn among the first
-    `among`, are tried with FULL=1 only; they are one of `what`.
+def some(values: Sequence, count: int, what: str, ids: Callable[..., str]) -> list:
+    """The values as parameters of a test. All but `count` of them, which are drawn, are tried with
+    FULL=1 only; they are one of `what`.
 
     A value that is a tuple is several parameters.
     """
-    drawn = random.Random(f"{SEED} {what}").sample(range(among or len(values)), count)
+    drawn = random.Random(f"{SEED} {what}").sample(range(len(values)), count)
     return [
         pytest.param(
             *(value if isinstance(value, tuple) else (value,)),
