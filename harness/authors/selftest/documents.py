@@ -1,9 +1,10 @@
-"""How tests read Markdown, as far as the documents of the lab use it."""
+"""How tests read Markdown, as far as the documents of the lab use it, and pages of HTML."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 
 CODE_LINE = re.compile(r"^(?: {4}|\t)(.*)$", re.M)
@@ -50,3 +51,23 @@ def target(link: str, document: Path) -> tuple[Path, str]:
     """The file that a link in a document leads to, and the anchor there or ""."""
     path, _, anchor = link.partition("#")
     return (document.parent / path).resolve() if path else document, anchor
+
+
+class Page(HTMLParser):
+    """What a browser would find in the page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.ids, self.links, self.tags, self.loaded, self.data = set(), [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append(tag)
+        self.ids |= {found["id"]} if "id" in found else set()
+        self.links += [found["href"]] if tag == "a" else []
+        self.loaded += [found[name] for name in ("src", "srcset") if name in found]
+        self.loaded += [found["href"]] if tag == "link" else []
+
+    def handle_data(self, data):
+        self.data.append(data)

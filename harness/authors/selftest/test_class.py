@@ -11,13 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
 from harness.authors.selftest import test_packages
+from harness.authors.selftest.documents import Page
 from harness.authors.selftest.shell import check_refused, environment, lab
 from harness.authors.selftest.test_grade import below
 from harness.course.classes import command as grade_class
@@ -356,26 +356,6 @@ def test_names_fit_their_columns():
 
 
 # The files about all of them
-
-
-class Page(HTMLParser):
-    """What a browser would find in the page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids, self.links, self.tags, self.loaded, self.data = set(), [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.tags.append(tag)
-        self.ids |= {found["id"]} if "id" in found else set()
-        self.links += [found["href"]] if tag == "a" else []
-        self.loaded += [found[name] for name in ("src", "srcset") if name in found]
-        self.loaded += [found["href"]] if tag == "link" else []
-
-    def handle_data(self, data):
-        self.data.append(data)
 
 
 def test_the_page_needs_nothing_else_and_escapes_everything(a_class):

@@ -7,12 +7,12 @@ import random
 import shutil
 import subprocess
 import zipfile
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from harness.authors.selftest import copies
+from harness.authors.selftest.documents import Page
 from harness.course.classes import labels, progress, submissions
 from harness.course.similarity import command as similar
 from harness.course.similarity import handed_in, screen
@@ -274,21 +274,6 @@ def test_a_submission_with_far_too_much_c_is_left_out(tmp_path, monkeypatch):
 # The command
 
 
-class Page(HTMLParser):
-    """The addresses that a page has, the names that its links lead to, and its elements."""
-
-    def __init__(self, text: str):
-        super().__init__()
-        self.addresses, self.links, self.elements = set(), set(), set()
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.elements.add(tag)
-        self.addresses.add(values.get("id"))
-        self.links.add(values.get("href"))
-
-
 @pytest.fixture
 def hostile_class(tmp_path, monkeypatch):
     """Two alike and one other, with names and lines that are no HTML and no good for a terminal."""
@@ -319,8 +304,8 @@ def test_the_command_prints_a_table_and_writes_a_page(hostile_class, capsys):
     assert all(progress.columns_of(line) <= 80 for line in table.splitlines())
     text = (command_line.BUILD / "similar" / "01" / "similar.html").read_text()
     page = Page(text)
-    assert not page.elements & {"script", "b", "img", "link"} and "\x1b" not in text
-    assert {link[1:] for link in page.links if link} <= page.addresses
+    assert not set(page.tags) & {"script", "b", "img", "link"} and "\x1b" not in text
+    assert {link[1:] for link in page.links} <= page.ids
     assert "evidence, not a verdict" in text and "prefers-color-scheme: dark" in text
     assert "ada &lt;b&gt;&amp;amp;" in text and "http" not in text
 
