@@ -9,6 +9,8 @@ from pathlib import Path
 
 from harness.lab.chapters import ROOT
 
+SECONDS = 600  # at most, for a command that hangs
+
 
 def environment(**given: str) -> dict[str, str]:
     """Without the variables that a make around these tests has set; with these."""
@@ -20,7 +22,7 @@ def run(*command: object, path: str = "", **given: str) -> subprocess.CompletedP
     """Runs a command in the lab, with these variables and this PATH."""
     env = environment(**given, **({"PATH": path} if path else {}))
     words = [str(word) for word in command]
-    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True)
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, timeout=SECONDS)
 
 
 def lab(*words: object, **given: str) -> subprocess.CompletedProcess[str]:

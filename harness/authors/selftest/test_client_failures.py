@@ -24,6 +24,16 @@ close = socket.close
 
 # One wrong thing
 
+
+def connected(peer, came, then):
+    """A client to which these bytes have come, and then a FIN, a RST or nothing."""
+    client, end = peer.connect(patience=short())
+    end.sendall(came)
+    if then:
+        then(end)
+    return client
+
+
 STALLED = "only {} of 9 bytes of the reply came, then nothing for 0.2 s"
 CLOSED, RESET = "closed after {} of 9 bytes of the reply", "reset after {} of 9 bytes of the reply"
 CHANGED = [bytes([*HELLO[:at], HELLO[at] ^ 0xFF, *HELLO[at + 1 :]]) for at in range(len(HELLO))]
@@ -46,10 +56,7 @@ ONE_REPLY = [
 
 @pytest.mark.parametrize("came, then, hint, says", ONE_REPLY)
 def test_one_reply(peer, fails, came, then, hint, says):
-    client, end = peer.connect(patience=short())
-    end.sendall(came)
-    if then:
-        then(end)
+    client = connected(peer, came, then)
     raised = fails(hint, says, client.expect_frame, b"hello")
     assert (raised.expected, raised.received) == (HELLO, came)
 
@@ -66,10 +73,7 @@ SECOND, OTHER = length_framing.encode(b"second"), length_framing.encode(b"sEcond
     ],
 )
 def test_one_of_several_replies(peer, fails, came, then, received, hint, says):
-    client, end = peer.connect(patience=short())
-    end.sendall(came)
-    if then:
-        then(end)
+    client = connected(peer, came, then)
     raised = fails(hint, says, client.expect_frames, [b"hello", b"second", b"hello"])
     assert (raised.expected, raised.received) == (SECOND, received)
 
@@ -96,10 +100,7 @@ SENT = r"nothing came back for 0.2 s \([0-9,]+ of 67,108,864 bytes had been sent
     ids=lambda value: "" if isinstance(value, list) else None,
 )
 def test_other_calls(peer, fails, came, then, hint, says, call, arguments):
-    client, end = peer.connect(patience=short())
-    end.sendall(came)
-    if then:
-        then(end)
+    client = connected(peer, came, then)
     raised = fails(hint, says, getattr(client, call), *arguments)
     if hint == "extra-bytes":
         assert (raised.expected, raised.received) == (b"", came)

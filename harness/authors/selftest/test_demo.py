@@ -2,13 +2,12 @@
 
 import os
 import re
-import resource
 import shutil
-import subprocess
 import sys
 
 import pytest
 
+from harness.authors.selftest import shell
 from harness.authors.selftest.drawn import each_chapter
 from harness.lab import chapters
 from harness.server.linux import ring
@@ -16,31 +15,14 @@ from harness.student.demos import ch11
 from harness.student.demos import command as demo
 from harness.student.demos import shown
 
-WIDTH = 80
-LINES = 24
-SECONDS = 40  # a demo takes 6 at most; the rest is for a busy machine
-
-
-def run(*arguments, few=None):
-    """Runs a demo; `few`: no more descriptors than that."""
-    limit = few and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (few, few)))
-    return subprocess.run(
-        [sys.executable, "-m", "harness", "demo", *arguments],
-        cwd=chapters.ROOT,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-        preexec_fn=limit,
-    )
-
 
 def show(chapter):
     """What the demo prints, by line."""
-    result = run(chapter)
+    result = shell.lab("demo", chapter)
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
-    assert len(lines) <= LINES
-    assert max(map(len, lines)) <= WIDTH
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
     return lines
 
 
@@ -108,7 +90,7 @@ def test_06_idle_clients_cost_cpu():
 
 
 def test_06_is_content_with_few_descriptors():
-    result = run("06", few=1024)
+    result = shell.run("prlimit", "--nofile=1024", sys.executable, "-m", "harness", "demo", "06")
     assert (result.returncode, result.stderr) == (0, "")
     assert [row[0] for row in rows_of_06(result.stdout.splitlines())] == [0, 824]
     assert "1,024 descriptors" in result.stdout
@@ -196,8 +178,8 @@ def test_says_which_server_has_to_work_first(monkeypatch, capsys):
 
 
 def test_wrong_usage():
-    assert run().returncode == 2
-    result = run("77")
+    assert shell.lab("demo").returncode == 2
+    result = shell.lab("demo", "77")
     assert result.returncode == 2
     assert "01, 02" in result.stderr
 

@@ -18,8 +18,6 @@ from harness.authors.english import (
 from harness.authors.selftest import translations
 
 EVERY = (*HABITS, *BEGINNINGS)
-each_habit = pytest.mark.parametrize("habit", EVERY, ids=lambda habit: habit.name)
-
 PLAIN = """\
 The loop calls each function in turn. Two clients take turns.
 Put the lines of the file into one line. A client behind a slow one still gets its reply.
@@ -33,13 +31,9 @@ def found(text: str) -> list[str]:
     return [match[0] for habit in EVERY for match in habit.matches(words)]
 
 
-@each_habit
-def test_finds_its_example(habit):
+@pytest.mark.parametrize("habit", EVERY, ids=lambda habit: habit.name)
+def test_finds_its_example_and_leaves_the_better_one_alone(habit):
     assert list(habit.matches(habit.found))
-
-
-@each_habit
-def test_leaves_the_better_one_alone(habit):
     assert found(habit.better) == []
 
 
