@@ -18,6 +18,7 @@ from harness.client.framing import LENGTH, Framing
 from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
 from harness.failures.conversation import Conversation, Step, counted, describe_bytes
 from harness.failures.failure import Failure, NotJudged
+from harness.lab import surroundings
 from harness.server.patience import PATIENCE, Deadline, Patience
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
@@ -28,7 +29,7 @@ QUIET = 0.3  # seconds without progress after which a peer "takes no more"
 
 def _allow_many_descriptors() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    wanted = surroundings.within(DESCRIPTORS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 

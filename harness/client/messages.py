@@ -43,10 +43,6 @@ LISTED = 3  # messages that are named one by one when they are sent together
 LONGEST_ECHO = length_framing.MAX_FRAME - 16
 
 
-def i16(value: int) -> bytes:
-    return struct.pack("<h", value)
-
-
 def i32(value: int) -> bytes:
     return struct.pack("<i", value)
 

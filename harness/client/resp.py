@@ -17,8 +17,7 @@ from harness.failures.conversation import counted
 from harness.failures.printable import printable
 
 EOL = b"\r\n"
-MAX_BULK = 33_554_432  # bytes of an argument; this and the next two are from docs/protocol.md
-MAX_INLINE = 65_536
+MAX_BULK = 33_554_432  # bytes of an argument; this and the next are from docs/protocol.md
 MAX_ARGUMENTS = 1_048_576
 
 SHOWN_CHARACTERS = 60  # of a command or a reply, in a sentence

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.failures.conversation import counted
 from harness.failures.printable import printable
 
 
@@ -27,9 +28,10 @@ def compare(expected: bytes, received: bytes, width: int = 80) -> str:
 
     Long strings are cut to one row of hex and text each, chosen so that the difference is in it.
     """
+    due, came = (counted(len(data), "byte") for data in (expected, received))
     at = first_difference(expected, received)
     if at is None:
-        return f"expected and received are the same {_bytes(len(expected))}"
+        return f"expected and received are the same {due}"
     per_row = max(4, min(16, (width - len("expected      ||")) // 4))
     start = 0 if at < per_row else at - per_row // 2
     columns = max(len(expected), len(received)) - start
@@ -39,7 +41,7 @@ def compare(expected: bytes, received: bytes, width: int = 80) -> str:
         _row("expected", expected, start, columns),
         _row("received", received, start, columns),
         caret,
-        f"           expected {_bytes(len(expected))}, received {_bytes(len(received))}",
+        f"           expected {due}, received {came}",
     ]
     if start or len(expected) > columns or len(received) > columns:
         lines[-1] += f"; shown: bytes {start:,} to {start + columns - 1:,}"
@@ -60,7 +62,3 @@ def _row(label: str, data: bytes, start: int, columns: int) -> str:
         return f"{label}   (nothing here)"
     digits = part.hex(" ").ljust(3 * columns - 1)
     return f"{label}   {digits}   |{printable(part)}|"
-
-
-def _bytes(count: int) -> str:
-    return "1 byte" if count == 1 else f"{count:,} bytes"

@@ -99,12 +99,16 @@ def counterpart(path: Path, chapter: Chapter) -> Path | None:
 
 
 def moved(text: str, chapter: Chapter) -> str:
-    """The text of a file as the chapter has it if it only moves: includes have the new names of
-    headers, and their order is that of clang-format."""
+    """The text of a file as the chapter has it if it only moves."""
     names = {
         path.name: sources.name_of(path, chapter.solution_dir)
         for path in files(chapter.solution_dir)
     }
+    return with_headers(text, names)
+
+
+def with_headers(text: str, names: dict[str, str]) -> str:
+    """The text with new names of headers in its includes, in the order of clang-format."""
     text = INCLUDE.sub(lambda found: f'#include "{names.get(found[1], found[1])}"', text)
     return INCLUDES.sub(lambda block: "".join(sorted(block[0].splitlines(keepends=True))), text)
 

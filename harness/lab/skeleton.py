@@ -39,8 +39,6 @@ MARK = re.compile(r"^( *)// (BEGIN|END) (\w+)\n", re.M)
 REGION = re.compile(
     r"^(?P<indent> *)// BEGIN (?P<name>\w+)\n(?P<code>.*?)^ *// END (?P=name)\n", re.M | re.S
 )
-INCLUDE = re.compile(r'#include "([^"\n]+)"')
-INCLUDES = re.compile(r'(?:^#include "[^"\n]+".*\n)+', re.M)
 TODO = re.compile(r"^## (\d+) (\w+)\n\n(.*?)\n```c\n(.*?)```\n", re.M | re.S)
 
 
@@ -154,7 +152,7 @@ def difference(old: dict[str, str], new: dict[str, str], old_name: str, new_name
         before = came_from.get(name, name)
         was, now = old.get(before, ""), new.get(name, "")
         lines += difflib.unified_diff(
-            (_renamed(was, now, moved) if moved else was).splitlines(keepends=True),
+            (links.with_headers(was, moved) if moved else was).splitlines(keepends=True),
             now.splitlines(keepends=True),
             f"{old_name}/{before}" if before in old else "/dev/null",
             f"{new_name}/{name}" if name in new else "/dev/null",
@@ -167,20 +165,6 @@ def _moved(old: dict[str, str], new: dict[str, str]) -> dict[str, str]:
     places = {PurePath(name).name: name for name in new.keys() - old.keys()}
     gone = {name: PurePath(name).name for name in old.keys() - new.keys()}
     return {name: places[base] for name, base in gone.items() if base in places}
-
-
-def _renamed(text: str, now: str, moved: dict[str, str]) -> str:
-    """The text with the new names of moved headers in its includes, in the order of `now`."""
-    order = {line: place for place, line in enumerate(now.splitlines(keepends=True))}
-
-    def replaced(block: re.Match[str]) -> str:
-        lines = [
-            INCLUDE.sub(lambda found: f'#include "{moved.get(found[1], found[1])}"', line)
-            for line in block[0].splitlines(keepends=True)
-        ]
-        return "".join(sorted(lines, key=lambda line: order.get(line, len(order))))
-
-    return INCLUDES.sub(replaced, text)
 
 
 def student_against_solution(chapter: Chapter) -> str:

@@ -121,7 +121,27 @@ class Patience:
 PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 
 
-class Stretched(Patience):
+class Around(Patience):
+    """A patience that is as long as another one, which it shortens when a wait runs out."""
+
+    def __init__(self, patience: Patience) -> None:
+        self._patience = patience
+
+    @property
+    def seconds(self) -> float:
+        return self._patience.seconds
+
+    def lost(self) -> float:
+        return self._patience.lost()
+
+    def expired(self) -> None:
+        self._patience.expired()
+
+    def give_up(self) -> None:
+        self._patience.give_up()
+
+
+class Stretched(Around):
     """`times` as long as another patience, and not below `least` seconds, if that is at most
     MOST_TIMES as long.
 
@@ -133,7 +153,7 @@ class Stretched(Patience):
     def __init__(
         self, patience: Patience, times: float, least: float, lost: Callable[[], float]
     ) -> None:
-        self._patience = patience
+        super().__init__(patience)
         self._times = times
         self._least = least
         self._lost = lost
@@ -143,30 +163,17 @@ class Stretched(Patience):
         seconds = self._patience.seconds
         return max(self._times * seconds, min(self._least, MOST_TIMES * seconds))
 
-    def give_up(self) -> None:
-        self._patience.give_up()
-
     def lost(self) -> float:
         return self._lost()
 
-    def expired(self) -> None:
-        self._patience.expired()
 
-
-class Fair(Patience):
+class Fair(Around):
     """A patience that does not count the time in which other programs keep the servers `processes`,
     or the grader itself, from running."""
 
     def __init__(self, patience: Patience, processes: Callable[[], Iterable[Spender]]) -> None:
-        self._patience = patience
+        super().__init__(patience)
         self._processes = processes
-
-    @property
-    def seconds(self) -> float:
-        return self._patience.seconds
-
-    def lost(self) -> float:
-        return self._patience.lost()
 
     def spent(self) -> Spent:
         found = [process.spent() for process in self._processes()]
@@ -175,63 +182,35 @@ class Fair(Patience):
             in_line.update(one.in_line)
         return Spent(sum(one.cpu for one in found), in_line, any(one.runnable for one in found))
 
-    def give_up(self) -> None:
-        self._patience.give_up()
 
-    def expired(self) -> None:
-        self._patience.expired()
-
-
-class Longer(Patience):
+class Longer(Around):
     """A patience with `more` seconds, for what a server does by itself after that time."""
 
     def __init__(self, patience: Patience, more: float) -> None:
-        self._patience = patience
+        super().__init__(patience)
         self._more = more
 
     @property
     def seconds(self) -> float:
         return self._patience.seconds + self._more
 
-    def lost(self) -> float:
-        return self._patience.lost()
-
     def spent(self) -> Spent:
         return self._patience.spent()
 
-    def give_up(self) -> None:
-        self._patience.give_up()
 
-    def expired(self) -> None:
-        self._patience.expired()
-
-
-class Watchful(Patience):
+class Watchful(Around):
     """A patience that gives up early. `hangs` tells which waits are hopeless: it gets when the wait
     began, and for how many seconds a server that hangs must have slept."""
 
     def __init__(self, patience: Patience, hangs: Callable[[float, float], bool]) -> None:
-        self._patience = patience
+        super().__init__(patience)
         self._hangs = hangs
-
-    @property
-    def seconds(self) -> float:
-        return self._patience.seconds
 
     def spent(self) -> Spent:
         return self._patience.spent()
 
     def hopeless(self, began: float) -> bool:
         return self._hangs(began, self.seconds / HANGS_PART)
-
-    def give_up(self) -> None:
-        self._patience.give_up()
-
-    def lost(self) -> float:
-        return self._patience.lost()
-
-    def expired(self) -> None:
-        self._patience.expired()
 
 
 class Deadline:

@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
@@ -47,7 +48,6 @@ class ServerProcess:
         self.activity = threading.Event()  # set when something was printed or the server ended
         self.tell: Callable[[str], object] = str  # gets a text for each signal() and the like
         self._home: Path | None = None
-        self._environment: dict[str, str] = {}
         self._reset()
 
     def _reset(self) -> None:
@@ -74,41 +74,19 @@ class ServerProcess:
         *,
         mode: str = "stdout",
         port: int | None = None,
-        nofile: int | None = None,
-        preload: Sequence[Path] = (),
-        linked_here: bool = False,
-        wrapper: Sequence[str] = (),
-        writable: Sequence[Path] = (),
-        environment: dict[str, str] | None = None,
         patience: Patience = PATIENCE,
-        traced: bool = False,
-        ring: bool = True,
+        **how: Any,
     ) -> ServerProcess:
         """Starts the server and returns it when it can be connected to.
 
         mode "stdout": it prints `listening on ADDR:PORT`. mode "port": it listens on `port`, or
-        with None on a free one that we choose; "{port}" in `argv` stands for it. `argv` may be one
-        string, cut as a shell cuts it (but no shell runs). `nofile`: each process may open this
-        many descriptors. `preload`: the shim and what goes with it. `linked_here`: the lab has
-        linked the program, so it has to load these. `wrapper` comes before argv: valgrind and its
-        options. `writable`: directories that it may write to, beside its own.
-        `environment`: variables that it gets, beside ours. `traced`: the shim records what each
-        wait is for. `ring`: whether the kernel has io_uring for it. Raises Failure when the server
-        does not come up, NotJudged when that could not be tried. The calling thread has to outlive
-        the server, which is killed when it ends.
+        with None on a free one that we choose; "{port}" in `argv` stands for it. `how`: more fields
+        of spawn.Command. Raises Failure when the server does not come up, NotJudged when that
+        could not be tried. The calling thread has to outlive the server, which is killed when it
+        ends.
         """
         __tracebackhide__ = True
-        command = spawn.Command(
-            argv,
-            tuple(wrapper),
-            nofile,
-            tuple(preload),
-            tuple(writable),
-            linked_here=linked_here,
-            traced=traced,
-            ring=ring,
-        )
-        self._environment = environment or {}
+        command = spawn.Command(argv, **how)
         if mode == "stdout":
             return self._start(command, None, patience)
         if port is not None:
@@ -137,24 +115,18 @@ class ServerProcess:
         finally:
             self.destroy()
 
-    def begin(self, command: spawn.Command, environment: dict[str, str] | None = None) -> None:
-        """Starts a program that is no server, with these variables beside ours.
-
-        It is confined and limited like a server, and destroy() has to be called. Raises as start()
-        does.
-        """
+    def begin(self, command: spawn.Command, port: int | None = None) -> None:
+        """Starts a program and does not wait for anything. It is confined and limited like a
+        server, and destroy() has to be called. Raises as start() does."""
         __tracebackhide__ = True
         self._reset()
-        self._environment = environment or {}
-        home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
-        self._launch(command, None, home)
+        self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
+        self._launch(command, port, self._home)
 
     def _start(self, command: spawn.Command, port: int | None, patience: Patience) -> ServerProcess:
         __tracebackhide__ = True
-        self._reset()
-        home = self._home = Path(tempfile.mkdtemp(prefix="event-loop-lab-"))
         try:
-            self._launch(command, port, home)
+            self.begin(command, port)
             if port is None:
                 self.address = readiness.announced(self, patience)
             else:
@@ -173,7 +145,7 @@ class ServerProcess:
         directory.mkdir()
         environment = {
             **surroundings.of_a_server(),
-            **self._environment,
+            **command.environment,
             MARK: mark,
             "TMPDIR": str(directory),
         }

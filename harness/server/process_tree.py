@@ -92,20 +92,21 @@ class ProcessTree:
         count in the kernel's clock ticks. Children of a process that ignores SIGCHLD are not
         counted.
         """
-        members = self.members()
-        return self._reaped_cpu + sum(
-            procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members
-        )
+        return self._cpu_seconds(self.members())
+
+    def _cpu_seconds(self, members: list[procfs.Process]) -> float:
+        each = (procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members)
+        return self._reaped_cpu + sum(each)
 
     def spent(self) -> Spent:
         """CPU time and waiting of all processes of the server since its start."""
         members = self.members()
-        cpu = sum(procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members)
+        cpu = self._cpu_seconds(members)
         in_line: dict[int, float] = {}
         for member in members:
             in_line.update(procfs.seconds_in_line(member.pid))
         runnable = any("R" in procfs.thread_states(member.pid) for member in members)
-        return Spent(self._reaped_cpu + cpu, in_line, runnable)
+        return Spent(cpu, in_line, runnable)
 
     def kill(self) -> None:
         """Sends SIGKILL until no process of the server runs any more; destroy() still has to be

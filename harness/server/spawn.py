@@ -10,11 +10,12 @@ import shlex
 import shutil
 import socket
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.failures.failure import Failure, NotJudged
+from harness.lab import surroundings
 from harness.lab.units import MIB
 from harness.server import starter
 from harness.server.linux import landlock, seccomp
@@ -31,17 +32,24 @@ _OUR_FAULT = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
 
 @dataclass(frozen=True)
 class Command:
-    """What to start. The parameters are those of ServerProcess.start, and some more. `inherited`:
-    descriptors that the program gets unchanged. `counted`: whether the shim counts and disturbs
-    calls. `ring`: whether it may use io_uring.
+    """What to start, and how.
+
+    `argv` may be one string, cut as a shell cuts it (but no shell runs). `wrapper` comes before it:
+    valgrind and its options. `nofile`: each process may open this many descriptors. `preload`: the
+    shim and what goes with it. `writable`: directories that it may write to, beside its own.
+    `environment`: variables that it gets, beside ours. `inherited`: descriptors that the program
+    gets unchanged. `linked_here`: the lab has linked the program, so it has to load `preload`.
+    `counted`: the shim counts and disturbs calls. `traced`: it records what each wait is for.
+    `ring`: the kernel has io_uring for it.
     """
 
     argv: str | Sequence[str]
-    wrapper: tuple[str, ...] = ()
+    wrapper: Sequence[str] = ()
     nofile: int | None = None
-    preload: tuple[Path, ...] = ()
-    writable: tuple[Path, ...] = ()
-    inherited: tuple[int, ...] = ()
+    preload: Sequence[Path] = ()
+    writable: Sequence[Path] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    inherited: Sequence[int] = ()
     linked_here: bool = False
     counted: bool = True
     traced: bool = False
@@ -198,5 +206,4 @@ def _limits(nofile: int) -> list[starter.Limit]:
 
 def _within(which: int, limit: int) -> int:
     """The limit, or less if this process may not go as high."""
-    hard = resource.getrlimit(which)[1]
-    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    return surroundings.within(limit, resource.getrlimit(which)[1])

@@ -255,9 +255,10 @@ def _directory(source: Path, engine) -> Path:
 def _round(engine, binary: Path, kept: Path, seconds: int) -> str:
     """Runs the engine, confined and limited like a server. Returns what it has printed."""
     process = ServerProcess()
-    command = Command(engine.command(binary, kept, seconds), writable=(kept,))
+    words = engine.command(binary, kept, seconds)
+    command = Command(words, writable=(kept,), environment=engine.environment)
     try:
-        process.begin(command, engine.environment)
+        process.begin(command)
         if process.wait(seconds + LATE_SECONDS) is None:
             raise NotJudged(f"{engine.name} did not end in time")
         process.settle()

@@ -103,8 +103,13 @@ class Programs:
         channel.hold(self._debugged())
         try:
             command = self._command(ran, [str(binary), str(channel.descriptor), *words], sanitize)
-            command = replace(command, nofile=nofile, inherited=(channel.descriptor,))
-            process.begin(command, sanitizers.environment())
+            command = replace(
+                command,
+                nofile=nofile,
+                inherited=(channel.descriptor,),
+                environment=sanitizers.environment(),
+            )
+            process.begin(command)
             if self._debugged():
                 gdb.hold(process.pid, Path(stage.run.debugger))
                 channel.hold(False)
@@ -121,9 +126,9 @@ class Programs:
         """The command of the program with the shim, which notes a crash and does not disturb calls;
         or with valgrind or a sanitizer."""
         if ran.logs:
-            return Command(words, wrapper=tuple(valgrind.wrapper(ran.logs)), writable=(ran.logs,))
+            return Command(words, wrapper=valgrind.wrapper(ran.logs), writable=(ran.logs,))
         if sanitize:
-            return Command(words, wrapper=tuple(sanitizers.wrapper(sanitize)))
+            return Command(words, wrapper=sanitizers.wrapper(sanitize))
         preload = self._stage.run.preload
         return Command(words, preload=(Path(preload),) if preload else (), counted=False)
 

@@ -8,6 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from harness.lab.units import KIB
@@ -22,6 +23,8 @@ MANY_THREADS = 100  # of one process: then it is as cheap to read the whole proc
 _FLAGS, _STARTCODE = 6, 23  # their places in a line of stat, from the state on
 MOST_LOOKS = 1000  # at a process in execve(2), which takes much less than a millisecond
 LOOK_SECONDS = 0.0001
+_TCP = ("/proc/net/tcp", "/proc/net/tcp6")
+_LISTEN = b"0A"  # include/net/tcp_states.h
 # linux/sched.h
 _PF_EXITING = 4  # set before a process's descriptors are closed
 _PF_KTHREAD = 0x200000
@@ -38,6 +41,14 @@ class Process(NamedTuple):
     started: int
     reaped_cpu: float  # seconds, of children it has waited for; to the nearest tick
     threads: int
+
+
+class _Socket(NamedTuple):
+    """A TCP socket of this machine."""
+
+    port: int
+    listens: bool
+    inode: int
 
 
 class Descriptors(NamedTuple):
@@ -66,12 +77,7 @@ def read_process(pid: int) -> Process | None:
 
 def thread_states(pid: int) -> set[str]:
     """The states that its threads are in; empty if the process does not exist."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except _GONE:
-        return set()
-    found = (_stat(f"/proc/{pid}/task/{thread}/stat") for thread in threads)
-    return {fields[0].decode() for fields in found if fields}
+    return {fields[0].decode() for fields in _threads(pid)}
 
 
 def table() -> dict[int, Process]:
@@ -115,11 +121,7 @@ def _tells_children() -> bool:
 
 def children(pid: int) -> list[int]:
     """The children of a process, ended ones too. None where the kernel was built without this."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except _GONE:
-        return []
-    lists = (read(f"/proc/{pid}/task/{thread}/children") for thread in threads)
+    lists = of_threads(pid, "children")
     return [int(child) for text in lists for child in text.split()]
 
 
@@ -184,10 +186,7 @@ def cpu_seconds(pid: int) -> float:
 def seconds_in_line(pid: int) -> dict[int, float]:
     """Seconds that each thread waited for a processor although it was runnable: see schedstat in
     proc(5). Empty if the kernel does not count them, or the process is gone."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except _GONE:
-        return {}
+    threads = _names(f"/proc/{pid}/task")
     words = {t: _first_piece(f"/proc/{pid}/task/{t}/schedstat").split() for t in threads}
     return {int(t): int(found[1]) / 1e9 for t, found in words.items() if len(found) == 3}
 
@@ -200,10 +199,7 @@ def wait_channels(pid: int) -> set[str]:
 
 def of_threads(pid: int, name: str) -> list[str]:
     """The contents of this file for each of its threads; empty when the process is gone."""
-    try:
-        threads = os.listdir(f"/proc/{pid}/task")
-    except _GONE:
-        return []
+    threads = _names(f"/proc/{pid}/task")
     return [read(f"/proc/{pid}/task/{thread}/{name}").decode() for thread in threads]
 
 
@@ -253,11 +249,7 @@ def descriptor_targets(pid: int) -> list[str]:
 def descriptors(pid: int) -> list[tuple[str, str]]:
     """The number of each open descriptor, and what it is."""
     found = []
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-    except _GONE:
-        return []
-    for name in names:
+    for name in _names(f"/proc/{pid}/fd"):
         try:
             found.append((name, os.readlink(f"/proc/{pid}/fd/{name}")))
         except _GONE:  # closed meanwhile
@@ -284,43 +276,41 @@ def listening_ports(pids: Iterable[int]) -> list[int]:
 def listeners() -> dict[str, int]:
     """The port of every listening TCP socket; sockets are named as descriptor_targets() does."""
     found = {}
-    for family in ("tcp", "tcp6"):
-        for line in _lines(f"/proc/net/{family}"):
-            fields = line.split()
-            if fields[3] == b"0A":  # TCP_LISTEN
-                found[f"socket:[{int(fields[9])}]"] = int(fields[1].rpartition(b":")[2], 16)
-            elif fields[3] != b"st":  # not the heading
-                break  # they come first, see tcp_seq_start() in net/ipv4/tcp_ipv4.c
+    for family in _TCP:  # they come first, see tcp_seq_start() in net/ipv4/tcp_ipv4.c
+        for socket in takewhile(lambda one: one.listens, _sockets(family)):
+            found[f"socket:[{socket.inode}]"] = socket.port
     return found
 
 
 def connected_ports() -> set[int]:
     """The local ports of all TCP connections, also of those that are over and in TIME_WAIT."""
-    found = set()
-    for family in ("tcp", "tcp6"):
-        for line in read(f"/proc/net/{family}").splitlines()[1:]:
-            fields = line.split()
-            if fields[3] != b"0A":
-                found.add(int(fields[1].rpartition(b":")[2], 16))
-    return found
+    return {one.port for family in _TCP for one in _sockets(family) if not one.listens}
 
 
-def _lines(path: str) -> Iterator[bytes]:
-    """The lines of a file one by one, so that a long file need not be read completely."""
+def _sockets(path: str) -> Iterator[_Socket]:
+    """The sockets that a file lists, one by one: a long one need not be read completely."""
     try:
         with open(path, "rb") as file:
-            yield from file
+            next(file, b"")  # the heading
+            for fields in map(bytes.split, file):
+                port = int(fields[1].rpartition(b":")[2], 16)
+                yield _Socket(port, fields[3] == _LISTEN, int(fields[9]))
     except _GONE:
         pass
 
 
 def _threads(pid: int) -> list[list[bytes]]:
     """The fields of every thread of the process."""
+    names = _names(f"/proc/{pid}/task")
+    return list(filter(None, (_stat(f"/proc/{pid}/task/{name}/stat") for name in names)))
+
+
+def _names(directory: str) -> list[str]:
+    """The names in a directory; none when its process is gone."""
     try:
-        names = os.listdir(f"/proc/{pid}/task")
+        return os.listdir(directory)
     except _GONE:
         return []
-    return list(filter(None, (_stat(f"/proc/{pid}/task/{name}/stat") for name in names)))
 
 
 def _stat(path: str) -> list[bytes]:
@@ -330,29 +320,25 @@ def _stat(path: str) -> list[bytes]:
 
 
 def _first_piece(path: str) -> bytes:
-    """One read of the file, which returns all of a one-line file; otherwise as read()."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except _GONE:
-        return b""
-    try:  # a look at all processes reads hundreds of these, so no second read for the end
-        return os.read(file, _LINE)
-    except _GONE:
-        return b""
-    finally:
-        os.close(file)
+    """One read of the file, which returns all of a one-line file; otherwise as read(). A look at
+    all processes reads hundreds of these, so no second read for the end."""
+    return _read(path, _LINE, once=True)
 
 
 def read(path: str) -> bytes:
     """The whole file; empty when it, or its process, is gone or not ours to read."""
+    return _read(path, _PIECE)
+
+
+def _read(path: str, size: int, once: bool = False) -> bytes:
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except _GONE:
         return b""
     try:  # without a file object: thousands of these are read in a row
-        parts = [os.read(file, _PIECE)]
-        while parts[-1]:
-            parts.append(os.read(file, _PIECE))
+        parts = [os.read(file, size)]
+        while parts[-1] and not once:
+            parts.append(os.read(file, size))
         return b"".join(parts)
     except _GONE:
         return b""

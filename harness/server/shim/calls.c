@@ -330,42 +330,37 @@ static int meant_in(const struct turn *turn, const fd_set *in, int count)
     return fd;
 }
 
+/* A wait whose sets say both what it is for and what is ready. `now` makes it without waiting. */
+#define SELECT_FOR(name, now, ...)                                                                 \
+    do {                                                                                           \
+        struct turn turn = turn_begin(CALL_##name, -1, (size_t)count, 0);                          \
+        watched_select(&turn, count, in, out, urgent);                                             \
+        int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;                      \
+        if (meant >= 0) {                                                                          \
+            int ready = now;                                                                       \
+            return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));    \
+        }                                                                                          \
+        if (turn.error > 0)                                                                        \
+            return (int)turn_fail(&turn);                                                          \
+        turn.error = 0;                                                                            \
+        int ready = CALL(name, __VA_ARGS__);                                                       \
+        if (ready > 0)                                                                             \
+            watched_select_ready(&turn, count, in, out, urgent);                                   \
+        return (int)turn_end(&turn, ready);                                                        \
+    } while (0)
+
 int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
 {
-    struct turn turn = turn_begin(CALL_select, -1, (size_t)count, 0);
-    watched_select(&turn, count, in, out, urgent);
-    int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
-    if (meant >= 0) {
-        struct timeval none = {0};
-        int ready = CALL(select, count, in, out, urgent, &none);
-        return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));
-    }
-    if (turn.error > 0)
-        return (int)turn_fail(&turn);
-    turn.error = 0;
-    int ready = CALL(select, count, in, out, urgent, timeout);
-    if (ready > 0)
-        watched_select_ready(&turn, count, in, out, urgent);
-    return (int)turn_end(&turn, ready);
+    struct timeval none = {0};
+    SELECT_FOR(select, REAL(select)(count, in, out, urgent, &none), count, in, out, urgent,
+               timeout);
 }
 
 int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct timespec *timeout,
             const sigset_t *mask)
 {
-    struct turn turn = turn_begin(CALL_pselect, -1, (size_t)count, 0);
-    watched_select(&turn, count, in, out, urgent);
-    int meant = turn.error == SPURIOUS ? meant_in(&turn, in, count) : -1;
-    if (meant >= 0) {
-        int ready = CALL(pselect, count, in, out, urgent, &NO_TIME, mask);
-        return (int)turn_end(&turn, ready < 0 ? ready : ready + pretend_select(meant, in));
-    }
-    if (turn.error > 0)
-        return (int)turn_fail(&turn);
-    turn.error = 0;
-    int ready = CALL(pselect, count, in, out, urgent, timeout, mask);
-    if (ready > 0)
-        watched_select_ready(&turn, count, in, out, urgent);
-    return (int)turn_end(&turn, ready);
+    SELECT_FOR(pselect, REAL(pselect)(count, in, out, urgent, &NO_TIME, mask), count, in, out,
+               urgent, timeout, mask);
 }
 
 /* One event more, for the first connection meant that waits for input and is not reported yet. */

@@ -330,20 +330,7 @@ def _name(call: int) -> str:
     return named.replace("__", "").replace("_chk", "")
 
 
-def _entry(start, took, size, result, fd, connection, error, call, flags, thread, number) -> Entry:
-    return Entry(
-        start_ns=start,
-        took_ns=took,
-        size=size,
-        result=result,
-        fd=fd,
-        connection=connection,
-        error=error,
-        function=_name(call),
-        fault=bool(flags & FAULT),
-        closed_twice=bool(flags & CLOSED_TWICE),
-        watched=bool(flags & WATCHED),
-        repeated=bool(flags & REPEATED),
-        thread=thread,
-        number=number,
-    )
+def _entry(*fields: int) -> Entry:
+    *numbers, call, flags, thread, number = fields
+    told = (bool(flags & flag) for flag in (FAULT, CLOSED_TWICE, WATCHED, REPEATED))
+    return Entry(*numbers, _name(call), *told, thread, number)
