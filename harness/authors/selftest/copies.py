@@ -249,7 +249,7 @@ def many(chapter: Chapter, count: int, rng: random.Random) -> dict[str, Files]:
         original = different(rng.choice(solutions), chapter, rng)
         everyone[f"{disguise.__name__} original"] = original
         everyone[f"{disguise.__name__} copy"] = disguise(original, rng)
-    bases = solutions + [mutant.sources() for mutant in catalogue.select(chapter.number)]
+    bases = solutions + [mutant.sources() for mutant in catalogue.select(chapter)]
     for at in range(count - len(everyone)):
         everyone[f"student {at:03}"] = different(rng.choice(bases), chapter, rng)
     return everyone
