@@ -53,13 +53,6 @@ EVERYTHING = (
 )
 
 
-@pytest.fixture
-def lacking(machine):
-    """That machine with everything but valgrind."""
-    have(machine, *set(EVERYTHING) - {"valgrind"})
-    return machine
-
-
 def have(tools: Path, *names: str) -> None:
     for name in names:
         script(tools / name, "exit 0")
@@ -109,18 +102,20 @@ def test_setup_finds_a_clang_without_its_sanitizers(machine):
     assert run_setup(machine)[1][1].endswith("recommends clang noninteractive")
 
 
-def test_setup_without_root(lacking):
-    script(lacking / "id", "echo 1000")
-    result, calls = run_setup(lacking)
+def test_setup_without_root(machine):
+    have(machine, *set(EVERYTHING) - {"valgrind"})
+    script(machine / "id", "echo 1000")
+    result, calls = run_setup(machine)
     assert (result.returncode, calls) == (1, [])
     assert "run as root: apt-get install valgrind" in result.stderr
-    script(lacking / "sudo", 'exec "$@"')
-    assert len(run_setup(lacking)[1]) == 2
+    script(machine / "sudo", 'exec "$@"')
+    assert len(run_setup(machine)[1]) == 2
 
 
-def test_setup_without_a_package_manager(lacking):
-    (lacking / "apt-get").unlink()
-    result, _ = run_setup(lacking)
+def test_setup_without_a_package_manager(machine):
+    have(machine, *set(EVERYTHING) - {"valgrind"})
+    (machine / "apt-get").unlink()
+    result, _ = run_setup(machine)
     assert result.returncode == 1
     assert "missing: valgrind" in result.stdout
     assert "apt-get, dnf and pacman are not here" in result.stderr
@@ -156,8 +151,7 @@ def test_setup_knows_the_packages_of_other_systems(machine, manager, bench):
 
 @pytest.fixture
 def lab(machine):
-    """A copy of what SITE=1 needs of the lab, and an npm that notes its arguments. Returns it, and
-    what runs setup there."""
+    """A copy of what SITE=1 needs of the lab, and an npm that notes its arguments."""
     top = machine.parent / "lab"
     (top / "docs" / "site").mkdir(parents=True)
     for name in ("harness/setup.sh", "docs/site/package.json", "docs/site/package-lock.json"):
@@ -169,55 +163,55 @@ def lab(machine):
     have(machine, *EVERYTHING, "node", "chromium")
     calls = f"{machine.parent}/calls"
     script(machine / "npm", f'echo "$PWD $@" >>{calls}; mkdir -p node_modules/vitepress')
-    return top, lambda: run_setup(machine, top / "harness" / "setup.sh", LAB_SITE="1")
+    return top
 
 
-def test_setup_installs_vitepress_once(lab):
-    top, setup = lab
-    for calls in ([f"{top}/build/npm ci --ignore-scripts --no-audit --no-fund"], []):
-        result, called = setup()
+def test_setup_installs_vitepress_once(machine, lab):
+    for calls in ([f"{lab}/build/npm ci --ignore-scripts --no-audit --no-fund"], []):
+        result, called = run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")
         assert (result.returncode, called) == (0, calls), result.stderr
-    (top / "docs" / "site" / "package-lock.json").write_text("another")
-    assert len(setup()[1]) == 1
+    (lab / "docs" / "site" / "package-lock.json").write_text("another")
+    assert len(run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")[1]) == 1
 
 
 def test_setup_of_the_site_installs_its_programs_first(machine, lab):
     (machine / "chromium").unlink()
-    _, setup = lab
-    _, calls = setup()
+    _, calls = run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")
     assert calls[1].endswith("recommends chromium noninteractive") and " ci " in calls[2]
 
 
 def test_setup_says_when_npm_fails(machine, lab):
     script(machine / "npm", "exit 1")
-    top, setup = lab
-    result, _ = setup()
-    assert result.returncode == 1 and not (top / "build" / "npm").exists()
+    result, _ = run_setup(machine, lab / "harness" / "setup.sh", LAB_SITE="1")
+    assert result.returncode == 1 and not (lab / "build" / "npm").exists()
     assert "npm has failed, see above; it needs registry.npmjs.org" in result.stderr
 
 
 @pytest.mark.parametrize("manager, by_hand", [("dnf", "dnf install"), ("pacman", "pacman -S")])
-def test_setup_without_root_names_the_command(lacking, manager, by_hand):
-    instead(lacking, manager)
-    script(lacking / "id", "echo 1000")
-    result, calls = run_setup(lacking)
+def test_setup_without_root_names_the_command(machine, manager, by_hand):
+    have(machine, *set(EVERYTHING) - {"valgrind"})
+    instead(machine, manager)
+    script(machine / "id", "echo 1000")
+    result, calls = run_setup(machine)
     assert (result.returncode, calls) == (1, [])
     assert f"run as root: {by_hand}" in result.stderr
     assert result.stderr.endswith(" valgrind\n")
 
 
-def test_setup_says_when_the_manager_fails(lacking):
-    instead(lacking, "pacman", status=1)
-    result, calls = run_setup(lacking)
+def test_setup_says_when_the_manager_fails(machine):
+    have(machine, *set(EVERYTHING) - {"valgrind"})
+    instead(machine, "pacman", status=1)
+    result, calls = run_setup(machine)
     assert (result.returncode, len(calls)) == (1, 1)
     assert "pacman has failed, see above; the lab needs these packages: valgrind" in result.stderr
     assert "sudo pacman -Syu, then make setup" in result.stderr
     assert "setup: done" not in result.stdout
 
 
-def test_setup_stops_when_apt_finds_no_network(lacking):
-    script(lacking / "apt-get", f'echo "$1" >>{lacking.parent}/calls; exit 100')
-    result, calls = run_setup(lacking)
+def test_setup_stops_when_apt_finds_no_network(machine):
+    have(machine, *set(EVERYTHING) - {"valgrind"})
+    script(machine / "apt-get", f'echo "$1" >>{machine.parent}/calls; exit 100')
+    result, calls = run_setup(machine)
     assert (result.returncode, calls) == (1, ["update"])
     assert "apt-get has failed" in result.stderr
 

@@ -6,14 +6,11 @@ import ast
 import os
 import re
 import shutil
-import tarfile
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from harness.authors.selftest.test_verdicts import grade, lost
-from harness.course.classes import submissions, unpack
 from harness.course.gradescope import run_autograder
 from harness.course.handover import handin
 from harness.lab import chapters, sources
@@ -79,30 +76,13 @@ def test_the_directory_of_a_mac_gets_its_points(tmp_path, patient):
     assert (lost(results), status) == ([], 0)
 
 
-def test_a_tar_of_a_mac_is_unpacked_and_built(tmp_path):
-    as_packed_by_a_mac(tmp_path / "01-blocking")
-    with tarfile.open(tmp_path / "ada.tar.gz", "w:gz") as tar:
-        tar.add(tmp_path / "01-blocking", "01-blocking")
-    build.cached_server(unpacked(tmp_path, tmp_path / "ada.tar.gz"))
-
-
-def test_a_zip_of_a_mac_is_unpacked_and_built(tmp_path):
-    with zipfile.ZipFile(tmp_path / "ada.zip", "w") as packed:
-        for path in CHAPTER.solution_dir.iterdir():
-            packed.write(path, f"01-blocking/{path.name}")
-            packed.writestr(f"__MACOSX/01-blocking/._{path.name}", APPLE_DOUBLE)
-    build.cached_server(unpacked(tmp_path, tmp_path / "ada.zip"))
-    with zipfile.ZipFile(tmp_path / "ada.zip") as packed:
-        packed.extractall(tmp_path / "all")
-    found = run_autograder.find_sources(tmp_path / "all", CHAPTER.slug)
-    assert found == tmp_path / "all" / "01-blocking"
-
-
-def unpacked(place: Path, archive: Path) -> Path:
-    """The files that `make class` grades."""
-    chosen = submissions.latest((archive,), CHAPTER.slug)
-    unpack.sources(chosen, place / "sources", place / "scratch", CHAPTER.slug)
-    return place / "sources"
+def test_the_autograder_finds_the_sources_in_what_a_mac_has_packed(tmp_path):
+    """test_unpack.py unpacks such archives."""
+    shutil.copytree(CHAPTER.solution_dir, tmp_path / CHAPTER.slug)
+    beside = tmp_path / "__MACOSX" / CHAPTER.slug
+    beside.mkdir(parents=True)
+    (beside / "._main.c").write_bytes(APPLE_DOUBLE)
+    assert run_autograder.find_sources(tmp_path, CHAPTER.slug) == tmp_path / CHAPTER.slug
 
 
 def test_a_hand_in_lacks_them(tmp_path):

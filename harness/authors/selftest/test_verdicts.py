@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from harness.authors.selftest.drawn import FULL, NO_WORKERS, drawn_claims, slug,
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS
 from harness.server.build import CACHE
+from harness.server.linux import procfs
 
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
 SLOWER = 3  # times: the lab's own tests run several at a time, on a machine with other work
@@ -136,15 +136,8 @@ def test_hopeless_submission_ends_in_a_verdict(what, patient, tmp_path):
 
 def _running(name: str) -> list[str]:
     """The command lines of the processes whose program was built from the directory `name`."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            line = (entry / "cmdline").read_text() if entry.name.isdigit() else ""
-        except OSError:
-            continue
-        if f"{CACHE}/{name}-" in line:
-            found.append(line.replace("\0", " "))
-    return found
+    lines = [procfs.read(f"/proc/{pid}/cmdline").decode(errors="replace") for pid in procfs.table()]
+    return [line for line in lines if f"{CACHE}/{name}-" in line]
 
 
 @pytest.mark.full("builds for another processor")
