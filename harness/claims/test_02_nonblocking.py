@@ -294,9 +294,8 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
     for _ in range(4):
         ping(server.connect(), rng)
     base = server.process.descriptors().total
-    half, whole = length_framing.header(100) + rng.randbytes(50), length_framing.encode(
-        rng.randbytes(4 * MIB)
-    )
+    half = length_framing.header(100) + rng.randbytes(50)
+    whole = length_framing.encode(rng.randbytes(4 * MIB))
     for unfinished in 3 * (half, whole):
         first = server.connect("first", rcvbuf=SMALL_WINDOW)
         first.send(unfinished)

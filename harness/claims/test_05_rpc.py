@@ -63,7 +63,17 @@ PATTERNS = (0x01020304, 0x7FFFFFFF, -0x80000000, -2, 0x80, 0x8000, 0x800000, -0x
 # Lengths of strings: LEB128 takes a byte more from the second of each pair on.
 LENGTHS = (0, 1, 127, 128, 16_383, 16_384, 2_097_151, 2_097_152)
 
+# What SUM adds up, and sums that do not fit into 64 bits.
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+SUMMED = (
+    *((), (5,), (-1,), (1, 2, 3), (0x0102030405060708,), (-0x0102030405060708,)),
+    *((INT64_MIN,), (INT64_MAX,), (INT64_MAX, INT64_MIN), (INT64_MIN, INT64_MAX, 1)),
+    *((2**31, 2**31), (2**32, -1), (-(2**31), -1), (INT64_MIN + 1, -1), (INT64_MAX - 1, 1)),
+)
+TOO_LARGE = (
+    *((INT64_MAX, 1), (INT64_MIN, -1), (INT64_MAX, INT64_MAX), (INT64_MIN, INT64_MIN)),
+    *((2**62, 2**62), (-(2**62), -(2**62), -1), (1, 2, INT64_MAX, 3), (-1, INT64_MIN)),
+)
 
 UNREAD_STATS = 1_000_000  # requests of 12 bytes, each with a reply of 40
 
@@ -316,18 +326,7 @@ def test_05_sum(launch, rng):
     """SUM adds up any number of i64, negative ones too, and none at all."""
     client = launch(framing=MESSAGES).connect()
     for seq, terms in enumerate(
-        (
-            *((), (5,), (-1,), (1, 2, 3), (0x0102030405060708,), (-0x0102030405060708,)),
-            *((INT64_MIN,), (INT64_MAX,), (INT64_MAX, INT64_MIN), (INT64_MIN, INT64_MAX, 1)),
-            *(
-                (2**31, 2**31),
-                (2**32, -1),
-                (-(2**31), -1),
-                (-(2**63) + 1, -1),
-                (2**63 - 2, 1),
-            ),
-            [rng.randrange(-(2**52), 2**52) for _ in range(1000)],
-        )
+        (*SUMMED, [rng.randrange(-(2**52), 2**52) for _ in range(1000)])
     ):
         ask(client, sum_of(seq, *terms), reply(SUM, seq, OK, i64(sum(terms))))
 
@@ -336,17 +335,7 @@ def test_05_sum(launch, rng):
 def test_05_sum_that_overflows(launch):
     """A sum over 2^63 - 1, or under -2^63, gets status 4, and no field."""
     client = launch(framing=MESSAGES).connect()
-    for seq, terms in enumerate(
-        (
-            *((INT64_MAX, 1), (INT64_MIN, -1), (INT64_MAX, INT64_MAX), (INT64_MIN, INT64_MIN)),
-            *(
-                (2**62, 2**62),
-                (-(2**62), -(2**62), -1),
-                (1, 2, INT64_MAX, 3),
-                (-1, INT64_MIN),
-            ),
-        )
-    ):
+    for seq, terms in enumerate(TOO_LARGE):
         ask(client, sum_of(seq, *terms), reply(SUM, seq, OVERFLOW))
     ask(client, sum_of(9, INT64_MAX, -1), reply(SUM, 9, OK, i64(INT64_MAX - 1)))
 

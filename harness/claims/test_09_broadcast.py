@@ -14,6 +14,7 @@ from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, words
 from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
+    all_clients,
     broadcast_to,
     echo_text,
     one_each,
@@ -59,11 +60,6 @@ WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "wrong-bod
 FIELDS = dict.fromkeys((*MUTE, *WRONG, "closed-early"), "beyond-the-message")
 GONE = dict.fromkeys((*MUTE, *WRONG, "closed-early", "reset-early"), "sender-is-gone")
 BOUND = dict.fromkeys((*MUTE, *WRONG, "memory-grows", "over-limit"), "push-bound")
-
-
-def all_clients(server, count: int) -> list[Client]:
-    """`count` of each loop."""
-    return [client for mine in one_each(server, LOOPS, count) for client in mine]
 
 
 # 09.5 broadcast

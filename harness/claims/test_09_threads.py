@@ -21,6 +21,7 @@ from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
+    all_clients,
     broadcast_to,
     broadcasts_in_flight,
     echo_text,
@@ -122,7 +123,7 @@ def test_09_refuses_wrong_threads(launch, run):
 def test_09_stats_of_all_loops(launch):
     """STATS counts connections and frames of all loops, whichever loop is asked."""
     server = launch(THREADS, framing=MESSAGES)
-    clients = [client for mine in one_each(server, LOOPS, 2) for client in mine]
+    clients = all_clients(server, 2)
     frames = len(clients)  # WHO of each
     for client in clients:
         for seq in range(5):
@@ -160,7 +161,7 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)
-    clients = [client for mine in one_each(server, LOOPS, 2) for client in mine]
+    clients = all_clients(server, 2)
     broadcast_to(clients[0], clients[1:], 1, words(rng, 20))
     for client in clients:  # from now on, all the time: many broadcasts meet a client that left
         client.send_frames(_many_broadcasts(1000))

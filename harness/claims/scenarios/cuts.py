@@ -125,11 +125,7 @@ def of_several(streams: Iterable[Sequence[bytes]], framing: Framing = LENGTH) ->
 
 
 def random_plan(
-    way: Group,
-    rng: random.Random,
-    connection: int,
-    most: int,
-    between: Sequence[int] = BETWEEN,
+    way: Group, rng: random.Random, connection: int, most: int, between: Sequence[int] = BETWEEN
 ) -> Plan:
     """Pieces of 1 to `most` bytes for ever, with these errors between some of them."""
     steps = [piece(most)] * 4 + [piece(1)] + [fail(error) for error in between]

@@ -218,11 +218,7 @@ def run_to_its_end(
 
 
 def expect_failed_start(
-    argv: Sequence[str],
-    status: int,
-    words: str,
-    patience: Patience,
-    hint: str = "bad-start",
+    argv: Sequence[str], status: int, words: str, patience: Patience, hint: str = "bad-start"
 ) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr.
     `hint`: of the failure."""

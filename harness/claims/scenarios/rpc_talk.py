@@ -99,6 +99,11 @@ def one_each(server, loops: int, count: int) -> list[list[Client]]:
     return clients
 
 
+def all_clients(server, count: int) -> list[Client]:
+    """`count` clients for each of LOOPS loops."""
+    return [client for mine in one_each(server, LOOPS, count) for client in mine]
+
+
 def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
     left = list(bodies)
     while left:

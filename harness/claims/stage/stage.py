@@ -101,6 +101,7 @@ class Server:
         self.process = process
         self.logs = logs
         self.framing = framing
+        self.patience, self.conversation = stage.patience, stage.conversation
         self.clients: list[Client] = []
 
     @property
@@ -111,14 +112,6 @@ class Server:
     @property
     def address(self) -> tuple[str, int]:
         return self.process.address
-
-    @property
-    def patience(self) -> Patience:
-        return self._stage.patience
-
-    @property
-    def conversation(self) -> Conversation:
-        return self._stage.conversation
 
     @property
     def own(self) -> bool:
@@ -138,11 +131,11 @@ class Server:
         """
         client = Client(
             self.address,
-            self._stage.conversation,
+            self.conversation,
             name or next(self._stage.names),
             rcvbuf=rcvbuf,
             segment=segment,
-            patience=patience or self._stage.patience,
+            patience=patience or self.patience,
             framing=self.framing,
         )
         self.clients.append(client)
