@@ -64,7 +64,10 @@ def test_an_appeal_shows_the_same_failure_elsewhere(wrong, results, tmp_path, ca
         file.extractall(tmp_path / "elsewhere")
     (top,) = (tmp_path / "elsewhere").iterdir()
     assert top.name == identity
-    assert {path.name for path in top.iterdir()} == {"README.md", *map(bare, appeal.FILES)}
+    assert {path.name for path in top.iterdir()} == {
+        "README.md",
+        *(name.rstrip("/") for name in appeal.FILES),
+    }
     assert (top / "result.json").read_text() == graded
     assert json.loads((top / "again.json").read_text())["extra_data"]["seed"] == number
     assert "<html" in (top / "trace.html").read_text()
@@ -79,10 +82,6 @@ def test_an_appeal_shows_the_same_failure_elsewhere(wrong, results, tmp_path, ca
     status, again, _ = run(replay.main, capsys, *words)
     assert status == 1
     assert first_difference(again) == first_difference((top / "failure.txt").read_text())
-
-
-def bare(name: str) -> str:
-    return name.rstrip("/")
 
 
 def test_sources_that_have_changed_are_refused(wrong, results, tmp_path, capsys, monkeypatch):

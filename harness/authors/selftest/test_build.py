@@ -64,6 +64,7 @@ def test_a_warning_is_told_and_does_not_fail(tmp_path):
     source = submission(tmp_path / "s", right(WARNING))
     assert "nobody_uses_this" in build.cached_server(source).warnings
     assert "nobody_uses_this" in build.cached_server(source).warnings  # from the cache too
+    assert build.cached_server(submission(tmp_path / "s", right())).warnings == ""
 
 
 @pytest.mark.parametrize(
