@@ -65,7 +65,7 @@ class Page(HTMLParser):
         found = dict(attributes)
         self.tags.append(tag)
         self.ids |= {found["id"]} if "id" in found else set()
-        self.links += [found["href"]] if tag == "a" else []
+        self.links += [found["href"]] if tag == "a" and "href" in found else []
         self.loaded += [found[name] for name in ("src", "srcset") if name in found]
         self.loaded += [found["href"]] if tag == "link" else []
 

@@ -13,15 +13,14 @@ import re
 import shutil
 import sys
 import tarfile
-from dataclasses import dataclass, field
 from functools import cached_property
-from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from harness.authors.selftest import browser, shell
+from harness.authors.selftest.documents import Page as AnyPage
 from harness.authors.selftest.test_handover import secrets_of
 from harness.authors.selftest.translations import right_mark, source_of
 from harness.course import site
@@ -53,24 +52,12 @@ def build(out: Path, *options: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@dataclass
-class Page(HTMLParser):
+class Page(AnyPage):
     """One HTML file: what can be linked to in it, what it links to, and its text."""
 
-    path: Path
-    ids: set[str] = field(default_factory=set)
-    links: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-        self.feed(self.path.read_text())
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        found = dict(attributes)
-        if found.get("id"):
-            self.ids.add(found["id"])
-        if tag == "a" and found.get("href"):
-            self.links.append(found["href"])
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        super().__init__(path.read_text())
 
     @cached_property
     def text(self) -> str:
