@@ -80,8 +80,8 @@ def lab(tmp_path, monkeypatch):
 
 
 def test_the_tree_is_as_make_skeletons_makes_it(lab):
-    """What is as before is a link, to the chapter that changed it last; so are layers. What only
-    moves is as before."""
+    """A file or a layer that is as before is a link to the chapter that changed it last, and a file
+    that only moves is as before."""
     there = ROOT / "solutions"
     copy = shutil.copytree(there, lab({}), symlinks=True, dirs_exist_ok=True)
     links.restore()
