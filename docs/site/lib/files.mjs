@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { ICON } from "./icon.mjs";
-import { code, pages, read, settings, title, url } from "./tree.mjs";
+import { code, codeUrl, end, pages, read, settings, title, url } from "./tree.mjs";
 
 const WORDS =
   "auto bool break case char const continue default do double else enum extern false for goto if int " +
@@ -77,9 +77,16 @@ function listing(name) {
   return page(name, `<pre><code>${rows.join("")}</code></pre><script>${COPY}</script>`, copy);
 }
 
+// A file of a solution that is as in an earlier chapter leads to the file there, too.
+function entry(name, directory) {
+  const from = end(name);
+  const earlier = from === name ? "" : ` as in <a href="${codeUrl(from)}">${from.split("/")[1]}</a>`;
+  return `<li><a href="${name.slice(directory.length + 1)}.html">${name.slice(directory.length + 1)}</a>${earlier}`;
+}
+
 function index(directory) {
-  const names = code.filter(name => name.startsWith(`${directory}/`)).map(name => name.slice(directory.length + 1));
-  return page(`${directory}/index`, `<ul>${names.map(name => `<li><a href="${name}.html">${name}</a>`).join("")}</ul>`);
+  const names = code.filter(name => name.startsWith(`${directory}/`));
+  return page(`${directory}/index`, `<ul>${names.map(name => entry(name, directory)).join("")}</ul>`);
 }
 
 export function writeFiles(outDir) {

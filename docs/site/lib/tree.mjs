@@ -1,7 +1,7 @@
 // Which files of the checkout are pages, where each of them stands in the site, and its title.
 
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -56,6 +56,8 @@ export const excluded = noPages
 export const code = CODE_PLACES.flatMap(walk).filter(name => CODE.test(name) && !leftOut(name));
 
 export const read = name => readFileSync(path.join(ROOT, name), "utf8");
+// The file that a link leads to, the name itself if it is none.
+export const end = name => path.relative(realpathSync(ROOT), realpathSync(path.join(ROOT, name)));
 export const isChinese = name => name.endsWith(".zh.md") || name.startsWith("docs/zh/");
 export const chinese = pages.filter(isChinese);
 

@@ -433,6 +433,10 @@ def test_the_edition_for_instructors(tmp_path):
         assert (out / name).exists()
     assert "any-address" in Page(out / "docs/mutants.html").text
     assert not (out / "files/chapters/05-framing").exists()
+    files = Page(out / "files/solutions/12-redis/index.html")  # its net/ is a link
+    assert "net/ring.c as in 11-completion" in files.text
+    assert "/lab/files/solutions/11-completion/net/ring.c.html" in files.links
+    assert (out / "files/solutions/12-redis/net/ring.c.html").exists()
     assert (out / "chapters/05-framing/index.html").exists()
     page = Page(out / "index.html")
     assert "FROM=solutions" in page.text
