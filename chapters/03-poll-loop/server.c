@@ -127,14 +127,17 @@ static void remove_all(struct server *s)
 void server_run(int listen_fd)
 {
     struct server s = {.listen_fd = listen_fd};
+    bool none_left = false;
     if (!resize(&s, 16))
         die("server");
     while (!stop_requested()) {
         wait_ready(&s, set_interest(&s));
         dispatch(&s);
         remove_closed(&s);
-        for (int fd; (fd = net_accept(s.listen_fd)) >= 0;)
+        int fd = NET_NONE;
+        while (!none_left && (fd = net_accept(s.listen_fd)) >= 0)
             add_client(&s, fd);
+        none_left = none_left || fd == NET_FULL;
     }
     remove_all(&s);
 }

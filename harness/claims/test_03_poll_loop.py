@@ -100,8 +100,11 @@ def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
     until_read(client, READ_SECONDS)
+    more = words(rng, 8)
+    client.send_frame(more)  # a server that asks for input now has to take it
     no_cpu(server, "while a client does not read its reply", "spins-writing")
     client.expect_frame(body)
+    client.expect_frame(more)
 
 
 @claim("03.1", points=6, native=True, waits=0.5, hints=HALF_CLOSE)
