@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-import sys
 
 import pytest
 
@@ -38,8 +37,7 @@ def grade(tmp_path):
     results = tmp_path / "results.json"
 
     def run(what, *words):
-        where = ("--claims", str(claims), "--results", str(results))
-        printed = shell.run(sys.executable, "-m", "harness", what, *words, *where)
+        printed = shell.lab(what, *words, "--claims", claims, "--results", results)
         assert printed.stderr == ""
         return printed.returncode, printed.stdout, json.loads(results.read_text())
 

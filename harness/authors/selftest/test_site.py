@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import sys
 import tarfile
 from functools import cached_property
 from pathlib import Path
@@ -48,7 +47,7 @@ def need_it() -> None:
 
 
 def build(out: Path, *options: str) -> None:
-    done = shell.run(sys.executable, "-m", "harness", "site", "--out", str(out), *options)
+    done = shell.lab("site", "--out", out, *options)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

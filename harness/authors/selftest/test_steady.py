@@ -12,7 +12,7 @@ import pytest
 
 from harness.authors import steady
 from harness.authors.selftest import submissions
-from harness.authors.selftest.shell import run
+from harness.authors.selftest.shell import check_refused, environment, lab
 from harness.authors.selftest.test_grade import below
 from harness.lab.chapters import ROOT
 from harness.server.patience import wait_until
@@ -33,7 +33,7 @@ def start(tmp_path):
         return subprocess.Popen(
             [*STEADY, "--chapter", "01", *words, *options],
             cwd=ROOT,
-            env={k: v for k, v in os.environ.items() if not k.startswith("LAB_")},
+            env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -116,8 +116,5 @@ def busy(pid: int) -> float:
     ],
 )
 def test_wrong_usage_is_one_line(tmp_path, options, said):
-    command = [*STEADY, "--chapter", "01", "--kept", str(tmp_path), *options]
-    ended = run(*command)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith("steady: ") and said in ended.stderr
-    assert len(ended.stderr.splitlines()) == 1
+    words = ["--chapter", "01", "--kept", tmp_path, *options]
+    check_refused(lab("steady", *words), said)
