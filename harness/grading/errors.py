@@ -15,7 +15,6 @@ from pathlib import Path, PurePath
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, Claim, Grade, Outcome
 from harness.lab import sources
-from harness.lab.chapters import Chapter
 from harness.lab.target import as_typed
 
 ON_GITHUB = "GITHUB_ACTIONS"  # "true" there, says GitHub
@@ -118,7 +117,7 @@ def _of_a_claim(grade: Grade, outcome: Outcome) -> Message:
 def _place(grade: Grade, claim: Claim) -> tuple[str, int]:
     """The comment of the TODO; if it is gone, or of an earlier chapter, the function that the TODO
     is about; else the beginning of its file, or of the first file."""
-    named, functions = _heading(claim.chapter, claim.todo)
+    named, functions = report.todos(claim.chapter).get(claim.todo, ("", []))
     files = _files(grade, named)
     places = []
     if claim.chapter == grade.chapter:
@@ -137,14 +136,6 @@ def _place(grade: Grade, claim: Claim) -> tuple[str, int]:
 def _definition(name: str) -> re.Pattern[str]:
     """Where a function begins: its type stands at the beginning of the line, as in the lab."""
     return re.compile(rf"^\w[\w *]*\b{name}\([^;{{}}]*\)\s*\{{", re.M)
-
-
-def _heading(chapter: Chapter, todo: int) -> tuple[str, list[str]]:
-    """The file and the functions in "### TODO 2: `flush` and `advance` in `conn.c`"."""
-    handout = chapter.chapter_dir / "README.md"
-    text = handout.read_text() if handout.is_file() else ""
-    found = re.search(rf"^### TODO {todo}: (.*) in `([\w./]+)`$", text, re.M)
-    return (found[2], re.findall(r"`(\w+)`", found[1])) if found else ("", [])
 
 
 def _files(grade: Grade, first: str) -> list[Path]:

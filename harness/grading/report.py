@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from harness.failures.hints import HINTS
 from harness.grading import scoring
@@ -193,16 +192,17 @@ def todo_file(number: int, grade: Grade) -> str | None:
     student's file may be gone. None for a server whose files are not known."""
     if grade.source is None:
         return None
-    return todo_files(grade.chapter.chapter_dir / "README.md").get(number)
+    return todos(grade.chapter).get(number, (None, []))[0]
 
 
 @functools.cache
-def todo_files(handout: Path) -> dict[int, str]:
-    """The file of each TODO, from headings like "### TODO 3: `grow` in `events.c`"."""
-    if not handout.is_file():
-        return {}
-    found = re.findall(r"^### TODO (\d+): .* in `([\w./]+)`$", handout.read_text(), re.M)
-    return {int(number): file for number, file in found}
+def todos(of: chapters.Chapter) -> dict[int, tuple[str, list[str]]]:
+    """The file and the functions of each TODO, as the headings of the handout name them, such as
+    "### TODO 2: `flush` and `advance` in `conn.c`"."""
+    handout = of.chapter_dir / "README.md"
+    text = handout.read_text() if handout.is_file() else ""
+    found = re.findall(r"^### TODO (\d+): (.*) in `([\w./]+)`$", text, re.M)
+    return {int(number): (file, re.findall(r"`(\w+)`", said)) for number, said, file in found}
 
 
 def again(grade: Grade, selection: str) -> str:

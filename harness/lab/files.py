@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from harness.lab.target import WrongUsage
 def write(path: Path, data: bytes, mode: int = 0o666) -> None:
     """Writes the file in one step, and makes its directory. `mode`: for open(2). Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    scratch = path.with_name(f".{path.name}.{threading.get_native_id()}")
     try:
         descriptor = os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
         with open(descriptor, "wb") as file:

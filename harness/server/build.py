@@ -30,9 +30,9 @@ from harness.lab import chapters
 from harness.lab.command_line import BUILD, NO_SPACE
 from harness.lab.sources import c_files, folders, name_of
 from harness.lab.units import MIB
-from harness.server import starter
 from harness.server.objects import Object, Objects, prerequisites
 from harness.server.patience import Deadline
+from harness.server.shim import start_words
 
 # DWARF 4 is read by each valgrind, gdb and addr2line; what clang writes as DWARF 5 is not. The last
 # one is for programs, which can be linked without the functions that they never call.
@@ -305,7 +305,7 @@ def sources(source: Path) -> list[str]:
 
 def _run_compiler(command: list[str], directory: Path, seconds: float) -> tuple[int | None, str]:
     """Status (None: out of time) and messages of the compiler, which leaves no process behind."""
-    limited = [*starter.words(LIMITS), shutil.which(command[0]) or command[0], *command[1:]]
+    limited = [*start_words(LIMITS), shutil.which(command[0]) or command[0], *command[1:]]
     with tempfile.TemporaryFile() as messages:
         process = subprocess.Popen(
             limited,

@@ -11,12 +11,11 @@ import hashlib
 import json
 import os
 import re
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.lab import sources
+from harness.lab import files, sources
 
 SHARED = "LAB_SHARED_OBJECTS"  # in the environment: objects of another directory count as well
 CLOCK_NS = 20_000_000  # the kernel's time of a file may be this much too early
@@ -58,7 +57,7 @@ class Objects:
         }
         self._begin = time.time_ns()
         self._contents: dict[Path, str | None] = {}
-        self._beside = {path: self._content(path) for files in found.values() for path in files}
+        self._beside = {path: self._content(path) for there in found.values() for path in there}
 
     def find(self, word: str) -> Object | None:
         """The object of one file. None: it has to be made."""
@@ -82,10 +81,9 @@ class Objects:
         digest = self._digest(word, included, self._unchanged)
         if digest:
             file = self._kept / f"{digest}.o"
-            self._kept.mkdir(parents=True, exist_ok=True)
-            _write(self._list(word), json.dumps(included).encode())
-            _write(file.with_suffix(".txt"), message.encode())
-            _write(file, made.read_bytes())  # last: see find()
+            files.write(self._list(word), json.dumps(included).encode())
+            files.write(file.with_suffix(".txt"), message.encode())
+            files.write(file, made.read_bytes())  # last: see find()
         return digest
 
     def _list(self, word: str) -> Path:
@@ -127,13 +125,6 @@ def prerequisites(rule: str) -> list[str]:
     precedes a space."""
     words = re.findall(r"(?:\\.|[^\s\\])+", rule.replace("\\\n", " ").partition(": ")[2])
     return [re.sub(r"\\(.)", r"\1", word).replace("$$", "$") for word in words]
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Writes the file so that it appears complete or not at all."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
-        file.write(data)
-    os.replace(file.name, path)
 
 
 def _hash(*words: str) -> str:

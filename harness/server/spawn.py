@@ -17,9 +17,8 @@ from pathlib import Path
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
 from harness.lab.units import MIB
-from harness.server import starter
 from harness.server.linux import landlock, seccomp
-from harness.server.shim import PRELOAD
+from harness.server.shim import NO_DESCRIPTOR, PRELOAD, Limit, start_words
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120
@@ -79,14 +78,13 @@ def start(
     Where servers can be confined, it may write only below the directories `writable`. Raises
     Failure if the program cannot be executed, NotJudged if no program can be started.
     """
-    __tracebackhide__ = True
     words = command.words(port)
     limits = _limits(command.nofile or _descriptors())
     preload = environment.get(PRELOAD, "")  # not for the program that starts it
     with _Preparation(writable) as preparation:
         try:
             child = subprocess.Popen(
-                [*starter.words(limits, *preparation.given, preload), *words],
+                [*start_words(limits, *preparation.given, preload), *words],
                 cwd=directory,
                 env={name: text for name, text in environment.items() if name != PRELOAD},
                 stdin=subprocess.DEVNULL,
@@ -109,11 +107,11 @@ def start(
 
 
 class _Preparation:
-    """The descriptors of ours that starter.words() takes, while the server is started."""
+    """The descriptors of ours that start_words() takes, while the server is started."""
 
     def __init__(self, writable: Sequence[Path]) -> None:
         confinement = landlock.ruleset(writable)
-        self._confinement = starter.NONE if confinement is None else confinement
+        self._confinement = NO_DESCRIPTOR if confinement is None else confinement
         self._told, self._report = os.pipe()
 
     def __enter__(self) -> _Preparation:
@@ -130,12 +128,12 @@ class _Preparation:
     @property
     def descriptors(self) -> list[int]:
         """The given descriptors that are open."""
-        return [one for one in self.given if one != starter.NONE]
+        return [one for one in self.given if one != NO_DESCRIPTOR]
 
     def failed(self) -> tuple[str, int] | None:
         """The step that failed and its errno, None if the server is executed: waits for either."""
         os.close(self._report)
-        self._report = starter.NONE
+        self._report = NO_DESCRIPTOR
         step, _, number = os.read(self._told, 100).decode().partition(" ")
         return (step, int(number)) if step else None
 
@@ -167,7 +165,6 @@ def free_port() -> int:
 
 def _program(name: str) -> str:
     """The file to execute, searched in PATH as a shell does."""
-    __tracebackhide__ = True
     found = shutil.which(name)
     if found:
         return os.path.abspath(found)
@@ -190,7 +187,7 @@ def _descriptors() -> int:
     return _within(resource.RLIMIT_NOFILE, DESCRIPTORS)
 
 
-def _limits(nofile: int) -> list[starter.Limit]:
+def _limits(nofile: int) -> list[Limit]:
     """The limits of a server. Raises NotJudged if this machine allows less."""
     allowed = _within(resource.RLIMIT_NOFILE, nofile)
     if allowed < nofile:

@@ -62,7 +62,7 @@ def no_program_runs(monkeypatch, tmp_path):
     monkeypatch.setattr(
         os, "access", lambda path, mode: Path(path).name != "start" and access(path, mode)
     )
-    monkeypatch.setattr(build.starter, "_program", lambda: str(shim.starter()))
+    monkeypatch.setattr(shim, "_starter", lambda: str(shim.starter()))
 
 
 def no_program(name: str):

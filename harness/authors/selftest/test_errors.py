@@ -112,7 +112,7 @@ def test_every_claim_has_a_place_in_the_skeleton(chapter):
         (found,) = errors.messages(graded(chapter.chapter_dir, claim, chapter=chapter))
         line = (ROOT / found.file).read_text().splitlines()[found.line - 1]
         assert f"TODO {claim.todo}:" in line, claim.name
-        named = report.todo_files(chapter.chapter_dir / "README.md")[claim.todo]
+        named = report.todos(chapter)[claim.todo][0]
         assert found.file == f"chapters/{chapter.slug}/{named}"
 
 

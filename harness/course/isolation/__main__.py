@@ -27,7 +27,7 @@ from harness.lab import chapters, command_line
 from harness.lab.surroundings import within
 from harness.lab.units import MIB
 from harness.server import kill, scratch
-from harness.server.linux import capabilities, cgroup, landlock, prctl, procfs, seccomp
+from harness.server.linux import cgroup, landlock, prctl, procfs, seccomp
 
 MEMORY_BYTES = 4096 * MIB  # a grade has up to three servers, and each may have 1,536 MiB
 THREADS = 16_384  # of all processes of a grade; a server may have 8,192
@@ -105,7 +105,7 @@ def _confine(made: int) -> None:
         hard = resource.getrlimit(which)[1]
         resource.setrlimit(which, (within(limit, hard),) * 2)
     seccomp.refuse_lasting_memory()
-    if not (capabilities.drop() and landlock.enter(made)):
+    if not (prctl.drop_capabilities() and landlock.enter(made)):
         raise OSError("not confined")
 
 

@@ -13,9 +13,10 @@ import struct
 
 from harness.server.linux import prctl
 
-# The numbers of shmget, semget and msgget, and the name that the kernel has for the machine
-# (linux/audit.h). A program for another machine, 32 bits for instance, has other numbers.
-_MACHINES = {"x86_64": (0xC000003E, (29, 64, 68)), "aarch64": (0xC00000B7, (194, 190, 186))}
+# The name that the kernel has for the machine (linux/audit.h). A program for another machine, 32
+# bits for instance, has other numbers of system calls.
+_MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_LASTING = {"x86_64": (29, 64, 68), "aarch64": (194, 190, 186)}  # shmget, semget, msgget
 _RING = (425, 426, 427)  # io_uring_setup, _enter and _register, the same on both
 _X32 = 0x40000000  # and above: the numbers of a second interface of x86_64
 
@@ -38,23 +39,19 @@ def refuse_lasting_memory() -> bool:
 
     Privileges are renounced, too: else only root may do this.
     """
-    if not known():
-        return False
-    return _refuse(*_MACHINES[platform.machine()])
+    return known() and _refuse(_LASTING[platform.machine()])
 
 
 def refuse_io_uring() -> bool:
     """Makes io_uring_setup and its relatives fail with EPERM for ever. Returns whether that was
     possible."""
-    if not known():
-        return False
-    return _refuse(_MACHINES[platform.machine()][0], _RING)
+    return known() and _refuse(_RING)
 
 
-def _refuse(architecture: int, numbers: tuple[int, ...]) -> bool:
+def _refuse(numbers: tuple[int, ...]) -> bool:
     """System calls only: may be called between fork and exec."""
     prctl.renounce_privileges()
-    program = b"".join(_instructions(architecture, numbers))
+    program = b"".join(_instructions(_MACHINES[platform.machine()], numbers))
     text = ctypes.create_string_buffer(program, len(program))
     head = struct.pack("@HP", len(program) // 8, ctypes.addressof(text))
     place = ctypes.c_char_p(head)

@@ -8,11 +8,12 @@ and disturbs its system calls.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from harness.failures.failure import LabFault, NotJudged
@@ -34,8 +35,12 @@ LIBRARY = ["-fPIC", "-shared"]
 LINKED = "-ldl -pthread -Wl,-z,now".split()  # now: a signal handler must not look for a function
 COMPILERS = ("gcc", "cc", "clang")
 PRELOAD = "LD_PRELOAD"
+NO_DESCRIPTOR = -1  # for start_words()
 CUT = re.compile("[ :$]")  # separators, and the begin of $ORIGIN and the like: see ld.so(8)
 REFUSED = re.compile(r"from LD_PRELOAD cannot be preloaded \((.*)\): ignored")
+
+# A number of the module resource, and its limits, soft and hard.
+Limit = tuple[int, int, int]
 
 
 def environment(
@@ -91,6 +96,24 @@ def starter() -> Path:
             f"let LAB_BUILD name a directory elsewhere, {ELSEWHERE}"
         )
     return program
+
+
+def start_words(
+    limits: Iterable[Limit],
+    report: int = NO_DESCRIPTOR,
+    confinement: int = NO_DESCRIPTOR,
+    preload: str = "",
+) -> list[str]:
+    """What to put before a program's file and its arguments, so that start.c starts it. The process
+    inherits both descriptors; the program gets none of them, and the libraries `preload`. Raises
+    NotJudged."""
+    each = [":".join(map(str, limit)) for limit in limits]
+    return [_starter(), str(report), str(confinement), preload, *each, "--"]
+
+
+@functools.cache
+def _starter() -> str:
+    return str(starter())
 
 
 def build_into(directory: Path, again: bool = True) -> None:
