@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.authors.selftest import submissions
+from harness.authors.selftest import shell, submissions
 from harness.authors.selftest.drawn import FULL, some
 from harness.failures.hints import HINTS
 from harness.grading import guard
@@ -100,7 +100,7 @@ def grade(tmp_path, other_lab, patient):
         results = tmp_path / f"{source.name}.json"
         results.unlink(missing_ok=True)
         own = {TRACE: trace, "TMPDIR": str(scratch), "LAB_PATIENCE": str(patience)}
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
+        own |= {landlock.SWITCH: confinement, **environment}
         if "--claims" not in options and "--chapter" not in options:
             options = (*options, "--claims", str(claims))
         if "--chapter" not in options:
@@ -108,7 +108,7 @@ def grade(tmp_path, other_lab, patient):
         printed = subprocess.run(
             [*GRADE, "--dir", source, "--results", results, *options],
             cwd=ROOT if confinement == CONFINED else other_lab,
-            env={**inherited, **own, landlock.SWITCH: confinement, **environment},
+            env=shell.environment(**own),
             capture_output=True,
             text=True,
             timeout=300,

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.authors.selftest import test_gradescope
+from harness.authors.selftest import shell, test_gradescope
 from harness.authors.selftest.test_exports import BAD, UNJUDGED
 from harness.authors.selftest.test_gradescope import autograder, pack  # noqa: F401
 from harness.authors.selftest.test_makefile import script
@@ -61,13 +61,12 @@ def grades(top: Path, *found: tuple[dict | None, int]) -> None:
 
 def run(top: Path, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs a line of a script in the repository."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("LAB_")}
     tools = top.parent / "tools"
-    theirs = {"PATH": f"{tools}:{kept['PATH']}", "LAB_PYTHON": str(tools / "its-python")}
+    theirs = {"PATH": f"{tools}:{os.environ['PATH']}", "LAB_PYTHON": str(tools / "its-python")}
     return subprocess.run(
         ["sh", "-c", line],
         cwd=top,
-        env={**kept, **theirs, **environment},
+        env=shell.environment(**theirs, **environment),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -6,11 +6,10 @@ import ast
 import csv
 import io
 import re
-import subprocess
-import sys
 
 import pytest
 
+from harness.authors.selftest.shell import check_refused, lab
 from harness.course.classes import labels, scores
 from harness.course.classes.records import Graded, Record
 from harness.course.exports import tables
@@ -86,11 +85,9 @@ def test_what_int_does_not_take_is_no_whole_number(text):
     ["grade --seed ²", "class --submissions . --jobs ²", "steady --times ²", "fuzz"],
 )
 def test_a_variable_that_is_no_whole_number_is_wrong_usage(words):
-    command = [sys.executable, "-m", "harness", *words.split()]
-    environment = {"PATH": "/usr/bin:/bin", "LAB_CH": "07", "LAB_SECONDS": "²"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
-    assert "=²: " in done.stderr and "number" in done.stderr
+    done = lab(*words.split(), LAB_CH="07", LAB_SECONDS="²")
+    check_refused(done, "=²: ")
+    assert "number" in done.stderr
 
 
 # Reading
