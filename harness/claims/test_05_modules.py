@@ -39,8 +39,7 @@ def test_05_writer_puts_every_byte(program):
 @claim("05.2", points=2, module=True)
 def test_05_writer_in_a_buffer_that_moves(program):
     """Frames are written correctly after others, in a buffer that moves or cannot grow."""
-    program("05_writer", "frames")
-    program("05_writer", "no_room")
+    program("05_writer", "frames", "no_room")
 
 
 # 05.3 bytes

@@ -36,15 +36,13 @@ def test_06_table_grows(program):
 @claim("06.1", points=3, module=True)
 def test_06_add_twice_is_an_error(program):
     """Watching an event twice fails with EEXIST, and the first callback stays."""
-    for backend in BACKENDS:
-        program("06_table", "add_twice", backend=backend)
+    program("06_table", "add_twice", backend=BACKENDS)
 
 
 @claim("06.1", points=1, module=True)
 def test_06_add_that_is_refused(program):
     """When the backend refuses, events_add() fails with its errno and nothing has changed."""
-    for backend in BACKENDS:
-        program("06_table", "add_refused", backend=backend)
+    program("06_table", "add_refused", backend=BACKENDS)
 
 
 # 06.2 cancel
@@ -53,8 +51,7 @@ def test_06_add_that_is_refused(program):
 @claim("06.2", points=3, module=True, hints=CANCELLED)
 def test_06_cancel_calls_once_more(program):
     """A cancelled watch is deleted, then called once, with EVENT_CANCELLED."""
-    for backend in BACKENDS:
-        program("06_cancel", "once", backend=backend)
+    program("06_cancel", "once", backend=BACKENDS)
     program("06_cancel", "free_in_the_callback", backend="epoll")
     program("06_cancel", "add_in_the_callback", backend="epoll")
 
@@ -68,15 +65,13 @@ def test_06_cancel_beyond_the_table(program):
 @claim("06.2", points=1, module=True, hints=CANCELLED)
 def test_06_cancel_in_the_iteration(program):
     """A watch that is cancelled in an iteration in which it is ready is not called twice."""
-    for backend in BACKENDS:
-        program("06_cancel", "in_the_iteration", backend=backend)
+    program("06_cancel", "in_the_iteration", backend=BACKENDS)
 
 
 @claim("06.2", points=3, module=True)
 def test_06_cancel_all(program):
     """Both watches of a descriptor are cancelled, unless the first callback deletes the second."""
-    for check in ("all", "all_but_one"):
-        program("06_cancel", check, backend="epoll")
+    program("06_cancel", "all", "all_but_one", backend="epoll")
 
 
 @claim("06.2", points=1, module=True)
@@ -91,16 +86,13 @@ def test_06_free_cancels_what_is_left(program):
 @claim("06.3", points=4, module=True, hints=WOKEN)
 def test_06_wake_from_another_thread(program):
     """A wake-up by another thread ends events_turn() each time, and ends one iteration only."""
-    for backend in BACKENDS:
-        program("06_wake", "from_a_thread", backend=backend)
+    program("06_wake", "from_a_thread", backend=BACKENDS)
 
 
 @claim("06.3", points=1, module=True, hints=WOKEN)
 def test_06_wake_before_the_sleep(program):
     """A wake-up before the sleep is not lost, not even in a signal handler; 70,000 count as one."""
-    for backend in BACKENDS:
-        program("06_wake", "before_the_sleep", backend=backend)
-        program("06_wake", "in_a_signal_handler", backend=backend)
+    program("06_wake", "before_the_sleep", "in_a_signal_handler", backend=BACKENDS)
 
 
 # 06.4 dispatch
@@ -109,24 +101,19 @@ def test_06_wake_before_the_sleep(program):
 @claim("06.4", points=1, module=True)
 def test_06_both_directions_in_one_report(program):
     """With select and poll, a reset or a hang-up calls the watches of both directions at once."""
-    for backend in ("select", "poll"):
-        program("06_ready", "resets", backend=backend)
-        program("06_ready", "pipes", backend=backend)
+    program("06_ready", "resets", "pipes", backend=("select", "poll"))
 
 
 @claim("06.4", points=1, module=True, hints=MOVED)
 def test_06_table_grows_in_a_callback(program):
     """A callback may add watches: the table grows, and the next callback is the right one."""
-    for backend in BACKENDS:
-        program("06_table", "grows_in_a_callback", backend=backend)
+    program("06_table", "grows_in_a_callback", backend=BACKENDS)
 
 
 @claim("06.4", points=1, module=True)
 def test_06_deleted_watches_are_not_called(program):
     """A deleted watch is not called, even if its event is ready in the same iteration."""
-    for backend in BACKENDS:
-        program("06_table", "del_and_again", backend=backend)
-        program("06_table", "del_in_the_iteration", backend=backend)
+    program("06_table", "del_and_again", "del_in_the_iteration", backend=BACKENDS)
 
 
 # 06.5 next_turn
@@ -135,9 +122,7 @@ def test_06_deleted_watches_are_not_called(program):
 @claim("06.5", points=5, chapters="06-09", module=True, hints=AGAIN)
 def test_06_again_in_the_next_iteration(program):
     """A watch that requests another call gets one in the next iteration, which does not sleep."""
-    for backend in BACKENDS:
-        program("06_again", "once", backend=backend)
-        program("06_again", "beside_others", backend=backend)
+    program("06_again", "once", "beside_others", backend=BACKENDS)
     program("06_again", "taken_away", backend="epoll")
     program("06_again", "many", backend="epoll")
 
@@ -148,8 +133,7 @@ def test_06_again_in_the_next_iteration(program):
 @claim("06.6", points=1, module=True)
 def test_06_errors_wake_both_directions(program):
     """With epoll, a reset or a pipe without its other end calls the watches of both directions."""
-    program("06_ready", "resets", backend="epoll")
-    program("06_ready", "pipes", backend="epoll")
+    program("06_ready", "resets", "pipes", backend="epoll")
 
 
 @claim("06.6", points=1, module=True)
@@ -162,7 +146,6 @@ def test_06_hangup_is_told(program):
 @claim("06.6", points=2, module=True, hints=EDGE)
 def test_06_ready_before_the_watch(program):
     """Input that came before the watch is reported; events of 300 descriptors do not mix."""
-    for backend in BACKENDS:
-        for check in ("came_before", "both_events", "many_descriptors"):
-            program("06_ready", check, backend=backend)
+    checks = ("came_before", "both_events", "many_descriptors")
+    program("06_ready", *checks, backend=BACKENDS)
     program("06_ready", "many_descriptors", backend="epoll", sanitize=SANITIZERS)

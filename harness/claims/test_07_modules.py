@@ -52,7 +52,7 @@ def test_07_many_timers_cost_n_log_n(program):
 
 def _cheap(program, check: str) -> None:
     for number in range(GROWTH_TRIES):
-        cost = program("07_growth", check, timers=TIMERS)
+        cost = program("07_heap", check, timers=TIMERS)
         limit = SORTS * max(cost["sorted"], TOO_CHEAP)
         if cost["timers"] <= limit:
             return

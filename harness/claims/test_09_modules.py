@@ -19,8 +19,7 @@ OWN = {"in-the-module": "task-thread"}
 @claim("09.1", points=7, module=True, hints=ASLEEP)
 def test_09_queued_task_wakes_the_loop(program):
     """A task that another thread queues ends the sleep of the loop, which then runs it."""
-    program("09_loop", "before_the_sleep")
-    program("09_loop", "wakes_the_loop")
+    program("09_loop", "before_the_sleep", "wakes_the_loop")
     program("09_wakes", "after_the_task")
 
 

@@ -32,8 +32,7 @@ CONNECT = dict.fromkeys(BROKEN, "co-connect")
 @claim("10.1", points=3, module=True, hints=SWITCH)
 def test_10_a_coroutine_runs(program):
     """A coroutine begins with its argument, continues where it has stopped, and ends, once."""
-    program("10_co", "runs")
-    program("10_co", "keep_variables")
+    program("10_co", "runs", "keep_variables")
 
 
 @claim("10.1", points=2, module=True, native=True, hints=SWITCH)
@@ -100,15 +99,13 @@ def test_10_cancelled_for_good(program):
 @claim("10.5", points=3, module=True, hints=READINESS)
 def test_10_waits_for_readiness(program):
     """co_read() parks its coroutine until its own socket is ready, with each backend."""
-    for backend in BACKENDS:
-        program("10_read", "readiness", backend=backend)
+    program("10_read", "readiness", backend=BACKENDS)
 
 
 @claim("10.5", points=1, module=True, hints=READINESS)
 def test_10_how_a_wait_ends(program):
     """A wait ends because the socket is ready, late, woken or cancelled, and returns which."""
-    for backend in BACKENDS:
-        program("10_read", "ends", backend=backend)
+    program("10_read", "ends", backend=BACKENDS)
 
 
 @claim("10.5", points=1, module=True)
@@ -126,23 +123,19 @@ def test_10_waits_when_the_machine_runs_for_weeks(program):
 @claim("10.6", points=1, module=True, hints=READ)
 def test_10_waiting_owns_no_buffer(program):
     """While co_read() waits, its empty buffer owns no memory; earlier bytes are kept."""
-    for backend in BACKENDS:
-        program("10_input", "owns", backend=backend)
+    program("10_read", "owns", backend=BACKENDS)
 
 
 @claim("10.6", points=1, module=True, hints=READ)
 def test_10_reads_to_eof(program):
     """However much arrives at once, all of it is read, in turn with others, and then EOF."""
-    for backend in BACKENDS:
-        program("10_input", "to_the_end", backend=backend)
-        program("10_input", "in_turns", backend=backend)
+    program("10_read", "to_the_end", "in_turns", backend=BACKENDS)
 
 
 @claim("10.6", points=2, module=True, hints=WRITE)
 def test_10_waits_until_the_peer_reads(program):
     """co_write() waits while the kernel takes nothing, continues when it does, loses nothing."""
-    for backend in BACKENDS:
-        program("10_write", "writes", backend=backend)
+    program("10_write", "writes", backend=BACKENDS)
 
 
 # 10.7 accept_connect
@@ -151,19 +144,16 @@ def test_10_waits_until_the_peer_reads(program):
 @claim("10.7", points=1, module=True, hints=ACCEPT)
 def test_10_waits_for_clients(program):
     """co_accept() waits for clients, accepts every one, and says when descriptors are used up."""
-    for backend in BACKENDS:
-        program("10_accept", "clients", backend=backend)
+    program("10_calls", "clients", backend=BACKENDS)
 
 
 @claim("10.7", points=2, module=True, hints=CONNECT)
 def test_10_connects(program):
     """co_connect() returns when the connection is made, or has failed, with the reason in errno."""
-    for backend in BACKENDS:
-        program("10_connect", "connects", backend=backend)
+    program("10_calls", "connects", backend=BACKENDS)
 
 
 @claim("10.7", points=1, module=True, hints=CONNECT)
 def test_10_connects_while_others_run(program):
     """Without an answer co_connect() waits, others run and connect, and a cancel ends the wait."""
-    for backend in BACKENDS:
-        program("10_connect", "waits", backend=backend)
+    program("10_calls", "waits", backend=BACKENDS)

@@ -50,9 +50,7 @@ def test_11_buffers_are_lent(program):
 @claim("11.3", points=3, module=True, needs="io_uring", hints=RECEIVE)
 def test_11_reads_from_lent_buffers(program):
     """With a ring co_read() waits for input, owns no buffer meanwhile, and reads to EOF."""
-    program("10_read", "readiness", backend="uring")
-    program("10_input", "owns", backend="uring")
-    program("10_input", "to_the_end", backend="uring")
+    program("10_read", "readiness", "owns", "to_the_end", backend="uring")
 
 
 @claim("11.3", points=1, module=True, needs="io_uring", hints=RECEIVE)
@@ -115,9 +113,7 @@ def test_11_nobody_reads(program):
 @claim("11.6", points=2, module=True, needs="io_uring", hints=CALLS)
 def test_11_accepts_and_connects(program):
     """With a ring co_accept() and co_connect() wait, and return what has become of it."""
-    program("10_accept", "accepts", backend="uring")
-    program("10_connect", "connects", backend="uring")
-    program("10_connect", "waits", backend="uring")
+    program("10_calls", "accepts", "connects", "waits", backend="uring")
 
 
 @claim("11.6", points=3, module=True, native=True, needs="io_uring", hints=CALLS)

@@ -36,17 +36,13 @@ def test_12_requests_in_pieces(program):
 @claim("12.1", points=4, module=True, native=True, hints=ONCE)
 def test_12_nothing_is_looked_at_twice(program):
     """The parser goes on where it has stopped, and takes no memory for what is only declared."""
-    program("12_resp", "arguments_once")
-    program("12_resp", "lines_once")
-    program("12_resp", "declared")
+    program("12_resp", "arguments_once", "lines_once", "declared")
 
 
 @claim("12.1", points=4, module=True, hints=REFUSED)
 def test_12_what_is_no_request(program):
     """Counts, lengths and lines that are wrong or too long are refused when they have come."""
-    program("12_resp", "refuses")
-    program("12_resp", "refuses_long_lines")
-    program("12_resp", "refuses_much")
+    program("12_resp", "refuses", "refuses_long_lines", "refuses_much")
 
 
 # 12.3 table
@@ -55,16 +51,13 @@ def test_12_what_is_no_request(program):
 @claim("12.3", points=5, module=True, hints=TABLE)
 def test_12_table_loses_nothing(program):
     """While the table grows and shrinks each of its keys is found, and no other."""
-    program("12_dict", "finds")
-    program("12_dict", "grows_and_shrinks")
+    program("12_dict", "finds", "grows_and_shrinks")
 
 
 @claim("12.3", points=5, module=True, hints=MOVES)
 def test_12_no_call_pays_for_a_rehash(program):
     """No call moves more than some entries, whether the table grows, shrinks, or stays as it is."""
-    program("12_dict", "moves")
-    program("12_dict", "border")
-    program("12_dict", "each_call")
+    program("12_dict", "moves", "border", "each_call")
 
 
 @claim("12.3", points=3, module=True, native=True, hints=MOVES)

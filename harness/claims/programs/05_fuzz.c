@@ -125,8 +125,7 @@ static bool agree(struct reader *r, struct left *left, size_t at, uint8_t kind)
         CHECK(number == due.number, HINT, "%s() gave %" PRId64 " instead of %" PRId64, name, number,
               due.number);
     } else {
-        check_equal(HINT, "the bytes read", (struct check_bytes){due.data, due.size},
-                    (struct check_bytes){bytes.data, bytes.size});
+        check_equal(HINT, "the bytes read", due.data, due.size, bytes.data, bytes.size);
     }
     CHECK(reader_at_end(r) == (left->size == 0), HINT, "reader_at_end() returned %s after it",
           reader_at_end(r) ? "true" : "false");
@@ -167,7 +166,7 @@ static uint8_t *put_field(uint8_t *to, uint8_t kind)
     default:
         size = (size_t)2 << kind % KINDS;
     }
-    fields_fill_by_chance(to, size);
+    check_fill(to, size);
     return to + size;
 }
 

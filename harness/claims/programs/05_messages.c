@@ -89,8 +89,7 @@ static void expect_field(struct reader *r, const struct field *field)
     bool ok =
         field->kind == STRING ? reader_string(r, &bytes) : reader_bytes(r, field->size, &bytes);
     CHECK(ok, THERE_AND_BACK, "%s of %zu cannot be read", name, field->size);
-    check_equal(THERE_AND_BACK, "the bytes read", (struct check_bytes){field->data, field->size},
-                (struct check_bytes){bytes.data, bytes.size});
+    check_equal(THERE_AND_BACK, "the bytes read", field->data, field->size, bytes.data, bytes.size);
 }
 
 /* Writes a message, takes its frame apart, and reads it; the buffer is as before then. */
@@ -121,7 +120,7 @@ static void there_and_back(struct buffer *buffer)
 static void round_trip(void)
 {
     struct buffer buffer = {0};
-    fields_fill_by_chance(text, sizeof text);
+    check_fill(text, sizeof text);
     for (long i = check_number("messages"); i > 0; i--) {
         there_and_back(&buffer);
         if (i % 16 == 0)

@@ -39,9 +39,7 @@ bool buffer_reserve(struct buffer *b, size_t room)
     if (allowed-- == 0)
         return false;
     size_t size = buffer_len(b);
-    struct block *block = malloc(sizeof *block + size + room);
-    if (block == NULL)
-        check_impossible("no memory for a buffer of %zu bytes", size + room);
+    struct block *block = check_memory(sizeof *block + size + room);
     *block = (struct block){.end = size, .cap = size + room};
     if (size > 0)
         memcpy(block->data, buffer_head(b), size);
@@ -98,30 +96,16 @@ void buffer_free(struct buffer *b)
 
 /* A frame of one field */
 
-static void write_i16(struct writer *w, uint64_t number)
+/* Writes an integer of 2, 4 or 8 bytes with the function for it. */
+static void write_integer(struct writer *w, size_t size, uint64_t number)
 {
-    writer_i16(w, (int16_t)number);
+    if (size == 2)
+        writer_i16(w, (int16_t)number);
+    else if (size == 4)
+        writer_i32(w, (int32_t)number);
+    else
+        writer_i64(w, (int64_t)number);
 }
-
-static void write_i32(struct writer *w, uint64_t number)
-{
-    writer_i32(w, (int32_t)number);
-}
-
-static void write_i64(struct writer *w, uint64_t number)
-{
-    writer_i64(w, (int64_t)number);
-}
-
-static const struct integer {
-    const char *name;
-    size_t size;
-    void (*write)(struct writer *, uint64_t);
-} INTEGERS[] = {
-    {"writer_i16", 2, write_i16},
-    {"writer_i32", 4, write_i32},
-    {"writer_i64", 8, write_i64},
-};
 
 static struct writer begin(struct buffer *out)
 {
@@ -139,36 +123,32 @@ static void expect_frame(struct writer *w, struct buffer *out, const char *hint,
     check_step("calls writer_end()");
     CHECK(writer_end(w), NO_FREE_SPACE, "writer_end() returned false, but there was memory");
     CHECK(buffer_len(out) >= HEADER_BYTES, LENGTH, "there is no space for the length");
-    check_equal(
-        hint, "the body", (struct check_bytes){body, size},
-        (struct check_bytes){buffer_head(out) + HEADER_BYTES, buffer_len(out) - HEADER_BYTES});
+    check_equal(hint, "the body", body, size, buffer_head(out) + HEADER_BYTES,
+                buffer_len(out) - HEADER_BYTES);
     fields_put_number(header, HEADER_BYTES, size);
-    check_equal(LENGTH, "the length", (struct check_bytes){header, HEADER_BYTES},
-                (struct check_bytes){buffer_head(out), HEADER_BYTES});
+    check_equal(LENGTH, "the length", header, HEADER_BYTES, buffer_head(out), HEADER_BYTES);
     buffer_free(out);
 }
 
-static void one_integer(const struct integer *integer, uint64_t number)
+static void one_integer(size_t size, uint64_t number)
 {
     struct buffer out = {0};
     uint8_t body[8];
     check_case();
-    fields_put_number(body, integer->size, number);
+    fields_put_number(body, size, number);
     struct writer w = begin(&out);
-    check_step("calls %s() with %lld", integer->name,
-               (long long)fields_take_number(body, integer->size));
-    integer->write(&w, number);
-    expect_frame(&w, &out, NUMBER, body, integer->size);
+    check_step("calls writer_i%zu() with %lld", 8 * size,
+               (long long)fields_take_number(body, size));
+    write_integer(&w, size, number);
+    expect_frame(&w, &out, NUMBER, body, size);
 }
 
 static void one_string(size_t size)
 {
     struct buffer out = {0};
-    uint8_t *body = malloc(LEB128_BYTES + size);
-    if (body == NULL)
-        check_impossible("no memory for a string of %zu bytes", size);
+    uint8_t *body = check_memory(LEB128_BYTES + size);
     uint8_t *text = fields_put_leb128(body, (uint32_t)size);
-    fields_fill_by_chance(text, size);
+    check_fill(text, size);
     check_case();
     struct writer w = begin(&out);
     check_step("calls writer_string() with %s", check_hex(text, size));
@@ -181,9 +161,9 @@ static void fields(void)
 {
     uint64_t numbers[NUMBERS_MAX];
     size_t count = fields_interesting_numbers(numbers);
-    for (int width = 0; width < 3; width++)
+    for (size_t size = 2; size <= 8; size *= 2)
         for (size_t i = 0; i < count; i++)
-            one_integer(&INTEGERS[width], numbers[i]);
+            one_integer(size, numbers[i]);
     for (size_t size = 0; size < 300; size++)
         one_string(size);
     for (size_t border = 1 << 14; border <= 1 << 21; border <<= 7)
@@ -198,12 +178,12 @@ static size_t write_message(struct writer *w, uint8_t *frame)
 {
     uint8_t text[SMALL_BYTES], *end = frame + HEADER_BYTES;
     size_t size = check_below(sizeof text);
-    fields_fill_by_chance(text, size);
-    for (int width = 0; width < 3; width++) {
+    check_fill(text, size);
+    for (size_t width = 2; width <= 8; width *= 2) {
         uint64_t number = check_random();
-        check_step("calls %s()", INTEGERS[width].name);
-        INTEGERS[width].write(w, number);
-        end = fields_put_number(end, INTEGERS[width].size, number);
+        check_step("calls writer_i%zu()", 8 * width);
+        write_integer(w, width, number);
+        end = fields_put_number(end, width, number);
     }
     check_step("calls writer_string() with %zu bytes", size);
     writer_string(w, text, (uint32_t)size);
@@ -221,7 +201,7 @@ static size_t write_message(struct writer *w, uint8_t *frame)
 static struct buffer some_held(uint8_t held[HELD_BYTES])
 {
     struct buffer out = {0};
-    fields_fill_by_chance(held, HELD_BYTES);
+    check_fill(held, HELD_BYTES);
     buffer_append(&out, (const uint8_t *)"x", 1);
     buffer_append(&out, held, HELD_BYTES);
     buffer_consume(&out, 1);
@@ -230,8 +210,7 @@ static struct buffer some_held(uint8_t held[HELD_BYTES])
 
 static void compare(const char *hint, const struct buffer *out, const uint8_t *due, size_t size)
 {
-    check_equal(hint, "the buffer's contents", (struct check_bytes){due, size},
-                (struct check_bytes){buffer_head(out), buffer_len(out)});
+    check_equal(hint, "the buffer's contents", due, size, buffer_head(out), buffer_len(out));
 }
 
 static void frames(void)

@@ -50,20 +50,20 @@ static void reset_beside(unsigned interest)
 {
     struct heard reader = {0}, writer = {0};
     check_case();
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair pair = new_connection();
     pair_fill(pair.fd);
     if (interest & EVENT_READ)
-        watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
+        watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
     if (interest & EVENT_WRITE)
-        watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
-    watched_turns(e);
+        watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_turns();
     reader = writer = (struct heard){0};
     reset(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&reader, (interest & EVENT_READ) != 0, pair.fd, EVENT_READ, BOTH);
     heard_expect_calls(&writer, (interest & EVENT_WRITE) != 0, pair.fd, EVENT_WRITE, BOTH);
-    watched_events_free(e);
+    watched_end();
     close(pair.fd);
 }
 
@@ -78,26 +78,26 @@ static void resets(void)
 static void pipes(void)
 {
     struct heard reader = {0}, writer = {0};
-    struct events *e = watched_events_new();
     int in[2], out[2];
+    watched_begin();
     if (pipe(in) != 0 || pipe(out) != 0)
         check_impossible("pipe: %s", strerror(errno));
     pair_set_nonblocking(in[0]);
     pair_set_nonblocking(out[1]);
     pair_fill(out[1]);
-    watched_add(e, in[0], EVENT_READ, heard_on_event, &reader);
-    watched_add(e, out[1], EVENT_WRITE, heard_on_event, &writer);
-    watched_turns(e);
+    watched_add(in[0], EVENT_READ, heard_on_event, &reader);
+    watched_add(out[1], EVENT_WRITE, heard_on_event, &writer);
+    watched_turns();
     heard_expect_calls(&writer, 0, out[1], EVENT_WRITE, BOTH);
     check_step("closes the other end of the pipes, %d and %d", in[0], out[1]);
     close(in[1]);
     close(out[0]);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&reader, 1, in[0], EVENT_READ, BOTH);
     heard_expect_calls(&writer, 1, out[1], EVENT_WRITE, BOTH);
-    watched_events_free(e);
     close(in[0]);
     close(out[1]);
+    watched_end();
 }
 
 /* The end of the input */
@@ -106,34 +106,33 @@ static void pipes(void)
  * reports the FIN. */
 static void half_close(void)
 {
+    watched_begin();
     bool told = check_number("told");
     struct heard reader = {0};
-    struct events *e = watched_events_new();
     for (int bytes = 0; bytes <= 1; bytes++) {
         struct pair pair = pair_new(3);
-        watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
-        watched_turn(e);
+        watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
+        watched_turn();
         heard_expect_calls(&reader, 0, pair.fd, EVENT_READ, ENDED);
         if (bytes)
             pair_make_readable(pair);
         check_step("half-closes the peer of descriptor %d", pair.fd);
         shutdown(pair.peer, SHUT_WR);
-        watched_turn(e);
+        watched_turn();
         unsigned what = reader.what;
         heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, ENDED);
         CHECK(!told || what & EVENT_HANGUP, ENDED,
               "the peer half-closed, but the callback got %s without EVENT_HANGUP",
               watched_names_of(what));
         CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback got %s", watched_names_of(what));
-        watched_del(e, pair.fd, EVENT_READ);
+        watched_del(pair.fd, EVENT_READ);
     }
-    watched_events_free(e);
+    watched_end();
 }
 
 /* A callback that takes nothing. */
 static void on_look(struct events *e, int fd, unsigned what, void *context)
 {
-    (void)e;
     heard_note(context, fd, what);
 }
 
@@ -141,50 +140,50 @@ static void on_look(struct events *e, int fd, unsigned what, void *context)
 static void came_before(void)
 {
     struct heard reader = {0}, writer = {0};
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair pair = pair_new(3);
     pair_make_readable(pair);
-    watched_add(e, pair.fd, EVENT_READ, on_look, &reader);
-    watched_turn(e);
+    watched_add(pair.fd, EVENT_READ, on_look, &reader);
+    watched_turn();
     heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_del(e, pair.fd, EVENT_READ);
-    watched_turn(e);
-    watched_add(e, pair.fd, EVENT_READ, on_look, &reader);
-    watched_turn(e);
+    watched_del(pair.fd, EVENT_READ);
+    watched_turn();
+    watched_add(pair.fd, EVENT_READ, on_look, &reader);
+    watched_turn();
     heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_del(e, pair.fd, EVENT_READ);
-    watched_add(e, pair.fd, EVENT_WRITE, on_look, &writer);
-    watched_turn(e);
+    watched_del(pair.fd, EVENT_READ);
+    watched_add(pair.fd, EVENT_WRITE, on_look, &writer);
+    watched_turn();
     heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
-    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
-    watched_turn(e);
+    watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
+    watched_turn();
     heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_del(e, pair.fd, EVENT_WRITE);
+    watched_del(pair.fd, EVENT_WRITE);
     pair_make_readable(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_events_free(e);
+    watched_end();
 }
 
 /* Both events of a descriptor, added one after the other, are watched together. */
 static void both_events(void)
 {
     struct heard reader = {0}, writer = {0};
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair pair = pair_new(3);
     pair_fill(pair.fd);
-    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
-    watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
-    watched_turns(e);
+    watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
+    watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_turns();
     heard_expect_calls(&writer, 0, pair.fd, EVENT_WRITE, EDGE);
     pair_make_readable(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
     check_step("reads what descriptor %d has written", pair.fd);
     pair_read_all(pair.peer);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
-    watched_events_free(e);
+    watched_end();
 }
 
 /* More are ready than a backend may report at once. */
@@ -192,20 +191,20 @@ static void many_descriptors(void)
 {
     static struct heard heard[COUNT];
     static struct pair pairs[COUNT];
-    struct events *e = watched_events_new();
+    watched_begin();
     for (int i = 0; i < COUNT; i++) {
         pairs[i] = pair_new(3);
-        watched_add(e, pairs[i].fd, EVENT_READ, heard_on_event, &heard[i]);
+        watched_add(pairs[i].fd, EVENT_READ, heard_on_event, &heard[i]);
     }
     check_case();
     check_step("makes %d descriptors readable", COUNT);
     for (int i = 0; i < COUNT; i++)
         if (write(pairs[i].peer, "x", 1) != 1)
             check_impossible("write: %s", strerror(errno));
-    watched_turns(e);
+    watched_turns();
     for (int i = 0; i < COUNT; i++)
         heard_expect_calls(&heard[i], 1, pairs[i].fd, EVENT_READ, EDGE);
-    watched_events_free(e);
+    watched_end();
 }
 
 const struct check checks[] = {

@@ -16,26 +16,25 @@ enum { MOST = 16, COUNT = 300, LOW = 100, HIGH = 250 };
 /* Growing */
 
 /* Each of the descriptors is made readable, and its callback is called, and no other. */
-static void each_is_called(struct events *e, const struct pair *pairs, struct heard *heard,
-                           int count)
+static void each_is_called(const struct pair *pairs, struct heard *heard, int count)
 {
     for (int i = 0; i < count; i++) {
         pair_make_readable(pairs[i]);
-        watched_turn(e);
+        watched_turn();
         for (int j = 0; j < count; j++)
             heard_expect_calls(&heard[j], i == j, pairs[j].fd, EVENT_READ, LOST);
     }
 }
 
 /* Nobody watches a descriptor between those that are watched. */
-static void expect_nobody(struct events *e, const struct pair *pairs, int count)
+static void expect_nobody(const struct pair *pairs, int count)
 {
     for (int fd = pairs[0].peer + 1; fd < pairs[count - 1].fd; fd++) {
         unsigned due = 0;
         for (int i = 0; i < count; i++)
             if (pairs[i].fd == fd)
                 due = EVENT_READ;
-        watched_expect_interest(e, fd, due, LOST);
+        watched_expect_interest(fd, due, LOST);
     }
 }
 
@@ -45,17 +44,17 @@ static void grows(void)
                                   400, 511, 512, 900, 1010, 1500, 3000};
     struct pair pairs[MOST];
     struct heard heard[MOST] = {0};
+    watched_begin();
     long limit = check_number("limit");
-    struct events *e = watched_events_new();
     int count = 0;
     for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers) && numbers[i] < limit; i++) {
         pairs[count] = pair_new(numbers[i]);
-        watched_add(e, pairs[count].fd, EVENT_READ, heard_on_event, &heard[count]);
+        watched_add(pairs[count].fd, EVENT_READ, heard_on_event, &heard[count]);
         count++;
-        each_is_called(e, pairs, heard, count);
-        expect_nobody(e, pairs, count);
+        each_is_called(pairs, heard, count);
+        expect_nobody(pairs, count);
     }
-    watched_events_free(e);
+    watched_end();
 }
 
 /* A callback that watches many more descriptors. */
@@ -86,24 +85,24 @@ static void grows_in_a_callback(void)
     static struct heard others[COUNT];
     struct grower grower = {.pairs = pairs, .others = others, .count = COUNT};
     struct heard writer = {0};
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair low = pair_new(LOW);
     for (int i = 0; i < COUNT; i++)
         pairs[i] = pair_new(HIGH);
-    watched_add(e, low.fd, EVENT_READ, on_grow, &grower);
-    watched_add(e, low.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_add(low.fd, EVENT_READ, on_grow, &grower);
+    watched_add(low.fd, EVENT_WRITE, heard_on_event, &writer);
     pair_make_readable(low);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&grower.heard, 1, low.fd, EVENT_READ, LOST);
     heard_expect_calls(&writer, 1, low.fd, EVENT_WRITE, LOST);
     check_step("makes the %d others readable", COUNT);
     for (int i = 0; i < COUNT; i++)
         if (write(pairs[i].peer, "x", 1) != 1)
             check_impossible("write: %s", strerror(errno));
-    watched_turns(e);
+    watched_turns();
     for (int i = 0; i < COUNT; i++)
         heard_expect_calls(&others[i], 1, pairs[i].fd, EVENT_READ, LOST);
-    watched_events_free(e);
+    watched_end();
 }
 
 /* One watch a descriptor and event */
@@ -111,29 +110,29 @@ static void grows_in_a_callback(void)
 static void add_twice(void)
 {
     struct heard first = {0}, second = {0}, writer = {0};
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair pair = pair_new(3);
-    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &first);
+    watched_add(pair.fd, EVENT_READ, heard_on_event, &first);
     errno = 0;
-    CHECK(!watched_try_add(e, pair.fd, EVENT_READ, heard_on_event, &second), TWICE,
+    CHECK(!watched_try_add(pair.fd, EVENT_READ, heard_on_event, &second), TWICE,
           "events_add() returned true, but EVENT_READ was watched already");
     CHECK(errno == EEXIST, TWICE, "errno is %s instead of EEXIST", strerror(errno));
-    watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
     errno = 0;
-    CHECK(!watched_try_add(e, pair.fd, EVENT_WRITE, heard_on_event, &second) && errno == EEXIST,
-          TWICE, "EVENT_WRITE was watched already, but events_add() did not fail with EEXIST");
-    watched_expect_interest(e, pair.fd, EVENT_READ | EVENT_WRITE, TWICE);
+    CHECK(!watched_try_add(pair.fd, EVENT_WRITE, heard_on_event, &second) && errno == EEXIST, TWICE,
+          "EVENT_WRITE was watched already, but events_add() did not fail with EEXIST");
+    watched_expect_interest(pair.fd, EVENT_READ | EVENT_WRITE, TWICE);
     pair_make_readable(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&second, 0, pair.fd, EVENT_READ, TWICE);
     heard_expect_calls(&first, 1, pair.fd, EVENT_READ, TWICE);
-    watched_del(e, pair.fd, EVENT_READ);
-    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &second);
+    watched_del(pair.fd, EVENT_READ);
+    watched_add(pair.fd, EVENT_READ, heard_on_event, &second);
     pair_make_readable(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&first, 0, pair.fd, EVENT_READ, TWICE);
     heard_expect_calls(&second, 1, pair.fd, EVENT_READ, TWICE);
-    watched_events_free(e);
+    watched_end();
 }
 
 /* A backend that says no. */
@@ -154,25 +153,25 @@ static void add_refused(void)
     watched_backend = watched_find(check_option("backend"));
     struct backend refuser = *watched_backend;
     refuser.set = refuse_set;
-    struct events *e = events_new(&refuser);
+    watched_events = events_new(&refuser);
     struct pair pair = pair_new(3);
-    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &reader);
+    watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
     check_step("lets the backend fail with ENOSPC");
     refusing = true;
     errno = 0;
-    CHECK(!watched_try_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer), TWICE,
+    CHECK(!watched_try_add(pair.fd, EVENT_WRITE, heard_on_event, &writer), TWICE,
           "events_add() returned true, but the backend failed");
     CHECK(errno == ENOSPC, TWICE, "errno is %s instead of the backend's ENOSPC", strerror(errno));
-    watched_expect_interest(e, pair.fd, EVENT_READ, TWICE);
+    watched_expect_interest(pair.fd, EVENT_READ, TWICE);
     refusing = false;
     pair_make_readable(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&writer, 0, pair.fd, EVENT_WRITE, TWICE);
     heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, TWICE);
-    watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
-    watched_turn(e);
+    watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_turn();
     heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, TWICE);
-    watched_events_free(e);
+    watched_end();
 }
 
 /* Taking away */
@@ -180,28 +179,27 @@ static void add_refused(void)
 static void del_and_again(void)
 {
     struct heard heard = {0}, writer = {0};
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair pair = pair_new(3);
-    CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED,
+    CHECK(!watched_del(pair.fd, EVENT_READ), DELETED,
           "events_del() returned true, but nothing was watched");
-    watched_add(e, pair.fd, EVENT_READ, heard_on_event, &heard);
-    watched_add(e, pair.fd, EVENT_WRITE, heard_on_event, &writer);
-    CHECK(watched_del(e, pair.fd, EVENT_WRITE), DELETED, "events_del() returned false");
-    watched_expect_interest(e, pair.fd, EVENT_READ, DELETED);
+    watched_add(pair.fd, EVENT_READ, heard_on_event, &heard);
+    watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    CHECK(watched_del(pair.fd, EVENT_WRITE), DELETED, "events_del() returned false");
+    watched_expect_interest(pair.fd, EVENT_READ, DELETED);
     pair_make_readable(pair);
-    watched_turn(e);
+    watched_turn();
     heard_expect_calls(&writer, 0, pair.fd, EVENT_WRITE, DELETED);
     heard_expect_calls(&heard, 1, pair.fd, EVENT_READ, DELETED);
     pair_make_readable(pair);
-    CHECK(watched_del(e, pair.fd, EVENT_READ), DELETED, "events_del() returned false");
-    CHECK(!watched_del(e, pair.fd, EVENT_READ), DELETED,
-          "events_del() returned true a second time");
-    watched_expect_interest(e, pair.fd, 0, DELETED);
-    watched_turn(e);
+    CHECK(watched_del(pair.fd, EVENT_READ), DELETED, "events_del() returned false");
+    CHECK(!watched_del(pair.fd, EVENT_READ), DELETED, "events_del() returned true a second time");
+    watched_expect_interest(pair.fd, 0, DELETED);
+    watched_turn();
     heard_expect_calls(&heard, 0, pair.fd, EVENT_READ, DELETED);
     CHECK(watched_reported == 0, DELETED,
           "nothing is watched, but the backend reports %d descriptors", watched_reported);
-    watched_events_free(e);
+    watched_end();
 }
 
 /* A callback that takes another watch away, of which it is told by `other`. */
@@ -215,7 +213,7 @@ static void on_rival(struct events *e, int fd, unsigned what, void *context)
 {
     struct rival *rival = context;
     heard_note(&rival->heard, fd, what);
-    watched_del(e, rival->other, rival->event);
+    watched_del(rival->other, rival->event);
 }
 
 static void expect_one(const struct rival *one, const struct rival *other)
@@ -228,26 +226,26 @@ static void expect_one(const struct rival *one, const struct rival *other)
 /* The one that is called first deletes the other, which is ready too. */
 static void del_in_the_iteration(void)
 {
-    struct events *e = watched_events_new();
+    watched_begin();
     struct pair a = pair_new(3), b = pair_new(3);
     struct rival one = {.other = b.fd, .event = EVENT_READ};
     struct rival other = {.other = a.fd, .event = EVENT_READ};
     pair_make_readable(a);
     pair_make_readable(b);
-    watched_add(e, a.fd, EVENT_READ, on_rival, &one);
-    watched_add(e, b.fd, EVENT_READ, on_rival, &other);
-    watched_turn(e);
+    watched_add(a.fd, EVENT_READ, on_rival, &one);
+    watched_add(b.fd, EVENT_READ, on_rival, &other);
+    watched_turn();
     expect_one(&one, &other);
     struct pair c = pair_new(3);
     struct rival reader = {.other = c.fd, .event = EVENT_WRITE};
     struct rival writer = {.other = c.fd, .event = EVENT_READ};
     check_case();
     pair_make_readable(c);
-    watched_add(e, c.fd, EVENT_READ, on_rival, &reader);
-    watched_add(e, c.fd, EVENT_WRITE, on_rival, &writer);
-    watched_turn(e);
+    watched_add(c.fd, EVENT_READ, on_rival, &reader);
+    watched_add(c.fd, EVENT_WRITE, on_rival, &writer);
+    watched_turn();
     expect_one(&reader, &writer);
-    watched_events_free(e);
+    watched_end();
 }
 
 const struct check checks[] = {

@@ -56,7 +56,6 @@ static void sets_many(void)
 
 static void cancel_others(struct probe *probe)
 {
-    (void)probe;
     for (int i = 1; i < 7; i += 2)
         probe_cancel(&timer_probes[i]);
     for (int i = 1; i < 7; i++)
@@ -72,7 +71,6 @@ static void cancels_others(void)
 
 static void set_others_later(struct probe *probe)
 {
-    (void)probe;
     probe_set(&timer_probes[2], 5);
     probe_set(&timer_probes[3], 0);
     check_step("calls timer_reset() for timer 4, 7 ms from now");

@@ -9,46 +9,28 @@
 #define LOCK "task-lock"
 #define OWN  "task-thread"
 
-enum { THREADS = 4, A_THREAD = 250, ALL = THREADS * A_THREAD, STORM = 3000, ROUNDS = 3 };
+enum {
+    THREADS = 4,
+    A_THREAD = 250,
+    ALL = THREADS * A_THREAD,
+    STORM = 3000,
+    ROUNDS = 3,
+    PAUSE_MS = 20
+};
 
 static struct loop loop;
 
 /* Queueing */
 
-static struct job late_job;
-
-/* Queues a task when the loop sleeps, or is about to. */
-static void *queue_late(void *unused)
-{
-    (void)unused;
-    while (atomic_load(&watched_loop_waits) == 0)
-        watched_loop_pause();
-    watched_loop_pause();
-    queue_in_loop(&loop, &late_job.task);
-    atomic_store(&watched_loop_due, true);
-    return NULL;
-}
-
 static void wakes_the_loop(void)
 {
-    pthread_t thread;
     watched_loop_begin(&loop, 0);
     for (int round = 0; round < ROUNDS; round++) {
         check_case();
-        late_job = watched_loop_job(round, NULL);
-        atomic_store(&watched_loop_waits, 0);
-        atomic_store(&watched_loop_due, false);
+        struct job job = watched_loop_job(round, NULL);
         check_step("calls loop_turn(), and queue_in_loop() in another thread while it sleeps");
-        watched_loop_thread(&thread, queue_late, NULL);
-        bool queued;
-        do {
-            queued = atomic_load(&watched_loop_due);
-            loop_turn(&loop);
-            CHECK(!atomic_load(&watched_loop_slept_on), WAKE,
-                  "loop_turn() slept on, although another thread had queued a task");
-        } while (!queued && late_job.runs == 0);
-        pthread_join(thread, NULL);
-        CHECK(late_job.runs == 1, WAKE, "the task was run %d times instead of once", late_job.runs);
+        watched_loop_wake(&loop, &job, WAKE,
+                          "loop_turn() slept on, although another thread had queued a task");
     }
     watched_loop_end(&loop);
 }
@@ -104,7 +86,7 @@ static void *queue_meanwhile(void *context)
     struct job *mine = context;
     for (int i = 0; i < a_thread; i++) {
         while (i == a_thread / 2 && !atomic_load_explicit(&begun, memory_order_relaxed))
-            watched_loop_pause();
+            check_pause(PAUSE_MS);
         queue_in_loop(&loop, &mine[i].task);
     }
     atomic_fetch_add(&through, 1);
@@ -118,7 +100,7 @@ static void start_all(pthread_t threads[THREADS], int count, void *(*queue)(void
     for (int i = 0; i < THREADS; i++) {
         for (int number = 0; number < count; number++)
             jobs[i][number] = watched_loop_job(i * STORM + number, expect_in_order);
-        watched_loop_thread(&threads[i], queue, jobs[i]);
+        check_thread(&threads[i], queue, jobs[i]);
     }
 }
 
@@ -167,11 +149,9 @@ static void of_many_threads(void)
 /* What a task may do */
 
 static struct job other_job;
-static atomic_bool queued;
 
 static void queue_other(struct job *job)
 {
-    (void)job;
     check_step("calls queue_in_loop() in a task, for its own loop");
     queue_in_loop(&loop, &other_job.task);
     CHECK(other_job.runs == 0, LOCK, "the task was run before queue_in_loop() returned");
@@ -179,22 +159,22 @@ static void queue_other(struct job *job)
 
 static void *queue_other_here(void *unused)
 {
-    (void)unused;
     queue_in_loop(&loop, &other_job.task);
-    atomic_store(&queued, true);
     return NULL;
 }
 
 /* Waits until another thread has got through. */
-static void let_another_queue(struct job *job)
+static void wait_for(void *(*work)(void *))
 {
     pthread_t thread;
-    (void)job;
-    check_step("runs a task while another thread calls queue_in_loop() for this loop");
-    watched_loop_thread(&thread, queue_other_here, NULL);
-    while (!atomic_load(&queued))
-        watched_loop_pause();
+    check_thread(&thread, work, NULL);
     pthread_join(thread, NULL);
+}
+
+static void let_another_queue(struct job *job)
+{
+    check_step("runs a task while another thread calls queue_in_loop() for this loop");
+    wait_for(queue_other_here);
 }
 
 static void run_and_expect_other_next(void (*then)(struct job *))
@@ -226,9 +206,7 @@ static void outside_the_lock(void)
     check_case();
     check_step("queues %d tasks that free themselves", ROUNDS);
     for (int i = 0; i < ROUNDS; i++) {
-        struct job *job = malloc(sizeof *job);
-        if (job == NULL)
-            check_impossible("no memory for a task");
+        struct job *job = check_memory(sizeof *job);
         *job = watched_loop_job(i, free_itself);
         queue_in_loop(&loop, &job->task);
     }
@@ -243,7 +221,6 @@ static struct loop second;
 
 static void run_other(struct job *job)
 {
-    (void)job;
     check_step("calls run_in_loop() in the loop's own thread");
     run_in_loop(&loop, &other_job.task);
     CHECK(other_job.runs == 1, OWN, "when run_in_loop() returned, the task had been run %d times",
@@ -252,34 +229,25 @@ static void run_other(struct job *job)
 
 static void *run_other_here(void *unused)
 {
-    (void)unused;
     run_in_loop(&loop, &other_job.task);
-    atomic_store(&queued, true);
     return NULL;
 }
 
 static void let_another_run(struct job *job)
 {
-    pthread_t thread;
-    (void)job;
     check_step("calls run_in_loop() in another thread, while a task is run");
-    watched_loop_thread(&thread, run_other_here, NULL);
-    while (!atomic_load(&queued))
-        watched_loop_pause();
-    pthread_join(thread, NULL);
+    wait_for(run_other_here);
     CHECK(other_job.runs == 0, OWN, "the task was run by the thread that called run_in_loop()");
 }
 
 static void *turn_second(void *unused)
 {
-    (void)unused;
     loop_turn(&second);
     return NULL;
 }
 
 static void run_in_second(struct job *job)
 {
-    (void)job;
     check_step("calls run_in_loop() for a second loop, in the thread of the first");
     run_in_loop(&second, &other_job.task);
     CHECK(other_job.runs == 0, OWN, "the task was run by the thread that called run_in_loop()");
@@ -303,7 +271,7 @@ static void own_thread(void)
             watched_loop_turn(&loop, WAKE);
     }
     check_step("calls loop_turn() for the second loop, in a thread of its own");
-    watched_loop_thread(&thread, turn_second, NULL);
+    check_thread(&thread, turn_second, NULL);
     pthread_join(thread, NULL);
     CHECK(other_job.runs == 1 && pthread_equal(other_job.runner, thread), OWN,
           "the task was run %d times by the thread of its loop", other_job.runs);

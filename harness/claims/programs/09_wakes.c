@@ -8,7 +8,7 @@
 #define WAKE "task-wake"
 #define ONCE "one-wake"
 
-enum { MANY = 1000, A_FEW = 10, LOOKS = 10 };
+enum { MANY = 1000, A_FEW = 10, LOOKS = 10, PAUSE_MS = 20 };
 
 static struct loop loop;
 static struct job jobs[MANY];
@@ -23,13 +23,12 @@ ssize_t write(int fd, const void *data, size_t size)
     int before = atomic_load(&watched_loop_waits);
     for (int i = 0;
          i < LOOKS && atomic_load(&delayed) && atomic_load(&watched_loop_waits) == before; i++)
-        watched_loop_pause();
+        check_pause(PAUSE_MS);
     return written;
 }
 
 static void *queue_all(void *unused)
 {
-    (void)unused;
     for (int i = 0; i < MANY; i++)
         queue_in_loop(&loop, &jobs[i].task);
     return NULL;
@@ -44,7 +43,7 @@ static void one_for_many(void)
     for (int i = 0; i < MANY; i++)
         jobs[i] = watched_loop_job(i, NULL);
     check_step("calls queue_in_loop() %d times in another thread", MANY);
-    watched_loop_thread(&thread, queue_all, NULL);
+    check_thread(&thread, queue_all, NULL);
     pthread_join(thread, NULL);
     int made = atomic_load(&writes);
     CHECK(made <= A_FEW, ONCE, "%d tasks, queued before the next iteration, caused %d wake-ups",
@@ -53,35 +52,15 @@ static void one_for_many(void)
     watched_loop_end(&loop);
 }
 
-static void *queue_one(void *unused)
-{
-    (void)unused;
-    while (atomic_load(&watched_loop_waits) == 0)
-        watched_loop_pause();
-    watched_loop_pause();
-    queue_in_loop(&loop, &jobs[0].task);
-    atomic_store(&watched_loop_due, true);
-    return NULL;
-}
-
 /* Waking the loop first, and queueing the task after that, is too late. */
 static void after_the_task(void)
 {
-    pthread_t thread;
     watched_loop_begin(&loop, 0);
     jobs[0] = watched_loop_job(0, NULL);
     atomic_store(&delayed, true);
     check_step("calls queue_in_loop() in another thread; its wake-up takes effect at once");
-    watched_loop_thread(&thread, queue_one, NULL);
-    bool queued;
-    do {
-        queued = atomic_load(&watched_loop_due);
-        loop_turn(&loop);
-        CHECK(!atomic_load(&watched_loop_slept_on), WAKE,
-              "the loop was woken, found no task, and was asleep when the task came");
-    } while (!queued && jobs[0].runs == 0);
-    pthread_join(thread, NULL);
-    CHECK(jobs[0].runs == 1, WAKE, "the task was run %d times instead of once", jobs[0].runs);
+    watched_loop_wake(&loop, &jobs[0], WAKE,
+                      "the loop was woken, found no task, and was asleep when the task came");
     watched_loop_end(&loop);
 }
 

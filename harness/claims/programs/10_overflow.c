@@ -53,7 +53,6 @@ static void go_wild(void)
 static void use_up(void *unused)
 {
     char top = 0;
-    (void)unused;
     dig(&top);
     if (now->wild)
         go_wild();
@@ -61,7 +60,6 @@ static void use_up(void *unused)
 
 static void wait_for_ever(void *unused)
 {
-    (void)unused;
     co_park(-1);
 }
 

@@ -1,14 +1,22 @@
-/* Coroutines that wait for input: what ends their waits.
+/* Coroutines that read: what ends their waits, what they own meanwhile, and how they come to the end
+ * of the input.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "co_reader.h"
 
-enum { READERS = 5, ROUNDS = 3, WAIT_MS = 40 };
+#define READ "co-read"
+
+enum { READERS = 5, ROUNDS = 3, WAIT_MS = 40, HELD_BYTES = 3, HOSE_BYTES = 64 << 10 };
 
 /* It waits for something else now, and may not be disturbed. */
 static void expect_watch(const struct co_reader *r, unsigned due)
 {
-    unsigned watched = events_interest(co_io_case_events, r->pair.fd);
+    unsigned watched = events_interest(watched_events, r->pair.fd);
     CHECK(watched == due, READINESS, "descriptor %d is watched for %s; due is %s", r->pair.fd,
           watched_names_of(watched), watched_names_of(due));
 }
@@ -27,9 +35,7 @@ static void only_the_ready(void)
         for (int i = READERS - 1; i >= 0; i--) {
             for (int k = 0; k <= i; k++)
                 co_reader_expect_waiting(&readers[k], READINESS);
-            pair_send_text(readers[i].pair, "input");
-            co_io_case_settle(READINESS);
-            co_reader_expect_text(&readers[i], "input", READINESS);
+            co_reader_gets(&readers[i], "input", READINESS);
         }
     }
     for (int i = 0; i < READERS; i++)
@@ -54,14 +60,12 @@ static void readiness_without_a_wait(void)
     struct co_reader reader;
     co_io_case_begin();
     reader = (struct co_reader){.pair = pair_new(3), .timeout_ms = -1, .reads = true};
-    co_socket_init(&reader.socket, reader.pair.fd, co_io_case_events);
+    co_socket_init(&reader.socket, reader.pair.fd, watched_events);
     woken = 0;
     check_step("has a coroutine call co_read(), then co_park(-1)");
     reader.co = co_case_start("reads once", wait_elsewhere, &reader);
     co_io_case_settle(READINESS);
-    pair_send_text(reader.pair, "first");
-    co_io_case_settle(READINESS);
-    co_reader_expect_text(&reader, "first", READINESS);
+    co_reader_gets(&reader, "first", READINESS);
     pair_send_text(reader.pair, "later");
     co_io_case_settle(READINESS);
     CHECK(woken == 0, READINESS, "a ready socket woke a coroutine that does not wait for it");
@@ -87,15 +91,19 @@ static void readiness(void)
 
 /* Ends of a wait, and with what it ends */
 
+/* A case with a coroutine that has read before: the first co_read() may be a try. */
+static void begin_after_a_read(struct co_reader *r)
+{
+    co_io_case_begin();
+    co_reader_begin(r);
+    co_reader_ask(r);
+    co_reader_gets(r, "first", READINESS);
+}
+
 static void in_time(void)
 {
     struct co_reader r;
-    co_io_case_begin();
-    co_reader_begin(&r);
-    co_reader_ask(&r);
-    pair_send_text(r.pair, "first");
-    co_io_case_settle(READINESS);
-    co_reader_expect_text(&r, "first", READINESS);
+    begin_after_a_read(&r);
     r.timeout_ms = WAIT_MS;
     co_reader_ask(&r);
     fake_clock_advance(WAIT_MS * MS - 1);
@@ -106,9 +114,7 @@ static void in_time(void)
     co_reader_expect_result(&r, IO_LATE, READINESS);
     co_reader_ask(&r);
     fake_clock_advance(WAIT_MS * MS - 1);
-    pair_send_text(r.pair, "in time");
-    co_io_case_settle(READINESS);
-    co_reader_expect_text(&r, "in time", READINESS);
+    co_reader_gets(&r, "in time", READINESS);
     CHECK(timers_timeout(co_case_timers) == -1, READINESS,
           "no coroutine waits for a deadline, but a timer is set");
     co_reader_end(&r);
@@ -118,12 +124,7 @@ static void in_time(void)
 static void woken_for_something_else(void)
 {
     struct co_reader r;
-    co_io_case_begin();
-    co_reader_begin(&r);
-    co_reader_ask(&r);
-    pair_send_text(r.pair, "first");
-    co_io_case_settle(READINESS);
-    co_reader_expect_text(&r, "first", READINESS);
+    begin_after_a_read(&r);
     r.takes_again = true;
     co_reader_ask(&r);
     co_reader_expect_waiting(&r, READINESS);
@@ -133,9 +134,7 @@ static void woken_for_something_else(void)
     co_reader_expect_result(&r, IO_AGAIN, READINESS);
     r.takes_again = false;
     co_reader_ask(&r);
-    pair_send_text(r.pair, "input");
-    co_io_case_settle(READINESS);
-    co_reader_expect_text(&r, "input", READINESS);
+    co_reader_gets(&r, "input", READINESS);
     co_reader_end(&r);
     co_io_case_end();
 }
@@ -156,7 +155,7 @@ static void cancelled(enum how how)
     else if (how == BY_FORGET)
         co_forget(&r.socket);
     else
-        events_cancel_all(co_io_case_events, r.pair.fd);
+        events_cancel_all(watched_events, r.pair.fd);
     r.ends = true;
     co_io_case_settle(READINESS);
     co_reader_expect_result(&r, IO_CANCELLED, READINESS);
@@ -181,9 +180,161 @@ static void ends(void)
     cancelled(BY_EVENTS);
 }
 
+/* What a buffer owns meanwhile */
+
+static void owns_nothing(void)
+{
+    struct co_reader r;
+    co_io_case_begin();
+    co_reader_begin(&r);
+    for (int round = 0; round < ROUNDS; round++) {
+        co_reader_ask(&r);
+        co_reader_expect_waiting(&r, READ);
+        if (round > 0)
+            CHECK(r.in.block == NULL, READ,
+                  "while co_read() waits, a buffer that was empty owns %zu bytes", r.in.block->cap);
+        int before = r.in_vain;
+        co_reader_gets(&r, "input", READ);
+        CHECK(r.in_vain == before, READ, "the socket was ready, but co_read() returned IO_AGAIN");
+    }
+    CHECK(r.in_vain <= 1, READ,
+          "each of %d reads took everything, but co_read() made one more in vain", ROUNDS);
+    co_reader_end(&r);
+    co_io_case_end();
+}
+
+/* Bytes that are there already stay in front. */
+static void keeps_the_rest(void)
+{
+    struct co_reader r;
+    co_io_case_begin();
+    co_reader_begin(&r);
+    co_reader_ask(&r);
+    pair_send_text(r.pair, "abc");
+    co_io_case_settle(READ);
+    co_reader_expect_result(&r, IO_OK, READ);
+    co_reader_ask(&r);
+    co_reader_expect_waiting(&r, READ);
+    CHECK(buffer_len(&r.in) == HELD_BYTES, READ,
+          "while co_read() waits, %zu of %d bytes are left of what the buffer held",
+          buffer_len(&r.in), HELD_BYTES);
+    pair_send_text(r.pair, "def");
+    co_io_case_settle(READ);
+    co_reader_expect_text(&r, "abcdef", READ);
+    co_reader_end(&r);
+    co_io_case_end();
+}
+
+static void owns(void)
+{
+    owns_nothing();
+    keeps_the_rest();
+}
+
+/* To the end of the input */
+
+static void expect_bytes(struct co_reader *r, size_t due)
+{
+    co_reader_expect_result(r, IO_OK, READ);
+    CHECK(buffer_len(&r->in) == due, READ, "co_read() read %zu bytes; due are %zu",
+          buffer_len(&r->in), due);
+    buffer_free(&r->in);
+}
+
+/* So many bytes come at once, with the end of the input or without. */
+static void all_that_comes(size_t size, bool end)
+{
+    static const char zeros[4 * ROOM];
+    struct co_reader r;
+    co_io_case_begin();
+    co_reader_begin(&r);
+    co_reader_ask(&r);
+    check_step("sends %zu bytes%s", size, end ? " and shuts down" : "");
+    if (size > 0 && write(r.pair.peer, zeros, size) != (ssize_t)size)
+        check_impossible("write: %s", strerror(errno));
+    if (end)
+        shutdown(r.pair.peer, SHUT_WR);
+    co_io_case_settle(READ);
+    for (size_t left = size; left > 0;) {
+        size_t due = left < ROOM ? left : ROOM;
+        expect_bytes(&r, due);
+        left -= due;
+        co_reader_ask(&r);
+    }
+    if (end) {
+        co_reader_expect_result(&r, IO_EOF, READ);
+    } else {
+        co_reader_expect_waiting(&r, READ);
+        co_reader_gets(&r, "more", READ);
+    }
+    co_reader_end(&r);
+    co_io_case_end();
+}
+
+static void to_the_end(void)
+{
+    static const size_t sizes[] = {0, 5, ROOM - 1, ROOM, ROOM + 1, 3 * ROOM, 3 * ROOM + 7};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        all_that_comes(sizes[i], true);
+        if (sizes[i] > 0)
+            all_that_comes(sizes[i], false);
+    }
+}
+
+/* In turns */
+
+struct hose {
+    struct co_socket socket;
+    size_t bytes;
+    int reads;
+    bool stops;
+};
+
+static void read_all_the_time(void *argument)
+{
+    struct hose *h = argument;
+    struct buffer in = {0};
+    while (!h->stops) {
+        size_t moved = 0;
+        co_read(&h->socket, &in, ROOM, &moved, -1);
+        h->reads++;
+        h->bytes += moved;
+        buffer_free(&in);
+    }
+}
+
+static void in_turns(void)
+{
+    static const char zeros[HOSE_BYTES];
+    struct hose hose = {0};
+    co_io_case_begin();
+    struct pair pair = pair_new(3);
+    check_step("sends %d bytes; a coroutine reads them %d at a time", HOSE_BYTES, ROOM);
+    if (write(pair.peer, zeros, HOSE_BYTES) != HOSE_BYTES)
+        check_impossible("write: %s", strerror(errno));
+    co_socket_init(&hose.socket, pair.fd, watched_events);
+    co_case_start("hose", read_all_the_time, &hose);
+    for (int i = 0; i < RUNS; i++) {
+        int before = hose.reads;
+        co_io_case_turn();
+        CHECK(hose.reads - before <= 1, READ,
+              "a coroutine read %d times in one iteration, while the others waited",
+              hose.reads - before);
+    }
+    CHECK(hose.reads >= RUNS - 2, READ, "in %d iterations a coroutine read %d times", RUNS,
+          hose.reads);
+    hose.stops = true;
+    co_forget(&hose.socket);
+    co_io_case_settle(READ);
+    co_io_case_end();
+}
+
 const struct check checks[] = {
     {"readiness", readiness},
     {"ends", ends},
     {"ends_here", ends_here},
+    {"owns", owns},
+    {"to_the_end", to_the_end},
+    {"in_turns", in_turns},
     {0},
 };

@@ -1,7 +1,6 @@
 /* Coroutines that wait until the peer reads.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "co_io_case.h"
@@ -10,16 +9,7 @@
 
 enum { DATA_BYTES = 2 << 20, MOST = 10000 };
 
-static uint8_t *data; /* of DATA_BYTES */
-
-static void make_data(void)
-{
-    data = malloc(DATA_BYTES);
-    if (data == NULL)
-        check_impossible("no memory for %d bytes", DATA_BYTES);
-    for (size_t i = 0; i < DATA_BYTES; i++)
-        data[i] = (uint8_t)check_random();
-}
+static uint8_t data[DATA_BYTES];
 
 /* A coroutine that sends all of a buffer. */
 struct writer {
@@ -52,12 +42,20 @@ static void write_all(void *argument)
 
 static void begin_writer(struct writer *w, size_t size)
 {
+    co_io_case_begin();
     *w = (struct writer){.pair = pair_new(3)};
-    co_socket_init(&w->socket, w->pair.fd, co_io_case_events);
+    co_socket_init(&w->socket, w->pair.fd, watched_events);
     if (!buffer_append(&w->out, data, size))
         check_impossible("no memory for %zu bytes", size);
     check_step("has a coroutine call co_write() until %zu bytes are sent", size);
     co_case_start("writes", write_all, w);
+}
+
+static void end_writer(struct writer *w)
+{
+    co_forget(&w->socket);
+    buffer_free(&w->out);
+    co_io_case_end();
 }
 
 /* As many iterations as it takes until nothing more is sent. */
@@ -83,8 +81,7 @@ static void take(const struct writer *w, size_t *taken)
     ssize_t n;
     check_step("reads at the peer what has arrived");
     while ((n = read(w->pair.peer, bytes, sizeof bytes)) > 0) {
-        check_equal(WRITE, "the bytes at the peer", (struct check_bytes){data + *taken, (size_t)n},
-                    (struct check_bytes){bytes, (size_t)n});
+        check_equal(WRITE, "the bytes at the peer", data + *taken, (size_t)n, bytes, (size_t)n);
         *taken += (size_t)n;
     }
 }
@@ -94,7 +91,6 @@ static void when_the_peer_reads(void)
     struct writer w;
     size_t taken = 0;
     int pauses = 0;
-    co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
     until_full(&w);
     CHECK(!w.over, WRITE, "the kernel cannot have taken %d bytes, but the coroutine has finished",
@@ -112,9 +108,7 @@ static void when_the_peer_reads(void)
     CHECK(w.in_vain <= 2 * pauses + 2, WRITE,
           "%d calls of co_write() sent nothing, but the peer paused only %d times", w.in_vain,
           pauses);
-    co_forget(&w.socket);
-    buffer_free(&w.out);
-    co_io_case_end();
+    end_writer(&w);
 }
 
 /* Bytes that the kernel takes at once are sent without a wait, a part in each iteration. */
@@ -122,7 +116,6 @@ static void at_once(void)
 {
     struct writer w;
     size_t taken = 0;
-    co_io_case_begin();
     begin_writer(&w, 3 * MOST);
     for (int i = 1; i <= 3; i++) {
         co_io_case_turn();
@@ -133,9 +126,7 @@ static void at_once(void)
     CHECK(w.over, WRITE, "the kernel has space for %d bytes, but co_write() waits", 3 * MOST);
     take(&w, &taken);
     CHECK(taken == 3 * MOST, WRITE, "%zu of %d bytes have come", taken, 3 * MOST);
-    co_forget(&w.socket);
-    buffer_free(&w.out);
-    co_io_case_end();
+    end_writer(&w);
 }
 
 static void wait_to_read(void *argument)
@@ -157,7 +148,6 @@ static void wait_to_read(void *argument)
 static void forgotten(void)
 {
     struct writer w;
-    co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
     co_case_start("reads", wait_to_read, &w);
     until_full(&w);
@@ -167,7 +157,7 @@ static void forgotten(void)
     CHECK(w.over && w.result == IO_CANCELLED, WRITE, "co_forget() was called, but co_write() %s%s",
           w.over ? "returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
     CHECK(w.other_over, WRITE, "co_forget() was called, but co_read() still waits");
-    watched_expect_interest(co_io_case_events, w.pair.fd, 0, WRITE);
+    watched_expect_interest(w.pair.fd, 0, WRITE);
     buffer_free(&w.out);
     co_io_case_end();
 }
@@ -175,7 +165,6 @@ static void forgotten(void)
 static void peer_is_gone(void)
 {
     struct writer w;
-    co_io_case_begin();
     begin_writer(&w, DATA_BYTES);
     until_full(&w);
     check_step("closes the peer");
@@ -183,19 +172,16 @@ static void peer_is_gone(void)
     co_io_case_settle(WRITE);
     CHECK(w.over && w.result == IO_ERROR, WRITE, "the peer has closed, but co_write() %s%s",
           w.over ? "returned " : "still waits", w.over ? co_io_case_result_name(w.result) : "");
-    co_forget(&w.socket);
-    buffer_free(&w.out);
-    co_io_case_end();
+    end_writer(&w);
 }
 
 static void writes(void)
 {
-    make_data();
+    check_fill(data, sizeof data);
     at_once();
     when_the_peer_reads();
     forgotten();
     peer_is_gone();
-    free(data);
 }
 
 const struct check checks[] = {

@@ -4,17 +4,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include "co_io_case.h"
+#include "co_calls.h"
 #include "fake_ring.h"
-#include "net.h"
 
 #define CALLS     "ring-calls"
 #define IN_FLIGHT "ring-in-flight"
 
-enum { CLIENTS_MAX = 20, LATE = 3 };
+enum { LATE = 3 };
 
 /* Nothing of it may be in flight when a call returns: it uses the stack of the coroutine. */
 static void expect_nothing_in_flight(int fd, const char *function)
@@ -27,63 +24,14 @@ static void expect_nothing_in_flight(int fd, const char *function)
 
 /* Accepting */
 
-struct acceptor {
-    struct co_socket socket;
-    struct coroutine *co;
-    struct sockaddr_in address;
-    int own[CLIENTS_MAX], own_count;
-    int clients[CLIENTS_MAX], count;
-    int none, full, error; /* returns, and the last errno */
-    bool ends;
-};
-
-static void accept_all(void *argument)
-{
-    struct acceptor *a = argument;
-    while (!a->ends) {
-        int fd = co_accept(&a->socket);
-        a->error = errno;
-        expect_nothing_in_flight(a->socket.fd, "co_accept()");
-        if (fd >= 0 && a->count < CLIENTS_MAX)
-            a->clients[a->count++] = fd;
-        else if (fd == NET_FULL)
-            a->full++;
-        else
-            a->none++;
-        if (fd == NET_FULL)
-            co_park(-1);
-    }
-    a->co = NULL;
-}
-
 static void begin_accepting(struct acceptor *a, unsigned late)
 {
-    socklen_t size = sizeof a->address;
     fake_ring_plan = (struct fake_ring_plan){.late = late, .hint = IN_FLIGHT};
-    co_io_case_begin();
-    *a = (struct acceptor){.address = {.sin_family = AF_INET}};
-    a->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = net_listen(&a->address);
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)&a->address, &size) != 0)
-        check_impossible("cannot listen: %s", strerror(errno));
-    pair_set_nonblocking(fd);
-    co_socket_init(&a->socket, fd, co_io_case_events);
+    acceptor_begin(a);
     check_step("has a coroutine call co_accept() again and again");
-    a->co = co_case_start("accepts", accept_all, a);
     co_io_case_settle(CALLS);
     CHECK(a->count == 0 && a->full == 0, CALLS,
           "no client has connected, but co_accept() returned");
-}
-
-static void connect_some(struct acceptor *a, int count)
-{
-    check_step("connects %d clients", count);
-    for (int i = 0; i < count; i++) {
-        int fd = socket(AF_INET, SOCK_STREAM, 0);
-        if (fd < 0 || connect(fd, (struct sockaddr *)&a->address, sizeof a->address) != 0)
-            check_impossible("connect: %s", strerror(errno));
-        a->own[a->own_count++] = fd;
-    }
 }
 
 static void settle_more(void)
@@ -98,29 +46,13 @@ static void expect_accepted(const struct acceptor *a, int due)
     CHECK(a->count == due, CALLS, "%d clients have connected, and %d were accepted", due, a->count);
 }
 
-static void end_accepting(struct acceptor *a)
-{
-    a->ends = true;
-    check_step("calls co_cancel()");
-    co_cancel(a->co);
-    settle_more();
-    CHECK(a->co == NULL, CALLS, "co_cancel() was called, but co_accept() still waits");
-    co_forget(&a->socket);
-    while (a->own_count > 0)
-        close(a->own[--a->own_count]);
-    while (a->count > 0)
-        close(a->clients[--a->count]);
-    close(a->socket.fd);
-    co_io_case_end();
-}
-
 static void accepts(unsigned late)
 {
     struct acceptor a;
     begin_accepting(&a, late);
-    connect_some(&a, 1);
+    acceptor_connect(&a, 1);
     expect_accepted(&a, 1);
-    connect_some(&a, 4);
+    acceptor_connect(&a, 4);
     expect_accepted(&a, 5);
     for (int i = 0; i < 3; i++) {
         int before = a.none;
@@ -130,9 +62,9 @@ static void accepts(unsigned late)
         CHECK(a.none > before && a.full == 0, CALLS,
               "a wait was ended, and no client was there, but co_accept() did not return NET_NONE");
     }
-    connect_some(&a, 1);
+    acceptor_connect(&a, 1);
     expect_accepted(&a, 6);
-    end_accepting(&a);
+    acceptor_end(&a, CALLS);
 }
 
 /* No descriptor is free for a client; or it has gone before it is accepted. */
@@ -142,7 +74,7 @@ static void refused(int result, bool full)
     begin_accepting(&a, 0);
     check_step("has the next accept operation end with %d (%s)", result, strerror(-result));
     fake_ring_fail_next(IORING_OP_ACCEPT, result);
-    connect_some(&a, 1);
+    acceptor_connect(&a, 1);
     settle_more();
     CHECK(a.full == full, CALLS, "co_accept() returned NET_FULL %d times; due is %d", a.full, full);
     if (full)
@@ -151,39 +83,14 @@ static void refused(int result, bool full)
     check_step("calls co_wake(): the client that waits has to be accepted");
     co_wake(a.co);
     expect_accepted(&a, 1);
-    end_accepting(&a);
+    acceptor_end(&a, CALLS);
 }
 
 /* Connecting */
 
-struct caller {
-    struct co_socket socket;
-    struct coroutine *co;
-    struct sockaddr_in address;
-    enum io_result result;
-    int error;
-    bool over;
-};
-
-static void connect_once(void *argument)
-{
-    struct caller *c = argument;
-    c->result = co_connect(&c->socket, &c->address);
-    c->error = errno;
-    expect_nothing_in_flight(c->socket.fd, "co_connect()");
-    c->over = true;
-}
-
 static void begin_connecting(struct caller *c, const struct sockaddr_in *address)
 {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0)
-        check_impossible("socket: %s", strerror(errno));
-    pair_set_nonblocking(fd);
-    *c = (struct caller){.address = *address};
-    co_socket_init(&c->socket, fd, co_io_case_events);
-    check_step("has a coroutine call co_connect()");
-    c->co = co_case_start("connects", connect_once, c);
+    caller_begin(c, address, "");
     co_io_case_settle(CALLS);
 }
 
@@ -196,8 +103,7 @@ static void expect_result(struct caller *c, enum io_result due, int error)
     if (due == IO_ERROR)
         CHECK(c->error == error, CALLS, "errno is %d (%s); due is %d (%s)", c->error,
               strerror(c->error), error, strerror(error));
-    co_forget(&c->socket);
-    close(c->socket.fd);
+    caller_end(c);
 }
 
 static void connects(unsigned late)
@@ -211,7 +117,7 @@ static void connects(unsigned late)
     fake_ring_fail_next(IORING_OP_CONNECT, -ECONNREFUSED);
     begin_connecting(&c, &a.address);
     expect_result(&c, IO_ERROR, ECONNREFUSED);
-    end_accepting(&a);
+    acceptor_end(&a, CALLS);
 }
 
 /* There is no answer. */
@@ -240,6 +146,7 @@ static void unanswered(unsigned late)
 
 static void calls(void)
 {
+    co_calls_look = expect_nothing_in_flight;
     accepts(0);
     accepts(LATE);
     refused(-EMFILE, true);

@@ -48,10 +48,10 @@ static struct owner *begin_owner(unsigned late, int slow)
     co_io_case_begin();
     pair = pair_new(3);
     forgets = forgotten = false;
-    struct owner *o = calloc(1, sizeof *o);
-    if (o == NULL || !buffer_append(&o->out, zeros, sizeof zeros))
+    struct owner *o = check_memory(sizeof *o);
+    if (!buffer_append(&o->out, zeros, sizeof zeros))
         check_impossible("no memory");
-    co_socket_init(&o->socket, pair.fd, co_io_case_events);
+    co_socket_init(&o->socket, pair.fd, watched_events);
     check_step("has a coroutine call co_read()");
     o->co = co_case_start("owns", own, o);
     co_io_case_settle(FORGET);
@@ -126,22 +126,26 @@ static bool other_over;
 static void read_other(void *argument)
 {
     size_t moved;
-    (void)argument;
     do
         other_result = co_read(&other.socket, &other.in, ROOM, &moved, -1);
     while (other_result == IO_AGAIN);
     other_over = true;
 }
 
+static void begin_other(int fd)
+{
+    other = (struct owner){0};
+    other_over = false;
+    co_socket_init(&other.socket, fd, watched_events);
+    co_case_start("other", read_other, NULL);
+    co_io_case_settle(FORGET);
+}
+
 static void another_socket(void)
 {
     struct owner *o = begin_owner(1, 0);
     struct pair second = pair_new(3);
-    other = (struct owner){0};
-    other_over = false;
-    co_socket_init(&other.socket, second.fd, co_io_case_events);
-    co_case_start("other", read_other, NULL);
-    co_io_case_settle(FORGET);
+    begin_other(second.fd);
     forgets = true;
     check_step("forgets one of two sockets");
     co_cancel(o->co);
@@ -162,11 +166,7 @@ static void outside(void)
     fake_ring_plan = (struct fake_ring_plan){.late = 1, .hint = IN_FLIGHT};
     co_io_case_begin();
     pair = pair_new(3);
-    other = (struct owner){0};
-    other_over = false;
-    co_socket_init(&other.socket, pair.fd, co_io_case_events);
-    co_case_start("reads", read_other, NULL);
-    co_io_case_settle(FORGET);
+    begin_other(pair.fd);
     check_step("calls co_forget() outside of coroutines");
     co_forget(&other.socket);
     for (int i = 0; i < RUNS; i++)

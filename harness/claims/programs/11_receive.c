@@ -23,12 +23,6 @@ enum {
 
 static uint8_t data[FLOOD_BYTES];
 
-static void make_data(void)
-{
-    for (size_t i = 0; i < sizeof data; i++)
-        data[i] = (uint8_t)check_random();
-}
-
 /* A coroutine that reads until its input ends. */
 struct reader {
     struct pair pair;
@@ -54,9 +48,8 @@ static void read_all(void *argument)
         CHECK(buffer_len(&in) == moved, RECEIVE,
               "co_read() set *moved to %zu, but the buffer has %zu bytes", moved, buffer_len(&in));
         if (moved > 0)
-            check_equal(RECEIVE, "the bytes of co_read()",
-                        (struct check_bytes){data + r->offset, moved},
-                        (struct check_bytes){buffer_head(&in), moved});
+            check_equal(RECEIVE, "the bytes of co_read()", data + r->offset, moved,
+                        buffer_head(&in), moved);
         r->offset += moved;
         buffer_free(&in);
     } while (r->result == IO_OK || r->result == IO_AGAIN);
@@ -72,8 +65,26 @@ static void begin_case(unsigned buffers, unsigned late)
 static void begin_reader(struct reader *r)
 {
     *r = (struct reader){.pair = pair_new(3)};
-    co_socket_init(&r->socket, r->pair.fd, co_io_case_events);
+    co_socket_init(&r->socket, r->pair.fd, watched_events);
     r->co = co_case_start("reads", read_all, r);
+}
+
+static void send_bytes(struct reader *r, size_t from, size_t size)
+{
+    if (write(r->pair.peer, data + from, size) != (ssize_t)size)
+        check_impossible("write: %s", strerror(errno));
+}
+
+/* It has read 100 bytes, and reads no more until it is to. */
+static void begin_unread(struct reader *r, unsigned late)
+{
+    begin_case(0, late);
+    begin_reader(r);
+    send_bytes(r, 0, 100);
+    co_io_case_settle(RECEIVE);
+    r->stops = true;
+    co_wake(r->co);
+    co_io_case_settle(RECEIVE);
 }
 
 static void run_until_over(struct reader *r)
@@ -81,12 +92,6 @@ static void run_until_over(struct reader *r)
     for (int i = 0; i < TURNS && !r->over; i++)
         co_io_case_turn();
     CHECK(r->over, RECEIVE, "%zu bytes have come, and co_read() still waits", r->offset);
-}
-
-static void send_bytes(struct reader *r, size_t from, size_t size)
-{
-    if (write(r->pair.peer, data + from, size) != (ssize_t)size)
-        check_impossible("write: %s", strerror(errno));
 }
 
 static void expect_end(struct reader *r, size_t size, enum io_result due, int error)
@@ -130,7 +135,7 @@ static void few_buffers(unsigned late)
 
 static void no_buffer(void)
 {
-    make_data();
+    check_fill(data, sizeof data);
     few_buffers(0);
     few_buffers(2);
 }
@@ -162,13 +167,7 @@ static void ended_with(int result, enum io_result due, int error)
 static void comes_unread(int result, enum io_result due)
 {
     struct reader r;
-    begin_case(0, 0);
-    begin_reader(&r);
-    send_bytes(&r, 0, 100);
-    co_io_case_settle(RECEIVE);
-    r.stops = true;
-    co_wake(r.co);
-    co_io_case_settle(RECEIVE);
+    begin_unread(&r, 0);
     check_step("sends 10,000 bytes, and then %s; no coroutine reads meanwhile",
                result == 0 ? "shuts down" : "the connection breaks");
     send_bytes(&r, 100, 10000);
@@ -187,7 +186,7 @@ static void comes_unread(int result, enum io_result due)
 
 static void ends(void)
 {
-    make_data();
+    check_fill(data, sizeof data);
     ended_with(-ENOBUFS, IO_EOF, 0);
     ended_with(-EINTR, IO_EOF, 0);
     ended_with(-EAGAIN, IO_EOF, 0);
@@ -202,17 +201,10 @@ static void ends(void)
 static void flood(void)
 {
     struct reader r;
-    size_t sent = 0;
-    make_data();
-    begin_case(0, 1);
-    begin_reader(&r);
-    send_bytes(&r, 0, 100);
-    co_io_case_settle(RECEIVE);
-    r.stops = true;
-    co_wake(r.co);
-    co_io_case_settle(RECEIVE);
+    size_t sent = 100;
+    check_fill(data, sizeof data);
+    begin_unread(&r, 1);
     check_step("sends as much as is taken, and no coroutine reads");
-    sent = 100;
     for (int i = 0; i < TURNS && sent < FLOOD_BYTES; i++) {
         ssize_t n = write(r.pair.peer, data + sent, FLOOD_BYTES - sent);
         sent += n > 0 ? (size_t)n : 0;

@@ -29,6 +29,7 @@ struct noted {
 
 static struct ring *ring;
 static int completions;
+static int pair[2]; /* of sockets, on which nothing happens unless the check writes */
 
 static void nop(struct noted *n)
 {
@@ -38,7 +39,6 @@ static void nop(struct noted *n)
 static void on_completed(struct operation *op, int result, unsigned flags)
 {
     struct noted *n = op->context;
-    (void)flags;
     n->completions++;
     n->result = result;
     n->order = ++completions;
@@ -61,6 +61,8 @@ static void begin(unsigned entries, unsigned late, const char *hint)
     check_case();
     fake_ring_plan = (struct fake_ring_plan){.entries = entries, .late = late, .hint = hint};
     completions = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
+        check_impossible("socketpair: %s", strerror(errno));
     check_step("calls ring_new()");
     ring = ring_new();
     CHECK(ring != NULL, "module-refuses", "ring_new() returned NULL: %s", strerror(errno));
@@ -70,6 +72,8 @@ static void end(void)
 {
     check_step("calls ring_free()");
     ring_free(ring);
+    close(pair[0]);
+    close(pair[1]);
 }
 
 static void turn(int timeout_ms)
@@ -85,19 +89,10 @@ static void turns(const char *until)
         ring_turn(ring, 0);
 }
 
-/* A pair of sockets, on which nothing happens unless the check writes. */
-static int pair[2];
-
-static void open_pair(void)
+static void make_readable(void)
 {
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0)
-        check_impossible("socketpair: %s", strerror(errno));
-}
-
-static void close_pair(void)
-{
-    close(pair[0]);
-    close(pair[1]);
+    if (write(pair[1], "x", 1) != 1)
+        check_impossible("write: %s", strerror(errno));
 }
 
 static void poll_it(struct noted *n, bool multishot)
@@ -198,11 +193,9 @@ static void more_follow(void)
 {
     struct noted n;
     begin(0, 0, OPERATION);
-    open_pair();
     init(&n);
     poll_it(&n, true);
-    if (write(pair[1], "x", 1) != 1)
-        check_impossible("write: %s", strerror(errno));
+    make_readable();
     check_step("begins an operation that completes again and again");
     for (int i = 1; i <= 3; i++) {
         ring_turn(ring, 0);
@@ -219,7 +212,6 @@ static void more_follow(void)
     expect_completed(&n, 4, -EINVAL, OPERATION);
     CHECK(!n.in_flight && !n.op.in_flight, OPERATION,
           "an operation has completed for the last time, but in_flight is true");
-    close_pair();
     end();
 }
 
@@ -228,7 +220,6 @@ static void time_limits(void)
     static const int limits[] = {0, 1, 250, 1500, 60000, -1};
     struct noted n;
     begin(0, 0, OPERATION);
-    open_pair();
     init(&n);
     poll_it(&n, false);
     for (unsigned i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -241,8 +232,7 @@ static void time_limits(void)
               fake_ring_seen.limit, limits[i]);
     }
     expect_completed(&n, 0, 0, OPERATION);
-    if (write(pair[1], "x", 1) != 1)
-        check_impossible("write: %s", strerror(errno));
+    make_readable();
     turn(0);
     expect_completed(&n, 1, POLLIN, OPERATION);
     int waits = fake_ring_seen.waits;
@@ -254,7 +244,6 @@ static void time_limits(void)
     }
     CHECK(fake_ring_seen.waits == waits, OPERATION,
           "ring_turn() waited for more completions, but there was one");
-    close_pair();
     end();
 }
 
@@ -300,7 +289,6 @@ static void cancel_one(unsigned late)
 {
     struct noted n, other;
     begin(0, late, CANCEL);
-    open_pair();
     init(&n);
     init(&other);
     cancel(&n);
@@ -329,14 +317,12 @@ static void cancel_one(unsigned late)
           "an operation was to be cancelled, and the kernel was asked %d times",
           fake_ring_seen.cancels);
     poll_it(&n, false);
-    if (write(pair[1], "x", 1) != 1)
-        check_impossible("write: %s", strerror(errno));
+    make_readable();
     check_step("begins the cancelled operation again");
     for (int i = 0; i < TURNS; i++)
         ring_turn(ring, 0);
     expect_completed(&n, 2, POLLIN, CANCEL);
     expect_completed(&other, 1, POLLIN, CANCEL);
-    close_pair();
     end();
 }
 
@@ -345,7 +331,6 @@ static void cancel_again(void)
 {
     struct noted n;
     begin(0, 0, CANCEL);
-    open_pair();
     init(&n);
     for (int i = 1; i <= 3; i++) {
         poll_it(&n, false);
@@ -353,7 +338,6 @@ static void cancel_again(void)
         turns("nothing more completes");
         expect_completed(&n, i, -ECANCELED, CANCEL);
     }
-    close_pair();
     end();
 }
 
@@ -362,7 +346,6 @@ static void cancel_many(void)
 {
     struct noted many[MANY];
     begin(SMALL, 0, CANCEL);
-    open_pair();
     check_step("begins %d operations and cancels them; the ring has space for %d", MANY, SMALL);
     for (int i = 0; i < MANY; i++) {
         init(&many[i]);
@@ -373,7 +356,6 @@ static void cancel_many(void)
     turns("all have completed");
     for (int i = 0; i < MANY; i++)
         expect_completed(&many[i], 1, -ECANCELED, CANCEL);
-    close_pair();
     end();
 }
 

@@ -53,9 +53,7 @@ static void take(struct sender *s)
     while ((n = read(s->pair.peer, bytes, sizeof bytes)) > 0) {
         CHECK(s->arrived + (size_t)n <= s->queued, SEND, "%zu bytes were queued, but %zu arrived",
               s->queued, s->arrived + (size_t)n);
-        check_equal(SEND, "the bytes at the peer",
-                    (struct check_bytes){data + s->arrived, (size_t)n},
-                    (struct check_bytes){bytes, (size_t)n});
+        check_equal(SEND, "the bytes at the peer", data + s->arrived, (size_t)n, bytes, (size_t)n);
         s->arrived += (size_t)n;
     }
 }
@@ -89,13 +87,13 @@ static void write_all(void *argument)
 
 static void begin_sender(struct sender *s, unsigned piece, unsigned late, size_t size)
 {
-    for (size_t i = 0; i < DATA_BYTES; i++)
-        data[i] = (uint8_t)check_random();
+    check_fill(data, sizeof data);
     fake_ring_plan = (struct fake_ring_plan){.piece = piece, .late = late, .hint = SEND};
     co_io_case_begin();
     *s = (struct sender){.pair = pair_new(3)};
-    co_socket_init(&s->socket, s->pair.fd, co_io_case_events);
+    co_socket_init(&s->socket, s->pair.fd, watched_events);
     s->socket.context = s;
+    s->socket.sent = on_sent;
     queue(s, size);
 }
 
@@ -120,7 +118,6 @@ static void by_writing(unsigned piece, unsigned late)
 {
     struct sender s;
     begin_sender(&s, piece, late, FIRST_BYTES);
-    s.socket.sent = on_sent;
     check_step("has a coroutine call co_write(), and appends to its buffer meanwhile");
     co_case_start("writes", write_all, &s);
     for (int i = 0; i < TURNS && !s.over; i++) {
@@ -143,7 +140,6 @@ static void by_callback(unsigned piece, unsigned late)
 {
     struct sender s;
     begin_sender(&s, piece, late, FIRST_BYTES);
-    s.socket.sent = on_sent;
     check_step("calls co_send(), appends to the buffer, and calls co_send() again and again");
     for (int i = 0; i < TURNS && (i < RUNS || buffer_len(&s.out) > 0); i++) {
         if (buffer_len(&s.out) > 0)
@@ -177,7 +173,6 @@ static void fails_with(int result, enum io_result due, bool writes)
 {
     struct sender s;
     begin_sender(&s, 0, 1, FIRST_BYTES);
-    s.socket.sent = on_sent;
     check_step("has a send end with %d (%s), %s", result, strerror(-result),
                writes ? "for which a coroutine waits in co_write()" : "begun by co_send()");
     fake_ring_fail_next(IORING_OP_SEND, result);
@@ -210,6 +205,7 @@ static void nobody_told(void)
 {
     struct sender s;
     begin_sender(&s, 0, 1, MOST);
+    s.socket.sent = NULL;
     check_step("calls co_send() for a socket whose `sent` is NULL");
     co_send(&s.socket, &s.out, MOST);
     co_io_case_settle(SEND);
@@ -222,6 +218,7 @@ static void woken(void)
 {
     struct sender s;
     begin_sender(&s, 0, 3, MOST);
+    s.socket.sent = NULL;
     struct coroutine *co = co_case_start("writes", write_all, &s);
     for (int i = 0; i < RUNS && !s.over; i++) {
         check_step("calls co_wake() while a send is in flight");

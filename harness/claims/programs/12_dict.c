@@ -330,9 +330,7 @@ static void scan_while(size_t stay, size_t others, bool come, size_t calls)
 
 static void scans(void)
 {
-    seen = calloc(MANY, 1);
-    if (seen == NULL)
-        check_impossible("no memory");
+    seen = check_memory(MANY);
     scan_while(0, 0, true, 0);
     for (size_t stay = 1; stay <= 200; stay = 2 * stay + 1)
         for (size_t calls = 0; calls <= 2 * stay; calls += 1 + stay / 8) {
@@ -346,6 +344,12 @@ static void scans(void)
     free(seen);
 }
 
+static void tell(const char *call, size_t key)
+{
+    if (key % TELL_AGAIN == 0)
+        check_step("calls dict_%s(), key %zu", call, key);
+}
+
 /* CPU seconds for so many keys: put in, looked for, taken out. */
 static void cost(void)
 {
@@ -354,18 +358,15 @@ static void cost(void)
     begin(&d, count);
     double before = check_cpu_seconds();
     for (size_t i = 0; i < count; i++) {
-        if (i % TELL_AGAIN == 0)
-            check_step("calls dict_insert(), key %zu", i);
+        tell("insert", i);
         insert(&d, i);
     }
     for (size_t i = 0; i < count; i++) {
-        if (i % TELL_AGAIN == 0)
-            check_step("calls dict_find(), key %zu", i);
+        tell("find", i);
         CHECK(find(&d, i) == entries[i], LOSES, "dict_find() did not find key %zu", i);
     }
     for (size_t i = 0; i < count; i++) {
-        if (i % TELL_AGAIN == 0)
-            check_step("calls dict_remove(), key %zu", i);
+        tell("remove", i);
         take_out(&d, i);
     }
     check_value("seconds", check_cpu_seconds() - before);

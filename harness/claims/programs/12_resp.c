@@ -67,9 +67,8 @@ static void expect(const struct sample *sample, const struct request *request)
           request->count, words_in(sample));
     for (size_t i = 0; i < request->count; i++) {
         struct bytes arg = request_arg(request, i);
-        check_equal(PARSER, "the argument",
-                    (struct check_bytes){sample->words[i], strlen(sample->words[i])},
-                    (struct check_bytes){arg.data, arg.size});
+        check_equal(PARSER, "the argument", sample->words[i], strlen(sample->words[i]), arg.data,
+                    arg.size);
     }
 }
 
@@ -282,9 +281,7 @@ static void refuses_much(void)
 {
     static const char begin[] = "*2\r\n$33554432\r\n";
     size_t size = strlen(begin) + RESP_MAX_ARGUMENT_BYTES + 2;
-    uint8_t *bytes = calloc(size + 100, 1);
-    if (bytes == NULL)
-        check_impossible("no memory for %zu bytes", size);
+    uint8_t *bytes = check_memory(size + 100);
     memcpy(bytes, begin, strlen(begin));
     for (int more = 0; more <= 1; more++) {
         struct resp r = {0};

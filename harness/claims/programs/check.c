@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "check.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,28 +158,29 @@ const char *check_hex(const void *data, size_t size)
     return text;
 }
 
-static void tell_bytes(const char *kind, struct check_bytes bytes)
+static void tell_bytes(const char *kind, const void *data, size_t size)
 {
     static _Thread_local char text[2 * COMPARED_BYTES + 1];
-    write_hex(text, bytes.data, bytes.size, "");
+    write_hex(text, data, size, "");
     tell_fact(kind, "%s", text);
 }
 
-void check_equal(const char *hint, const char *what, struct check_bytes expected,
-                 struct check_bytes received)
+void check_equal(const char *hint, const char *what, const void *due, size_t due_size,
+                 const void *came, size_t came_size)
 {
-    const uint8_t *due = expected.data, *came = received.data;
-    size_t size = expected.size < received.size ? expected.size : received.size, at = 0;
-    while (at < size && due[at] == came[at])
+    const uint8_t *expected = due, *received = came;
+    size_t size = due_size < came_size ? due_size : came_size, at = 0;
+    while (at < size && expected[at] == received[at])
         at++;
-    if (at == expected.size && at == received.size)
+    if (at == due_size && at == came_size)
         return;
-    if (expected.size <= COMPARED_BYTES && received.size <= COMPARED_BYTES) {
-        tell_bytes("expected ", expected);
-        tell_bytes("received ", received);
+    if (due_size <= COMPARED_BYTES && came_size <= COMPARED_BYTES) {
+        tell_bytes("expected ", due, due_size);
+        tell_bytes("received ", came, came_size);
     }
-    CHECK(at < size, hint, "%s has %zu bytes instead of %zu", what, received.size, expected.size);
-    check_fail(hint, "byte %zu of %s is %02x instead of %02x", at, what, came[at], due[at]);
+    CHECK(at < size, hint, "%s has %zu bytes instead of %zu", what, came_size, due_size);
+    check_fail(hint, "byte %zu of %s is %02x instead of %02x", at, what, received[at],
+               expected[at]);
 }
 
 /* What else a check may need */
@@ -213,6 +213,12 @@ uint64_t check_random(void)
 uint64_t check_below(uint64_t limit)
 {
     return check_random() % limit;
+}
+
+void check_fill(void *bytes, size_t size)
+{
+    for (uint8_t *to = bytes; size > 0; size--)
+        *to++ = (uint8_t)check_random();
 }
 
 #ifdef SANITIZED
@@ -255,6 +261,25 @@ uint8_t *check_at_the_end(const void *data, size_t size)
     if (size > 0)
         memcpy(copy, data, size);
     return copy;
+}
+
+void *check_memory(size_t size)
+{
+    void *memory = calloc(size > 0 ? size : 1, 1);
+    if (memory == NULL)
+        check_impossible("no memory for %zu bytes", size);
+    return memory;
+}
+
+void check_pause(int ms)
+{
+    usleep((useconds_t)ms * 1000);
+}
+
+void check_thread(pthread_t *thread, void *(*work)(void *), void *context)
+{
+    if (pthread_create(thread, NULL, work, context) != 0)
+        check_impossible("no thread can be started");
 }
 
 double check_cpu_seconds(void)

@@ -17,9 +17,12 @@
 #ifndef GRADER_CHECK_H
 #define GRADER_CHECK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* callbacks need not use all of theirs */
 
 struct check {
     const char *name;
@@ -46,14 +49,10 @@ __attribute__((format(printf, 2, 3))) _Noreturn void check_fail(const char *hint
             check_fail(hint, __VA_ARGS__);                                                         \
     } while (0)
 
-struct check_bytes {
-    const void *data;
-    size_t size;
-};
-
-/* The same, unless the two are equal; a failure shows both. `what` came: "the frame". */
-void check_equal(const char *hint, const char *what, struct check_bytes expected,
-                 struct check_bytes received);
+/* The same, unless the `came_size` bytes that came equal those that are due; a failure shows both.
+ * `what` came: "the frame". */
+void check_equal(const char *hint, const char *what, const void *due, size_t due_size,
+                 const void *came, size_t came_size);
 
 /* The machine is to blame: nothing is judged. */
 __attribute__((format(printf, 1, 2))) _Noreturn void check_impossible(const char *format, ...);
@@ -74,10 +73,18 @@ const char *check_hex(const void *data, size_t size);
 /* Chance: the same for every run with the same SEED. check_below: from 0 to `limit` - 1. */
 uint64_t check_random(void);
 uint64_t check_below(uint64_t limit);
+void check_fill(void *bytes, size_t size);
 
 /* A copy behind whose last byte memory ends: to touch the next byte is a SIGSEGV. Good until the
  * next call. */
 uint8_t *check_at_the_end(const void *data, size_t size);
+
+/* So much memory, all zero: if there is none, the machine is to blame. free() frees it. */
+void *check_memory(size_t size);
+
+void check_pause(int ms);
+
+void check_thread(pthread_t *thread, void *(*work)(void *), void *context);
 
 /* CPU seconds that the program has used, all threads together. */
 double check_cpu_seconds(void);

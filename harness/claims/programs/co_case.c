@@ -47,13 +47,7 @@ void co_case_run_all(const char *hint)
 
 const char *co_case_result_name(enum co_result result)
 {
-    switch (result) {
-    case CO_WOKEN:
-        return "CO_WOKEN";
-    case CO_LATE:
-        return "CO_LATE";
-    case CO_CANCELLED:
-        return "CO_CANCELLED";
-    }
-    return "an unknown result";
+    static const char *const names[] = {
+        [CO_WOKEN] = "CO_WOKEN", [CO_LATE] = "CO_LATE", [CO_CANCELLED] = "CO_CANCELLED"};
+    return (unsigned)result <= CO_CANCELLED ? names[result] : "an unknown result";
 }

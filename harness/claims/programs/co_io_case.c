@@ -4,24 +4,22 @@
 #include <string.h>
 #include <unistd.h>
 
-struct events *co_io_case_events;
-
 void co_io_case_begin(void)
 {
     co_case_begin(STACK_BYTES);
     fake_clock_begin();
-    co_io_case_events = watched_events_new();
+    watched_begin();
 }
 
 void co_io_case_end(void)
 {
-    watched_events_free(co_io_case_events);
+    watched_end();
     co_case_end();
 }
 
 void co_io_case_turn(void)
 {
-    events_turn(co_io_case_events, 0);
+    events_turn(watched_events, 0);
     timers_run(co_case_timers);
     co_run(co_case_scheduler);
 }
@@ -40,21 +38,10 @@ void co_io_case_settle(const char *hint)
 
 const char *co_io_case_result_name(enum io_result result)
 {
-    switch (result) {
-    case IO_OK:
-        return "IO_OK";
-    case IO_AGAIN:
-        return "IO_AGAIN";
-    case IO_EOF:
-        return "IO_EOF";
-    case IO_ERROR:
-        return "IO_ERROR";
-    case IO_LATE:
-        return "IO_LATE";
-    case IO_CANCELLED:
-        return "IO_CANCELLED";
-    }
-    return "an unknown result";
+    static const char *const names[] = {
+        [IO_OK] = "IO_OK",       [IO_AGAIN] = "IO_AGAIN", [IO_EOF] = "IO_EOF",
+        [IO_ERROR] = "IO_ERROR", [IO_LATE] = "IO_LATE",   [IO_CANCELLED] = "IO_CANCELLED"};
+    return (unsigned)result <= IO_CANCELLED ? names[result] : "an unknown result";
 }
 
 void pair_send_text(struct pair pair, const char *text)

@@ -13,8 +13,6 @@ enum {
     IN_VAIN_MAX = 2 /* waits that may end with nothing: the first one may be a try */
 };
 
-extern struct events *co_io_case_events;
-
 void co_io_case_begin(void);
 
 void co_io_case_end(void);

@@ -31,7 +31,7 @@ static void read_when_asked(void *argument)
 void co_reader_begin(struct co_reader *r)
 {
     *r = (struct co_reader){.pair = pair_new(3), .timeout_ms = -1};
-    co_socket_init(&r->socket, r->pair.fd, co_io_case_events);
+    co_socket_init(&r->socket, r->pair.fd, watched_events);
     r->co = co_case_start("reads", read_when_asked, r);
     co_run(co_case_scheduler);
 }
@@ -42,6 +42,13 @@ void co_reader_ask(struct co_reader *r)
     r->reads = true;
     co_wake(r->co);
     co_io_case_settle(READINESS);
+}
+
+void co_reader_gets(struct co_reader *r, const char *text, const char *hint)
+{
+    pair_send_text(r->pair, text);
+    co_io_case_settle(hint);
+    co_reader_expect_text(r, text, hint);
 }
 
 static void forget(void *argument)
@@ -78,7 +85,7 @@ void co_reader_expect_result(const struct co_reader *r, enum io_result due, cons
 void co_reader_expect_text(struct co_reader *r, const char *due, const char *hint)
 {
     co_reader_expect_result(r, IO_OK, hint);
-    check_equal(hint, "the bytes of co_read()", (struct check_bytes){due, strlen(due)},
-                (struct check_bytes){buffer_head(&r->in), buffer_len(&r->in)});
+    check_equal(hint, "the bytes of co_read()", due, strlen(due), buffer_head(&r->in),
+                buffer_len(&r->in));
     buffer_free(&r->in);
 }

@@ -27,6 +27,9 @@ void co_reader_begin(struct co_reader *r);
 /* It calls co_read, and runs until that waits. */
 void co_reader_ask(struct co_reader *r);
 
+/* Input comes, and ends its wait. */
+void co_reader_gets(struct co_reader *r, const char *text, const char *hint);
+
 void co_reader_end(struct co_reader *r);
 
 void co_reader_expect_waiting(const struct co_reader *r, const char *hint);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "fake_lent.h"
 #include "fake_ring.h"
 #include "ring.h"
 
@@ -172,7 +171,7 @@ static bool overlaps(const char *from, size_t size, uint64_t at, size_t used)
 
 static void look_at_freed(const char *function, void *memory)
 {
-    fake_lent_look(); /* it may be filled again from now on, also while a copy is being made */
+    fake_ring_look_at_lent(); /* it may be filled again from now on, also while a copy is being made */
     if (memory == NULL || op_count == 0)
         return;
     size_t size = malloc_usable_size(memory);
@@ -359,7 +358,7 @@ static void attempt(struct op *op)
 
 void fake_ops_run(void)
 {
-    fake_lent_look();
+    fake_ring_look_at_lent();
     unsigned i = 0;
     while (i < op_count) {
         unsigned number = ops[i].number;
@@ -411,14 +410,12 @@ void fake_ops_submit(const struct io_uring_sqe *entry)
     if (head_of(op) != NULL)
         op->head = *head_of(op);
     if (sends(op)) {
-        op->copy = malloc(entry->len + 1);
-        if (op->copy == NULL)
-            check_impossible("no memory for %u bytes", entry->len);
+        op->copy = check_memory(entry->len);
         memcpy(op->copy, memory_of(op), entry->len);
     }
     op_count++;
     look_for_a_second(op);
-    fake_lent_look();
+    fake_ring_look_at_lent();
     attempt(op);
 }
 

@@ -19,4 +19,8 @@ void fake_ops_forget(void);
 /* fake_ring.c: a completion. */
 void fake_ring_post(uint64_t user_data, int result, unsigned flags);
 
+/* fake_ring.c: looks at the lent buffers that were given back since the last time, and writes into
+ * them: a buffer belongs to the kernel as soon as it is there. */
+void fake_ring_look_at_lent(void);
+
 #endif

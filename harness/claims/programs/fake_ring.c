@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "check.h"
-#include "fake_lent.h"
 #include "fake_ops.h"
 
-enum { BACKLOG_MAX = 65536 }; /* completions for which the ring has no space */
+enum {
+    BACKLOG_MAX = 65536, /* completions for which the ring has no space */
+    BUFFERS_MAX = 32768,
+    FILLER = 0xdb /* in a lent buffer of the kernel */
+};
 
 struct fake_ring_plan fake_ring_plan;
 struct fake_ring_seen fake_ring_seen;
@@ -20,6 +23,7 @@ static struct io_uring_cqe *cqes;
 
 static struct io_uring_cqe backlog[BACKLOG_MAX];
 static unsigned backlog_count;
+static bool waited; /* the last call would have waited */
 
 const char *fake_ring_hint(void)
 {
@@ -62,7 +66,7 @@ static int submit(void)
 
 /* One system call. A limit of -1 ms: none. With DEFER_TASKRUN the kernel does its work only for a
  * caller that wants completions. */
-static int enter(bool submits, bool wants, unsigned least, long long limit, bool *waited)
+static int enter(bool submits, bool wants, unsigned least, long long limit)
 {
     fake_ring_seen.calls++;
     fake_ring_seen.limit = least == 0 ? 0 : limit;
@@ -70,8 +74,8 @@ static int enter(bool submits, bool wants, unsigned least, long long limit, bool
     if (wants || least > 0 || !(ring->flags & IORING_SETUP_DEFER_TASKRUN))
         fake_ops_run();
     flush();
-    *waited = cq_tail - cq_head < least;
-    if (*waited) {
+    waited = cq_tail - cq_head < least;
+    if (waited) {
         fake_ring_seen.waits++;
         fake_ring_seen.too_long += cq_tail != cq_head;
     }
@@ -82,31 +86,23 @@ static int enter(bool submits, bool wants, unsigned least, long long limit, bool
 
 int io_uring_submit(struct io_uring *r)
 {
-    bool waited;
-    (void)r;
-    return enter(true, false, 0, 0, &waited);
+    return enter(true, false, 0, 0);
 }
 
 int io_uring_submit_and_wait(struct io_uring *r, unsigned least)
 {
-    bool waited;
-    (void)r;
-    int count = enter(true, false, least, -1, &waited);
+    int count = enter(true, false, least, -1);
     return waited && count == 0 ? -EINTR : count;
 }
 
 int io_uring_get_events(struct io_uring *r)
 {
-    bool waited;
-    (void)r;
-    return enter(false, true, 0, 0, &waited);
+    return enter(false, true, 0, 0);
 }
 
 int io_uring_submit_and_get_events(struct io_uring *r)
 {
-    bool waited;
-    (void)r;
-    return enter(true, true, 0, 0, &waited);
+    return enter(true, true, 0, 0);
 }
 
 static long long ms_of(const struct __kernel_timespec *limit)
@@ -124,9 +120,7 @@ static int first(struct io_uring_cqe **completion, int otherwise)
 int io_uring_submit_and_wait_timeout(struct io_uring *r, struct io_uring_cqe **completion,
                                      unsigned least, struct __kernel_timespec *limit, sigset_t *set)
 {
-    bool waited;
-    (void)r, (void)set;
-    int count = enter(true, limit != NULL, least, ms_of(limit), &waited);
+    int count = enter(true, limit != NULL, least, ms_of(limit));
     int found = first(completion, limit == NULL ? -EINTR : -ETIME);
     return found == 0 ? count : found;
 }
@@ -134,10 +128,8 @@ int io_uring_submit_and_wait_timeout(struct io_uring *r, struct io_uring_cqe **c
 int io_uring_wait_cqes(struct io_uring *r, struct io_uring_cqe **completion, unsigned least,
                        struct __kernel_timespec *limit, sigset_t *set)
 {
-    bool waited;
-    (void)r, (void)set;
     if (cq_tail - cq_head < least)
-        enter(false, true, least, ms_of(limit), &waited);
+        enter(false, true, least, ms_of(limit));
     return first(completion, limit == NULL ? -EINTR : -ETIME);
 }
 
@@ -150,11 +142,9 @@ int io_uring_wait_cqe_timeout(struct io_uring *r, struct io_uring_cqe **completi
 int __io_uring_get_cqe(struct io_uring *r, struct io_uring_cqe **completion, unsigned submits,
                        unsigned least, sigset_t *set)
 {
-    bool waited;
-    (void)r, (void)set;
     flush();
     if (submits > 0 || cq_tail - cq_head < least)
-        enter(submits > 0, false, least, -1, &waited);
+        enter(submits > 0, false, least, -1);
     return first(completion, least == 0 ? -EAGAIN : -EINTR);
 }
 
@@ -162,11 +152,69 @@ unsigned io_uring_peek_batch_cqe(struct io_uring *r, struct io_uring_cqe **compl
                                  unsigned count)
 {
     unsigned i = 0;
-    (void)r;
     flush();
     for (; i < count && cq_head + i != cq_tail; i++)
         completions[i] = &cqes[(cq_head + i) & mask[1]];
     return i;
+}
+
+/* Lent buffers: the ring of those that are free, as the kernel sees it */
+
+static struct io_uring_buf_ring *lent; /* NULL: there is none */
+static unsigned lent_entries;
+static uint16_t lent_head, lent_seen; /* taken; and looked at */
+static bool is_free[BUFFERS_MAX];
+
+static void lent_open(const struct io_uring_buf_reg *group)
+{
+    if (group->ring_entries > BUFFERS_MAX)
+        check_impossible("too many lent buffers");
+    lent = (struct io_uring_buf_ring *)(uintptr_t)group->ring_addr;
+    lent_entries = group->ring_entries;
+}
+
+static void lent_close(void)
+{
+    lent = NULL;
+    lent_head = lent_seen = 0;
+    memset(is_free, 0, sizeof is_free);
+}
+
+static unsigned withheld(void)
+{
+    unsigned plan = fake_ring_plan.buffers;
+    return plan == 0 || plan >= lent_entries ? 0 : lent_entries - plan;
+}
+
+void fake_ring_look_at_lent(void)
+{
+    if (lent == NULL)
+        return;
+    for (; lent_seen != lent->tail; lent_seen++) {
+        struct io_uring_buf *buf = &lent->bufs[lent_seen & (lent_entries - 1)];
+        CHECK(buf->bid < BUFFERS_MAX && !is_free[buf->bid], fake_ring_hint(),
+              "lent buffer %d was put into the ring, but it is there already", buf->bid);
+        is_free[buf->bid] = true;
+        memset((void *)(uintptr_t)buf->addr, FILLER, buf->len);
+    }
+}
+
+unsigned fake_ring_buffers(void)
+{
+    fake_ring_look_at_lent();
+    return lent == NULL ? 0 : (uint16_t)(lent->tail - lent_head) - withheld();
+}
+
+int fake_ring_take_buffer(void **memory, unsigned *size)
+{
+    if (fake_ring_buffers() == 0)
+        return -1;
+    struct io_uring_buf *buf = &lent->bufs[lent_head & (lent_entries - 1)];
+    lent_head++;
+    is_free[buf->bid] = false;
+    *memory = (void *)(uintptr_t)buf->addr;
+    *size = buf->len;
+    return buf->bid;
 }
 
 /* Makes and ends a ring */
@@ -174,7 +222,7 @@ unsigned io_uring_peek_batch_cqe(struct io_uring *r, struct io_uring_cqe **compl
 static void forget_all(void)
 {
     fake_ops_forget();
-    fake_lent_close();
+    lent_close();
     backlog_count = 0;
     sq_head = sq_tail = cq_head = cq_tail = 0;
     fake_ring_seen = (struct fake_ring_seen){0};
@@ -198,10 +246,8 @@ int io_uring_queue_init_params(unsigned count, struct io_uring *r, struct io_uri
     entries[1] = 2 * entries[0];
     mask[0] = entries[0] - 1;
     mask[1] = entries[1] - 1;
-    sqes = calloc(entries[0], sizeof *sqes);
-    cqes = calloc(entries[1], sizeof *cqes);
-    if (sqes == NULL || cqes == NULL)
-        check_impossible("no memory for the rings");
+    sqes = check_memory(entries[0] * sizeof *sqes);
+    cqes = check_memory(entries[1] * sizeof *cqes);
     *r = (struct io_uring){.flags = p->flags, .ring_fd = -1, .enter_ring_fd = -1};
     r->features = p->features = IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
     r->sq = (struct io_uring_sq){.khead = &sq_head,
@@ -234,7 +280,6 @@ int io_uring_queue_init(unsigned count, struct io_uring *r, unsigned flags)
 
 void io_uring_queue_exit(struct io_uring *r)
 {
-    (void)r;
     forget_all();
     ring = NULL;
     free(sqes);
@@ -245,26 +290,22 @@ void io_uring_queue_exit(struct io_uring *r)
 
 int io_uring_register(unsigned fd, unsigned opcode, const void *argument, unsigned count)
 {
-    (void)fd, (void)opcode, (void)argument, (void)count;
     return 0;
 }
 
 int io_uring_enable_rings(struct io_uring *r)
 {
-    (void)r;
     return 0;
 }
 
 int io_uring_register_buf_ring(struct io_uring *r, struct io_uring_buf_reg *group, unsigned flags)
 {
-    (void)r, (void)flags;
-    fake_lent_open(group);
+    lent_open(group);
     return 0;
 }
 
 int io_uring_unregister_buf_ring(struct io_uring *r, int group)
 {
-    (void)r, (void)group;
-    fake_lent_close();
+    lent_close();
     return 0;
 }

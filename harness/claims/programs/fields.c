@@ -27,12 +27,6 @@ int64_t fields_take_number(const uint8_t *from, size_t size)
     return (int64_t)number;
 }
 
-void fields_fill_by_chance(uint8_t *to, size_t size)
-{
-    while (size-- > 0)
-        *to++ = (uint8_t)check_random();
-}
-
 size_t fields_interesting_numbers(uint64_t numbers[NUMBERS_MAX])
 {
     size_t count = 0;

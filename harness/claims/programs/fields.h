@@ -16,8 +16,6 @@ uint8_t *fields_put_leb128(uint8_t *to, uint32_t number);
 /* The number in `size` bytes, the lowest first, as two's complement. */
 int64_t fields_take_number(const uint8_t *from, size_t size);
 
-void fields_fill_by_chance(uint8_t *to, size_t size);
-
 /* Numbers round which mistakes are made: 0, each power of 2, what is next to them, some by chance;
  * and their negatives. Returns how many. */
 size_t fields_interesting_numbers(uint64_t numbers[NUMBERS_MAX]);

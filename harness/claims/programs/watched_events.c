@@ -26,6 +26,7 @@ enum {
 
 const struct backend *watched_backend;
 atomic_int watched_waits;
+struct events *watched_events;
 int watched_timeout_ms;
 int watched_reported;
 
@@ -47,7 +48,7 @@ const struct backend *watched_find(const char *name)
     return NULL;
 }
 
-struct events *watched_events_new(void)
+void watched_begin(void)
 {
     static struct backend spy;
 #ifdef M_PERTURB
@@ -60,10 +61,9 @@ struct events *watched_events_new(void)
     spy = *watched_backend;
     spy.wait = spied_wait;
     check_step("calls events_new() with backend %s", watched_backend->name);
-    struct events *e = events_new(&spy);
-    if (e == NULL)
-        check_fail("module-refuses", "events_new() returned NULL: %s", strerror(errno));
-    return e;
+    watched_events = events_new(&spy);
+    CHECK(watched_events != NULL, "module-refuses", "events_new() returned NULL: %s",
+          strerror(errno));
 }
 
 /* Descriptors */
@@ -107,10 +107,10 @@ static void close_pairs(void)
         close(opened[--opened_count]);
 }
 
-void watched_events_free(struct events *e)
+void watched_end(void)
 {
     check_step("calls events_free()");
-    events_free(e);
+    events_free(watched_events);
     close_pairs();
 }
 
@@ -146,7 +146,6 @@ void heard_note(struct heard *heard, int fd, unsigned what)
 
 void heard_on_event(struct events *e, int fd, unsigned what, void *context)
 {
-    (void)e;
     heard_note(context, fd, what);
     if (what & EVENT_READ && !(what & EVENT_CANCELLED))
         pair_read_all(fd);
@@ -171,40 +170,40 @@ const char *watched_names_of(unsigned what)
     return text;
 }
 
-bool watched_try_add(struct events *e, int fd, unsigned event, events_callback *call, void *context)
+bool watched_try_add(int fd, unsigned event, events_callback *call, void *context)
 {
     check_step("calls events_add() for descriptor %d, %s", fd, watched_name_of(event));
-    return events_add(e, fd, event, call, context);
+    return events_add(watched_events, fd, event, call, context);
 }
 
-void watched_add(struct events *e, int fd, unsigned event, events_callback *call, void *context)
+void watched_add(int fd, unsigned event, events_callback *call, void *context)
 {
-    CHECK(watched_try_add(e, fd, event, call, context), "watch-lost",
+    CHECK(watched_try_add(fd, event, call, context), "watch-lost",
           "events_add() returned false: %s", strerror(errno));
 }
 
-bool watched_del(struct events *e, int fd, unsigned event)
+bool watched_del(int fd, unsigned event)
 {
     check_step("calls events_del() for descriptor %d, %s", fd, watched_name_of(event));
-    return events_del(e, fd, event);
+    return events_del(watched_events, fd, event);
 }
 
-void watched_turn(struct events *e)
+void watched_turn(void)
 {
     check_step("calls events_turn() with a timeout of 0");
-    events_turn(e, 0);
+    events_turn(watched_events, 0);
 }
 
-void watched_turns(struct events *e)
+void watched_turns(void)
 {
     check_step("calls events_turn() with a timeout of 0, again and again");
     for (int i = 0; i < TURNS; i++)
-        events_turn(e, 0);
+        events_turn(watched_events, 0);
 }
 
-void watched_expect_interest(struct events *e, int fd, unsigned due, const char *hint)
+void watched_expect_interest(int fd, unsigned due, const char *hint)
 {
-    unsigned interest = events_interest(e, fd);
+    unsigned interest = events_interest(watched_events, fd);
     CHECK(interest == due, hint, "events_interest() of descriptor %d gives %s instead of %s", fd,
           watched_names_of(interest), watched_names_of(due));
 }

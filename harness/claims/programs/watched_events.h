@@ -18,8 +18,13 @@ extern int watched_reported;                  /* what it has returned */
 /* The backend of that name, of those that tell readiness. NULL: there is none. */
 const struct backend *watched_find(const char *name);
 
-/* A manager on the backend that the claim has named. */
-struct events *watched_events_new(void);
+extern struct events *watched_events;
+
+/* Makes a manager on the backend that the claim has named. */
+void watched_begin(void);
+
+/* The end of a check: cancels the watches that are left, and closes every pair. */
+void watched_end(void);
 
 /* Descriptors */
 
@@ -31,7 +36,7 @@ struct pair {
 
 struct pair pair_new(int fd);
 
-/* One end; the others are closed by watched_events_free. */
+/* One end; the others are closed by watched_end. */
 void pair_close(int fd);
 
 void pair_make_readable(struct pair pair);
@@ -40,9 +45,6 @@ void pair_read_all(int fd);
 
 /* Fills what is between the two, so that the descriptor is not writable any more. */
 void pair_fill(int fd);
-
-/* The end of a check: cancels the watches that are left, and closes every pair. */
-void watched_events_free(struct events *e);
 
 /* Calls */
 
@@ -63,20 +65,19 @@ const char *watched_name_of(unsigned event);
 /* "EVENT_READ | EVENT_HANGUP". Good until the function has been called four times more. */
 const char *watched_names_of(unsigned what);
 
-bool watched_try_add(struct events *e, int fd, unsigned event, events_callback *call,
-                     void *context);
+bool watched_try_add(int fd, unsigned event, events_callback *call, void *context);
 
-void watched_add(struct events *e, int fd, unsigned event, events_callback *call, void *context);
+void watched_add(int fd, unsigned event, events_callback *call, void *context);
 
-bool watched_del(struct events *e, int fd, unsigned event);
+bool watched_del(int fd, unsigned event);
 
 /* One iteration that does not sleep. */
-void watched_turn(struct events *e);
+void watched_turn(void);
 
 /* As many iterations as it takes until the backend reports nothing more; some always do. */
-void watched_turns(struct events *e);
+void watched_turns(void);
 
-void watched_expect_interest(struct events *e, int fd, unsigned due, const char *hint);
+void watched_expect_interest(int fd, unsigned due, const char *hint);
 
 /* The watch was called `calls` times since the last look, for this event and descriptor. */
 void heard_expect_calls(struct heard *heard, int calls, int fd, unsigned event, const char *hint);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>
-#include <time.h>
 
 /* From chapter 10 on a loop has coroutines. */
 #if __has_include("co.h")
@@ -15,7 +14,7 @@
 enum {
     DIRTY = 0x5a,     /* in memory that was freed, or is new, where the library can do that */
     LONGEST_MS = 500, /* of a sleep that should have been ended */
-    PAUSE_NS = 20 * 1000 * 1000
+    PAUSE_MS = 20
 };
 
 atomic_int watched_loop_waits;
@@ -93,14 +92,34 @@ struct job watched_loop_job(int number, void (*then)(struct job *))
     return (struct job){.task = {.run = run_job}, .number = number, .then = then};
 }
 
-void watched_loop_thread(pthread_t *thread, void *(*work)(void *), void *context)
+static struct loop *sleeper;
+static struct job *late_job;
+
+/* Queues a task when the loop sleeps, or is about to. */
+static void *queue_late(void *unused)
 {
-    if (pthread_create(thread, NULL, work, context) != 0)
-        check_impossible("no thread can be started");
+    while (atomic_load(&watched_loop_waits) == 0)
+        check_pause(PAUSE_MS);
+    check_pause(PAUSE_MS);
+    queue_in_loop(sleeper, &late_job->task);
+    atomic_store(&watched_loop_due, true);
+    return NULL;
 }
 
-void watched_loop_pause(void)
+void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, const char *slept_on)
 {
-    struct timespec pause = {.tv_nsec = PAUSE_NS};
-    nanosleep(&pause, NULL);
+    pthread_t thread;
+    sleeper = loop;
+    late_job = job;
+    atomic_store(&watched_loop_waits, 0);
+    atomic_store(&watched_loop_due, false);
+    check_thread(&thread, queue_late, NULL);
+    bool queued;
+    do {
+        queued = atomic_load(&watched_loop_due);
+        loop_turn(loop);
+        CHECK(!atomic_load(&watched_loop_slept_on), hint, "%s", slept_on);
+    } while (!queued && job->runs == 0);
+    pthread_join(thread, NULL);
+    CHECK(job->runs == 1, hint, "the task was run %d times instead of once", job->runs);
 }

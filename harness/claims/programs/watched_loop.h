@@ -38,8 +38,8 @@ struct job {
 /* A task that notes its runs, and then does what `then` says. */
 struct job watched_loop_job(int number, void (*then)(struct job *));
 
-void watched_loop_thread(pthread_t *thread, void *(*work)(void *), void *context);
-
-void watched_loop_pause(void);
+/* Has another thread queue the task while the loop sleeps, and makes iterations until it was run.
+ * `slept_on`: the failure when the loop sleeps on. */
+void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, const char *slept_on);
 
 #endif

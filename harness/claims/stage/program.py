@@ -64,21 +64,32 @@ class Programs:
     def run(
         self,
         name: str,
-        check: str,
-        *,
+        *checks: str,
+        backend: str | tuple[str, ...] = "",
         sanitize: str = "",
         nofile: int | None = None,
         **options: int | str,
     ) -> dict[str, float]:
-        """Runs one check of a program. Returns the values that it has told, by name.
+        """Runs checks of a program, one after the other. Returns the values that the last one has
+        told, by name.
 
+        `backend`: of an event manager; if there are several, each runs all checks.
         `sanitize`: "address,undefined" or "thread", where this machine has it; not under valgrind.
         `nofile`: it needs this many descriptors. `options`: for the check, see check_option().
         Raises Failure, when the module does not build or is wrong, and NotJudged.
         """
+        values: dict[str, float] = {}
+        for one in (backend,) if isinstance(backend, str) else backend:
+            given = {"seed": self._seed, "backend": one, **options}
+            for check in checks:
+                words = [check, *(f"{option}={value}" for option, value in given.items())]
+                values = self._run(name, words, sanitize, nofile)
+        return values
+
+    def _run(
+        self, name: str, words: list[str], sanitize: str, nofile: int | None
+    ) -> dict[str, float]:
         stage = self._stage
-        given = {"seed": self._seed, **options}
-        words = [check, *(f"{option}={value}" for option, value in given.items())]
         for wanted in (sanitize, "") if sanitize and not stage.valgrind else ("",):
             binary = built(Path(stage.run.directory), name, wanted, tuple(stage.run.untouched))
             if binary is None:

@@ -34,8 +34,7 @@ static void fails(void)
 
 static void differs(void)
 {
-    check_equal("number-bytes", "the frame", (struct check_bytes){"abcd", 4},
-                (struct check_bytes){"abXd", 4});
+    check_equal("number-bytes", "the frame", "abcd", 4, "abXd", 4);
 }
 
 static void blames_the_machine(void)

@@ -1,57 +1,115 @@
-/* Coroutines that connect.
+/* Coroutines that wait for clients, and coroutines that connect.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "co_io_case.h"
+#include "co_calls.h"
 
+#define ACCEPT  "co-accept"
 #define CONNECT "co-connect"
 
 enum {
     AT_ONCE = 5,      /* coroutines that connect at the same time */
     FILLERS_MAX = 20, /* connections that fill a backlog of 1 */
-    LOOKS = 2000,
-    LOOK_NS = 1000 * 1000,
-    FILL_NS = 50 * 1000 * 1000 /* after that long, a connection on loopback is not answered */
+    ACCEPT_LOOKS = 200,
+    CONNECT_LOOKS = 2000,
+    FILL_MS = 50 /* after that long, a connection on loopback is not answered */
 };
 
-/* A coroutine that connects once. */
-struct caller {
-    struct co_socket socket;
-    struct sockaddr_in address;
-    struct coroutine *co;
-    enum io_result result;
-    int error; /* errno, when it returned */
-    bool over;
-};
-
-static void connect_once(void *argument)
+/* An iteration of the loop, and a pause unless there is more to do. */
+static void turn_and_pause(void)
 {
-    struct caller *c = argument;
-    c->result = co_connect(&c->socket, &c->address);
-    c->error = errno;
-    c->over = true;
+    co_io_case_turn();
+    if (!co_is_ready(co_case_scheduler))
+        check_pause(1);
 }
 
-static int new_socket(void)
+/* Accepting */
+
+static bool no_descriptor_left;
+
+/* Replaces that of the C library, to simulate the lack of a descriptor: under valgrind a real lack
+ * would lose the client. */
+int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (fd < 0)
-        check_impossible("socket: %s", strerror(errno));
-    return fd;
+    if (!no_descriptor_left)
+        return (int)syscall(SYS_accept4, fd, address, size, flags);
+    errno = EMFILE;
+    return -1;
 }
+
+/* The same without flags. */
+int accept(int fd, struct sockaddr *address, socklen_t *size)
+{
+    return accept4(fd, address, size, 0);
+}
+
+static void expect_accepted(struct acceptor *a, int due)
+{
+    for (int i = 0; i < ACCEPT_LOOKS && a->count < due; i++)
+        turn_and_pause();
+    CHECK(a->count == due, ACCEPT, "%d clients connected, but %d were accepted", due, a->count);
+    co_io_case_settle(ACCEPT);
+    CHECK(a->none <= 2 * due + 2, ACCEPT,
+          "co_accept() found no client %d times, but %d clients came", a->none, due);
+}
+
+static void accepts(void)
+{
+    static const int groups[] = {1, 3, 1, 5};
+    struct acceptor a;
+    acceptor_begin(&a);
+    co_io_case_settle(ACCEPT);
+    CHECK(a.count == 0, ACCEPT, "co_accept() returned a client, but none had connected");
+    for (int i = 0; i < 4; i++) {
+        acceptor_connect(&a, groups[i]);
+        expect_accepted(&a, a.own_count);
+    }
+    check_step("calls co_wake()");
+    co_wake(a.co);
+    co_io_case_settle(ACCEPT);
+    CHECK(a.full == 0, ACCEPT,
+          "co_accept() returned NET_FULL, but there were free descriptors; NET_NONE is due");
+    acceptor_end(&a, ACCEPT);
+}
+
+/* There is a client, and no descriptor for it; later there is one, and no other client comes. */
+static void no_descriptor(void)
+{
+    struct acceptor a;
+    acceptor_begin(&a);
+    co_io_case_settle(ACCEPT);
+    acceptor_connect(&a, 1);
+    check_step("has no descriptor left for a client that connected");
+    no_descriptor_left = true;
+    for (int i = 0; i < ACCEPT_LOOKS && a.full == 0; i++)
+        turn_and_pause();
+    no_descriptor_left = false;
+    CHECK(a.full == 1, ACCEPT, "co_accept() did not return NET_FULL");
+    check_step("has free descriptors again");
+    co_wake(a.co);
+    expect_accepted(&a, 1);
+    acceptor_end(&a, ACCEPT);
+}
+
+static void clients(void)
+{
+    accepts();
+    no_descriptor();
+}
+
+/* Connecting */
 
 /* A socket on a port of its own. It listens, unless `backlog` is negative. */
 static int bind_somewhere(struct sockaddr_in *address, int backlog)
 {
     socklen_t size = sizeof *address;
-    int fd = new_socket();
+    int fd = new_tcp_socket(false);
     *address =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     if (bind(fd, (struct sockaddr *)address, size) != 0 ||
@@ -61,31 +119,11 @@ static int bind_somewhere(struct sockaddr_in *address, int backlog)
     return fd;
 }
 
-static void begin_connecting(struct caller *c, const struct sockaddr_in *address, const char *whom)
-{
-    int fd = new_socket();
-    *c = (struct caller){.address = *address};
-    pair_set_nonblocking(fd);
-    co_socket_init(&c->socket, fd, co_io_case_events);
-    check_step("has a coroutine call co_connect() to %s", whom);
-    c->co = co_case_start("connects", connect_once, c);
-}
-
-static void end_connecting(struct caller *c)
-{
-    co_forget(&c->socket);
-    close(c->socket.fd);
-}
-
 /* Makes turns of the loop until the call is over. */
 static void expect_result(struct caller *c, enum io_result due)
 {
-    for (int i = 0; i < LOOKS && !c->over; i++) {
-        struct timespec pause = {.tv_nsec = LOOK_NS};
-        co_io_case_turn();
-        if (!co_is_ready(co_case_scheduler))
-            nanosleep(&pause, NULL);
-    }
+    for (int i = 0; i < CONNECT_LOOKS && !c->over; i++)
+        turn_and_pause();
     CHECK(c->over, CONNECT, "a coroutine still waits in co_connect(); %s is due",
           co_io_case_result_name(due));
     CHECK(c->result == due, CONNECT, "co_connect() returned %s; due is %s",
@@ -117,10 +155,10 @@ static void to_a_listener(void)
     struct caller c;
     co_io_case_begin();
     int listener = bind_somewhere(&address, AT_ONCE);
-    begin_connecting(&c, &address, "a socket that listens");
+    caller_begin(&c, &address, " to a socket that listens");
     expect_result(&c, IO_OK);
     expect_connected(&c, listener);
-    end_connecting(&c);
+    caller_end(&c);
     close(listener);
     co_io_case_end();
 }
@@ -131,9 +169,9 @@ static void to_nobody(void)
     struct caller c;
     co_io_case_begin();
     int bound = bind_somewhere(&address, -1);
-    begin_connecting(&c, &address, "a port without a listener");
+    caller_begin(&c, &address, " to a port without a listener");
     expect_error(&c, ECONNREFUSED);
-    end_connecting(&c);
+    caller_end(&c);
     close(bound);
     co_io_case_end();
 }
@@ -143,17 +181,16 @@ static void to_everybody(void)
 {
     struct sockaddr_in all = {.sin_family = AF_INET, .sin_port = htons(9)};
     struct caller c;
-    int fd = new_socket();
+    int fd = new_tcp_socket(true);
     all.sin_addr.s_addr = htonl(INADDR_BROADCAST);
-    pair_set_nonblocking(fd);
     int due = connect(fd, (struct sockaddr *)&all, sizeof all) == 0 ? EINPROGRESS : errno;
     close(fd);
     if (due == EINPROGRESS)
         return; /* another kernel, which refuses it later or never */
     co_io_case_begin();
-    begin_connecting(&c, &all, "255.255.255.255");
+    caller_begin(&c, &all, " to 255.255.255.255");
     expect_error(&c, due);
-    end_connecting(&c);
+    caller_end(&c);
     co_io_case_end();
 }
 
@@ -177,11 +214,10 @@ static bool is_connected(int fd)
 {
     struct sockaddr_in peer;
     socklen_t size = sizeof peer;
-    struct timespec pause = {.tv_nsec = LOOK_NS};
-    for (int64_t waited = 0; waited < FILL_NS; waited += LOOK_NS) {
+    for (int ms = 0; ms < FILL_MS; ms++) {
         if (getpeername(fd, (struct sockaddr *)&peer, &size) == 0)
             return true;
-        nanosleep(&pause, NULL);
+        check_pause(1);
     }
     return false;
 }
@@ -192,8 +228,7 @@ static void begin_deaf(struct deaf *d)
     d->listener = bind_somewhere(&d->address, 1);
     bool connected = true;
     while (connected && d->count < FILLERS_MAX) {
-        int fd = new_socket();
-        pair_set_nonblocking(fd);
+        int fd = new_tcp_socket(true);
         d->fillers[d->count++] = fd;
         connect(fd, (struct sockaddr *)&d->address, sizeof d->address);
         connected = is_connected(fd);
@@ -215,7 +250,7 @@ static void never_answered(void)
     struct deaf deaf;
     co_io_case_begin();
     begin_deaf(&deaf);
-    begin_connecting(&c, &deaf.address, "a socket that never answers");
+    caller_begin(&c, &deaf.address, " to a socket that never answers");
     co_io_case_settle(CONNECT);
     CHECK(!c.over, CONNECT, "no answer came, but co_connect() returned %s",
           co_io_case_result_name(c.result));
@@ -232,7 +267,7 @@ static void never_answered(void)
     CHECK(c.result == IO_CANCELLED, CONNECT,
           "co_cancel() was called, and co_connect() returned %s; IO_CANCELLED is due",
           co_io_case_result_name(c.result));
-    end_connecting(&c);
+    caller_end(&c);
     end_deaf(&deaf);
     co_io_case_end();
 }
@@ -247,9 +282,9 @@ static void at_once(void)
     co_io_case_begin();
     begin_deaf(&deaf);
     int listener = bind_somewhere(&address, AT_ONCE);
-    begin_connecting(&stuck, &deaf.address, "a socket that never answers");
+    caller_begin(&stuck, &deaf.address, " to a socket that never answers");
     for (int i = 0; i < AT_ONCE; i++)
-        begin_connecting(&callers[i], &address, "a socket that listens");
+        caller_begin(&callers[i], &address, " to a socket that listens");
     for (int i = 0; i < AT_ONCE; i++)
         expect_result(&callers[i], IO_OK);
     for (int i = 0; i < AT_ONCE; i++)
@@ -259,9 +294,9 @@ static void at_once(void)
     check_step("calls co_forget() for the socket that is not connected");
     co_forget(&stuck.socket);
     expect_result(&stuck, IO_CANCELLED);
-    end_connecting(&stuck);
+    caller_end(&stuck);
     for (int i = 0; i < AT_ONCE; i++)
-        end_connecting(&callers[i]);
+        caller_end(&callers[i]);
     close(listener);
     end_deaf(&deaf);
     co_io_case_end();
@@ -274,7 +309,6 @@ static void waits(void)
 }
 
 const struct check checks[] = {
-    {"connects", connects},
-    {"waits", waits},
-    {0},
+    {"clients", clients},   {"accepts", accepts}, /* without accept(), which no_descriptor() replaces */
+    {"connects", connects}, {"waits", waits},     {0},
 };
