@@ -52,8 +52,7 @@ def test_06_add_that_is_refused(program):
 def test_06_cancel_calls_once_more(program):
     """A cancelled watch is deleted, then called once, with EVENT_CANCELLED."""
     program("06_cancel", "once", backend=BACKENDS)
-    program("06_cancel", "free_in_the_callback", backend="epoll")
-    program("06_cancel", "add_in_the_callback", backend="epoll")
+    program("06_cancel", "free_in_the_callback", "add_in_the_callback", backend="epoll")
 
 
 @claim("06.2", points=1, module=True, hints=BEYOND)
@@ -123,8 +122,7 @@ def test_06_deleted_watches_are_not_called(program):
 def test_06_again_in_the_next_iteration(program):
     """A watch that requests another call gets one in the next iteration, which does not sleep."""
     program("06_again", "once", "beside_others", backend=BACKENDS)
-    program("06_again", "taken_away", backend="epoll")
-    program("06_again", "many", backend="epoll")
+    program("06_again", "taken_away", "many", backend="epoll")
 
 
 # 06.6 epoll

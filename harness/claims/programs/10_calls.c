@@ -309,6 +309,10 @@ static void waits(void)
 }
 
 const struct check checks[] = {
-    {"clients", clients},   {"accepts", accepts}, /* without accept(), which no_descriptor() replaces */
-    {"connects", connects}, {"waits", waits},     {0},
+    {"clients", clients},
+    /* without accept(), which no_descriptor() replaces: */
+    {"accepts", accepts},
+    {"connects", connects},
+    {"waits", waits},
+    {0},
 };

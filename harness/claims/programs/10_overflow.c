@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 enum {
     ODD_BYTES = 40000,
     ODD_ROUNDED = 40960,
-    PAGE = 4096,
     A_CALL = 512, /* of the stack, at least; less than a page */
     RESERVED =
         16

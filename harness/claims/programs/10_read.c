@@ -1,5 +1,5 @@
-/* Coroutines that read: what ends their waits, what they own meanwhile, and how they come to the end
- * of the input.
+/* Coroutines that read: what ends their waits, what they own meanwhile, and how they come to the
+ * end of the input.
  * links: co_io.c co.c context.c? stack.c timers.c buffer.c io.c net.c log.c
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "co_reader.h"
+#include "co_io_case.h"
 
 #define READ "co-read"
 

@@ -11,7 +11,6 @@
 #define MOVES  "dict-moves"
 #define SHRINK "dict-shrinks"
 #define SCAN   "dict-scan"
-#define COST   "dict-cost"
 
 enum {
     SMALL = 40, /* keys: of the small cases, which are tried often */

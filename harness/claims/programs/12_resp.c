@@ -16,31 +16,20 @@
 enum { MOST_WORDS = 4, STREAM_BYTES = 400, LONG_BYTES = 60000, DECLARED_BYTES = 64 << 10 };
 
 /* A request, and the arguments that it has. */
-struct sample {
+static const struct sample {
     const char *text;
-    size_t size;
     const char *words[MOST_WORDS]; /* NULL after the last one */
-};
-
-#define SAMPLE(text, ...)                                                                          \
-    {                                                                                              \
-        text, sizeof text - 1,                                                                     \
-        {                                                                                          \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-
-static const struct sample samples[] = {
-    SAMPLE("*1\r\n$4\r\nPING\r\n", "PING"),
-    SAMPLE("PING\r\n", "PING"),
-    SAMPLE("*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$6\r\n*1\r\n$2\r\n", "SET", "k", "*1\r\n$2"),
-    SAMPLE("*2\r\n$4\r\nECHO\r\n$0\r\n\r\n", "ECHO", ""),
-    SAMPLE("*0\r\n", NULL),
-    SAMPLE("*-1\r\n", NULL),
-    SAMPLE("\r\n", NULL),
-    SAMPLE("set k \"a b\"\n", "set", "k", "a b"),
-    SAMPLE("*2\r\n$3\r\nGET\r\n$12\r\nkey of 12 by\r\n", "GET", "key of 12 by"),
-    SAMPLE("  ECHO '\\x41' \r\n", "ECHO", "\\x41"),
+} samples[] = {
+    {"*1\r\n$4\r\nPING\r\n", {"PING"}},
+    {"PING\r\n", {"PING"}},
+    {"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$6\r\n*1\r\n$2\r\n", {"SET", "k", "*1\r\n$2"}},
+    {"*2\r\n$4\r\nECHO\r\n$0\r\n\r\n", {"ECHO", ""}},
+    {"*0\r\n", {NULL}},
+    {"*-1\r\n", {NULL}},
+    {"\r\n", {NULL}},
+    {"set k \"a b\"\n", {"set", "k", "a b"}},
+    {"*2\r\n$3\r\nGET\r\n$12\r\nkey of 12 by\r\n", {"GET", "key of 12 by"}},
+    {"  ECHO '\\x41' \r\n", {"ECHO", "\\x41"}},
 };
 enum { SAMPLES = sizeof samples / sizeof samples[0] };
 
@@ -61,8 +50,8 @@ static size_t words_in(const struct sample *sample)
 
 static void expect(const struct sample *sample, const struct request *request)
 {
-    CHECK(request->size == sample->size, PARSER, "the request has %zu bytes instead of %zu",
-          request->size, sample->size);
+    CHECK(request->size == strlen(sample->text), PARSER, "the request has %zu bytes instead of %zu",
+          request->size, strlen(sample->text));
     CHECK(request->count == words_in(sample), PARSER, "it has %zu arguments instead of %zu",
           request->count, words_in(sample));
     for (size_t i = 0; i < request->count; i++) {
@@ -87,7 +76,7 @@ static void arrive(struct stream *s, const char *bytes, size_t size, size_t *nex
     while (s->size > 0) {
         struct request request;
         enum resp_result result = parse(&s->parser, s->bytes, s->size, &request);
-        bool whole = *next < SAMPLES && s->size >= samples[*next].size;
+        bool whole = *next < SAMPLES && s->size >= strlen(samples[*next].text);
         CHECK(result == (whole ? RESP_OK : RESP_PARTIAL), PARSER, "it returned %d instead of %s",
               result, whole ? "RESP_OK: the request is complete" : "RESP_PARTIAL");
         if (!whole)
@@ -107,7 +96,7 @@ static void cut(const struct sample *sample, size_t first, size_t second)
     arrive(&s, sample->text, first, &next);
     if (second > first)
         arrive(&s, sample->text + first, second - first, &next);
-    arrive(&s, sample->text + second, sample->size - second, &next);
+    arrive(&s, sample->text + second, strlen(sample->text + second), &next);
     CHECK(next == (size_t)(sample - samples) + 1, PARSER, "the request was not found");
     resp_free(&s.parser);
 }
@@ -115,20 +104,18 @@ static void cut(const struct sample *sample, size_t first, size_t second)
 static void pieces(void)
 {
     for (const struct sample *sample = samples; sample < samples + SAMPLES; sample++)
-        for (size_t first = 1; first < sample->size; first++)
-            for (size_t second = first; second < sample->size; second++)
+        for (size_t first = 1; first < strlen(sample->text); first++)
+            for (size_t second = first; second < strlen(sample->text); second++)
                 cut(sample, first, second);
 }
 
 /* All samples, one after the other, in pieces of the same size: also several at once. */
 static void together(void)
 {
-    char all[STREAM_BYTES];
-    size_t size = 0;
-    for (size_t i = 0; i < SAMPLES; i++) {
-        memcpy(all + size, samples[i].text, samples[i].size);
-        size += samples[i].size;
-    }
+    char all[STREAM_BYTES] = "";
+    for (size_t i = 0; i < SAMPLES; i++)
+        strcat(all, samples[i].text);
+    size_t size = strlen(all);
     for (size_t piece = 1; piece <= size; piece++) {
         struct stream s = {.size = 0};
         size_t next = 0;

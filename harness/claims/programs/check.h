@@ -22,7 +22,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#pragma GCC diagnostic ignored "-Wunused-parameter" /* callbacks need not use all of theirs */
+/* Callbacks need not use all that they get; and what is called has to be declared. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic error "-Wimplicit-function-declaration"
 
 struct check {
     const char *name;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "fake_ring.h"
@@ -171,7 +170,8 @@ static bool overlaps(const char *from, size_t size, uint64_t at, size_t used)
 
 static void look_at_freed(const char *function, void *memory)
 {
-    fake_ring_look_at_lent(); /* it may be filled again from now on, also while a copy is being made */
+    /* It may be filled again from now on, also while a copy is being made. */
+    fake_ring_look_at_lent();
     if (memory == NULL || op_count == 0)
         return;
     size_t size = malloc_usable_size(memory);

@@ -30,7 +30,6 @@ extern struct fake_ring_plan fake_ring_plan;
 struct fake_ring_seen {
     int calls;       /* that submit, wait, or both */
     int waits;       /* of these, those that would have waited */
-    int too_long;    /* of these, those that would have waited beside a completion */
     long long limit; /* of the last call, in ms: 0 does not wait, -1 has no limit */
     int submitted;   /* operations, without requests to cancel one */
     int cancels;     /* requests to cancel one */

@@ -15,7 +15,8 @@ int probe_number(const struct probe *probe)
     return (int)(probe - timer_probes);
 }
 
-double probe_at_ms(int64_t us)
+/* Milliseconds since the case began. */
+static double probe_at_ms(int64_t us)
 {
     return (double)(us - probe_begin_us) / MS;
 }

@@ -28,9 +28,6 @@ extern int64_t probe_begin_us; /* when the case began */
 
 int probe_number(const struct probe *probe);
 
-/* Milliseconds since the case began. */
-double probe_at_ms(int64_t us);
-
 /* Whose turn it is, if anybody's: the one that is due first, or was set first. */
 struct probe *probe_first_due(void);
 

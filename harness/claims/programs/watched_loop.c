@@ -19,7 +19,7 @@ enum {
 
 atomic_int watched_loop_waits;
 atomic_bool watched_loop_due;
-atomic_bool watched_loop_slept_on;
+static atomic_bool slept_on;   /* a loop has slept, though a task was due */
 static atomic_int sleep_limit; /* ms; 0: LONGEST_MS */
 
 static int spied_wait(void *state, struct ready *ready, int max, int timeout_ms)
@@ -34,7 +34,7 @@ static int spied_wait(void *state, struct ready *ready, int max, int timeout_ms)
         /* It may have become due between the end of the sleep and now: then it is ready. */
         count = backend_epoll.wait(state, ready, max, 0);
         if (count == 0)
-            atomic_store(&watched_loop_slept_on, true);
+            atomic_store(&slept_on, true);
     }
     return count;
 }
@@ -65,8 +65,7 @@ void watched_loop_turn(struct loop *loop, const char *hint)
     atomic_store(&watched_loop_due, true);
     check_step("calls loop_turn()");
     loop_turn(loop);
-    CHECK(!atomic_load(&watched_loop_slept_on), hint,
-          "loop_turn() slept, but there was a task in the queue");
+    CHECK(!atomic_load(&slept_on), hint, "loop_turn() slept, but there was a task in the queue");
     atomic_store(&watched_loop_due, false);
 }
 
@@ -106,7 +105,7 @@ static void *queue_late(void *unused)
     return NULL;
 }
 
-void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, const char *slept_on)
+void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, const char *sleeps_on)
 {
     pthread_t thread;
     sleeper = loop;
@@ -118,7 +117,7 @@ void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, con
     do {
         queued = atomic_load(&watched_loop_due);
         loop_turn(loop);
-        CHECK(!atomic_load(&watched_loop_slept_on), hint, "%s", slept_on);
+        CHECK(!atomic_load(&slept_on), hint, "%s", sleeps_on);
     } while (!queued && job->runs == 0);
     pthread_join(thread, NULL);
     CHECK(job->runs == 1, hint, "the task was run %d times instead of once", job->runs);

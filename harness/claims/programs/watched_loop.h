@@ -12,7 +12,6 @@
 
 extern atomic_int watched_loop_waits; /* that have begun, of all loops */
 extern atomic_bool watched_loop_due;  /* a task has been queued, and the call for that is over */
-extern atomic_bool watched_loop_slept_on; /* a loop has slept, though a task was due */
 
 /* Makes a loop on that backend. */
 void watched_loop_begin(struct loop *loop, int index);
@@ -39,7 +38,7 @@ struct job {
 struct job watched_loop_job(int number, void (*then)(struct job *));
 
 /* Has another thread queue the task while the loop sleeps, and makes iterations until it was run.
- * `slept_on`: the failure when the loop sleeps on. */
-void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, const char *slept_on);
+ * `sleeps_on`: the failure when the loop sleeps on. */
+void watched_loop_wake(struct loop *loop, struct job *job, const char *hint, const char *sleeps_on);
 
 #endif

@@ -10,17 +10,18 @@ from harness.failures.failure import Failure
 BITS = "time-in-32-bits"
 
 
-def near_wraps(program: Callable, name: str, check: str, **options: int | str) -> None:
-    """Runs a check whose cases begin just before a time in 32 bits of milliseconds wraps: 24.8 days
-    after the machine was started, and 49.7 days. If the check fails on the first day, too, that is
+def near_wraps(program: Callable, name: str, *checks: str, **options) -> None:
+    """Runs checks whose cases begin just before a time in 32 bits of milliseconds wraps: 24.8 days
+    after the machine was started, and 49.7 days. If a check fails on the first day, too, that is
     the failure."""
-    try:
-        program(name, check, wraps=1, **options)
-        return
-    except Failure:
-        program(name, check, **options)
-    try:
-        program(name, check, wraps=1, **options)  # again: its steps are those that are shown
-    except Failure as failure:
-        failure.hint = BITS
-        raise
+    for check in checks:
+        try:
+            program(name, check, wraps=1, **options)
+            continue
+        except Failure:
+            program(name, check, **options)
+        try:
+            program(name, check, wraps=1, **options)  # again: its steps are those that are shown
+        except Failure as failure:
+            failure.hint = BITS
+            raise
