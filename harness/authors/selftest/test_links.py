@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,17 @@ later = pytest.mark.parametrize("chapter", LATER, ids=lambda chapter: chapter.sl
 
 
 # The tree
+
+
+def test_no_two_files_are_equal():
+    """An edit is made once."""
+    found = defaultdict(list)
+    for chapter in CHAPTERS:
+        for path in links.files(chapter.solution_dir):
+            if not links.is_linked(path):
+                found[path.read_bytes()].append(str(path.relative_to(ROOT)))
+    equal = [" and ".join(names) for names in found.values() if len(names) > 1]
+    assert not equal, f"{'; '.join(equal)} are equal: let one of them differ, or be a link"
 
 
 @later

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import time
 from pathlib import Path
@@ -12,8 +13,10 @@ import pytest
 from harness.authors.selftest.drawn import FULL
 from harness.claims.instruments import sanitizers
 from harness.claims.scenarios.rpc_talk import broadcasts_in_flight, storm
+from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
+from harness.grading.diagnosis import diagnose
 from harness.lab import chapters
 from harness.server import build
 from harness.server.patience import Patience
@@ -78,3 +81,27 @@ def test_helgrind_is_silent():
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
     storms(build.cached_server(SOLUTION).binary, HELGRIND, ROUNDS // 4)
+
+
+def test_a_race_is_shown_with_both_sides(tmp_path):
+    """What a student is told of one: who did what to the memory, on which lines."""
+    source = tmp_path / "wrong"
+    shutil.copytree(SOLUTION, source)
+    counted = source / "server" / "service.c"
+    text = re.sub(r"\bpthread_mutex_(un)?lock\(", "(void)(", counted.read_text())
+    counted.write_text(text)
+    stage = Stage(Run(["server", "-p", "0"], sources=["service.c"], directory=str(source)))
+    try:
+        server = stage.launch(("--app", "rpc", "--threads", "4"), sanitize="thread")
+        with pytest.raises(Exception) as caught:
+            broadcasts_in_flight(storm(server.connect, random.Random(1), 1000))
+        found = diagnose(caught.value, stage)
+    finally:
+        stage.clear()
+    if not found.failed:
+        pytest.skip(found.message)
+    lines = found.message.splitlines()
+    assert lines[0] == "ThreadSanitizer: data race"
+    assert found.hint == "data-race"
+    assert sum(" of size 8 by " in line for line in lines) == 2
+    assert sum(line.startswith("  in ") and "(service.c:" in line for line in lines) >= 2
