@@ -21,16 +21,7 @@ from harness.authors.selftest.documents import Page
 from harness.authors.selftest.shell import check_refused, environment, lab
 from harness.authors.selftest.test_grade import below
 from harness.course.classes import command as grade_class
-from harness.course.classes import (
-    labels,
-    page,
-    progress,
-    records,
-    scores,
-    submissions,
-    unit,
-    unpack,
-)
+from harness.course.classes import labels, page, progress, records, submissions, unit, unpack
 from harness.course.classes.records import Graded, Record
 from harness.course.handover import handout
 from harness.course.isolation.choice import choose
@@ -414,7 +405,7 @@ def test_the_bars_count_each_submission_once():
 
 
 def test_a_score_that_was_not_judged_is_blank():
-    rows = list(csv.DictReader(io.StringIO(scores.as_csv([graded("a,b", None), graded("c", 0)]))))
+    rows = list(csv.DictReader(io.StringIO(records.as_csv([graded("a,b", None), graded("c", 0)]))))
     assert [(row["name"], row["score"]) for row in rows] == [("a,b", ""), ("c", "0")]
 
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from harness.authors.selftest.shell import check_refused, lab
-from harness.course.classes import labels, scores
+from harness.course.classes import labels, records
 from harness.course.classes.records import Graded, Record
 from harness.course.exports import tables
 from harness.lab import numbers, sheets
@@ -154,7 +154,7 @@ def test_a_name_is_no_formula_and_is_read_back(name):
 def test_the_scores_of_a_class_have_no_formulas():
     names = ["=HYPERLINK(1)", "@SUM(1)", "+1", "-1"]
     problem = Record("", "failed", 0, problem="=1+1")
-    text = scores.as_csv([Graded(name, ROOT, problem) for name in names])
+    text = records.as_csv([Graded(name, ROOT, problem) for name in names])
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["name"] for row in rows] == [f"'{name}" for name in names]
     assert {row["problem"] for row in rows} == {"'=1+1"}

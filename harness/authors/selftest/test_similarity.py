@@ -15,7 +15,6 @@ from harness.authors.selftest import copies
 from harness.authors.selftest.documents import Page
 from harness.course.classes import labels, progress, submissions
 from harness.course.similarity import command as similar
-from harness.course.similarity import handed_in, screen
 from harness.course.similarity.fingerprints import (
     GRAM,
     WINDOW,
@@ -175,7 +174,7 @@ def test_what_very_many_have_is_no_evidence_and_that_is_said():
     same = {f"s{at:02}": copies.solution(chapter) for at in range(COMMON_AT_LEAST + 1)}
     found = compare(same, given(chapter))
     assert not found.pairs and set(found.alike_to_many) == set(same)
-    assert f"{len(same)} submissions share half" in "\n".join(screen.render(found, {}))
+    assert f"{len(same)} submissions share half" in "\n".join(similar.table(found, {}))
     del same["s00"]
     assert len(compare(same, given(chapter)).named) == 45
 
@@ -214,7 +213,7 @@ def test_a_piece_is_found_where_it_is_in_each():
 def read(directory: Path) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     chapter = find("01")
     found, _ = submissions.find(directory)
-    return handed_in.read(found, labels.of(chapter, directory, [], anonymous=False))
+    return similar.read(found, labels.of(chapter, directory, [], anonymous=False))
 
 
 def test_directories_zips_and_tars_are_read(tmp_path):
@@ -264,7 +263,7 @@ def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path):
 
 
 def test_a_submission_with_far_too_much_c_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(handed_in, "MOST_BYTES", 8)
+    monkeypatch.setattr(similar, "MOST_BYTES", 8)
     for name, text in (("ada", "int x;"), ("ben", "int x, y;")):
         copies.write({"io.c": text, "data.txt": "more than eight bytes"}, tmp_path / name)
     found, left_out = read(tmp_path)

@@ -4,16 +4,14 @@
     unpack.py        a hand-in as plain files in a directory of ours
     extract.py       unpacks one archive, in a process with limits
     labels.py        the name or the number of a submission, and its places
-    records.py       the result of one submission, and whether it is still valid
+    records.py       the result of one submission, whether it is still valid; the table of points
     unit.py          grades one submission, in a process of its own
     pool.py          runs units on this machine, some at a time
     engines.py       what runs the units: the pool, GNU parallel or Slurm
-    plan.py          the units as a file, for engines on several machines
-    task.py          runs some units of such a file
+    plan.py          the units as a file, for engines on several machines, and what runs them
     parallel.py      GNU parallel
     slurm.py         a job array of Slurm
     whole.py         which units are needed, and the files about all of them
     progress.py      what is done, what is left
-    scores.py        the table of points
     page.py          the page about all of them
 """

@@ -1,5 +1,9 @@
 """The units of a class as a file, from which each task of an engine takes its own.
 
+`python3 -m harness.course.classes.plan PLAN NUMBER` runs those of one task, one after the other:
+GNU parallel and Slurm start it. Exit status: 0 each unit has left a result, 1 one has not, 2 it was
+stopped.
+
 The file is in the directory of results, which all machines of an engine share. It has the command
 of each unit, and the variables that make a grade what it is on the machine that asks for it.
 """
@@ -9,6 +13,8 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
+import socket
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -16,9 +22,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.course.classes import pool
+from harness.course.classes.labels import shown
 from harness.course.classes.pool import STARTS, Job
 from harness.course.classes.unit import KEPT
+from harness.lab import command_line
 from harness.lab.chapters import ROOT
+from harness.server.linux import prctl
 
 CARRIED = (*KEPT, "CC", "LANG", "LC_ALL")  # PATH is that of each machine
 
@@ -34,7 +44,7 @@ class Plan:
 
     def command(self, number: str) -> str:
         """The shell's command for the task of that number, which may be a variable of the shell."""
-        words = [sys.executable, "-m", "harness.course.classes.task", str(self.file)]
+        words = [sys.executable, "-m", "harness.course.classes.plan", str(self.file)]
         return f"cd {shlex.quote(str(ROOT))} && exec {shlex.join(words)} {number}"
 
 
@@ -69,3 +79,22 @@ def share(file: Path, number: int) -> tuple[list[Job], float]:
     for job in jobs:
         job.starts = STARTS - 1
     return jobs, plan["seconds"]
+
+
+def main(file: str, number: str) -> int:
+    for stop in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(stop, signal.default_int_handler)
+    prctl.die_with_parent(signal.SIGTERM)
+    jobs, seconds = share(Path(file), int(number))
+    try:
+        done = list(pool.run(jobs, 1, seconds))
+    except KeyboardInterrupt:
+        return 2
+    failed = [job for job in done if not job.has_result()]
+    for job in failed:
+        print(shown(f"{socket.gethostname()}: {job.name}: {job.fault}"), flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(command_line.program(lambda: main(*sys.argv[1:])))

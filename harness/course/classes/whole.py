@@ -6,14 +6,16 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from harness.course.classes import labels, page, pool, records, scores, submissions
+from harness.course.classes import labels, page, pool, records, submissions
 from harness.course.classes.engines import Engine
 from harness.course.classes.labels import Class, shown
 from harness.course.classes.progress import Progress, wrapped
 from harness.course.classes.records import NOT_JUDGED, Graded, Record
 from harness.course.classes.submissions import Submission
 from harness.course.handover import late
+from harness.lab import files
 from harness.lab.target import as_typed
 
 CHANGED = "the submission or the lab has changed since it was graded"
@@ -86,8 +88,8 @@ class Whole:
         (handover/late.py) the scores have the points that count, too. Raises WrongUsage if it
         fails: then the other columns are written nevertheless."""
         top = self.of.top
-        scores.write(top / "scores.csv", scores.as_csv(results))
-        scores.write(top / "class.html", page.render(self.of.chapter, results))
+        _write(top / "scores.csv", records.as_csv(results))
+        _write(top / "class.html", page.render(self.of.chapter, results))
         blank = sum(one.record.score is None for one in results)
         print(f"\n{len(results) - blank} of {len(results)} have a score, {blank} are blank")
         for name, what in (("class.html", "page:"), ("scores.csv", "scores:")):
@@ -102,7 +104,11 @@ class Whole:
                 )
                 for one in results
             }
-            scores.write(top / "scores.csv", scores.as_csv(results, counting))
+            _write(top / "scores.csv", records.as_csv(results, counting))
+
+
+def _write(path: Path, text: str) -> None:
+    files.write(path, text.encode("utf-8", "replace"))
 
 
 def _key(one: Submission, of: Class) -> str:

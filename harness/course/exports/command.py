@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.course.classes.labels import shown
-from harness.course.classes.scores import COUNTS
+from harness.course.classes.records import COUNTS
 from harness.course.exports import formats, platforms, result, tables
 from harness.course.exports.formats import NAMES, Context
 from harness.lab import chapters, command_line, files, numbers, sheets, surroundings

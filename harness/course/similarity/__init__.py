@@ -4,6 +4,6 @@
     fingerprints.py   short pieces of it, chosen by winnowing; what everybody was given is left out
     pairs.py          a class: which pairs share how much
     pieces.py         where two submissions are alike
-    handed_in.py      the hand-in of each that counts, as the text of its C files
-    page.py           the pairs side by side, page.html; screen.py the table in the terminal
+    page.py           the pairs side by side, page.html
+    command.py        reads the hand-in of each that counts, and prints a table of the pairs
 """

@@ -7,16 +7,21 @@ class was compared, whatever was found; 2 wrong usage, or it was stopped.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 
-from harness.course.classes import labels, submissions
+from harness.course.classes import labels, submissions, unpack
 from harness.course.classes.labels import Class
-from harness.course.similarity import handed_in, page, screen
+from harness.course.classes.progress import fitted
+from harness.course.classes.submissions import Submission
+from harness.course.similarity import page
 from harness.course.similarity.fingerprints import given
-from harness.course.similarity.pairs import Comparison, compare
+from harness.course.similarity.pairs import Comparison, Pair, compare
 from harness.lab import command_line, files, sources
 from harness.lab.chapters import find
 from harness.lab.target import WrongUsage, as_typed, setting
+from harness.lab.units import MIB
+from harness.server import scratch
 
 EXAMPLE = "make similar CH=04 SUB=directory"
 
@@ -50,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     chapter = find(options.chapter)
     found, others = submissions.find(Path(options.submissions).expanduser())
     of = labels.of(chapter, labels.RESULTS, [one.name for one in found], options.anonymous)
-    texts, left_out = handed_in.read(found, of)
+    texts, left_out = read(found, of)
     if not options.anonymous:
         left_out |= dict.fromkeys(others, "It is neither a directory nor an archive.")
     if len(texts) < 2:
@@ -59,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
     comparison = compare(texts, known)
     summary = _summary(len(texts))
     print(f"chapter {chapter.number}: {summary}\n")
-    print("\n".join(screen.render(comparison, left_out)))
+    print("\n".join(table(comparison, left_out)))
     notes = _notes(comparison, left_out)
     written = _write(of, summary, texts, comparison, known, notes)
     print(f"\n  the page: {as_typed(written)}")
@@ -106,3 +111,86 @@ def _write(
     text = page.render(title, f"{summary}.", texts, comparison, known, lines, notes)
     files.write(target, text.encode("utf-8", "replace"))
     return target
+
+
+# What students handed in: the hand-in that `make class` grades
+
+MOST_BYTES = 2 * MIB  # of C in one submission; a solution has at most 100 KiB
+
+Files = dict[str, str]
+
+
+def read(found: list[Submission], of: Class) -> tuple[dict[str, Files], dict[str, str]]:
+    """The submissions by label, file name to text; and why others are left out, by label."""
+    texts: dict[str, Files] = {}
+    left_out: dict[str, str] = {}
+    for one in sorted(found, key=lambda one: of.label(one.name)):
+        label = of.label(one.name)
+        try:
+            texts[label] = _texts(one, of)
+        except unpack.Unusable as error:
+            left_out[label] = str(error)
+        except OSError as error:
+            left_out[label] = f"It cannot be read: {error.strerror or 'a fault of the machine'}."
+    return texts, left_out
+
+
+def _texts(one: Submission, of: Class) -> Files:
+    """Raises Unusable, OSError."""
+    chapter = of.chapter.slug
+    with scratch.directory("similar-") as place:
+        top = place / "sources"
+        chosen = submissions.latest(one.places, chapter)
+        unpack.sources(chosen, top, place / "unpacked", chapter)
+        found = sources.below(top)
+        if sum(path.stat().st_size for path in found) > MOST_BYTES:
+            raise unpack.Unusable(f"It has more than {MOST_BYTES // MIB} MiB of C.")
+        return {str(path.relative_to(top)): _decoded(path) for path in found}
+
+
+def _decoded(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+# The table, of at most 80 columns
+
+MOST_ROWS = 20
+NAME_WIDTH = 24
+SCREEN_WIDTH = 80
+EVIDENCE = "This is evidence, not a verdict: read the marked pieces before you decide."
+
+
+def table(comparison: Comparison, left_out: Mapping[str, str]) -> list[str]:
+    """The lines to print: the pairs that are named, and what else there is to know."""
+    named = comparison.named
+    lines = []
+    if named:
+        lines.append(f"       shared  fingerprints  {'submission':{NAME_WIDTH}}  and")
+        lines += [_row(number, pair) for number, pair in enumerate(named[:MOST_ROWS], 1)]
+        if len(named) > MOST_ROWS:
+            lines.append(f"  and {len(named) - MOST_ROWS} more on the page")
+    else:
+        lines.append("  No pair shares enough to be named.")
+    lines += ["", *_whole_class(comparison)]
+    for name, why in left_out.items():
+        says = f"  left out: {fitted(name, NAME_WIDTH).rstrip()}: {why}"
+        lines.append(fitted(says, SCREEN_WIDTH).rstrip())
+    return [*lines, *(["", f"  {EVIDENCE}"] if named else [])]
+
+
+def _row(number: int, pair: Pair) -> str:
+    first, second = fitted(pair.first, NAME_WIDTH), fitted(pair.second, NAME_WIDTH)
+    return f"  {number:>3}  {pair.share:>6.0%}  {pair.shared:>12}  {first}  {second}".rstrip()
+
+
+def _whole_class(comparison: Comparison) -> list[str]:
+    median, high = comparison.share_at(0.5), comparison.share_at(0.99)
+    lines = [f"  Half of all pairs share at most {median:.0%}, 99 of 100 at most {high:.0%}."]
+    many = len(comparison.alike_to_many)
+    if many:
+        who = "One submission shares" if many == 1 else f"{many} submissions share"
+        whose = "its" if many == 1 else "their"
+        lines.append(f"  {who} half of {whose} own code, or more, with many others.")
+        lines.append(f"  Code that more than {comparison.limit} submissions have is not counted.")
+        lines.append("  The page has the names.")
+    return lines

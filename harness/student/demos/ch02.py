@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from harness.client import length_framing
-from harness.student.demos.common import Stopwatch
-from harness.student.demos.shown import server_of
+from harness.student.demos.shown import Stopwatch, server_of
 
 
 def show() -> None:

@@ -7,8 +7,7 @@ import time
 
 from harness.client.client import Client
 from harness.server.process import ServerProcess
-from harness.student.demos.common import WATCHED_SECONDS, round_trip
-from harness.student.demos.shown import server_of
+from harness.student.demos.shown import WATCHED_SECONDS, round_trip, server_of
 
 
 def show() -> None:

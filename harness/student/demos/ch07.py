@@ -6,8 +6,7 @@ import select
 import time
 
 from harness.client import length_framing
-from harness.student.demos.common import Stopwatch
-from harness.student.demos.shown import server_of
+from harness.student.demos.shown import Stopwatch, server_of
 
 DEADLINE_SECONDS = 0.995
 

@@ -8,8 +8,7 @@ import subprocess
 from harness.client import messages
 from harness.failures.failure import NotJudged
 from harness.student.bench.threads import Running
-from harness.student.demos.common import built
-from harness.student.demos.shown import server_of
+from harness.student.demos.shown import built, server_of
 
 CLIENTS = (1, 2, 8)
 MESSAGE = messages.request(messages.ECHO, 1, messages.string(b"hi"))

@@ -12,8 +12,7 @@ from harness.lab.chapters import find
 from harness.lab.units import KIB
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
-from harness.student.demos.common import built
-from harness.student.demos.shown import Shown, server_of
+from harness.student.demos.shown import Shown, built, server_of
 
 CLIENTS = 1000
 SPARE = 200  # descriptors for everything else
