@@ -15,6 +15,7 @@ import platform
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.client.redis.here import program as program_of_others
@@ -68,7 +69,9 @@ def run(options: argparse.Namespace) -> int:
         return _run_redis(options, places)
     rows = _rows(options.rows)
     wanted = _curves(setting("PLOT"))
-    chosen, missing = _subjects(options)
+    chosen = _subjects(options)
+    peers, missing = subjects.peers()
+    chosen += [*peers, subjects.limit()]
     generator = subjects.load_generator()
     _print_head(options, missing)
     saved, failed = [], False
@@ -96,8 +99,9 @@ def _run_redis(options: argparse.Namespace, places: list[Place]) -> int:
     program = program_of_others(redis_benchmark.PROGRAM)
     if not program:
         raise WrongUsage(f"{redis_benchmark.PROGRAM} is not installed: make setup")
-    chosen, missing = _redis_subjects(options)
-    _print_head(options, missing)
+    chosen, peer = _subjects(options, redis_benchmark.OPTIONS), redis_benchmark.redis_server()
+    chosen += [peer] if peer else []
+    _print_head(options, [] if peer else [redis_benchmark.SERVER])
     saved, failed = [], False
     for place in places if rows else []:
         bench = Bench(Path(program), place, ask=redis_benchmark.ask)
@@ -200,31 +204,16 @@ def _places(text: str | None) -> list[Place]:
     return [one, two] if len(ours) > 1 else [one]
 
 
-def _subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
-    """The servers to measure, and the names of the libraries that are not installed."""
+def _subjects(options: argparse.Namespace, words: Sequence[str] = ()) -> list[Subject]:
+    """The server that the options name, and the solutions, each started with these words."""
     chosen: list[Subject] = []
     wanted = [find(options.chapter)] if options.chapter else CHAPTERS
     if options.server or options.dir or (options.chapter and options.origin != "solutions"):
         given = target.resolve(
             wanted[-1], options.origin, options.dir, options.server, options.port
         )
-        chosen.append(subjects.yours(given))
-    chosen += [subjects.solution(c) for c in wanted if c.solution_dir.is_dir()]
-    peers, missing = subjects.peers()
-    return [*chosen, *peers, subjects.limit()], missing
-
-
-def _redis_subjects(options: argparse.Namespace) -> tuple[list[Subject], list[str]]:
-    """The servers of that chapter to measure with redis-benchmark, and the names of those that are
-    not installed."""
-    chapter, chosen = find(options.chapter), []
-    if options.server or options.dir or options.origin != "solutions":
-        given = target.resolve(chapter, options.origin, options.dir, options.server, options.port)
-        chosen.append(subjects.yours(given, redis_benchmark.OPTIONS))
-    if chapter.solution_dir.is_dir():
-        chosen.append(subjects.solution(chapter, redis_benchmark.OPTIONS))
-    peer = redis_benchmark.redis_server()
-    return chosen + ([peer] if peer else []), [] if peer else [redis_benchmark.SERVER]
+        chosen.append(subjects.yours(given, words))
+    return chosen + [subjects.solution(c, words) for c in wanted if c.solution_dir.is_dir()]
 
 
 def machine() -> str:
