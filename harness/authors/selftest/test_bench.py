@@ -176,7 +176,7 @@ def test_latencies_are_medians_of_the_rounds(monkeypatch):
     "shares, best, disturbed", [([0.5, 0.2, 0.01], 0.01, False), ([0.5, 0.2, 0.4], 0.2, True)]
 )
 def test_a_disturbed_run_is_repeated(monkeypatch, shares, best, disturbed):
-    """And the least disturbed one stands."""
+    """The least disturbed run stands."""
     foreign = iter([*shares, 0.3])
     monkeypatch.setattr(measure, "run", lambda *_: Figures({}, next(foreign)))
     figures, found = rounds.quiet_run(None, ECHO, Load())
