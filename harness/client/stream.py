@@ -63,6 +63,7 @@ class Stream:
 
         Without `wait` it only begins to connect; then call wait_until_connected().
         """
+        __tracebackhide__ = True
         self._patience = patience
         self._tap = tap
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
@@ -84,6 +85,7 @@ class Stream:
             raise
 
     def wait_until_connected(self) -> None:
+        __tracebackhide__ = True
         deadline = Deadline(self._patience, kernel=True)  # which tries again after 1, 3, 7 s
         code = self._connecting
         if code == errno.EINPROGRESS:
@@ -122,6 +124,7 @@ class Stream:
     # Sending
 
     def send_all(self, data: bytes) -> None:
+        __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         deadline = Deadline(self._patience)
         self._send_while_taken(out, deadline)
@@ -131,6 +134,7 @@ class Stream:
     def send_some(self, data: bytes, quiet: float) -> int:
         """Sends until the peer took nothing for `quiet` seconds. Returns how many bytes were
         sent."""
+        __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         self._send_while_taken(out, Deadline(quiet))
         return out.sent
@@ -143,6 +147,7 @@ class Stream:
         return -1 if out.refused else out.sent
 
     def _send_while_taken(self, out: _Outgoing, deadline: Deadline) -> None:
+        __tracebackhide__ = True
         while out.left:
             if out.push():
                 deadline.restart()
@@ -174,17 +179,20 @@ class Stream:
 
     def expect(self, replies: Replies) -> None:
         """Reads until all the replies are there; raises the first fault."""
+        __tracebackhide__ = True
         while replies.missing:
             self.expect_part(replies, replies.missing)
 
     def expect_part(self, replies: Replies, limit: int) -> None:
         """Reads 1 to `limit` bytes of the replies, of which some must be missing."""
+        __tracebackhide__ = True
         deadline = Deadline(self._patience)
         came = self.receive(min(limit, replies.missing), deadline)
         self._accept(replies, came, deadline.seconds)
 
     def exchange(self, data: bytes, replies: Replies) -> None:
         """Sends and expects at once. A byte in either direction is progress."""
+        __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
         deadline = Deadline(self._patience)
         while out.left or replies.missing:
@@ -203,6 +211,7 @@ class Stream:
 
     def read_exactly(self, size: int, which: str, before: bytes = b"") -> bytes:
         """`size` bytes that complete `which`, of which `before` is there already."""
+        __tracebackhide__ = True
         parts = [before]
         at, end = len(before), len(before) + size
         while at < end:
@@ -226,6 +235,7 @@ class Stream:
         self, replies: Replies, came: bytes | End, seconds: float, remark: str = ""
     ) -> None:
         """Accepts the bytes that came, or raises what is wrong with them."""
+        __tracebackhide__ = True
         if isinstance(came, End):
             if came is End.SILENCE:
                 self._patience.expired()

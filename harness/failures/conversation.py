@@ -92,6 +92,7 @@ class Conversation:
     @contextmanager
     def step(self, who: str, text: str) -> Iterator[Step]:
         """A step that fails when the block raises Failure."""
+        __tracebackhide__ = True
         step = self.note(who, text)
         try:
             yield step

@@ -276,6 +276,7 @@ class Deadline:
     def _excuse(self, before: Spent, spent: Spent) -> None:
         """Goes on for the time in which the servers could not run. Raises TooBusy if that is
         most of WAIT_SECONDS."""
+        __tracebackhide__ = True
         worked = self.seconds / WORKED_PART
         excused = max(self._late, spent.held_up(before, worked))
         if spent.runnable and spent.cpu - before.cpu < worked:
