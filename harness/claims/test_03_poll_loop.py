@@ -232,6 +232,7 @@ def test_03_reads_only_the_ready(server, rng):
 
 def _calls(server, client, rng) -> tuple[int, int]:
     """How many read and write calls the server makes for some requests."""
+    __tracebackhide__ = True
     before = server.process.calls()
     for _ in range(REQUESTS):
         ping(client, rng)

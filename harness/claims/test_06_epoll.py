@@ -108,6 +108,7 @@ def _ask(client, rng) -> None:
 @contextmanager
 def _idle(server) -> Iterator[None]:
     """Connects IDLE clients that send nothing, for the time of the block."""
+    __tracebackhide__ = True
     server.conversation.note("the grader", f"connects {IDLE:,} clients, which send nothing")
     with connected(server, IDLE):
         wait_until(lambda: until_asleep(server), SETTLE_SECONDS)  # to let them in is work

@@ -79,6 +79,7 @@ class Keeper:
 def until_quick(server: Server, attempt: Callable, ms: int):
     """The result of attempt(keeper); it is made again if it has failed, and we were too slow, or
     the server could not run."""
+    __tracebackhide__ = True
     for _ in range(TRIES):
         keeper = Keeper(server, ms)
         try:
@@ -91,6 +92,7 @@ def until_quick(server: Server, attempt: Callable, ms: int):
 
 def not_before(began: float, ms: int, hint: str) -> None:
     """Fails if the connection, which has just been closed, was closed too early."""
+    __tracebackhide__ = True
     passed = 1000 * (time.monotonic() - began)
     if passed < ms:
         text = f"the connection was closed after {passed:.0f} ms, and {ms} ms are allowed"
@@ -205,6 +207,7 @@ def test_07_slow_senders_are_closed(launch, rng):
 
 def _send_until_closed(server, client: Client) -> None:
     """A frame without an end, byte by byte. That the next byte is refused is an end, too."""
+    __tracebackhide__ = True
     deadline = Deadline(Longer(server.patience, 0))
     client.send(length_framing.header(1000))
     client.conversation.note(client.name, f"sends a byte of the body every {1000 * STEP:g} ms")

@@ -49,6 +49,7 @@ RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early"), "timer-start")
 
 def ask_later(client: Client, *bodies: bytes) -> float:
     """Sends requests in one go. Returns when: no timer of theirs was set before."""
+    __tracebackhide__ = True
     began = time.monotonic()
     client.send_frames(bodies)
     return began
@@ -56,6 +57,7 @@ def ask_later(client: Client, *bodies: bytes) -> float:
 
 def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> None:
     """Expects this reply, at least `ms` milliseconds after `began`."""
+    __tracebackhide__ = True
     client.expect_frame(body)
     passed = 1000 * (time.monotonic() - began)
     if passed < ms:
@@ -65,6 +67,7 @@ def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> Non
 
 def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
     """Cancels what has this cmd and seq, and gets the last reply of it."""
+    __tracebackhide__ = True
     client.send_frame(cancel(7, seq))
     expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(cmd, seq, CANCELLED)])
 

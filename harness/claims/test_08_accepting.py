@@ -47,6 +47,7 @@ def test_08_max_conns_wait_in_the_backlog(launch, rng):
 
 def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) -> None:
     """Checks that no waiting client has been answered, after enough iterations to answer it."""
+    __tracebackhide__ = True
     for client in served:
         ping(client, rng)
         ping(client, rng)
@@ -107,6 +108,7 @@ def _expect_turned_away(
 
     `begins`: until then there were enough, so no client is turned away before its time is over.
     """
+    __tracebackhide__ = True
     began = time.monotonic()
     waiting = [server.connect("waits") for _ in range(WAITING)]
     last, body = waiting[-1], words(rng, 8)

@@ -70,6 +70,7 @@ def _descriptors(server) -> int:
 
 def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> None:
     """Replies in front of what nobody reads any more; that this is refused at last, is no fault."""
+    __tracebackhide__ = True
     replies = Replies(bodies, client.framing)
     left = memoryview(rest)
     while replies.missing:
@@ -80,6 +81,7 @@ def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> Non
 
 def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -> None:
     """Checks that `goal` descriptors or fewer are open soon, or within `seconds` more."""
+    __tracebackhide__ = True
     longer = Longer(server.patience, seconds)
     text = f"after {longer.seconds:g} s {otherwise}"
     if not wait_until(lambda: server.process.descriptors().total <= goal, longer):
@@ -170,6 +172,7 @@ def test_08_slow_reader_gets_everything(launch, rng):
 def _read_slowly(client: Client, replies: Replies) -> float:
     """Reads all replies, with two pauses. Returns 0. If the server closes the connection after we
     took nothing for so long that it may do so, returns these seconds."""
+    __tracebackhide__ = True
     moved = time.monotonic()  # the server has sent something after that
     for left in (replies.missing - TAKEN_AT_ONCE, 0):
         client.conversation.note(client.name, f"reads nothing for {PAUSE_SECONDS:g} s")

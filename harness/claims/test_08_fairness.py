@@ -73,6 +73,7 @@ def test_08_nothing_stalls_after_the_budget(launch, rng):
 def _ask_much(server) -> None:
     """Sums of nothing, which are all there when the server looks, and more than one budget is
     for."""
+    __tracebackhide__ = True
     client = server.connect()
     data = b"".join(length_framing.encode(sum_of(seq)) for seq in range(MESSAGES_SENT))
     replies = [reply(SUM, seq, OK, i64(0)) for seq in range(MESSAGES_SENT)]
@@ -103,6 +104,7 @@ def test_08_over_quota_delays_nobody_else(launch):
 def _prompt(server: Server, idle: Server) -> None:
     """The two are asked in turns, so that the machine is equally busy for both. Noise differs from
     time to time; a fault of the server does not."""
+    __tracebackhide__ = True
     asked = ((server, server.connect("polite")), (idle, idle.connect("alone")))
     beside, reference = [], []
     for _ in range(TRIES):
@@ -122,6 +124,7 @@ def _prompt(server: Server, idle: Server) -> None:
 def _p99(*asked: tuple[Server, Client]) -> list[float]:
     """For each server, the milliseconds that one reply of a hundred exceeds, or one of all if they
     are fewer."""
+    __tracebackhide__ = True
     times: list[list[float]] = [[] for _ in asked]
     end = time.monotonic() + SECONDS
     while len(times[0]) < SAMPLES and time.monotonic() < end:
@@ -133,6 +136,7 @@ def _p99(*asked: tuple[Server, Client]) -> list[float]:
 def _seconds_to_reply(server: Server, client: Client) -> float:
     """Seconds until the reply, less the time in which the server waited for a processor: a busy
     server waits longer than one that mostly sleeps."""
+    __tracebackhide__ = True
     before, start = procfs.seconds_in_line(server.process.pid), time.monotonic()
     client.send_frame(request(ECHO, 1, string(b"polite")))
     client.expect_frame(reply(ECHO, 1, OK, string(b"polite")))

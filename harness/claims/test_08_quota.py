@@ -152,6 +152,7 @@ def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
     """Sends more than the quota, and then more and more. Returns the milliseconds from the first
     reply to the first of interval INTERVALS. None may come before its interval, counted from the
     first frame that is sent."""
+    __tracebackhide__ = True
     size, sent = len(length_framing.encode(bodies[0])), FRAMES + 1
     replies, first, came = Replies(bodies), 0.0, 0
     began = time.monotonic()
@@ -186,6 +187,7 @@ def test_08_waiting_frames_are_answered(launch, rng):
 
 def _have_waited(began: float, count: int, frames: int, ms: int) -> None:
     """Fails if all of `count` frames, sent since `began`, were answered before their interval."""
+    __tracebackhide__ = True
     passed = 1000 * (time.monotonic() - began)
     if passed < (count - 1) // frames * ms - CLOCK_MS:
         text = f"{count} frames were answered within {passed:.0f} ms, and {frames} are allowed in "
@@ -239,6 +241,7 @@ def test_08_over_quota_is_not_read(launch, rng):
 
 def _rests(server) -> None:
     """Checks that the server sleeps, and is not woken."""
+    __tracebackhide__ = True
     share = cpu_share(server, IDLE_SHARE, WATCHED)
     if share > IDLE_SHARE:
         text = f"with nothing to do until the next interval it uses {share:.1%} of a processor"

@@ -61,6 +61,7 @@ def test_08_reads_again_at_low_water(launch, rng):
 def _take_until_read(server, client: Client, sent: int) -> int:
     """The client takes its replies step by step. Returns the least that the server held before it
     read more of what is there all the time."""
+    __tracebackhide__ = True
     taken, lowest = 0, HIGH
     while True:
         goal = taken + STEP

@@ -116,6 +116,7 @@ def test_09_broadcasts_in_order(launch):
 
 def _expect_in_order(client: Client, senders, replies: int) -> None:
     """The pushes of all senders, and replies; of each the next one, whichever it is."""
+    __tracebackhide__ = True
     next_of = dict.fromkeys(senders, 0)
     answered = 0
     for _ in range(MANY * len(senders) + replies):
@@ -157,6 +158,7 @@ def test_09_senders_that_are_gone(launch):
 
 def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bool) -> None:
     """Closes, or half-closes. `at_once`: the server hears of both together."""
+    __tracebackhide__ = True
     if at_once:
         server.process.pause()
     try:
@@ -169,6 +171,7 @@ def _send_and_leave(server, sender: Client, text: bytes, half: bool, at_once: bo
 def _expect_answers(sender: Client, text: bytes, count: int) -> None:
     """Expects the reply, perhaps after the message itself: it may have been pushed before the
     server saw the half-close. EOF follows."""
+    __tracebackhide__ = True
     came = sender.read_frame()
     if came == pushed(text):
         came = sender.read_frame()
@@ -180,6 +183,7 @@ def _expect_answers(sender: Client, text: bytes, count: int) -> None:
 
 def _until_open(server, client: Client, count: int) -> None:
     """Waits until STATS says that `count` connections are open."""
+    __tracebackhide__ = True
     if not eventually(server, lambda: stats(client)[0] == count):
         text = f"{count} clients are connected, but STATS says {stats(client)[0]}"
         raise Failure(text, hint="stats-of-all")
@@ -214,6 +218,7 @@ def test_09_broadcast_to_one_that_never_reads(launch, rng):
 def _not_closed_too_early(text: bytes, count: int) -> None:
     """Checks that `count` pushes of this text exceed what may wait in the server, even if none of
     it is in the kernel."""
+    __tracebackhide__ = True
     unread = count * len(length_framing.encode(pushed(text)))
     if unread <= UNREAD_MAX:
         raise Failure(
@@ -225,6 +230,7 @@ def _not_closed_too_early(text: bytes, count: int) -> None:
 
 def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
     """The first client broadcasts, and every client receives it. Returns the count in the reply."""
+    __tracebackhide__ = True
     sender, *others = readers
     sender.exchange(length_framing.encode(broadcast(seq, text)), ())
     for other in others:

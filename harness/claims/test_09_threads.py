@@ -70,6 +70,7 @@ def test_09_every_loop_gets_its_share(launch):
 
 def _is_served_by(client: Client, index: int) -> None:
     """Checks that the loop `index` still serves the client."""
+    __tracebackhide__ = True
     found = who(client)
     if found != index:
         text = f"a client that loop {index} has served is served by loop {found} now"
@@ -139,6 +140,7 @@ def test_09_stats_of_all_loops(launch):
 def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
     """Waits until STATS is as expected: a frame or a client that left may be counted a moment
     later. Returns the frames now."""
+    __tracebackhide__ = True
     found = (0, 0, 0)
 
     def as_due() -> bool:

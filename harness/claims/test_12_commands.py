@@ -207,6 +207,7 @@ def test_12_keys_are_listed(launch, rng):
 
 
 def _expect_keys(client, command: str, due: set[bytes]) -> None:
+    __tracebackhide__ = True
     came = answer(client, command)
     if not isinstance(came, list) or len(came) != len(due) or set(came) != due:
         count = len(came) if isinstance(came, list) else resp.told(came)
@@ -215,6 +216,7 @@ def _expect_keys(client, command: str, due: set[bytes]) -> None:
 
 def _scanned(client, keys) -> set[bytes]:
     """The keys that SCAN lists while the table grows to twice its size, and shrinks again."""
+    __tracebackhide__ = True
     found: set[bytes] = set()
     more = [b"more:%d" % number for number in range(2 * KEYS)]
     cursor, step = b"0", 0
@@ -337,6 +339,7 @@ def test_12_times_that_were_taken_back(launch):
 def _take_back(client) -> None:
     """Stores keys with a short time to live, and takes the times back before they are over. Raises
     TooBusy if that took too long."""
+    __tracebackhide__ = True
     began = time.monotonic()
     try:
         pipelined(client, [(command.format(LIVE_MS), value) for command, value in TAKEN_BACK])
@@ -401,6 +404,7 @@ def _message(channel: bytes, text: bytes) -> bytes:
 
 
 def _subscribe(client, *channels: str, counts) -> None:
+    __tracebackhide__ = True
     client.send_frame(resp.command("SUBSCRIBE", *channels))
     client.expect_frames(
         [reply([b"subscribe", c.encode(), count]) for c, count in zip(channels, counts)]
@@ -409,6 +413,7 @@ def _subscribe(client, *channels: str, counts) -> None:
 
 def _expect_quiet(server, *clients) -> None:
     """Checks that nothing else has come, and that nothing comes."""
+    __tracebackhide__ = True
     until_asleep(server)
     for client in clients:
         client.expect_nothing_yet()
@@ -490,6 +495,7 @@ def test_12_slow_subscribers_are_closed(launch, rng):
 
 def _expect_beginning(client, stream: bytes) -> None:
     """The stream comes, or a beginning of it, and then the server closes."""
+    __tracebackhide__ = True
     at = 0
     while True:
         try:

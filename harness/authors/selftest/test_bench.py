@@ -36,7 +36,8 @@ from harness.student.bench.subjects import LIMIT, PEER, SOLUTION, Subject
 SHORT = Timing(warm=20, measured=100)
 LONG = Timing(warm=20, measured=2000)  # for frames that take a busy machine a while
 HERE = Place(0, 0)
-ECHO = Subject("echo", PEER, (sys.executable, "-m", "harness.authors.selftest.echo", "{port}"))
+ODD = ROOT / "harness" / "authors" / "selftest" / "servers" / "odd.py"
+ECHO = Subject("echo", PEER, (sys.executable, str(ODD), "forgets_to_say", "{port}"))
 BODY = 8  # of the frames in the tests with a server of their own
 
 

@@ -111,6 +111,7 @@ class Fault:
 
 def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> None:
     """Ends the server politely, reads its logs, and raises Failure for what they report."""
+    __tracebackhide__ = True
     seconds = patience.seconds
     if not _stopped(process, seconds):
         patience.expired()

@@ -47,6 +47,7 @@ STEADY_LIMIT = 16 * MIB  # of memory: a block, another one of twice its size, an
 
 def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -> None:
     """A frame costs no more CPU among all of these, in flight together, than among a few."""
+    __tracebackhide__ = True
     batch = bodies[:BATCH]
 
     def in_batches() -> None:
@@ -71,6 +72,7 @@ def burst_is_cheap(server, client: Client, bodies: Sequence[bytes], hint: str) -
 
 def linear(server, half: Callable[[], None], whole: Callable[[], None], what: str) -> None:
     """Checks that `whole`, twice the work of `half`, costs about twice the CPU time."""
+    __tracebackhide__ = True
     halves, wholes = [], []
     for _ in range(GROWTH_TRIES):
         halves.append(cpu_of(server, half))
@@ -92,6 +94,7 @@ def linear(server, half: Callable[[], None], whole: Callable[[], None], what: st
 
 def bounded(server, base: int, limit: int, when: str, than: str = "at its start") -> None:
     """The server's resident memory is at most `limit` bytes over `base`, which it had `than`."""
+    __tracebackhide__ = True
     if not eventually(server, lambda: server.process.resident_bytes() - base <= limit):
         more = (server.process.resident_bytes() - base) / MIB
         text = f"{when}, the server holds {more:.1f} MiB more than {than}"
@@ -101,6 +104,7 @@ def bounded(server, base: int, limit: int, when: str, than: str = "at its start"
 def steady_reader(server, rng) -> None:
     """The memory of a server with STEADY_MARKS stays bounded, though a client always has output on
     its way, so that the buffer for it is never empty."""
+    __tracebackhide__ = True
     base = server.process.resident_bytes()
     client = server.connect("steady", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     lot = [rng.randbytes(4000)] * STEADY_LOT
@@ -120,6 +124,7 @@ def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: flo
 
     `limit` and `seconds`: see cpu_share().
     """
+    __tracebackhide__ = True
     share = cpu_share(server, limit, seconds)
     if share > limit:
         raise Failure(f"{when} the server uses {share:.1%} of a processor", hint=hint)

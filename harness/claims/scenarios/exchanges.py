@@ -46,18 +46,21 @@ def words(rng: random.Random, size: int) -> bytes:
 def echo(client: Client, body: bytes) -> None:
     """Sends one frame and expects it back. The kernel's buffers have to hold the body (some 100
     KB)."""
+    __tracebackhide__ = True
     client.send_frame(body)
     client.expect_frame(body)
 
 
 def ask(client: Client, body: bytes, answer: bytes) -> None:
     """Sends one frame, and expects another one."""
+    __tracebackhide__ = True
     client.send_frame(body)
     client.expect_frame(answer)
 
 
 def ping(client: Client, rng: random.Random) -> None:
     """A short frame there and back."""
+    __tracebackhide__ = True
     echo(client, words(rng, 8))
 
 
@@ -72,12 +75,14 @@ def connect_and_ping(server, rng: random.Random, count: int, name: str | None = 
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
     """Sends any number of frames of any size without waiting for their replies, then expects all of
     the replies."""
+    __tracebackhide__ = True
     client.echo_all(b"".join(map(client.framing.encode, bodies)))
 
 
 def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
     """Sends a burst while the server is paused: it runs once the kernel has taken all it can,
     however busy the machine is."""
+    __tracebackhide__ = True
     data = b"".join(map(client.framing.encode, bodies))
     with server.paused():
         sent = client.send_some(data)
@@ -86,6 +91,7 @@ def burst_that_waits(server, client: Client, bodies: Sequence[bytes]) -> None:
 
 def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
     """Sends `data`, cut at these offsets, each piece after the server has read the one before."""
+    __tracebackhide__ = True
     edges = [0, *cuts, len(data)]
     for start, end in zip(edges, edges[1:]):
         client.send(data[start:end])
@@ -95,6 +101,7 @@ def send_in_pieces(client: Client, data: bytes, cuts: Iterable[int]) -> None:
 def echo_in_pieces(server, client: Client, bodies: Sequence[bytes], cuts: Iterable[int]) -> None:
     """Sends frames, cut at these offsets. Before the next piece goes, the frames that are complete
     have come back, and of the one that is not, nothing has."""
+    __tracebackhide__ = True
     frames = [client.framing.encode(body) for body in bodies]
     ends = list(accumulate(map(len, frames)))
     edges = [0, *cuts, ends[-1]]
@@ -117,6 +124,7 @@ def send_and_owe(
     The buffers of most machines take some 4 MB. Where they do not, half of the replies are read.
     `answers`: the bodies of all replies, if they are not the same.
     """
+    __tracebackhide__ = True
     answers = bodies if answers is None else answers
     data = b"".join(map(client.framing.encode, bodies))
     sent = client.send_some(data)
@@ -129,6 +137,7 @@ def send_and_owe(
 
 def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
     """Each client sends a frame: a piece of one, a piece of the next, and so on."""
+    __tracebackhide__ = True
     frames = [length_framing.encode(body) for body in bodies]
     for start in range(0, max(map(len, frames)), PIECE):
         for client, frame in zip(clients, frames):
@@ -138,6 +147,7 @@ def send_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
 
 def read_in_turns(clients: Sequence[Client], bodies: Sequence[bytes]) -> None:
     """Each client expects a frame with its body, and reads it in pieces beside the others."""
+    __tracebackhide__ = True
     due = [Replies([body]) for body in bodies]
     while any(replies.missing for replies in due):
         for client, replies in zip(clients, due):
@@ -161,6 +171,7 @@ def come_and_go(server, rng: random.Random, count: int, at_once: int = TABLE) ->
 
     Their frames are so large that a server which keeps one of each client soon grows visibly.
     """
+    __tracebackhide__ = True
     body = rng.randbytes(BODY_BYTES)
     frame = length_framing.encode(body)
     for first in range(0, count, at_once):
@@ -174,6 +185,7 @@ def come_and_go(server, rng: random.Random, count: int, at_once: int = TABLE) ->
 
 def _leave(leaving: Sequence[Client], frame: bytes) -> None:
     """Closes the connections, each in another way."""
+    __tracebackhide__ = True
     for number, client in enumerate(leaving):
         if number % 4 == 1:
             client.send(frame[:-1])
@@ -190,6 +202,7 @@ def _leave(leaving: Sequence[Client], frame: bytes) -> None:
 
 def expect_stop(server, number: signal.Signals) -> None:
     """Sends the signal and waits. A second is the rule; what is more is for a busy machine."""
+    __tracebackhide__ = True
     if not server.process.alive():
         text = f"the server was gone before it was sent {number.name}: {server.describe()}"
         raise Failure(text, hint="ended-early")
@@ -222,6 +235,7 @@ def expect_failed_start(
 ) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr.
     `hint`: of the failure."""
+    __tracebackhide__ = True
     named = shlex.join(["server", *argv[1:]])
     process, ended = run_to_its_end(argv, patience)
     if ended is None:
@@ -240,6 +254,7 @@ def expect_failed_start(
 def expect_told_on_stderr(server, client: Client, exchange: Callable[[], None]) -> None:
     """A server with -v says something on stderr in each exchange() of a frame, and nothing more on
     stdout. Then it is stopped."""
+    __tracebackhide__ = True
     exchange()
     process = server.process
     for _ in range(5):

@@ -58,6 +58,7 @@ def built(
     """The program, linked with the module in `directory`. None: it cannot be built with these
     sanitizers, and perhaps without. `untouched`: directories with the lab's own files. Raises
     Failure, NotJudged."""
+    __tracebackhide__ = True
     try:
         return link(directory, name, sanitizers.flags(sanitize))
     except build.BuildFailed as error:

@@ -129,6 +129,7 @@ class Server:
 
         `rcvbuf`, `segment` and `patience` are those of Client.
         """
+        __tracebackhide__ = True
         client = Client(
             self.address,
             self.conversation,
@@ -191,6 +192,7 @@ class Stage:
 
     def launch(self, argv_extra: tuple[str, ...] = (), **options: Any) -> Server:
         """Starts a server and waits until it listens. `argv_extra`, `options`: see Options."""
+        __tracebackhide__ = True
         wanted = Options(argv_extra, **options)
         if self.run.port is not None and not wanted.restarted:
             self._free_the_port()
@@ -225,6 +227,7 @@ class Stage:
 
     def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
         """Starts it; twice, if only connections of another claim were in its way."""
+        __tracebackhide__ = True
         try:
             self._start_once(server, argv, wanted)
         except Failure as failure:
@@ -255,6 +258,7 @@ class Stage:
         return wait_until(free, TIME_WAIT_SECONDS, TIME_WAIT_LOOK_SECONDS)
 
     def _start_once(self, server: Server, argv: list[str], wanted: Options) -> None:
+        __tracebackhide__ = True
         environment = dict(wanted.environment or {})
         if wanted.sanitize:
             environment.update(sanitizers.environment())
@@ -329,6 +333,7 @@ class Stage:
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""
+        __tracebackhide__ = True
         self.check_servers()
         for server in self.servers:
             _leave(server)
@@ -379,6 +384,7 @@ class Stage:
     def check_servers(self) -> None:
         """After a body that passed: checks that the servers that it did not end still run, and are
         clean."""
+        __tracebackhide__ = True
         if self.servers:
             self.conversation.note("the grader", "checks whether the server still runs")
         for server in self.servers:
