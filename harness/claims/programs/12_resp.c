@@ -185,7 +185,7 @@ static void lines_once(void)
 /* Bytes that are no request, and what the parser says of them. */
 static const struct {
     const char *text, *error;
-} wrong[] = {
+} malformed[] = {
     {"*x\r\n", "invalid multibulk length"},
     {"*\r\n", "invalid multibulk length"},
     {"*1x\r\n", "invalid multibulk length"},
@@ -218,15 +218,15 @@ static void expect_refused(struct resp *r, const char *text, size_t size, const 
 
 static void refuses(void)
 {
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        const char *text = wrong[i].text;
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++) {
+        const char *text = malformed[i].text;
         size_t whole = strlen(text);
         for (size_t begun = 0; begun < whole - 2; begun++) {
             struct resp r = {0};
             check_case();
             if (begun > 0)
                 expect_partial(&r, text, begun, ": the line is not complete");
-            expect_refused(&r, text, whole, wrong[i].error);
+            expect_refused(&r, text, whole, malformed[i].error);
             resp_free(&r);
         }
     }

@@ -40,7 +40,7 @@ static unsigned op_count, op_number;
 
 static struct {
     int opcode, result;
-} fails[FAILS_MAX];
+} failing[FAILS_MAX];
 static int fail_count;
 
 /* Names and properties of operations */
@@ -115,17 +115,17 @@ void fake_ring_fail_next(int opcode, int result)
 {
     if (fail_count == FAILS_MAX)
         check_impossible("too many results are planned");
-    fails[fail_count].opcode = opcode;
-    fails[fail_count++].result = result;
+    failing[fail_count].opcode = opcode;
+    failing[fail_count++].result = result;
 }
 
 static bool planned(int opcode, int *result)
 {
     for (int i = 0; i < fail_count; i++) {
-        if (fails[i].opcode != opcode)
+        if (failing[i].opcode != opcode)
             continue;
-        *result = fails[i].result;
-        memmove(&fails[i], &fails[i + 1], (size_t)(--fail_count - i) * sizeof *fails);
+        *result = failing[i].result;
+        memmove(&failing[i], &failing[i + 1], (size_t)(--fail_count - i) * sizeof *failing);
         return true;
     }
     return false;

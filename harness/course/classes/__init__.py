@@ -7,7 +7,7 @@
     records.py       the result of one submission, whether it is still valid; the table of points
     unit.py          grades one submission, in a process of its own
     pool.py          runs units on this machine, some at a time
-    engines.py       what runs the units: the pool, GNU parallel or Slurm
+    engines.py       what an engine is, which runs the units
     plan.py          the units as a file, for engines on several machines, and what runs them
     parallel.py      GNU parallel
     slurm.py         a job array of Slurm

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import signal
 import sys
 from pathlib import Path
 
-from harness.course.classes import engines, labels, submissions
-from harness.course.classes.engines import LOCAL, NAMES
+from harness.course.classes import labels, parallel, slurm, submissions
+from harness.course.classes.engines import Engine, Local
+from harness.course.classes.labels import Class
 from harness.course.classes.records import NOT_JUDGED
 from harness.course.classes.submissions import Submission
 from harness.course.classes.unit import GRADE_SECONDS, TRIES, Unit
@@ -28,6 +30,8 @@ from harness.lab.target import WrongUsage, setting
 from harness.server import shim
 
 MOST_JOBS = 256
+LOCAL, PARALLEL = "local", "parallel"
+ENGINES = (LOCAL, PARALLEL, "slurm")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -37,7 +41,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--chapter", metavar="NN", default=setting("CH"))
     add("--submissions", metavar="DIR", default=setting("SUB"), help="the directory of all of them")
     add("--jobs", metavar="N", default=setting("JOBS"), help="grades at a time")
-    add("--engine", metavar="NAME", default=setting("ENGINE") or LOCAL, help=", ".join(NAMES))
+    add("--engine", metavar="NAME", default=setting("ENGINE") or LOCAL, help=", ".join(ENGINES))
     add("--sshlogin", metavar="HOSTS", default=setting("SSHLOGIN"), help="as of GNU parallel")
     anonymous = setting("ANON") not in (None, "0")
     add("--anonymous", action="store_true", default=anonymous, help="numbers for names")
@@ -94,6 +98,10 @@ def check(options: argparse.Namespace) -> None:
         raise WrongUsage(f"JOBS={jobs}: a number from 1 to {MOST_JOBS}")
     if not is_whole(options.limit) or not int(options.limit):
         raise WrongUsage(f"--limit {options.limit}: a number of seconds")
+    if options.engine not in ENGINES:
+        raise WrongUsage(f"ENGINE={options.engine}: it can be one of {', '.join(ENGINES)}")
+    if options.sshlogin and options.engine != PARALLEL:
+        raise WrongUsage("SSHLOGIN goes with ENGINE=parallel")
     if options.late:
         late.command(options.late)
 
@@ -114,8 +122,7 @@ def grade_all(
     Raises WrongUsage."""
     handout.check_skeletons((units.of.chapter,))  # a submission can read them
     seconds = TRIES * int(options.limit) + SPARE_SECONDS
-    jobs = int(options.jobs) if options.jobs else None
-    engine = engines.find(options.engine, jobs, options.sshlogin, units.of)
+    engine = engine_of(options, units.of)
     whole = Whole(units.of, found, lambda name: command_of(options, units, name), engine, seconds)
     isolation = units.isolation
     print(greeting(whole, isolation.name, isolation.open, others), flush=True)
@@ -128,6 +135,16 @@ def grade_all(
     if stopped:
         print("class: stopped, nothing is left running; the same command goes on from here")
     return 2 if stopped or any(one.record.verdict == NOT_JUDGED for one in results) else 0
+
+
+def engine_of(options: argparse.Namespace, of: Class) -> Engine:
+    """Raises WrongUsage, also if it is not installed."""
+    jobs = int(options.jobs) if options.jobs else None
+    if options.engine == LOCAL:
+        return Local(jobs or len(os.sched_getaffinity(0)))
+    if options.engine == PARALLEL:
+        return parallel.find(of.top, jobs, options.sshlogin)
+    return slurm.find(of, jobs)
 
 
 def share_libraries(units: Unit, again: bool) -> None:

@@ -1,4 +1,4 @@
-"""What runs the units of a class: this machine, GNU parallel or Slurm.
+"""What an engine is, which runs the units of a class; and the one that is this machine.
 
 The lab starts and watches an engine that exists, and makes none. All of them run the same command,
 the same results appear in the same place, and a unit without a result is started once more.
@@ -7,7 +7,6 @@ the same results appear in the same place, and a unit without a result is starte
 from __future__ import annotations
 
 import contextlib
-import os
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -16,12 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.course.classes import pool
-from harness.course.classes.labels import Class
 from harness.course.classes.pool import Job
-from harness.lab.target import WrongUsage, as_typed
+from harness.lab.target import as_typed
 
-LOCAL = "local"
-NAMES = (LOCAL, "parallel", "slurm")
 TICK_SECONDS = 0.2  # between two looks at the results
 LOOKS = 2000  # at results, in a second
 
@@ -53,21 +49,6 @@ class Local(Engine):
 
     def run(self, jobs: list[Job], seconds: float, tick: Tick) -> Iterator[Job]:
         return pool.run(jobs, self.at_once, seconds, tick)
-
-
-def find(name: str, jobs: int | None, sshlogin: str | None, of: Class) -> Engine:
-    """The engine of that name; `jobs` is JOBS=. Raises WrongUsage, also if it is not installed."""
-    from harness.course.classes import parallel, slurm  # they need Engine
-
-    if name not in NAMES:
-        raise WrongUsage(f"ENGINE={name}: it can be one of {', '.join(NAMES)}")
-    if sshlogin and name != "parallel":
-        raise WrongUsage("SSHLOGIN goes with ENGINE=parallel")
-    if name == LOCAL:
-        return Local(jobs or len(os.sched_getaffinity(0)))
-    if name == "parallel":
-        return parallel.find(of.top, jobs, sshlogin)
-    return slurm.find(of, jobs)
 
 
 def finished(waiting: dict[str, Job], works: Callable[[], bool], tick: Tick) -> Iterator[Job]:

@@ -10,7 +10,7 @@
 
 static void log_frame(int fd, unsigned length);
 
-#include "loop.h"
+#include "poll_loop.h"
 
 static void log_a_megabyte(void)
 {
@@ -32,6 +32,6 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* nobody may want to read the log any more */
     log_a_megabyte();
     int signals = open_signals(), listener = listen_on(argv[argc - 1]);
-    loop(listener, signals);
+    run_loop(listener, signals);
     return 0;
 }

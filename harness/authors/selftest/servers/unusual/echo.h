@@ -28,19 +28,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MAX_FRAME_BYTES (32u << 20)
-#define HEADER_BYTES    4u
+#define LARGEST_BYTES (32u << 20)
+#define PREFIX_BYTES  4u
 
 enum { SPARE_BYTES = 8 << 10 };     /* so that a buffer does not grow for the first few bytes */
 enum { PAUSE_MS = 100 };            /* before the next accept() when no descriptor was left */
 enum { NOBODY = -1, NO_ROOM = -2 }; /* what accept_next() says instead of a descriptor */
 
 /* What an unusual server does differently. */
-#ifndef READ_BYTES
-#define READ_BYTES (64u << 10) /* at most, of one recv() */
+#ifndef CHUNK_BYTES
+#define CHUNK_BYTES (64u << 10) /* at most, of one recv() */
 #endif
 #ifndef RECV_BYTES
-#define RECV_BYTES(c) READ_BYTES /* of the next one */
+#define RECV_BYTES(c) CHUNK_BYTES /* of the next one */
 #endif
 #ifndef READS_A_TURN
 #define READS_A_TURN 1 /* before the replies to what they brought are sent */
@@ -66,7 +66,7 @@ struct conn {
     struct conn *next;
 };
 
-__attribute__((noreturn)) static inline void die(const char *what)
+__attribute__((noreturn)) static inline void fail(const char *what)
 {
     perror(what);
     exit(1);
@@ -81,7 +81,7 @@ static inline int listen_on(const char *port)
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(fd, (struct sockaddr *)&address, sizeof address) < 0 || listen(fd, SOMAXCONN) < 0)
-        die("listen");
+        fail("listen");
     return fd;
 }
 
@@ -96,7 +96,7 @@ static inline int open_signals(void)
     sigaddset(&set, SIGCHLD);
     int fd = sigprocmask(SIG_BLOCK, &set, NULL) ? -1 : signalfd(-1, &set, SFD_NONBLOCK);
     if (fd < 0)
-        die("signalfd");
+        fail("signalfd");
     return fd;
 }
 
@@ -132,7 +132,7 @@ static inline bool owes(const struct conn *c)
 }
 
 /* Gives the memory of an empty buffer back. */
-static inline void settle(struct conn *c)
+static inline void finish_turn(struct conn *c)
 {
     if (c->start < c->end)
         return;
@@ -153,9 +153,9 @@ static inline bool make_room(struct conn *c)
         c->end -= c->start;
         c->start = c->whole = 0;
     }
-    if (c->cap - c->end >= READ_BYTES)
+    if (c->cap - c->end >= CHUNK_BYTES)
         return true;
-    size_t cap = c->cap == 0 ? READ_BYTES + SPARE_BYTES : 2 * c->cap;
+    size_t cap = c->cap == 0 ? CHUNK_BYTES + SPARE_BYTES : 2 * c->cap;
     uint8_t *data = realloc(c->data, cap);
     if (data == NULL)
         return false;
@@ -176,14 +176,14 @@ static inline ssize_t conn_read(struct conn *c)
         return n;
     c->end += (size_t)n;
     c->ending = n == 0;
-    while (!c->ending && c->end - c->whole >= HEADER_BYTES) {
+    while (!c->ending && c->end - c->whole >= PREFIX_BYTES) {
         const uint8_t *b = c->data + c->whole;
         uint32_t length = b[0] | b[1] << 8 | b[2] << 16 | (uint32_t)b[3] << 24;
-        c->ending = length > MAX_FRAME_BYTES;
-        if (c->ending || c->end - c->whole - HEADER_BYTES < length)
+        c->ending = length > LARGEST_BYTES;
+        if (c->ending || c->end - c->whole - PREFIX_BYTES < length)
             break;
         ON_FRAME(c->fd, length);
-        c->whole += HEADER_BYTES + (size_t)length;
+        c->whole += PREFIX_BYTES + (size_t)length;
     }
     return n;
 }
@@ -218,7 +218,7 @@ static inline bool conn_turn(struct conn *c)
         n = conn_write(c);
         well = is_well(n);
     }
-    settle(c);
+    finish_turn(c);
     return well && !(c->ending && !owes(c));
 }
 

@@ -22,7 +22,7 @@ static void watch(int fd, uint32_t events, void *data)
 {
     struct epoll_event event = {.events = events, .data.ptr = data};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0)
-        die("epoll_ctl");
+        fail("epoll_ctl");
 }
 
 static bool can_move(const struct conn *c)
@@ -43,12 +43,12 @@ static bool turn(struct conn *c)
 {
     bool well = true;
     if (!owes(c) && can_move(c))
-        well = moved(c, conn_read(c), READ_BYTES, EPOLLIN);
+        well = moved(c, conn_read(c), CHUNK_BYTES, EPOLLIN);
     while (well && owes(c) && can_move(c)) {
         size_t size = c->whole - c->start;
         well = moved(c, conn_write(c), size, EPOLLOUT);
     }
-    settle(c);
+    finish_turn(c);
     return well && !(c->ending && !owes(c));
 }
 
@@ -76,7 +76,7 @@ static void run_queue(void)
 }
 
 /* False: no descriptor was left for somebody. */
-static bool accept_all(int listener)
+static bool accept_waiting(int listener)
 {
     struct conn *c;
     int fd;
@@ -91,7 +91,7 @@ int main(int argc, char **argv)
     int signals = open_signals(), listener = listen_on(argv[argc - 1]);
     bool room = true, stop = false;
     if ((epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
-        die("epoll_create1");
+        fail("epoll_create1");
     watch(signals, EPOLLIN | EPOLLET, &signals);
     watch(listener, EPOLLIN | EPOLLET, &listener);
     while (!stop) {
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
         }
         run_queue();
         if (called)
-            room = accept_all(listener);
+            room = accept_waiting(listener);
     }
     close_all();
     close(listener);

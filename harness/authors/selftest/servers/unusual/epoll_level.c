@@ -17,7 +17,7 @@ static void watch(int operation, int fd, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.fd = fd};
     if (epoll_ctl(epoll, operation, fd < 0 ? -1 - fd : fd, &event) < 0)
-        die("epoll_ctl");
+        fail("epoll_ctl");
 }
 
 static void turn(struct conn *c)
@@ -30,7 +30,7 @@ static void turn(struct conn *c)
 }
 
 /* False: no descriptor was left for somebody. */
-static bool accept_all(int listener)
+static bool accept_waiting(int listener)
 {
     int fd;
     while ((fd = accept_next(listener, SOCK_NONBLOCK)) >= 0)
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     int signals = open_signals(), listener = listen_on(argv[argc - 1]);
     bool room = true, stop = false;
     if ((epoll = epoll_create1(EPOLL_CLOEXEC)) < 0)
-        die("epoll_create1");
+        fail("epoll_create1");
     watch(EPOLL_CTL_ADD, -1 - signals, EPOLLIN);
     watch(EPOLL_CTL_ADD, -1 - listener, EPOLLIN);
     while (!stop) {
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
                 stop = told_to_stop(signals);
         }
         if (called)
-            room = accept_all(listener);
+            room = accept_waiting(listener);
         if (room != had_room)
             watch(EPOLL_CTL_MOD, -1 - listener, room ? EPOLLIN : 0);
     }

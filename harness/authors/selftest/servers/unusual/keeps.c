@@ -6,4 +6,4 @@
  */
 #define KEPT_BYTES (256u << 10)
 
-#include "loop.h"
+#include "poll_loop.h"

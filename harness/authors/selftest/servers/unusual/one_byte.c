@@ -5,8 +5,8 @@
  * recv() up to 32 Ki times, so that poll() is not called for every byte, too. After the first
  * 256 bytes of a frame it asks for 16: with one byte in each, 32 MiB take a minute.
  */
-#define READ_BYTES    16
-#define RECV_BYTES(c) ((c)->end - (c)->whole < 256 ? 1 : READ_BYTES)
+#define CHUNK_BYTES   16
+#define RECV_BYTES(c) ((c)->end - (c)->whole < 256 ? 1 : CHUNK_BYTES)
 #define READS_A_TURN  (32 << 10)
 
-#include "loop.h"
+#include "poll_loop.h"

@@ -5,7 +5,7 @@
  * others (EAGAIN). A fourth, which serves nobody, waits for the signal that ends them all.
  */
 #define OWN_MAIN
-#include "loop.h"
+#include "poll_loop.h"
 
 #include <sys/wait.h>
 
@@ -19,9 +19,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < WORKERS; i++) {
         workers[i] = fork();
         if (workers[i] < 0)
-            die("fork");
+            fail("fork");
         if (workers[i] == 0) {
-            loop(listener, signals); /* a signalfd tells each process of its own signals */
+            run_loop(listener, signals); /* a signalfd tells each process of its own signals */
             return 0;
         }
     }

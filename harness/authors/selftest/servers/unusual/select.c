@@ -32,7 +32,7 @@ static int set_interest(int signals, int listener, bool room)
     in = realloc(in, bytes);
     out = realloc(out, bytes);
     if (in == NULL || out == NULL)
-        die("select");
+        fail("select");
     memset(in, 0, bytes);
     memset(out, 0, bytes);
     set_bit(in, signals);

@@ -6,4 +6,4 @@
  */
 #define WRITE_BYTES 1000u
 
-#include "loop.h"
+#include "poll_loop.h"

@@ -1,13 +1,13 @@
 /* An event loop round poll(), for servers that are unusual in something else. */
-#ifndef LOOP_H
-#define LOOP_H
+#ifndef POLL_LOOP_H
+#define POLL_LOOP_H
 
 #include "echo.h"
 
 #include <poll.h>
 
 /* Accepts every waiting client. False: no descriptor was left for one. */
-static inline bool accept_all(int listener)
+static inline bool accept_waiting(int listener)
 {
     int fd;
     while ((fd = accept_next(listener, SOCK_NONBLOCK)) >= 0)
@@ -17,7 +17,7 @@ static inline bool accept_all(int listener)
 
 /* Serves until a signal says stop; then everything is closed. If its clients cannot be accepted,
  * the listening socket stays readable: it is left out until the pause is over or a client moves. */
-static inline void loop(int listener, int signals)
+static inline void run_loop(int listener, int signals)
 {
     struct pollfd *polls = NULL;
     bool room = true;
@@ -25,7 +25,7 @@ static inline void loop(int listener, int signals)
         nfds_t count = 2;
         polls = realloc(polls, (count + (size_t)conns_end) * sizeof *polls);
         if (polls == NULL)
-            die("poll");
+            fail("poll");
         polls[0] = (struct pollfd){.fd = signals, .events = POLLIN};
         polls[1] = (struct pollfd){.fd = listener, .events = room ? POLLIN : 0};
         for (int fd = 0; fd < conns_end; fd++)
@@ -39,7 +39,7 @@ static inline void loop(int listener, int signals)
             if (polls[i].revents && !conn_turn(conns[polls[i].fd]))
                 conn_close(conns[polls[i].fd]);
         if (!room || polls[1].revents)
-            room = accept_all(listener);
+            room = accept_waiting(listener);
     }
     free(polls);
     close_all();
@@ -52,7 +52,7 @@ static inline void loop(int listener, int signals)
 int main(int argc, char **argv)
 {
     int signals = open_signals(), listener = listen_on(argv[argc - 1]);
-    loop(listener, signals);
+    run_loop(listener, signals);
     return 0;
 }
 #endif
