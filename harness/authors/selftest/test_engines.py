@@ -39,7 +39,7 @@ SSH = """while [ "$1" = -o ] || [ "$1" = -l ]; do shift 2; done
 host=$1
 shift
 [ "$1" != -- ] || shift
-echo "$host" >>"$HOSTS"
+echo "$host" >>"$0.hosts"
 [ "$host" != dead ] || { echo "ssh: connect to host dead: No route to host" >&2; exit 255; }
 exec sh -c "$*"
 """
@@ -191,15 +191,14 @@ def test_parallel_can_be_stopped_and_goes_on(by_parallel, tmp_path, number):
 @needs_parallel
 def test_a_machine_that_is_down_loses_nothing(tmp_path, monkeypatch):
     a_class = EngineRun(tmp_path, "--engine", "parallel", "--sshlogin", "dead,1/good")
-    programs, hosts = tmp_path / "bin", tmp_path / "hosts"
+    programs = tmp_path / "bin"
     script(programs / "ssh", SSH)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setenv("HOSTS", str(hosts))
     for name in ("ada", "ben 2", "王小明"):
         handed_in(a_class.sub / name)
     status, printed = a_class.run("--jobs", "1")
     assert status == 0 and "3 of 3 have a score" in printed
-    assert set(hosts.read_text().split()) == {"dead", "good"}
+    assert set((programs / "ssh.hosts").read_text().split()) == {"dead", "good"}
 
 
 @pytest.mark.full("runs on a cluster of one node")
