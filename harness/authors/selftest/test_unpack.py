@@ -19,7 +19,7 @@ import pytest
 
 from harness.course.classes import extract, labels, records, submissions, unit, unpack
 from harness.course.isolation.choice import choose
-from harness.lab import chapters
+from harness.lab import chapters, sources
 from harness.lab.units import MIB
 
 CHAPTER = chapters.find("01")
@@ -178,8 +178,10 @@ def test_a_name_in_a_zip_is_utf_8(tmp_path, monkeypatch, flag):
 
 def test_what_macos_adds_is_no_second_directory(tmp_path):
     names = ("01-blocking/main.c", "__MACOSX/01-blocking/._main.c", "__MACOSX/._01-blocking")
-    made = tar(tmp_path / "a.tar", *((name, MAIN) for name in (*names, "._01-blocking")))
-    assert unpacked(made, tmp_path) == {"main.c": MAIN}
+    beside = ("._01-blocking", "01-blocking/._main.c")
+    made = tar(tmp_path / "a.tar", *((name, MAIN) for name in (*names, *beside)))
+    unpacked(made, tmp_path)
+    assert sources.texts(tmp_path / "target") == {"main.c": MAIN.decode()}
     made = zipped(tmp_path / "a.zip", *((name, MAIN) for name in names))
     shutil.rmtree(tmp_path / "target")
     shutil.rmtree(tmp_path / "scratch")
