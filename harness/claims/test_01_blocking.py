@@ -418,7 +418,7 @@ def test_01_reset_in_the_middle_of_a_reply(server, rng):
             client.half_close()
         client.reset()
         _next_is_served(server, rng)
-    _next_is_served(server, rng)  # as in _lives_on()
+    _next_is_served(server, rng)  # the reply may come before the end: see _lives_on()
 
 
 @claim("01.6", points=2, hints=NEXT)

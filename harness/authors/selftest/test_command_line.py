@@ -1,11 +1,12 @@
-"""How a command ends that cannot do its work; and files that appear whole or not at all."""
+"""How a command ends that cannot do its work; files that appear whole or not at all; the answers of
+other programs."""
 
 import errno
 import os
 
 import pytest
 
-from harness.lab import command_line, files
+from harness.lab import command_line, files, programs
 from harness.lab.target import WrongUsage
 
 
@@ -72,3 +73,21 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, w
     with pytest.raises(error, match="No space left"):
         write(tmp_path / "a", b"new")
     assert (tmp_path / "a").read_bytes() == b"old" and os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "command, says",
+    [(["no-such-program"], "No such file"), (["sleep", "60"], "timed out after 0.1 seconds")],
+)
+def test_a_program_that_gives_no_answer_has_failed(command, says):
+    answer = programs.answer(command, 0.1)
+    assert answer.returncode == 1 and says in answer.stderr
+
+
+def test_an_answer_is_what_the_program_printed():
+    answer = programs.answer(["sh", "-c", "cat; printf 'caf\\351'; echo no >&2; exit 3"], 60)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (
+        3,
+        "caf\N{REPLACEMENT CHARACTER}",
+        "no\n",
+    )

@@ -138,7 +138,7 @@ def grade_all(
 
 
 def engine_of(options: argparse.Namespace, of: Class) -> Engine:
-    """Raises WrongUsage, also if it is not installed."""
+    """What runs the units. Raises WrongUsage if it is not installed."""
     jobs = int(options.jobs) if options.jobs else None
     if options.engine == LOCAL:
         return Local(jobs or len(os.sched_getaffinity(0)))

@@ -16,12 +16,14 @@ from harness.course.classes import plan, pool
 from harness.course.classes.engines import Engine, Tick, finished, without_result
 from harness.course.classes.plan import Plan
 from harness.course.classes.pool import Job
+from harness.lab import programs
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 from harness.server import kill
 from harness.server.linux import prctl, procfs
 
 PROGRAM = "parallel"
+ANSWER_SECONDS = 20
 MISSING = "ENGINE=parallel: GNU parallel is missing; the package parallel has it"
 SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10"  # asks for no password, waits for no dead machine
 
@@ -66,8 +68,8 @@ def find(top: Path, jobs: int | None, sshlogin: str | None) -> Parallel:
     program = shutil.which(PROGRAM)
     if program is None:
         raise WrongUsage(MISSING)
-    said = subprocess.run([program, "--version"], capture_output=True, stdin=subprocess.DEVNULL)
-    if b"GNU parallel" not in said.stdout:  # moreutils has a program of this name, too
+    said = programs.answer([program, "--version"], ANSWER_SECONDS)
+    if "GNU parallel" not in said.stdout:  # moreutils has a program of this name, too
         raise WrongUsage(f"{MISSING} ({program} is another program)")
     return Parallel(program, top, jobs, sshlogin)
 

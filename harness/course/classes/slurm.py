@@ -24,6 +24,7 @@ from harness.course.classes.labels import Class
 from harness.course.classes.plan import Plan
 from harness.course.classes.pool import Job
 from harness.course.classes.progress import wrapped
+from harness.lab import programs
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 
@@ -161,19 +162,7 @@ def largest() -> int:
 
 
 def _answer(*command: str) -> subprocess.CompletedProcess[str]:
-    """What a short command printed. One that hangs has failed. Ctrl-C does not reach it."""
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=ANSWER_SECONDS,
-            start_new_session=True,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(command, 1, "", str(error))
+    return programs.answer(command, ANSWER_SECONDS)
 
 
 def _last_line(text: str) -> str:

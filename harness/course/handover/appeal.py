@@ -11,7 +11,6 @@ import json
 import os
 import platform
 import shlex
-import subprocess
 import sys
 import tempfile
 from dataclasses import replace
@@ -24,7 +23,7 @@ from harness.grading import report
 from harness.grading.judge import grade_target
 from harness.grading.request import Request, asked, one_test, parse
 from harness.grading.scoring import FAILED, Grade
-from harness.lab import command_line, git, parts, seed
+from harness.lab import command_line, git, parts, programs, seed
 from harness.lab.chapters import ROOT
 from harness.lab.target import Target, WrongUsage, as_typed, named, setting
 from harness.server import build
@@ -216,11 +215,8 @@ def _compiler() -> str:
 
 
 def _first_line(command: list[str]) -> str:
-    """What it prints first; "" if there is no such command, or it fails."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
+    """The first line that it prints, or "" if it fails."""
+    done = programs.answer(command, SECONDS)
     lines = done.stdout.splitlines()
     return lines[0] if lines and done.returncode == 0 else ""
 

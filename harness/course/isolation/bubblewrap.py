@@ -8,7 +8,6 @@ refuse them. So whether it works is tried, not guessed.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,7 +20,7 @@ from harness.course.isolation.isolation import (
     environment,
     of_python,
 )
-from harness.lab import parts
+from harness.lab import parts, programs
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.lab.units import MIB
 from harness.server.linux import landlock
@@ -84,29 +83,15 @@ def find() -> Bubblewrap | str:
     program = shutil.which(PROGRAM)
     if program is None:
         return MISSING
-    said = _said([program, "--help"]).stdout
+    said = programs.answer([program, "--help"], PROBE_SECONDS).stdout
     found = Bubblewrap(program, frozenset(said.split()))
     with tempfile.TemporaryDirectory(prefix="event-loop-lab-") as directory:
         place = Path(directory)
-        tried = _said(found.command(["true"], Places(ROOT, CHAPTERS[0], place, place)))
+        command = found.command(["true"], Places(ROOT, CHAPTERS[0], place, place))
+        tried = programs.answer(command, PROBE_SECONDS)
     if tried.returncode == 0:
         return found
     return " ".join(tried.stderr.split()) or f"bwrap ended with status {tried.returncode}"
-
-
-def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """What a short command printed. One that hangs has failed."""
-    try:
-        return subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PROBE_SECONDS,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return subprocess.CompletedProcess(command, 1, "", str(error))
 
 
 def _variables(libraries: Path | None = None) -> list[str]:
