@@ -71,3 +71,11 @@ int net_accept(int listen_fd)
     return fd;
 }
 // END nonblocking
+
+int net_error(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
+}

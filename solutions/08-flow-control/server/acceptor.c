@@ -9,17 +9,11 @@
 #include "net/net.h"
 #include "server/conn.h"
 
-static events_callback on_listener;
-
-/* Watches the listening socket, or stops watching it. While clients have to wait, the socket is
- * readable all the time, and a level-triggered backend would report it in every iteration. */
+/* Watches the listening socket, or watches it for nothing. While clients have to wait, it is readable
+ * all the time, and a level-triggered backend would report that in every iteration. */
 static void watch(struct acceptor *a, bool watched)
 {
-    struct events *events = a->service->events;
-    if (watched && !a->watched)
-        a->watched = events_add(events, a->listen_fd, EVENT_READ, on_listener, a);
-    if (!watched && a->watched)
-        a->watched = !events_del(events, a->listen_fd, EVENT_READ);
+    events_set(a->server->events, &a->watch, watched ? EVENT_READ : 0);
 }
 
 // BEGIN turn_away
@@ -30,21 +24,23 @@ static void reserve(struct acceptor *a)
         a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes the connections of all clients that wait, so that they do not think they are being served.
- * accept() needs a descriptor for that: the reserve gives up its own. If another thread takes it
- * first, no client is turned away this time. */
-static void turn_away(struct acceptor *a)
+/* Closes the connections of clients that wait, ACCEPT_BUDGET at most, so that they do not think they
+ * are being served. accept() needs a descriptor for that: the reserve gives up its own. If another
+ * thread takes it first, no client is turned away this time. True: more clients may wait. */
+static bool turn_away(struct acceptor *a)
 {
-    int fd, count = 0;
+    int fd = NET_NONE, left = ACCEPT_BUDGET;
     close(a->reserve_fd);
-    while ((fd = net_accept(a->listen_fd)) >= 0) {
+    while (left > 0 && (fd = net_accept(a->watch.fd)) >= 0) {
         log_line("fd %d: closed: no descriptor to spare", fd);
         close(fd);
-        count++;
+        left--;
     }
     a->reserve_fd = -1;
     reserve(a);
-    log_line("accept: no descriptor for %d ms; %d clients turned away", REFUSE_MS, count);
+    log_line("accept: no descriptor for %d ms; %d clients turned away", REFUSE_MS,
+             ACCEPT_BUDGET - left);
+    return left == 0;
 }
 // END turn_away
 
@@ -54,30 +50,33 @@ static void pause_accepting(struct acceptor *a)
     if (a->failures == 0)
         log_line("accept: %s; new clients wait", strerror(errno));
     a->failures++;
+    int pause_ms = ACCEPT_PAUSE_MS;
     if (a->failures * ACCEPT_PAUSE_MS > REFUSE_MS && a->reserve_fd >= 0) {
-        turn_away(a);
-        a->failures = 1;
+        if (turn_away(a))
+            pause_ms = 0; /* the others are turned away in the next iterations */
+        else
+            a->failures = 1;
     }
-    watch(a, !timer_set(a->service->timers, &a->retry, ACCEPT_PAUSE_MS, false));
+    watch(a, !timer_set(a->server->timers, &a->retry, pause_ms, false));
 }
 
 // BEGIN accept_clients
 /* Whether one more connection is allowed. */
 static bool has_room(const struct acceptor *a)
 {
-    int64_t max = a->service->limits.max_conns;
-    return max == 0 || a->service->stats.connections < max;
+    int64_t max = a->server->config->limits.max_conns;
+    return max == 0 || a->server->stats.connections < max;
 }
 
 /* Accepts clients until none waits, the limit is reached, or the budget is used up. */
 static void accept_clients(struct acceptor *a)
 {
     int fd = NET_NONE, left = ACCEPT_BUDGET;
-    while (left > 0 && has_room(a) && (fd = net_accept(a->listen_fd)) >= 0) {
+    while (left > 0 && has_room(a) && (fd = net_accept(a->watch.fd)) >= 0) {
         left--;
         a->failures = 0;
-        if (!conn_open(fd, a->service)) {
-            log_line("fd %d: closed: out of memory", fd);
+        if (!conn_open(fd, a->server)) {
+            log_line("fd %d: closed: %s", fd, strerror(errno));
             close(fd);
         }
     }
@@ -90,16 +89,14 @@ static void accept_clients(struct acceptor *a)
     reserve(a);
     watch(a, has_room(a));
     if (left == 0) /* more clients may wait, and no event will report them again */
-        events_again(a->service->events, a->listen_fd, EVENT_READ);
+        events_again(a->server->events, &a->watch);
 }
 // END accept_clients
 
-static void on_listener(struct events *events, int fd, unsigned what, void *context)
+static void on_listener(struct events *events, struct watch *watch, unsigned what)
 {
-    struct acceptor *a = context;
-    (void)events, (void)fd;
-    if (!(what & EVENT_CANCELLED))
-        accept_clients(a);
+    (void)events, (void)what;
+    accept_clients(watch->context);
 }
 
 static void on_retry(struct timer *timer, void *context)
@@ -108,23 +105,25 @@ static void on_retry(struct timer *timer, void *context)
     accept_clients(context);
 }
 
-void acceptor_open(struct acceptor *a, int listen_fd, struct service *service)
+bool acceptor_open(struct acceptor *a, struct server *server, int listen_fd)
 {
-    *a = (struct acceptor){.service = service, .listen_fd = listen_fd, .reserve_fd = -1};
+    *a = (struct acceptor){.server = server, .reserve_fd = -1};
+    a->watch = (struct watch){.fd = listen_fd, .call = on_listener, .context = a};
     a->retry = (struct timer){.call = on_retry, .context = a};
-    accept_clients(a);
+    reserve(a);
+    return events_add(server->events, &a->watch, EVENT_READ);
 }
 
 void acceptor_close(struct acceptor *a)
 {
-    watch(a, false);
-    timer_cancel(a->service->timers, &a->retry);
+    events_del(a->server->events, &a->watch);
+    timer_cancel(a->server->timers, &a->retry);
     if (a->reserve_fd >= 0)
         close(a->reserve_fd);
 }
 
 void acceptor_look(struct acceptor *a)
 {
-    if (!a->watched && !timer_is_set(&a->retry))
+    if (a->watch.interest == 0 && !timer_is_set(&a->retry))
         accept_clients(a);
 }
