@@ -28,12 +28,9 @@ int main(int argc, char **argv)
         die("cannot listen");
     net_announce(listen_fd);
 
-    struct service service = {
-        .events = events,
-        .framing = options.framing,
-        .app = options.app,
-    };
-    server_run(listen_fd, &service);
+    struct config config = {.framing = options.framing, .app = options.app};
+    struct server server = {.config = &config, .events = events};
+    server_run(&server, listen_fd);
     close(listen_fd);
     stop_uninstall();
     events_free(events);

@@ -120,12 +120,12 @@ CHAPTERS = (
         "epoll",
         "the kernel keeps the list",
         moves=(
-            "base/buffer.c base/log.c net/net.c server/answer.c server/answer.h server/rpc.c "
-            "server/rpc.h wire/frame.c wire/reader.c wire/writer.c wire/writer.h"
+            "base/buffer.c base/log.c server/answer.h server/rpc.c server/rpc.h wire/frame.c "
+            "wire/reader.c wire/writer.c wire/writer.h"
         ),
         changes=(
-            "events/stop.[ch] main.c net/io.c options.[ch] server/conn.[ch] server/server.[ch] "
-            "server/service.h"
+            "events/stop.[ch] main.c net/io.c net/net.[ch] options.[ch] server/answer.c "
+            "server/conn.[ch] server/server.[ch]"
         ),
         adds=(
             "events/backend.h events/backend_epoll.c events/backend_poll.c "

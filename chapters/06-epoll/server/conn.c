@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "net/io.h"
+#include "net/net.h"
 #include "server/answer.h"
 
 /* Read with one call: many small frames, or a good part of a large one. */
@@ -21,20 +22,16 @@ size_t conn_room(const struct conn *c)
     return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
 }
 
-/* The events that the connection waits for, as bits; none when it is closed. */
-static unsigned interest_of(const struct conn *c)
+static bool wants_input(const struct conn *c)
 {
-    unsigned interest = 0;
-    if (c->state == CONN_OPEN && conn_room(c) > 0)
-        interest |= EVENT_READ;
-    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
-        interest |= EVENT_WRITE;
-    return interest;
+    return c->state == CONN_OPEN && conn_room(c) > 0;
 }
 
 void conn_close(struct conn *c, const char *reason)
 {
-    log_line("fd %d: closed: %s", c->fd, reason);
+    if (c->state == CONN_CLOSED)
+        return;
+    log_line("fd %d: closed: %s", c->watch.fd, reason);
     c->state = CONN_CLOSED;
 }
 
@@ -49,44 +46,32 @@ static void drain(struct conn *c, const char *reason)
 /* Sends until the output is empty or the kernel takes no more. */
 static void flush(struct conn *c)
 {
-    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
+    while (c->state != CONN_CLOSED && c->writable && buffer_len(&c->out) > 0) {
         size_t moved;
-        enum io_result result = io_write(c->fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
-        if (result == IO_AGAIN)
-            return;
-        if (result != IO_OK)
-            conn_close(c, strerror(errno));
-        else
+        enum io_result result =
+            io_write(c->watch.fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
+        switch (result) {
+        case IO_OK:
             buffer_consume(&c->out, moved);
+            break;
+        case IO_AGAIN:
+            c->writable = false;
+            break;
+        default:
+            conn_close(c, strerror(errno));
+        }
     }
 }
 
-/* Answers complete frames and sends the replies, until the output is full or no complete frame is
- * left. It does not wait until the socket is reported writable: it nearly always is. After sending
- * it looks again, since no event will come for frames that have been read already. */
-static void advance(struct conn *c)
-{
-    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
-        bool bad;
-        bool echo = c->service->app == APP_ECHO;
-        size_t size = echo ? answer_run(c, &bad) : answer_messages(c, &bad);
-        if (size == 0 && bad)
-            drain(c, "frame too long");
-        if (size == 0)
-            return;
-        flush(c);
-    }
-}
-
-/* Reads once and answers. True: there may be more to read that no report will announce. */
-static bool read_and_answer(struct conn *c)
+/* Reads once. */
+static void read_once(struct conn *c)
 {
     if (!buffer_reserve(&c->in, READ_BYTES)) {
         conn_close(c, "out of memory");
-        return false;
+        return;
     }
     size_t moved = 0;
-    switch (io_read(c->fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
+    switch (io_read(c->watch.fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
     case IO_OK:
         buffer_fill(&c->in, moved);
         break;
@@ -99,81 +84,113 @@ static bool read_and_answer(struct conn *c)
         conn_close(c, strerror(errno));
         break;
     }
-    advance(c);
-    /* TODO 7: Say whether there may be more to read that no report will announce. A short read
-     * has emptied the socket, but see EVENT_HANGUP. Graded by test_06_no_read_in_vain. */
-    return moved > 0;
+    /* TODO 7: Say whether there may be more to read that no report will announce: then the
+     * connection stays readable. A short read has emptied the socket, but see EVENT_HANGUP.
+     * Graded by test_06_no_read_in_vain. */
+    c->readable = moved > 0;
+}
+
+/* Answers complete frames and sends the replies, until the output is full or no complete frame is
+ * left. After sending it looks again, since no event will come for frames that have been read
+ * already. */
+static void advance(struct conn *c)
+{
+    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
+        bool bad;
+        bool echo = c->server->config->app == APP_ECHO;
+        size_t size = echo ? answer_run(c, &bad) : answer_messages(c, &bad);
+        if (size == 0 && bad)
+            drain(c, "frame too long");
+        if (size == 0)
+            return;
+        flush(c);
+    }
 }
 
 /* Closes the socket and frees everything. */
 static void free_conn(struct conn *c)
 {
-    if (--c->service->stats.connections == 0)
+    if (--c->server->stats.connections == 0)
         spare_free();
-    close(c->fd);
+    LIST_REMOVE(c, others);
+    events_del(c->server->events, &c->watch);
+    close(c->watch.fd);
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);
 }
 
-static events_callback on_ready;
-
-/* Watches the events that the connection waits for now, and no others. */
+/* Watches what the connection waits for now, and nothing else. A connection that waits for nothing
+ * is still watched: a reset is reported even then. */
 static void set_interest(struct conn *c)
 {
-    struct events *events = c->service->events;
-    unsigned before = events_interest(events, c->fd);
-    unsigned after = interest_of(c);
-    for (unsigned event = EVENT_READ; event <= EVENT_WRITE; event <<= 1) {
-        if (before & ~after & event)
-            events_del(events, c->fd, event);
-        if (after & ~before & event && !events_add(events, c->fd, event, on_ready, c))
-            conn_close(c, strerror(errno));
-    }
+    unsigned interest = 0;
+    if (wants_input(c))
+        interest |= EVENT_READ;
+    if (buffer_len(&c->out) > 0)
+        interest |= EVENT_WRITE;
+    if (!events_set(c->server->events, &c->watch, interest))
+        conn_close(c, strerror(errno));
 }
 
-/* The end of every callback: closes a connection that owes nothing more, gives back memory that is
- * not needed, and sets what to wait for next. The connection may be gone after it. */
+/* The end of a turn: closes a connection that owes nothing more, gives back memory that is not
+ * needed, and sets what to wait for next. The connection may be gone after it. */
 static void settle(struct conn *c)
 {
     if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0)
         conn_close(c, c->reason);
     buffer_trim(&c->in);
     buffer_trim(&c->out);
-    set_interest(c);
-    if (c->state == CONN_CLOSED) {
+    if (c->state != CONN_CLOSED)
         set_interest(c);
+    if (c->state == CONN_CLOSED)
         free_conn(c);
-    }
+    else if (c->readable && wants_input(c)) /* no event will report this again */
+        events_again(c->server->events, &c->watch);
 }
 
-/* Does everything that is possible without waiting. A report may be older than the interest or the
- * state: then there is nothing to read or to write, and nothing happens. */
-static void on_ready(struct events *events, int fd, unsigned what, void *context)
+/* TODO 2: Write the callback of a connection and its turn. on_ready() notes what was reported.
+ * turn() then does everything that is possible without waiting, in one order, whatever the
+ * reason. Graded by test_06_each_edge.
+ * The stub reads and answers, and notes nothing: what the kernel does not take at once is never
+ * sent. */
+static void turn(struct conn *c)
 {
-    struct conn *c = context;
-    if (what & EVENT_HANGUP)
-        c->ending = true;
-    if (what & EVENT_CANCELLED) {
-        conn_close(c, "server stops");
-    } else if (what & EVENT_WRITE) {
-        flush(c);
-        advance(c);
-    } else if (read_and_answer(c)) {
-        events_again(events, fd, EVENT_READ);
-    }
+    if (wants_input(c))
+        read_once(c);
+    advance(c);
     settle(c);
 }
 
-bool conn_open(int fd, struct service *service)
+static void on_ready(struct events *events, struct watch *watch, unsigned what)
+{
+    (void)events, (void)what;
+    turn(watch->context);
+}
+
+bool conn_open(int fd, struct server *server)
 {
     struct conn *c = calloc(1, sizeof *c);
     if (c == NULL)
         return false;
-    c->fd = fd;
+    c->watch = (struct watch){.fd = fd, .call = on_ready, .context = c};
+    c->server = server;
     c->state = CONN_OPEN;
-    c->service = service;
-    service->stats.connections++;
-    settle(c);
+    c->writable = true; /* nearly every socket is: so sending is tried without a report */
+    if (!events_add(server->events, &c->watch, EVENT_READ)) {
+        free(c);
+        return false;
+    }
+    LIST_INSERT_HEAD(&server->conns, c, others);
+    server->stats.connections++;
     return true;
+}
+
+void conn_close_all(struct server *server)
+{
+    struct conn *c;
+    while ((c = LIST_FIRST(&server->conns)) != NULL) {
+        conn_close(c, "server stops");
+        free_conn(c);
+    }
 }

@@ -10,54 +10,52 @@
 #include "net/net.h"
 #include "server/conn.h"
 
+/* How long to wait for a descriptor before accept() is tried again. */
 enum { ACCEPT_PAUSE_MS = 100 };
 
-struct server {
-    struct service *service;
-    int listen_fd;
-    bool full; /* the last accept found no descriptor left; the listener is not watched */
+struct acceptor {
+    struct watch watch; /* of the listening socket */
+    struct server *server;
+    bool full; /* the last accept found no descriptor left */
 };
 
 /* Accepts every client that waits. With no descriptor left the listener stays readable, and some
- * backends would report that at once and for ever. So it is not watched until a client could be
- * accepted. Each iteration tries again, when a client has done something (such as leaving) or after
- * a pause. */
-static void accept_clients(struct server *s)
+ * backends would report that at once and for ever. So it is watched for nothing until a client
+ * could be accepted. Each iteration tries again, when a client has done something (such as leaving)
+ * or after a pause. */
+static void accept_clients(struct acceptor *a)
 {
     int fd;
-    while ((fd = net_accept(s->listen_fd)) >= 0) {
-        if (!conn_open(fd, s->service)) {
-            log_line("fd %d: closed: out of memory", fd);
+    while ((fd = net_accept(a->watch.fd)) >= 0) {
+        if (!conn_open(fd, a->server)) {
+            log_line("fd %d: closed: %s", fd, strerror(errno));
             close(fd);
         }
     }
-    if (fd == NET_FULL && !s->full)
+    if (fd == NET_FULL && !a->full)
         log_line("accept: %s; new clients wait", strerror(errno));
-    s->full = fd == NET_FULL;
+    a->full = fd == NET_FULL;
+    events_set(a->server->events, &a->watch, a->full ? 0 : EVENT_READ);
 }
 
-static void on_listener(struct events *events, int fd, unsigned what, void *context)
+static void on_listener(struct events *events, struct watch *watch, unsigned what)
 {
-    struct server *s = context;
-    if (what & EVENT_CANCELLED)
-        return;
-    accept_clients(s);
-    if (s->full)
-        events_del(events, fd, EVENT_READ);
+    (void)events, (void)what;
+    accept_clients(watch->context);
 }
 
-void server_run(int listen_fd, struct service *service)
+void server_run(struct server *server, int listen_fd)
 {
-    struct events *events = service->events;
-    struct server s = {.service = service, .listen_fd = listen_fd};
-    s.full = true; /* so the first iteration tries to accept and watches the listener */
+    struct events *events = server->events;
+    struct acceptor a = {.server = server};
+    a.watch = (struct watch){.fd = listen_fd, .call = on_listener, .context = &a};
+    if (!events_add(events, &a.watch, EVENT_READ))
+        die("listener");
     while (!events_stopping(events)) {
-        if (s.full) {
-            accept_clients(&s);
-            s.full = s.full || !events_add(events, listen_fd, EVENT_READ, on_listener, &s);
-        }
-        events_turn(events, s.full ? ACCEPT_PAUSE_MS : -1);
+        events_turn(events, a.full ? ACCEPT_PAUSE_MS : -1);
+        if (a.full)
+            accept_clients(&a);
     }
-    if (!s.full)
-        events_del(events, listen_fd, EVENT_READ);
+    events_del(events, &a.watch);
+    conn_close_all(server);
 }
