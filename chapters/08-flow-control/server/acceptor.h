@@ -10,28 +10,28 @@
 
 #include <stdbool.h>
 
+#include "events/events.h"
 #include "events/timers.h"
-#include "server/service.h"
+#include "server/server.h"
 
 /* Without a descriptor: the time between two tries, and the time until clients are turned away. */
 enum { ACCEPT_PAUSE_MS = 100, REFUSE_MS = 3000 };
 
-/* How many clients one iteration accepts at most: connected clients need not wait for all of them.
- * HAProxy 1.5 has the same limit (tune.maxaccept). */
+/* How many clients are accepted or turned away in one iteration at most: connected clients need not
+ * wait for all of them. HAProxy 1.5 has the same limit (tune.maxaccept). */
 enum { ACCEPT_BUDGET = 64 };
 
 struct acceptor {
-    struct service *service; /* borrowed */
-    int listen_fd;           /* borrowed */
-    int reserve_fd;          /* owned; to be closed when there is no other descriptor. -1: none */
-    bool watched;            /* whether the event manager watches the listening socket */
-    int failures;            /* how many tries in a row found no descriptor */
-    struct timer retry;      /* set while there is no descriptor: the next try */
+    struct server *server; /* borrowed */
+    struct watch watch;    /* of the listening socket, which is borrowed */
+    int reserve_fd;        /* owned; to be closed when there is no other descriptor. -1: none */
+    int failures;          /* how many tries in a row found no descriptor */
+    struct timer retry;    /* set while there is no descriptor: the next try */
 };
 
 /* Accepts every client that waits, from now on until acceptor_close(). Borrows the listening socket
- * and the service for that long. */
-void acceptor_open(struct acceptor *a, int listen_fd, struct service *service);
+ * and the server for that long. False: errno has the reason. */
+bool acceptor_open(struct acceptor *a, struct server *server, int listen_fd);
 void acceptor_close(struct acceptor *a);
 
 /* Accepts clients if connections have ended meanwhile. To be called once in each iteration. */

@@ -8,7 +8,7 @@
 
 #include "base/buffer.h"
 #include "server/limits.h"
-#include "server/service.h"
+#include "server/server.h"
 
 /*                end of input, or the client has broken a rule
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING
@@ -36,19 +36,21 @@ struct closing {
 
 struct conn {
     /* Set by conn_open(), and never changed. */
-    struct service *service; /* borrowed; shared by all connections */
-    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
-    int fd;                  /* nonblocking; owned */
+    struct watch watch;      /* of its socket, which is nonblocking and owned */
+    struct server *server;   /* borrowed */
+    LIST_ENTRY(conn) others; /* its entry in the server's list of connections */
 
     /* How far the connection is: only conn.c writes this. */
     enum conn_state state;
     struct closing *closing; /* owned; NULL until it is draining */
-    bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
-    bool ended;              /* EOF has been read */
+    bool readable;           /* reported, and read() has not said since that nothing is left */
+    bool writable; /* no send() has said that the kernel takes no more; or reported since */
+    bool ending;   /* EVENT_HANGUP was reported: read until nothing comes */
+    bool ended;    /* EOF has been read */
 
     /* Its limits for now: only flow.c writes this. */
     bool suspended;  /* the output has reached high water, and not come down to low water since */
-    unsigned budget; /* what it may still do in this iteration, in bytes to be sent */
+    unsigned budget; /* what it may still do in this turn, in bytes to be sent */
 
     /* Its bytes: conn.c reads and sends them, answer.c makes output of input. */
     struct buffer in;  /* a partial frame, or frames that have to wait */
@@ -62,14 +64,14 @@ struct conn {
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, or by a time-out. Borrows the service until then. False: no memory; the
+ * peer, for an error, by a time-out, or by conn_close_all. Borrows the server until then. False: no memory; the
  * caller still owns the socket. */
-bool conn_open(int fd, struct service *service);
+bool conn_open(int fd, struct server *server);
 
-/* Closes all connections of the service. */
-void conn_close_all(struct service *service);
+/* Closes all connections of the server. */
+void conn_close_all(struct server *server);
 
-/* Marks the connection as closed and logs why. It is freed at the end of the callback. */
+/* Marks the connection as closed and logs why. It is freed at the end of its turn. */
 void conn_close(struct conn *c, const char *reason);
 
 #endif

@@ -79,6 +79,7 @@ int net_unsent(int fd)
     ioctl(fd, TIOCOUTQ, &bytes); /* SIOCOUTQ, in tcp(7) */
     return bytes;
 }
+
 int net_error(int fd)
 {
     int error = 0;

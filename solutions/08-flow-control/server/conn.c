@@ -112,28 +112,6 @@ static void read_once(struct conn *c)
     // END drained
 }
 
-// BEGIN advance
-/* Answers every complete frame and sends the answers together. Stops at the high-water mark, or when the quota or
- * the budget is used up. If sending makes space again it goes on, since no event will report frames
- * that have been read already. */
-static void advance(struct conn *c)
-{
-    bool passed = false;
-    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
-        bool echo = c->server->config->app == APP_ECHO;
-        struct run run = echo ? answer_run(c) : answer_messages(c);
-        if (run.frames == 0 && run.bad)
-            give_up(c, "frame too long");
-        if (run.frames == 0)
-            break;
-        passed = true;
-        flush(c);
-    }
-    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
-    timeouts_frame(c->timeouts, waits, passed);
-}
-// END advance
-
 /* Makes the replies of alarms that rang when there was no space for them, and sends them. */
 static void answer_owed(struct conn *c)
 {
@@ -243,6 +221,26 @@ static void settle(struct conn *c)
 // END settle
 
 // BEGIN turn
+/* Answers every complete frame, and sends the replies together. Stops at the high-water mark, or
+ * when the quota or the budget is used up. If sending makes space again it goes on, since no event
+ * will report frames that have been read already. */
+static void advance(struct conn *c)
+{
+    bool passed = false;
+    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
+        bool echo = c->server->config->app == APP_ECHO;
+        struct run run = echo ? answer_run(c) : answer_messages(c);
+        if (run.frames == 0 && run.bad)
+            give_up(c, "frame too long");
+        if (run.frames == 0)
+            break;
+        passed = true;
+        flush(c);
+    }
+    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && flow_wants_input(c);
+    timeouts_frame(c->timeouts, waits, passed);
+}
+
 /* Everything that is possible without waiting, in one order, whatever the reason for this turn. It
  * is called once in an iteration, so the budget is one for an iteration. Sending comes first, since
  * it makes room for replies. Frames that are left come before further input. */
@@ -258,6 +256,17 @@ static void turn(struct conn *c)
     }
     settle(c);
 }
+
+/* The next interval: the quota is whole. Frames that had to wait lie in `in`, and no event will
+ * report them. */
+static void on_quota_end(struct timer *timer, void *context)
+{
+    struct conn *c = context;
+    (void)timer;
+    quota_renew(c->quota);
+    events_again(c->server->events, &c->watch);
+}
+// END turn
 
 /* Notes what was reported. It may not fit the state or the interest any more, so what to do is
  * decided in the turn. */
@@ -275,7 +284,6 @@ static void on_ready(struct events *events, struct watch *watch, unsigned what)
         conn_close(c, strerror(net_error(watch->fd)));
     turn(c);
 }
-// END turn
 
 /* An alarm rings until its last reply is made, or its connection is freed. The reply is sent in the
  * next turn, together with all others that are due now. */
@@ -312,16 +320,6 @@ static void on_frame_timeout(struct timer *timer, void *context)
     events_again(c->server->events, &c->watch);
 }
 
-/* The next interval: the quota is whole. Frames that had to wait lie in `in`, and no event will
- * report them. */
-static void on_quota_end(struct timer *timer, void *context)
-{
-    struct conn *c = context;
-    (void)timer;
-    quota_renew(c->quota);
-    events_again(c->server->events, &c->watch);
-}
-
 /* Gives the connection its alarms, time-outs and quota, if there are any. False: no memory. */
 static bool equip(struct conn *c)
 {
@@ -352,7 +350,6 @@ bool conn_open(int fd, struct server *server)
     c->server = server;
     c->state = CONN_OPEN;
     c->writable = true; /* nearly every socket is: so sending is tried without a report */
-    flow_begin_turn(c);
     if (!equip(c) || !events_add(server->events, &c->watch, EVENT_READ)) {
         int saved_errno = errno;
         alarms_free(c->alarms);
