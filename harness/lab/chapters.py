@@ -155,10 +155,9 @@ CHAPTERS = (
         "one loop uses one core",
         changes=(
             "base/buffer.[ch] main.c options.[ch] server/acceptor.[ch] server/answer.c "
-            "server/conn.[ch] server/flow.[ch] server/rpc.[ch] server/server.[ch] "
-            "server/service.h"
+            "server/conn.[ch] server/flow.[ch] server/rpc.[ch] server/server.[ch]"
         ),
-        adds="server/broadcast.[ch] server/loop.[ch] server/service.c",
+        adds="server/broadcast.[ch] server/loop.[ch] server/worker.[ch]",
     ),
     Chapter(
         "coroutines",

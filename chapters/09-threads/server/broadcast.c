@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/service.h"
+#include "server/flow.h"
+#include "server/server.h"
 
 /* Back in the sender's loop, after all others. */
 static void answer(struct task *task)

@@ -9,7 +9,8 @@
 #include "base/buffer.h"
 #include "server/alarms.h"
 #include "server/limits.h"
-#include "server/service.h"
+#include "server/server.h"
+#include "server/worker.h"
 #include "wire/reader.h"
 
 /*                end of input, or the client has broken a rule
@@ -40,19 +41,21 @@ struct broadcast;
 
 struct conn {
     /* Set by conn_open(), and never changed. */
-    struct service *service; /* borrowed; shared by all connections of its loop */
-    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
-    int fd;                  /* nonblocking; owned */
+    struct watch watch;      /* of its socket, which is nonblocking and owned */
+    struct worker *worker;   /* borrowed; the one that serves it */
+    LIST_ENTRY(conn) others; /* its entry in the worker's list of connections */
 
     /* How far the connection is: only conn.c writes this. */
     enum conn_state state;
     struct closing *closing; /* owned; NULL until it is draining */
-    bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
-    bool ended;              /* EOF has been read */
+    bool readable;           /* reported, and read() has not said since that nothing is left */
+    bool writable; /* no send() has said that the kernel takes no more; or reported since */
+    bool ending;   /* EVENT_HANGUP was reported: read until nothing comes */
+    bool ended;    /* EOF has been read */
 
     /* Its limits for now: only flow.c writes this. */
     bool suspended;  /* the output has reached high water, and not come down to low water since */
-    unsigned budget; /* what it may still do in this iteration, in bytes to be sent */
+    unsigned budget; /* what it may still do in this turn, in bytes to be sent */
 
     /* Its bytes: conn.c reads and sends them, answer.c makes output of input. */
     struct buffer in;  /* a partial frame, or frames that have to wait */
@@ -69,21 +72,21 @@ struct conn {
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, or by a time-out. Borrows the service until then. False: no memory; the
- * caller still owns the socket. */
-bool conn_open(int fd, struct service *service);
+ * peer, for an error, by a time-out, or by conn_close_all. Borrows the worker until then. False: no
+ * memory; the caller still owns the socket. */
+bool conn_open(int fd, struct worker *worker);
 
-/* Closes all connections of the service. */
-void conn_close_all(struct service *service);
+/* Closes all connections of the worker. */
+void conn_close_all(struct worker *worker);
 
-/* Sends a message that a client has broadcast. False: this connection does not get it. The
- * connection may be gone after it. */
+/* Queues a message that a client has broadcast; it is sent in the connection's next turn. False:
+ * this connection does not get it. */
 bool conn_push(struct conn *c, struct bytes text);
 
 /* Its own broadcast has reached so many connections. */
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
 
-/* Marks the connection as closed and logs why. It is freed at the end of the callback. */
+/* Marks the connection as closed and logs why. It is freed at the end of its turn. */
 void conn_close(struct conn *c, const char *reason);
 
 #endif

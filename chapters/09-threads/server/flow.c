@@ -8,7 +8,7 @@ void flow_begin_turn(struct conn *c)
 size_t flow_room(const struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);
-    size_t high_water = c->service->limits.high_water;
+    size_t high_water = c->worker->config->limits.high_water;
     if (c->suspended || waiting >= high_water)
         return 0;
     size_t room = high_water - waiting;
@@ -22,9 +22,9 @@ void flow_spend(struct conn *c, size_t cost)
 
 void flow_end_turn(struct conn *c)
 {
-    /* It has stopped by itself: no event will report what it has left. */
-    if (c->budget == 0)
-        events_again(c->service->loop.events, c->fd, EVENT_READ | EVENT_WRITE);
+    bool unread = c->readable && flow_wants_input(c);
+    if (c->budget == 0 || unread)
+        events_again(c->worker->loop.events, &c->watch);
 }
 
 bool flow_wants_input(const struct conn *c)
@@ -38,8 +38,8 @@ bool flow_wants_input(const struct conn *c)
 void flow_look(struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);
-    if (waiting >= c->service->limits.high_water)
+    if (waiting >= c->worker->config->limits.high_water)
         c->suspended = true;
-    else if (waiting <= c->service->limits.low_water)
+    else if (waiting <= c->worker->config->limits.low_water)
         c->suspended = false;
 }

@@ -17,11 +17,18 @@
  * small frames, or a good part of a large one. */
 #define BUDGET_BYTES (256u << 10)
 
-/* To be called first by every callback: the whole budget is available again. */
+/* What a system call costs beside its bytes: as much as sending this many. So a client that makes
+ * many small ones necessary does not keep the loop. */
+#define CALL_COST (4u << 10)
+
+/* What a message costs beside its bytes. */
+#define MESSAGE_COST (1u << 10)
+
+/* To be called first in a turn: the whole budget is available again. */
 void flow_begin_turn(struct conn *c);
 
-/* To be called last by every callback. If the budget is used up, the connection is called again in
- * the next iteration, for each direction that is watched. */
+/* To be called last in a turn. If work is left that no event will report, the connection gets
+ * another turn in the next iteration. */
 void flow_end_turn(struct conn *c);
 
 /* Takes `cost` from the budget, or all that is left of it. */
@@ -36,9 +43,9 @@ size_t flow_room(const struct conn *c);
  * each time. To be called whenever output has been added or sent. */
 void flow_look(struct conn *c);
 
-/* Whether the connection is to be read now. False while it has to wait for free space, for the
- * next interval or for its broadcast, and at the end of the input. A lingering connection is
- * always read. */
+/* Whether the connection is to be read now. False while it has to wait for free space, for the next
+ * interval or for the answer to its broadcast, and at the end of the input. A lingering connection
+ * is always read. */
 bool flow_wants_input(const struct conn *c);
 
 #endif

@@ -9,6 +9,7 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend)
 {
     *loop = (struct loop){.index = index};
     STAILQ_INIT(&loop->tasks);
+    STAILQ_INIT(&loop->taken);
     pthread_mutex_init(&loop->lock, NULL); /* on Linux this cannot fail for a plain mutex */
     loop->events = events_new(backend);
     if (loop->events == NULL)
@@ -48,26 +49,52 @@ void run_in_loop(struct loop *loop, struct task *task)
     queue_in_loop(loop, task);
 }
 
-/* TODO 2: Take all tasks of the queue under the lock, then run them without it. Graded by
- * test_09_all_tasks_are_run.
- * A task may free itself, and may queue tasks in this loop. The stub runs one task in an
- * iteration. */
-bool loop_run_tasks(struct loop *loop)
+void loop_spend(struct loop *loop, size_t cost)
+{
+    loop->budget -= cost < loop->budget ? cost : loop->budget;
+}
+
+/* TODO 2: Take all tasks of the queue under the lock, then run them without it, until the budget
+ * is used up. Tasks that are left come first the next time. Graded by test_09_all_tasks_are_run.
+ * loop_turn() takes before the wait and runs after it; loop_run_tasks() does both, for the end
+ * of the server. A task may free itself, and may queue tasks in this loop. loop_spend() takes
+ * from the budget. The stub runs one task in an iteration. */
+static void take_tasks(struct loop *loop)
 {
     pthread_mutex_lock(&loop->lock);
     struct task *task = STAILQ_FIRST(&loop->tasks);
-    if (task != NULL)
+    if (task != NULL) {
         STAILQ_REMOVE_HEAD(&loop->tasks, others);
+        STAILQ_INSERT_TAIL(&loop->taken, task, others);
+    }
     pthread_mutex_unlock(&loop->lock);
-    if (task != NULL)
-        task->run(task);
-    return task != NULL;
 }
 
+static void run_taken(struct loop *loop)
+{
+    struct task *task = STAILQ_FIRST(&loop->taken);
+    STAILQ_INIT(&loop->taken);
+    if (task != NULL)
+        task->run(task);
+}
+
+bool loop_run_tasks(struct loop *loop)
+{
+    take_tasks(loop);
+    bool any = !STAILQ_EMPTY(&loop->taken);
+    run_taken(loop);
+    return any;
+}
+
+/* Tasks are taken before the wait, and run after what the sockets have reported: so a task finds
+ * every connection as it is now. Tasks that come meanwhile end the wait, and run in the next
+ * iteration. */
 void loop_turn(struct loop *loop)
 {
     own_loop = loop;
-    events_turn(loop->events, timers_timeout(loop->timers));
+    take_tasks(loop);
+    bool may_sleep = STAILQ_EMPTY(&loop->taken);
+    events_turn(loop->events, may_sleep ? timers_timeout(loop->timers) : 0);
     timers_run(loop->timers);
-    loop_run_tasks(loop);
+    run_taken(loop);
 }

@@ -22,18 +22,17 @@ enum { ACCEPT_PAUSE_MS = 100, REFUSE_MS = 3000 };
 enum { ACCEPT_BUDGET = 64 };
 
 struct acceptor {
-    struct server
-        *server;        /* borrowed. The acceptor is part of the first worker: only its thread may
-                            * use it */
-    struct watch watch; /* of the listening socket, which is borrowed */
-    int reserve_fd;     /* owned; to be closed when there is no other descriptor. -1: none */
-    int failures;       /* how many tries in a row found no descriptor */
-    struct timer retry; /* set while there is no descriptor: the next try */
-    int next;           /* index of the worker that gets the next connection */
+    struct server *server; /* borrowed. The acceptor is for the thread of the first worker alone */
+    struct watch watch;    /* of the listening socket, which is borrowed */
+    int reserve_fd;        /* owned; to be closed when there is no other descriptor. -1: none */
+    int failures;          /* how many tries in a row found no descriptor */
+    struct timer retry;    /* set while there is no descriptor: the next try */
+    int next;              /* index of the worker that gets the next connection */
 };
 
 /* Accepts every client that waits, from now on until acceptor_close(), and gives the connections to
- * the workers in rotation. Borrows the listening socket and the server for that long. False: errno has the reason. */
+ * the workers in rotation. Borrows the listening socket and the server for that long. False: errno
+ * has the reason. */
 bool acceptor_open(struct acceptor *a, struct server *server, int listen_fd);
 void acceptor_close(struct acceptor *a);
 

@@ -132,7 +132,6 @@ static void free_conn(struct conn *c)
     LIST_REMOVE(c, others);
     if (LIST_EMPTY(&c->worker->conns))
         spare_free();
-    worker_left(c->worker);
     broadcast_forget(c);
     alarms_free(c->alarms);
     timeouts_free(c->timeouts);
@@ -142,6 +141,7 @@ static void free_conn(struct conn *c)
     free(c->closing);
     events_del(c->worker->loop.events, &c->watch);
     close(c->watch.fd);
+    worker_left(c->worker); /* its descriptor is free, so the acceptor may be woken */
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);
@@ -330,15 +330,14 @@ bool conn_push(struct conn *c, struct bytes text)
     // BEGIN push
     if (c->state != CONN_OPEN)
         return false;
-    events_again(c->worker->loop.events, &c->watch);
     /* A reply can be delayed, a push cannot: another client has made it. So a client that does not
      * take its pushes is closed once as much is queued as may be queued for a reply. */
-    bool fits =
-        buffer_len(&c->out) + text.size <= FRAME_MAX_BYTES + c->worker->config->limits.high_water;
-    if (!fits)
+    size_t max = FRAME_MAX_BYTES + c->worker->config->limits.high_water;
+    if (buffer_len(&c->out) + text.size > max)
         conn_close(c, "does not take what is broadcast");
     else if (!rpc_push(&c->worker->stats, text, &c->out))
         conn_close(c, "out of memory");
+    events_again(c->worker->loop.events, &c->watch); /* the turn sends it, or ends the connection */
     return c->state == CONN_OPEN;
     // END push
 }

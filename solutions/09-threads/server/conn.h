@@ -72,8 +72,8 @@ struct conn {
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, by a time-out, or by conn_close_all. Borrows the worker until then. False: no memory; the
- * caller still owns the socket. */
+ * peer, for an error, by a time-out, or by conn_close_all. Borrows the worker until then. False: no
+ * memory; the caller still owns the socket. */
 bool conn_open(int fd, struct worker *worker);
 
 /* Closes all connections of the worker. */

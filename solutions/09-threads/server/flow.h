@@ -44,7 +44,8 @@ size_t flow_room(const struct conn *c);
 void flow_look(struct conn *c);
 
 /* Whether the connection is to be read now. False while it has to wait for free space, for the next
- * interval or for the answer to its broadcast, and at the end of the input. A lingering connection is always read. */
+ * interval or for the answer to its broadcast, and at the end of the input. A lingering connection
+ * is always read. */
 bool flow_wants_input(const struct conn *c);
 
 #endif
