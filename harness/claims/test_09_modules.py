@@ -10,6 +10,7 @@ THREADS = "thread"  # the sanitizer that sees two threads at the same memory
 ASLEEP = {"in-the-module": "task-wake"}
 RUN = {"in-the-module": "tasks-run"}
 LOCK = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "task-lock")
+BUDGET = {"in-the-module": "task-budget"}
 OWN = {"in-the-module": "task-thread"}
 
 
@@ -48,6 +49,12 @@ def test_09_tasks_are_run_without_the_lock(program):
 def test_09_tasks_of_many_threads(program):
     """Four threads queue while the loop runs tasks: each task runs once, without a data race."""
     program("09_loop", "of_many_threads", sanitize=THREADS)
+
+
+@claim("09.2", points=4, module=True, hints=BUDGET)
+def test_09_tasks_within_the_budget(program):
+    """Tasks run until the budget is used up; the others are the first of the next iteration."""
+    program("09_loop", "within_the_budget", "one_is_always_run")
 
 
 # 09.1 queue: run_in_loop()

@@ -1,5 +1,5 @@
 /* Tasks that are queued into a loop: by its own thread, by others, by many at a time.
- * links: loop.c events.c timers.c backend_epoll.c log.c co.c? stack.c? */
+ * links: loop.c events.c timers.c log.c co.c? stack.c? */
 #include <stdlib.h>
 
 #include "watched_loop.h"
@@ -8,6 +8,7 @@
 #define RUN  "tasks-run"
 #define LOCK "task-lock"
 #define OWN  "task-thread"
+#define LEFT "task-budget"
 
 enum {
     THREADS = 4,
@@ -15,6 +16,8 @@ enum {
     ALL = THREADS * A_THREAD,
     STORM = 3000,
     ROUNDS = 3,
+    AT_ONCE = 4,
+    EXPENSIVE = 10,
     PAUSE_MS = 20
 };
 
@@ -143,6 +146,63 @@ static void of_many_threads(void)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    watched_loop_end(&loop);
+}
+
+/* More than an iteration has time for */
+
+static int done;
+
+static void spend(struct job *job)
+{
+    CHECK(job->number == done, LEFT, "task %d was run before task %d", job->number, done);
+    done++;
+    loop_spend(&loop, LOOP_BUDGET_BYTES / AT_ONCE + 1);
+}
+
+static void spend_all(struct job *job)
+{
+    done++;
+    loop_spend(&loop, 2 * (size_t)LOOP_BUDGET_BYTES);
+}
+
+/* AT_ONCE tasks use up the budget. Another task comes when some are left. */
+static void within_the_budget(void)
+{
+    struct job some[EXPENSIVE + 1];
+    watched_loop_begin(&loop, 0);
+    for (int i = 0; i <= EXPENSIVE; i++)
+        some[i] = watched_loop_job(i, spend);
+    check_step("queues %d tasks; %d of them use up the budget", EXPENSIVE, AT_ONCE);
+    for (int i = 0; i < EXPENSIVE; i++)
+        queue_in_loop(&loop, &some[i].task);
+    for (int due = AT_ONCE; due < EXPENSIVE; due += AT_ONCE) {
+        watched_loop_turn(&loop, LEFT);
+        CHECK(done == due, LEFT, "after iteration %d, %d tasks had been run instead of %d",
+              due / AT_ONCE, done, due);
+    }
+    check_step("queues another one when %d are left", EXPENSIVE - done);
+    queue_in_loop(&loop, &some[EXPENSIVE].task);
+    watched_loop_turn(&loop, LEFT);
+    CHECK(done == EXPENSIVE + 1, LEFT, "%d tasks were run, but %d had been queued", done,
+          EXPENSIVE + 1);
+    watched_loop_end(&loop);
+}
+
+static void one_is_always_run(void)
+{
+    struct job some[ROUNDS];
+    watched_loop_begin(&loop, 0);
+    check_step("queues %d tasks, each of which spends twice the budget", ROUNDS);
+    for (int i = 0; i < ROUNDS; i++) {
+        some[i] = watched_loop_job(i, spend_all);
+        queue_in_loop(&loop, &some[i].task);
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        watched_loop_turn(&loop, LEFT);
+        CHECK(done == i + 1, LEFT, "after %d iterations, %d of these tasks had been run", i + 1,
+              done);
+    }
     watched_loop_end(&loop);
 }
 
@@ -284,6 +344,8 @@ const struct check checks[] = {
     {"before_the_sleep", before_the_sleep},
     {"all_are_run", all_are_run},
     {"of_many_threads", of_many_threads},
+    {"within_the_budget", within_the_budget},
+    {"one_is_always_run", one_is_always_run},
     {"outside_the_lock", outside_the_lock},
     {"own_thread", own_thread},
     {0},

@@ -1,5 +1,5 @@
 /* What a wake-up costs, and when it is made. It is a write(), and that is replaced here.
- * links: loop.c events.c timers.c backend_epoll.c log.c co.c? stack.c? */
+ * links: loop.c events.c timers.c log.c co.c? stack.c? */
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* From chapter 10 on a loop has coroutines. */
@@ -22,35 +24,72 @@ atomic_bool watched_loop_due;
 static atomic_bool slept_on;   /* a loop has slept, though a task was due */
 static atomic_int sleep_limit; /* ms; 0: LONGEST_MS */
 
-static int spied_wait(void *state, struct ready *ready, int max, int timeout_ms)
+/* The backend of these loops: they have no connections, so they watch only what wakes them. */
+struct only {
+    int fd;
+    struct watch *watch;
+};
+
+static void *open_backend(void)
 {
+    struct only *only = check_memory(sizeof *only);
+    *only = (struct only){.fd = -1};
+    return only;
+}
+
+static bool watch_only(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    struct only *only = state;
+    if (only->watch != NULL && only->watch != watch)
+        check_impossible("a loop without connections watches two descriptors");
+    *only = (struct only){.fd = fd, .watch = watch};
+    return true;
+}
+
+static void watch_nothing(void *state, int fd)
+{
+    struct only *only = state;
+    *only = (struct only){.fd = -1};
+}
+
+static bool watched_wait(void *state, struct events *events, int timeout_ms)
+{
+    struct only *only = state;
+    struct pollfd fd = {.fd = only->fd, .events = POLLIN};
     int limit = atomic_load(&sleep_limit);
     limit = limit > 0 ? limit : LONGEST_MS;
     if (timeout_ms < 0 || timeout_ms > limit)
         timeout_ms = limit;
     atomic_fetch_add(&watched_loop_waits, 1);
-    int count = backend_epoll.wait(state, ready, max, timeout_ms);
+    int count = poll(&fd, 1, timeout_ms);
     if (count == 0 && timeout_ms > 0 && atomic_load(&watched_loop_due)) {
         /* It may have become due between the end of the sleep and now: then it is ready. */
-        count = backend_epoll.wait(state, ready, max, 0);
+        count = poll(&fd, 1, 0);
         if (count == 0)
             atomic_store(&slept_on, true);
     }
-    return count;
+    if (count > 0)
+        events_report(events, only->watch, EVENT_READ);
+    return count >= 0;
 }
+
+static const struct backend watched_backend = {
+    .name = "watched",
+    .open = open_backend,
+    .close = free,
+    .add = watch_only,
+    .set = watch_only,
+    .del = watch_nothing,
+    .wait = watched_wait,
+};
 
 void watched_loop_begin(struct loop *loop, int index)
 {
-    static struct backend spy;
 #ifdef M_PERTURB
     mallopt(M_PERTURB, DIRTY);
 #endif
-    if (index == 0) {
-        spy = backend_epoll;
-        spy.wait = spied_wait;
-    }
     check_step("calls loop_init()");
-    CHECK(loop_init(loop, index, &spy STACK_FOR_EACH), "module-refuses",
+    CHECK(loop_init(loop, index, &watched_backend STACK_FOR_EACH), "module-refuses",
           "loop_init() returned false: %s", strerror(errno));
 }
 

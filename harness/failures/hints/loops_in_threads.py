@@ -20,6 +20,11 @@ TEXTS = {
         "queue another one, which waits for the next iteration, and other threads may queue too. "
         "A task may free itself, so take it out of the queue before you run it."
     ),
+    "task-budget": (
+        "The budget of the loop is whole again before the first task of an iteration runs, and no "
+        "task begins when it is used up. The tasks that are left stay in the queue of the loop's "
+        "own, in front of all that come later, and the loop does not sleep while there are any."
+    ),
     "task-thread": (
         "run_in_loop() checks which thread calls it. In the thread of this loop it runs the task "
         "before it returns. In any other thread, also in that of another loop, it queues the "
