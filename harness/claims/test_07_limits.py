@@ -102,7 +102,7 @@ def not_before(began: float, ms: int, hint: str) -> None:
 # 07.6 timeouts
 
 
-@claim("07.6", points=5, cli=True, hints=IDLE)
+@claim("07.6", points=4, cli=True, hints=IDLE)
 def test_07_idle_clients_are_closed(launch, rng):
     """A client that is idle for --idle-timeout is closed, not before; an active one is not."""
     server = launch(("--idle-timeout", "300"))
@@ -193,7 +193,7 @@ def test_07_replies_not_taken(launch, rng):
         raise Failure(text, hint="idle-timeout")
 
 
-@claim("07.6", points=5, cli=True, hints=FRAME)
+@claim("07.6", points=4, cli=True, hints=FRAME)
 def test_07_slow_senders_are_closed(launch, rng):
     """A client that sends a frame too slowly is closed after --frame-timeout; an idle one stays."""
     server = launch(("--frame-timeout", "250"))

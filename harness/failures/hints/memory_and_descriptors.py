@@ -17,6 +17,12 @@ TEXTS = {
         "Connections have ended, and their descriptors are still open. Close each accepted "
         "descriptor exactly once, on every path: EOF, error, a frame too long."
     ),
+    "reset-unnoticed": (
+        "A client has reset its connection while the server waited for nothing from it, and the "
+        "connection is still there. Keep a descriptor registered while its interest is empty: "
+        "epoll and poll report an error even then. What a connection waits for says what to watch, "
+        "not whether to watch it."
+    ),
     "memory-grows": (
         "Memory may grow only with the bytes that have arrived and are still needed. Allocate "
         "nothing for an announced length, do not read while the client takes no replies, and keep "

@@ -1,0 +1,218 @@
+"""Tries a table: every state in which a connection waits, and every way in which its client may end
+that. The rows are in waiting_states.py, which also says how a chapter adds some.
+
+All clients of a table are connected at once: so a claim takes about as long as its slowest cell.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.scenarios.cost import EXACT, bounded
+from harness.claims.scenarios.rpc_talk import echo_text
+from harness.client.client import Client
+from harness.client.framing import Framing
+from harness.client.messages import MESSAGES
+from harness.failures.failure import Failure
+from harness.lab.units import MIB
+from harness.server.patience import Longer, wait_until
+
+BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
+
+# The ends. With a FIN the client closes, and reads nothing more. After a half-close it reads.
+FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
+DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
+
+KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
+
+
+class Outcome(Enum):
+    """What an end leads to."""
+
+    FORGOTTEN = "its descriptor is closed and its memory is free"
+    ANSWERED = "it gets what it is owed and is closed"
+    SERVED = "it gets what it is owed, and then its next request is answered"
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A client that waits. `owed`: the bodies of the replies that it still has to get."""
+
+    client: Client
+    owed: Sequence[bytes] = ()
+
+
+@dataclass(frozen=True)
+class State:
+    """A row of a table.
+
+    `name`: how a client is, "idle". `enter`: brings a new client of the server into the state; it
+    gets the end, too, since an alarm has to ring soon for some ends, and never for others. `fin`,
+    `rst`, `half_close` and `silence`: what each end leads to; or why this cell is left out.
+    `options`: of the server. `serve`: a request of a client and its reply. `seconds`: that the
+    server may take by itself until it closes. `hint`: when it does not; "" means that of the end.
+    """
+
+    name: str
+    enter: Callable[..., Waiting]
+    fin: Outcome | str
+    rst: Outcome | str
+    half_close: Outcome | str
+    silence: Outcome | str
+    options: tuple[str, ...] = ()
+    serve: Callable[[Client], None] = echo_text
+    seconds: float = 0
+    hint: str = ""
+
+    def cells(self) -> Iterable[Cell]:
+        """The cells that are not left out."""
+        row = {FIN: self.fin, RST: self.rst, HALF_CLOSE: self.half_close, SILENCE: self.silence}
+        return [Cell(self, *one) for one in row.items() if isinstance(one[1], Outcome)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A state, an end, and what that leads to."""
+
+    state: State
+    end: str
+    outcome: Outcome
+
+    def hint(self) -> str:
+        return self.state.hint or {RST: "reset-unnoticed"}.get(self.end, "descriptor-leak")
+
+
+def every_end(
+    launch: Callable,
+    rng: random.Random,
+    states: Sequence[State],
+    ways: Sequence[tuple[str, ...]] = BACKENDS,
+    framing: Framing = MESSAGES,
+) -> None:
+    """Tries all cells of the table at once, with each of `ways`: options of the server.
+
+    Of a server with which something goes wrong each cell is tried alone, and the first of them that
+    goes wrong again is the failure."""
+    __tracebackhide__ = True
+    trials = []
+    for way in ways:
+        for options in dict.fromkeys(state.options for state in states):
+            cells = [cell for one in states if one.options == options for cell in one.cells()]
+            trials.append(_Trial(launch, rng, (*way, *options), framing, cells))
+    for step in _Trial.STEPS:
+        for trial in trials:
+            try:
+                step(trial)
+            except Failure:
+                trial.one_by_one()
+                raise
+
+
+class _Trial:
+    """A server, and the cells that are tried on it."""
+
+    def __init__(
+        self,
+        launch: Callable,
+        rng: random.Random,
+        options: tuple[str, ...],
+        framing: Framing,
+        cells: Sequence[Cell],
+    ) -> None:
+        __tracebackhide__ = True
+        self._launch, self._rng, self._options, self._framing = launch, rng, options, framing
+        self._cells = cells
+        self._waiting: list[Waiting] = []
+        self._server = launch(options, framing=framing, environment=EXACT)
+        until_asleep(self._server)  # it may open more when it listens
+        self._descriptors = self._server.process.descriptors().total
+        self._resident = self._server.process.resident_bytes()
+        self._other = self._server.connect("other")
+
+    def enter(self) -> None:
+        """All clients get into their states, and the server has noticed."""
+        __tracebackhide__ = True
+        for cell in self._cells:
+            self._waiting.append(cell.state.enter(self._server, cell.end, self._rng))
+        for waiting in self._waiting:
+            until_read(waiting.client)
+        self._settle()
+
+    def end(self) -> None:
+        """Each client does what its column says."""
+        __tracebackhide__ = True
+        for cell, waiting in zip(self._cells, self._waiting):
+            if cell.end in DOES:
+                DOES[cell.end](waiting.client)
+        self._settle()
+
+    def expect(self) -> None:
+        """Each end leads to what the table says, and another client is served meanwhile."""
+        __tracebackhide__ = True
+        connected = 1
+        for cell, waiting in zip(self._cells, self._waiting):
+            if cell.outcome is Outcome.ANSWERED:
+                waiting.client.expect_closed_after(waiting.owed)
+                waiting.client.close()
+            elif cell.outcome is Outcome.SERVED:
+                waiting.client.expect_frames(waiting.owed)
+                cell.state.serve(waiting.client)
+                connected += 1
+        self._settle()
+        self._expect_connections(connected)
+
+    def leave(self) -> None:
+        """The clients that are left close, and nothing of all of them remains."""
+        __tracebackhide__ = True
+        for client in (*(waiting.client for waiting in self._waiting), self._other):
+            client.close()
+        self._expect_connections(0)
+        bounded(self._server, self._resident, KEPT_BYTES, "when all clients have gone")
+
+    STEPS = (enter, end, expect, leave)
+
+    def one_by_one(self) -> None:
+        """Tries each cell on a server of its own, and raises the first failure."""
+        __tracebackhide__ = True
+        for cell in self._cells:
+            self._server.conversation.restart()
+            try:
+                alone = _Trial(self._launch, self._rng, self._options, self._framing, [cell])
+                for step in _Trial.STEPS:
+                    step(alone)
+            except Failure as failure:
+                raise Failure(
+                    f"{failure.message} ({' '.join(self._options)}; a client that is "
+                    f"{cell.state.name}, then {cell.end}: {cell.outcome.value})",
+                    hint=failure.hint,
+                    expected=failure.expected,
+                    received=failure.received,
+                ) from None
+
+    def _settle(self) -> None:
+        """Another client is served in two iterations at least, and then the server waits."""
+        __tracebackhide__ = True
+        for _ in range(2):
+            self._cells[0].state.serve(self._other)
+        until_asleep(self._server)
+
+    def _expect_connections(self, count: int) -> None:
+        """The server has closed all its connections but `count`, or does so soon."""
+        __tracebackhide__ = True
+        patience, process = self._server.patience, self._server.process
+        seconds = max(cell.state.seconds for cell in self._cells)
+        limit = Longer(patience, seconds) if seconds else patience
+        goal = self._descriptors + count
+        with self._server.conversation.step("the grader", "counts the server's descriptors"):
+            if wait_until(lambda: process.descriptors().total <= goal, limit):
+                return
+            text = f"after {limit.seconds:g} s the server still has"
+            limit.expired()
+            more = process.descriptors().total - goal
+            what = "a connection" if more == 1 else f"{more} connections"
+            text += f" {what} of clients that have gone"
+            raise Failure(text, hint=self._cells[0].hint())
