@@ -55,6 +55,11 @@ void co_socket_init(struct co_socket *s, int fd, struct events *events)
     s->write.ready = true;
 }
 
+bool co_is_broken(const struct co_socket *s)
+{
+    return s->broken;
+}
+
 void co_forget(struct co_socket *s)
 {
     events_del(s->events, &s->watch);

@@ -36,6 +36,9 @@ void co_socket_init(struct co_socket *s, int fd, struct events *events);
 /* Cancels the coroutines that wait for the socket, and stops watching it. Does not close it. */
 void co_forget(struct co_socket *s);
 
+/* Whether the connection is known to be broken, by a reset for example. */
+bool co_is_broken(const struct co_socket *s);
+
 /* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED.
  * After co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction
  * twice in one iteration lets the others run in between. */

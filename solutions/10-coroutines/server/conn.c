@@ -148,7 +148,7 @@ static void on_quota_end(struct timer *timer, void *context)
 
 bool conn_push(struct conn *c, struct bytes text)
 {
-    if (c->end != CONN_GOES_ON || c->socket.broken)
+    if (c->end != CONN_GOES_ON || co_is_broken(&c->socket))
         return false;
     /* A reply can be delayed, a push cannot: another client has made it. So a client that does not
      * take its pushes is closed once as much is queued as may be queued for a reply. */

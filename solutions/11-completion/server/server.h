@@ -1,1 +1,1 @@
-../../09-threads/server/server.h
+../../10-coroutines/server/server.h

@@ -134,16 +134,16 @@ struct bytes subscriptions_first(const struct subscriptions *s)
 }
 
 // BEGIN subscribers
-/* Queues a message for one subscriber, and begins to send it. False: that connection does not get
+/* Queues a message for one subscriber. False: that connection does not get
  * it. */
 static bool push(struct conn *c, struct bytes name, struct bytes message)
 {
-    if (c->end != CONN_GOES_ON)
+    if (c->end != CONN_GOES_ON || co_is_broken(&c->socket))
         return false;
     /* The publisher must not wait for this subscriber, and the memory for its messages is bounded.
      * So a subscriber that does not take them is closed, once more is queued than may be queued for
      * a reply and one message. */
-    size_t limit = c->service->limits.high_water + RESP_MAX_ARGUMENT_BYTES;
+    size_t limit = c->worker->config->limits.high_water + RESP_MAX_ARGUMENT_BYTES;
     if (buffer_len(&c->out) + message.size > limit) {
         conn_close(c, "does not take its messages");
         return false;
@@ -157,7 +157,7 @@ static bool push(struct conn *c, struct bytes name, struct bytes message)
         conn_close(c, push.failed);
         return false;
     }
-    conn_send(c);
+    conn_send_later(c);
     return true;
 }
 

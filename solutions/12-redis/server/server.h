@@ -1,1 +1,44 @@
-../../09-threads/server/server.h
+/* The server: what it does for its clients, and the workers that do it. There is one. */
+#ifndef SERVER_H
+#define SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "server/limits.h"
+#include "server/worker.h"
+#include "wire/frame.h"
+
+struct app;
+
+/* What the command line has chosen. It never changes. */
+struct config {
+    struct framing framing; /* FRAMING_LENGTH if app is app_rpc */
+    const struct app *app;  /* what is done with a frame */
+    struct limits limits;
+    size_t stack_bytes; /* of each coroutine */
+};
+
+struct server {
+    const struct config *config; /* borrowed */
+    struct worker *workers;      /* owned; workers[i].loop.index is i */
+    int count;
+};
+
+/* Makes `count` workers, whose threads do not run yet. Borrows the config. False: errno has the
+ * reason, and there is nothing to free. */
+bool server_open(struct server *server, const struct config *config, int count,
+                 const struct backend *backend);
+
+/* Starts the threads, accepts clients and serves them in all workers, until the first loop is told
+ * to stop. Returns when the threads have ended. Borrows the listening socket. False: errno has the
+ * reason. */
+bool server_run(struct server *server, int listen_fd);
+
+/* Closes all connections, runs the tasks that are left, and frees everything. */
+void server_close(struct server *server);
+
+/* The counts of all workers together. From any thread. */
+struct counts server_counts(const struct server *server);
+
+#endif

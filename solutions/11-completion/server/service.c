@@ -1,1 +1,0 @@
-../../10-coroutines/server/service.c
