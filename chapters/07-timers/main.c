@@ -32,15 +32,14 @@ int main(int argc, char **argv)
         die("cannot listen");
     net_announce(listen_fd);
 
-    struct service service = {
-        .events = events,
+    struct config config = {
         .framing = options.framing,
         .app = options.app,
-        .timers = timers,
         .idle_timeout_ms = options.idle_timeout_ms,
         .frame_timeout_ms = options.frame_timeout_ms,
     };
-    server_run(listen_fd, &service);
+    struct server server = {.config = &config, .events = events, .timers = timers};
+    server_run(&server, listen_fd);
     close(listen_fd);
     stop_uninstall();
     timers_free(timers);

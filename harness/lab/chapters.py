@@ -137,7 +137,7 @@ CHAPTERS = (
         "nobody tells you when nothing happens",
         changes=(
             "main.c options.[ch] server/answer.c server/conn.[ch] server/rpc.[ch] "
-            "server/server.[ch] server/service.h"
+            "server/server.[ch]"
         ),
         adds="events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
     ),

@@ -69,3 +69,11 @@ int net_accept(int listen_fd)
     log_line("fd %d: opened", fd);
     return fd;
 }
+
+int net_error(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
+}

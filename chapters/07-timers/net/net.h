@@ -20,4 +20,7 @@ void net_announce(int listen_fd);
 /* Accepts the next client that waits. Returns its descriptor, NET_NONE or NET_FULL. */
 int net_accept(int listen_fd);
 
+/* Why a connection is broken, as an errno; 0: it is not. The next call returns 0. */
+int net_error(int fd);
+
 #endif

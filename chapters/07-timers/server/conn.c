@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "net/io.h"
+#include "net/net.h"
 #include "server/answer.h"
 
 /* Read with one call: many small frames, or a good part of a large one. */
@@ -21,20 +22,16 @@ size_t conn_room(const struct conn *c)
     return waiting < HIGH_WATER_BYTES ? HIGH_WATER_BYTES - waiting : 0;
 }
 
-/* The events that the connection waits for, as bits; none when it is closed. */
-static unsigned interest_of(const struct conn *c)
+static bool wants_input(const struct conn *c)
 {
-    unsigned interest = 0;
-    if (c->state == CONN_OPEN && conn_room(c) > 0)
-        interest |= EVENT_READ;
-    if (c->state != CONN_CLOSED && buffer_len(&c->out) > 0)
-        interest |= EVENT_WRITE;
-    return interest;
+    return c->state == CONN_OPEN && conn_room(c) > 0;
 }
 
 void conn_close(struct conn *c, const char *reason)
 {
-    log_line("fd %d: closed: %s", c->fd, reason);
+    if (c->state == CONN_CLOSED)
+        return;
+    log_line("fd %d: closed: %s", c->watch.fd, reason);
     c->state = CONN_CLOSED;
 }
 
@@ -46,7 +43,7 @@ static void drain(struct conn *c, const char *reason)
     buffer_free(&c->in);
 }
 
-/* The same for a peer that has broken the rules: replies for later are not owed to it. */
+/* Drains for a peer that has broken the rules: replies for later are not owed to it. */
 static void give_up(struct conn *c, const char *reason)
 {
     alarms_free(c->alarms);
@@ -57,68 +54,33 @@ static void give_up(struct conn *c, const char *reason)
 /* Sends until the output is empty or the kernel takes no more. */
 static void flush(struct conn *c)
 {
-    while (c->state != CONN_CLOSED && buffer_len(&c->out) > 0) {
+    while (c->state != CONN_CLOSED && c->writable && buffer_len(&c->out) > 0) {
         size_t moved;
-        enum io_result result = io_write(c->fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
-        if (result == IO_AGAIN)
-            return;
-        if (result != IO_OK)
-            conn_close(c, strerror(errno));
-        else {
+        enum io_result result =
+            io_write(c->watch.fd, buffer_head(&c->out), buffer_len(&c->out), &moved);
+        switch (result) {
+        case IO_OK:
             buffer_consume(&c->out, moved);
             timeouts_traffic(c->timeouts);
+            break;
+        case IO_AGAIN:
+            c->writable = false;
+            break;
+        default:
+            conn_close(c, strerror(errno));
         }
     }
 }
 
-/* Answers complete frames and sends the replies, until the output is full or no complete frame is
- * left. It does not wait until the socket is reported writable: it nearly always is. After sending
- * it looks again, since no event will come for frames that have been read already. */
-static void advance(struct conn *c)
-{
-    bool passed = false;
-    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
-        bool bad;
-        bool echo = c->service->app == APP_ECHO;
-        size_t size = echo ? answer_run(c, &bad) : answer_messages(c, &bad);
-        if (size == 0 && bad)
-            give_up(c, "frame too long");
-        if (size == 0)
-            break;
-        passed = true;
-        flush(c);
-    }
-    bool waits = c->state == CONN_OPEN && buffer_len(&c->in) > 0 && conn_room(c) > 0;
-    timeouts_frame(c->timeouts, waits, passed);
-}
-
-/* Makes the reply of an alarm that has rung. */
-static void answer_alarm(struct conn *c, struct alarm *alarm)
-{
-    if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
-        conn_close(c, "out of memory");
-}
-
-/* Sends the replies of alarms that rang when there was no space for them. */
-static void answer_owed(struct conn *c)
-{
-    struct alarm *alarm;
-    while (c->state != CONN_CLOSED && conn_room(c) > 0 &&
-           (alarm = alarms_owed(c->alarms)) != NULL) {
-        answer_alarm(c, alarm);
-        flush(c);
-    }
-}
-
-/* Reads once and answers. True: there may be more to read that no report will announce. */
-static bool read_and_answer(struct conn *c)
+/* Reads once. */
+static void read_once(struct conn *c)
 {
     if (!buffer_reserve(&c->in, READ_BYTES)) {
         conn_close(c, "out of memory");
-        return false;
+        return;
     }
     size_t moved = 0;
-    switch (io_read(c->fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
+    switch (io_read(c->watch.fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
     case IO_OK:
         buffer_fill(&c->in, moved);
         timeouts_traffic(c->timeouts);
@@ -132,88 +94,141 @@ static bool read_and_answer(struct conn *c)
         conn_close(c, strerror(errno));
         break;
     }
-    advance(c);
     /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
      * reported again if it was reported with the last bytes. */
-    return moved == READ_BYTES || (c->ending && moved > 0);
+    c->readable = moved == READ_BYTES || (c->ending && moved > 0);
+}
+
+/* Answers complete frames and sends the replies, until the output is full or no complete frame is
+ * left. After sending it looks again, since no event will come for frames that have been read
+ * already. */
+static void advance(struct conn *c)
+{
+    bool passed = false;
+    while (c->state == CONN_OPEN && buffer_len(&c->in) > 0) {
+        bool bad;
+        bool echo = c->server->config->app == APP_ECHO;
+        size_t size = echo ? answer_run(c, &bad) : answer_messages(c, &bad);
+        if (size == 0 && bad)
+            give_up(c, "frame too long");
+        if (size == 0)
+            break;
+        passed = true;
+        flush(c);
+    }
+    bool waits = wants_input(c) && buffer_len(&c->in) > 0;
+    timeouts_frame(c->timeouts, waits, passed);
+}
+
+/* Makes the reply of an alarm that has rung. */
+static void answer_alarm(struct conn *c, struct alarm *alarm)
+{
+    if (!rpc_ring(&c->server->stats, alarm, &c->out) || !alarms_answered(alarm))
+        conn_close(c, "out of memory");
+}
+
+/* The alarm whose reply is owed and can be made now, or NULL. */
+static struct alarm *next_owed(const struct conn *c)
+{
+    return c->state != CONN_CLOSED && conn_room(c) > 0 ? alarms_owed(c->alarms) : NULL;
+}
+
+/* Makes the replies of alarms that rang when there was no space for them, and sends them. */
+static void answer_owed(struct conn *c)
+{
+    struct alarm *alarm;
+    while ((alarm = next_owed(c)) != NULL) {
+        answer_alarm(c, alarm);
+        if (next_owed(c) == NULL) /* the output is full, or has all of them */
+            flush(c);
+    }
 }
 
 /* Closes the socket and frees everything. */
 static void free_conn(struct conn *c)
 {
-    if (--c->service->stats.connections == 0)
+    if (--c->server->stats.connections == 0)
         spare_free();
     LIST_REMOVE(c, others);
     alarms_free(c->alarms);
     timeouts_free(c->timeouts);
-    close(c->fd);
+    events_del(c->server->events, &c->watch);
+    close(c->watch.fd);
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);
 }
 
-static events_callback on_ready;
-
-/* Watches the events that the connection waits for now, and no others. */
+/* Watches what the connection waits for now, and nothing else. A connection that waits for nothing
+ * is still watched: a reset is reported even then. */
 static void set_interest(struct conn *c)
 {
-    struct events *events = c->service->events;
-    unsigned before = events_interest(events, c->fd);
-    unsigned after = interest_of(c);
-    for (unsigned event = EVENT_READ; event <= EVENT_WRITE; event <<= 1) {
-        if (before & ~after & event)
-            events_del(events, c->fd, event);
-        if (after & ~before & event && !events_add(events, c->fd, event, on_ready, c))
-            conn_close(c, strerror(errno));
-    }
+    unsigned interest = 0;
+    if (wants_input(c))
+        interest |= EVENT_READ;
+    if (buffer_len(&c->out) > 0)
+        interest |= EVENT_WRITE;
+    if (!events_set(c->server->events, &c->watch, interest))
+        conn_close(c, strerror(errno));
 }
 
-/* The end of every callback: closes a connection that owes nothing more, gives back memory that is
- * not needed, and sets what to wait for next. The connection may be gone after it. */
+/* The end of a turn: closes a connection that owes nothing more, gives back memory that is not
+ * needed, and sets what to wait for next. The connection may be gone after it. */
 static void settle(struct conn *c)
 {
     if (c->state == CONN_DRAINING && buffer_len(&c->out) == 0 && !alarms_pending(c->alarms))
         conn_close(c, c->reason);
     buffer_trim(&c->in);
     buffer_trim(&c->out);
-    set_interest(c);
-    if (c->state == CONN_CLOSED) {
+    if (c->state != CONN_CLOSED)
         set_interest(c);
+    if (c->state == CONN_CLOSED)
         free_conn(c);
-    }
+    else if (c->readable && wants_input(c)) /* no event will report this again */
+        events_again(c->server->events, &c->watch);
 }
 
-/* Does everything that is possible without waiting. A report may be older than the interest or the
- * state: then there is nothing to read or to write, and nothing happens. */
-static void on_ready(struct events *events, int fd, unsigned what, void *context)
+/* Everything that is possible without waiting, in one order, whatever the reason for this turn.
+ * Sending comes first, since it makes room for replies. It reads once: others want a turn, too. */
+static void turn(struct conn *c)
 {
-    struct conn *c = context;
-    if (what & EVENT_HANGUP)
-        c->ending = true;
-    if (what & EVENT_CANCELLED) {
-        conn_close(c, "not watched any more");
-    } else if (what & EVENT_WRITE) {
-        flush(c);
-        answer_owed(c);
+    flush(c);
+    answer_owed(c);
+    advance(c);
+    if (c->readable && wants_input(c)) {
+        read_once(c);
         advance(c);
-    } else if (read_and_answer(c)) {
-        events_again(events, fd, EVENT_READ);
     }
     settle(c);
 }
 
-/* An alarm rings until its last reply is made, or its connection is freed. */
+/* Notes what was reported. It may not fit the state or the interest any more, so what to do is
+ * decided in the turn. */
+static void on_ready(struct events *events, struct watch *watch, unsigned what)
+{
+    struct conn *c = watch->context;
+    (void)events;
+    if (what & EVENT_READ)
+        c->readable = true;
+    if (what & EVENT_WRITE)
+        c->writable = true;
+    if (what & EVENT_HANGUP)
+        c->ending = true;
+    if (what & EVENT_ERROR)
+        conn_close(c, strerror(net_error(watch->fd)));
+    turn(c);
+}
+
+/* An alarm rings until its last reply is made, or its connection is freed. The reply is sent in the
+ * next turn, together with all others that are due now. */
 static void on_alarm(struct alarm *alarm, void *context)
 {
     struct conn *c = context;
-    if (conn_room(c) == 0) {
+    if (conn_room(c) == 0)
         alarms_suspend(alarm);
-        return;
-    }
-    answer_alarm(c, alarm);
-    flush(c);
-    advance(c); /* if the output is full now, the peer is not waited for any more */
-    settle(c);
+    else
+        answer_alarm(c, alarm);
+    events_again(c->server->events, &c->watch);
 }
 
 /* No byte has come or gone for long. That is fine if the next to act is this server. */
@@ -226,60 +241,65 @@ static void on_idle(struct timer *timer, void *context)
         return;
     }
     conn_close(c, "idle");
-    settle(c);
+    events_again(c->server->events, &c->watch);
 }
 
 static void on_frame_timeout(struct timer *timer, void *context)
 {
     struct conn *c = context;
     (void)timer;
-    give_up(c, "frame not complete in time");
-    settle(c);
+    if (c->state == CONN_OPEN) /* else it is closed already, and waits for its turn */
+        give_up(c, "frame not complete in time");
+    events_again(c->server->events, &c->watch);
 }
 
-/* Gives the connection its alarms and time-outs, if the service has them. False: no memory. */
+/* Gives the connection its alarms and time-outs, if the server has them. False: no memory. */
 static bool equip(struct conn *c)
 {
-    struct service *service = c->service;
-    if (service->app == APP_RPC) {
-        c->alarms = alarms_new(service->timers, on_alarm, c);
+    struct timers *timers = c->server->timers;
+    const struct config *config = c->server->config;
+    if (config->app == APP_RPC) {
+        c->alarms = alarms_new(timers, on_alarm, c);
         if (c->alarms == NULL)
             return false;
     }
-    if (service->idle_timeout_ms > 0 || service->frame_timeout_ms > 0) {
-        c->timeouts = timeouts_new(service->timers, service->idle_timeout_ms,
-                                   service->frame_timeout_ms, on_idle, on_frame_timeout, c);
+    if (config->idle_timeout_ms > 0 || config->frame_timeout_ms > 0) {
+        c->timeouts = timeouts_new(timers, config->idle_timeout_ms, config->frame_timeout_ms,
+                                   on_idle, on_frame_timeout, c);
         if (c->timeouts == NULL)
             return false;
     }
     return true;
 }
 
-bool conn_open(int fd, struct service *service)
+bool conn_open(int fd, struct server *server)
 {
     struct conn *c = calloc(1, sizeof *c);
     if (c == NULL)
         return false;
-    c->fd = fd;
+    c->watch = (struct watch){.fd = fd, .call = on_ready, .context = c};
+    c->server = server;
     c->state = CONN_OPEN;
-    c->service = service;
-    if (!equip(c)) {
+    c->writable = true; /* nearly every socket is: so sending is tried without a report */
+    if (!equip(c) || !events_add(server->events, &c->watch, EVENT_READ)) {
+        int saved_errno = errno;
         alarms_free(c->alarms);
+        timeouts_free(c->timeouts);
         free(c);
+        errno = saved_errno;
         return false;
     }
-    LIST_INSERT_HEAD(&service->conns, c, others);
-    service->stats.connections++;
+    LIST_INSERT_HEAD(&server->conns, c, others);
+    server->stats.connections++;
     timeouts_traffic(c->timeouts);
-    settle(c);
     return true;
 }
 
-void conn_close_all(struct service *service)
+void conn_close_all(struct server *server)
 {
     struct conn *c;
-    while ((c = LIST_FIRST(&service->conns)) != NULL) {
+    while ((c = LIST_FIRST(&server->conns)) != NULL) {
         conn_close(c, "server stops");
-        settle(c);
+        free_conn(c);
     }
 }

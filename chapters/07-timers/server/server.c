@@ -10,48 +10,38 @@
 #include "net/net.h"
 #include "server/conn.h"
 
+/* How long to wait for a descriptor before accept() is tried again. */
 enum { ACCEPT_PAUSE_MS = 100 };
 
-struct server {
-    struct service *service;
-    int listen_fd;
-    bool full;          /* at the last accept no descriptor was left */
-    struct timer retry; /* set while the listener is not watched */
+struct acceptor {
+    struct watch watch; /* of the listening socket */
+    struct server *server;
+    bool full;          /* the last accept found no descriptor left */
+    struct timer retry; /* set while the listener is watched for nothing */
 };
 
-static events_callback on_listener;
-
-/* Accepts every client in the backlog. When no descriptor is left, the listener stays readable, and
- * a level-triggered backend would report it in every iteration. So it is not watched for a
- * while. */
-static void accept_clients(struct server *s)
+/* Accepts every client that waits. With no descriptor left the listener stays readable, and some
+ * backends would report that at once and for ever. So it is watched for nothing for a while. */
+static void accept_clients(struct acceptor *a)
 {
     int fd;
-    while ((fd = net_accept(s->listen_fd)) >= 0) {
-        if (!conn_open(fd, s->service)) {
-            log_line("fd %d: closed: out of memory", fd);
+    while ((fd = net_accept(a->watch.fd)) >= 0) {
+        if (!conn_open(fd, a->server)) {
+            log_line("fd %d: closed: %s", fd, strerror(errno));
             close(fd);
         }
     }
-    if (fd == NET_FULL && !s->full)
+    if (fd == NET_FULL && !a->full)
         log_line("accept: %s; new clients wait", strerror(errno));
-    s->full = fd == NET_FULL;
-    struct events *events = s->service->events;
-    bool watched = events_interest(events, s->listen_fd) != 0;
-    if (!s->full && (watched || events_add(events, s->listen_fd, EVENT_READ, on_listener, s)))
-        return;
-    bool pause = timer_set(s->service->timers, &s->retry, ACCEPT_PAUSE_MS, false);
-    if (pause && watched)
-        events_del(events, s->listen_fd, EVENT_READ);
-    if (!pause && !watched)
-        events_add(events, s->listen_fd, EVENT_READ, on_listener, s);
+    a->full = fd == NET_FULL;
+    bool pause = a->full && timer_set(a->server->timers, &a->retry, ACCEPT_PAUSE_MS, false);
+    events_set(a->server->events, &a->watch, pause ? 0 : EVENT_READ);
 }
 
-static void on_listener(struct events *events, int fd, unsigned what, void *context)
+static void on_listener(struct events *events, struct watch *watch, unsigned what)
 {
-    (void)events, (void)fd;
-    if (!(what & EVENT_CANCELLED))
-        accept_clients(context);
+    (void)events, (void)what;
+    accept_clients(watch->context);
 }
 
 static void on_retry(struct timer *timer, void *context)
@@ -60,16 +50,19 @@ static void on_retry(struct timer *timer, void *context)
     accept_clients(context);
 }
 
-void server_run(int listen_fd, struct service *service)
+void server_run(struct server *server, int listen_fd)
 {
-    struct server s = {.service = service, .listen_fd = listen_fd};
-    s.retry = (struct timer){.call = on_retry, .context = &s};
-    accept_clients(&s);
-    while (!events_stopping(service->events)) {
-        events_turn(service->events, timers_timeout(service->timers));
-        timers_run(service->timers);
+    struct events *events = server->events;
+    struct acceptor a = {.server = server};
+    a.watch = (struct watch){.fd = listen_fd, .call = on_listener, .context = &a};
+    a.retry = (struct timer){.call = on_retry, .context = &a};
+    if (!events_add(events, &a.watch, EVENT_READ))
+        die("listener");
+    while (!events_stopping(events)) {
+        events_turn(events, timers_timeout(server->timers));
+        timers_run(server->timers);
     }
-    events_del(service->events, listen_fd, EVENT_READ);
-    timer_cancel(service->timers, &s.retry);
-    conn_close_all(service);
+    events_del(events, &a.watch);
+    timer_cancel(server->timers, &a.retry);
+    conn_close_all(server);
 }

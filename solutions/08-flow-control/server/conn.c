@@ -112,14 +112,20 @@ static void read_once(struct conn *c)
     // END drained
 }
 
+/* The alarm whose reply is owed and can be made now, or NULL. */
+static struct alarm *next_owed(const struct conn *c)
+{
+    return c->state != CONN_CLOSED && flow_room(c) > 0 ? alarms_owed(c->alarms) : NULL;
+}
+
 /* Makes the replies of alarms that rang when there was no space for them, and sends them. */
 static void answer_owed(struct conn *c)
 {
     struct alarm *alarm;
-    while (c->state != CONN_CLOSED && flow_room(c) > 0 && alarms_owed(c->alarms) != NULL) {
-        while (flow_room(c) > 0 && (alarm = alarms_owed(c->alarms)) != NULL)
-            answer_alarm(c, alarm);
-        flush(c);
+    while ((alarm = next_owed(c)) != NULL) {
+        answer_alarm(c, alarm);
+        if (next_owed(c) == NULL) /* the output is full, or has all of them */
+            flush(c);
     }
 }
 
