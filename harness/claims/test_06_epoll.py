@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from harness.claims.instruments.observe import cpu_of, eventually, is_open, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import WATCHED, no_cpu
+from harness.claims.scenarios.edges import any_order
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -48,6 +49,7 @@ FREE_AGAIN = 1_000  # of them stay open: then descriptors are free again
 CROWD = 600  # clients, fewer than select() can watch
 OWED_BYTES = 64 * KIB  # of replies that a client does not take
 BACKENDS = ("epoll", "poll", "select")
+TALKS = 12  # of a client with each backend, in which readiness comes in any order
 
 # Around what a server may ask of one read().
 SIZES = (*(size + more for size in (64 * KIB, 256 * KIB, MIB) for more in (-5, -4, -3)), 2 * MIB)
@@ -64,7 +66,144 @@ INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "connect-stuck")
 EDGE = dict.fromkeys(LOST, "told-once")
 ENDED = {**EDGE, "not-closed": "hangup-untold"}
-REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-small")
+TURN = dict.fromkeys(LOST, "one-turn")
+
+
+# 06.1 watch
+
+
+@claim("06.1", points=4, cli=True, descriptors=CROWD + SPARE)
+def test_06_six_hundred_clients(launch, rng):
+    """With each backend 600 clients are connected, and each is served."""
+    for backend in BACKENDS:
+        server = launch(("--backend", backend), nofile=CROWD + SPARE)
+        with served(server, CROWD):
+            ping(server.connect("late"), rng)
+
+
+@claim("06.1", points=4, cli=True, native=True)
+def test_06_select_has_its_limit(launch, rng):
+    """With select, connections above descriptor 1,023 are closed; the others stay served."""
+    server = launch(("--backend", "select"))
+    clients = [server.connect() for _ in range(TOO_MANY)]
+    if not eventually(server, lambda: not is_open(clients[-1])):
+        text = f"with select {TOO_MANY:,} clients are connected, and the last one is not closed"
+        raise Failure(text, hint="beyond-select")
+    for client in clients[:1_000:100]:
+        ping(client, rng)
+    for client in clients[500:]:
+        client.close()
+    eventually(server, lambda: server.process.descriptors().total < FREE_AGAIN)
+    for _ in range(3):
+        ping(server.connect("late"), rng)
+    ping(clients[0], rng)
+
+
+# 06.2 turn
+
+
+@claim("06.2", points=11, cli=True, hints=TURN)
+def test_06_each_edge(launch, rng):
+    """With each backend: whether a socket becomes readable, writable, or both at once, every reply
+    that is owed is sent, though its client sends nothing more."""
+    for backend in BACKENDS:
+        any_order(launch(("--backend", backend)), rng, TALKS)
+
+
+@claim("06.2", points=4, cli=True)
+def test_06_select_and_poll(launch, rng):
+    """With select and with poll, too, bursts are answered, and no replies are lost."""
+    for backend in ("select", "poll"):
+        server = launch(("--backend", backend))
+        clients = [(server.connect(), words(rng, 8)) for _ in range(50)]
+        for client, body in clients:
+            client.send_frame(body)
+        for client, body in clients:
+            client.expect_frame(body)
+        burst(clients[0][0], [rng.randbytes(number % 50) for number in range(5_000)])
+        late = server.connect("late", rcvbuf=SMALL_WINDOW)
+        body = rng.randbytes(3 * MIB)
+        late.send_frames([body, b"behind it"])
+        late.half_close()
+        ping(clients[1][0], rng)
+        late.expect_closed_after([body, b"behind it"])
+        expect_stop(server, signal.SIGTERM)
+
+
+@claim("06.2", points=3, hints=EDGE, sees_calls=True)
+def test_06_share_of_an_iteration(server, rng):
+    """However much input of one client is waiting, the others are served in between."""
+    if server.shim is None:  # then nobody sees what is read first
+        return
+    for _ in range(SHARE_TRIES):
+        hose = server.connect("hose")
+        loop, watched = _served_by(server, hose, rng)
+        polite = server.connect("polite")
+        while _served_by(server, polite, rng)[0] != loop:  # its turns have nothing to do with ours
+            if len(server.clients) > CLIENTS_TO_SHARE:
+                return
+            polite = server.connect("polite")
+        recorded = server.shim.recorded()
+        body = words(rng, 8)
+        with server.paused():
+            hose.send_some(length_framing.encode(rng.randbytes(1000)) * HOSE_FRAMES)
+            polite.send_frame(body)
+        polite.expect_frame(body)
+        size = _read_first(server, recorded, watched)
+        if size > SHARE_BYTES:
+            text = f"{size / MIB:.1f} MiB of one client were read before a frame of another"
+            raise Failure(text, hint="starved")
+        hose.reset()
+
+
+def _served_by(server, client, rng) -> tuple[int, int]:
+    """The thread that reads from this client, the last one, and the number of its connection."""
+    recorded = server.shim.recorded()
+    ping(client, rng)
+    number = server.shim.connections() - 1
+    for call in server.shim.record_after(recorded)[0]:
+        if call.function in INPUTS and call.connection == number:
+            return call.thread, number
+    return 0, number
+
+
+def _read_first(server, recorded: int, watched: int) -> int:
+    """Bytes of connection `watched` that were read, since then, before the last one's turn."""
+    last = server.shim.connections() - 1
+    size = 0
+    for call in server.shim.record_after(recorded)[0]:
+        if call.function in INPUTS and call.connection == last:
+            break
+        if call.function in INPUTS and call.connection == watched:
+            size += max(0, call.result)
+    return size
+
+
+@claim("06.2", points=2, cli=True, valgrind=True)
+def test_06_stops_with_each_backend(launch, rng):
+    """Under valgrind, with each backend: at SIGTERM all is freed, with clients that are idle, that
+    have sent half a frame, and that do not read."""
+    for backend in BACKENDS:
+        server = launch(("--backend", backend))
+        idle, half, owed = (server.connect() for _ in range(3))
+        for client in (idle, half, owed):
+            ping(client, rng)
+        half.send(length_framing.header(8))
+        owe_bytes(owed, rng, OWED_BYTES)
+        expect_stop(server, signal.SIGTERM)
+
+
+# 06.4 dispatch
+
+
+@claim("06.4", points=3, cli=True, native=True, waits=1)
+def test_06_select_and_poll_use_no_cpu(launch, rng):
+    """With select and with poll, too, idle clients cost no CPU time."""
+    for backend in ("select", "poll"):
+        server = launch(("--backend", backend))
+        for _ in range(20):
+            ping(server.connect(), rng)
+        no_cpu(server, f"with {backend} and 20 idle clients", "spins-idle")
 
 
 # 06.6 epoll
@@ -203,126 +342,3 @@ def test_06_urgent_data_between_frames(server, rng):
     client.expect_frames(bodies)
     ping(client, rng)
     no_cpu(server, "after urgent data was sent", "spins-in-vain", seconds=WATCHED)
-
-
-@claim("06.7", points=3, hints=EDGE, sees_calls=True)
-def test_06_share_of_an_iteration(server, rng):
-    """However much input of one client is waiting, the others are served in between."""
-    if server.shim is None:  # then nobody sees what is read first
-        return
-    for _ in range(SHARE_TRIES):
-        hose = server.connect("hose")
-        loop, watched = _served_by(server, hose, rng)
-        polite = server.connect("polite")
-        while _served_by(server, polite, rng)[0] != loop:  # its turns have nothing to do with ours
-            if len(server.clients) > CLIENTS_TO_SHARE:
-                return
-            polite = server.connect("polite")
-        recorded = server.shim.recorded()
-        body = words(rng, 8)
-        with server.paused():
-            hose.send_some(length_framing.encode(rng.randbytes(1000)) * HOSE_FRAMES)
-            polite.send_frame(body)
-        polite.expect_frame(body)
-        size = _read_first(server, recorded, watched)
-        if size > SHARE_BYTES:
-            text = f"{size / MIB:.1f} MiB of one client were read before a frame of another"
-            raise Failure(text, hint="starved")
-        hose.reset()
-
-
-def _served_by(server, client, rng) -> tuple[int, int]:
-    """The thread that reads from this client, the last one, and the number of its connection."""
-    recorded = server.shim.recorded()
-    ping(client, rng)
-    number = server.shim.connections() - 1
-    for call in server.shim.record_after(recorded)[0]:
-        if call.function in INPUTS and call.connection == number:
-            return call.thread, number
-    return 0, number
-
-
-def _read_first(server, recorded: int, watched: int) -> int:
-    """Bytes of connection `watched` that were read, since then, before the last one's turn."""
-    last = server.shim.connections() - 1
-    size = 0
-    for call in server.shim.record_after(recorded)[0]:
-        if call.function in INPUTS and call.connection == last:
-            break
-        if call.function in INPUTS and call.connection == watched:
-            size += max(0, call.result)
-    return size
-
-
-# The other backends
-
-
-@claim("06.4", points=4, cli=True)
-def test_06_select_and_poll(launch, rng):
-    """With select and with poll, too, bursts are answered, and no replies are lost."""
-    for backend in ("select", "poll"):
-        server = launch(("--backend", backend))
-        clients = [(server.connect(), words(rng, 8)) for _ in range(50)]
-        for client, body in clients:
-            client.send_frame(body)
-        for client, body in clients:
-            client.expect_frame(body)
-        burst(clients[0][0], [rng.randbytes(number % 50) for number in range(5_000)])
-        late = server.connect("late", rcvbuf=SMALL_WINDOW)
-        body = rng.randbytes(3 * MIB)
-        late.send_frames([body, b"behind it"])
-        late.half_close()
-        ping(clients[1][0], rng)
-        late.expect_closed_after([body, b"behind it"])
-        expect_stop(server, signal.SIGTERM)
-
-
-@claim("06.4", points=3, cli=True, native=True, waits=1)
-def test_06_select_and_poll_use_no_cpu(launch, rng):
-    """With select and with poll, too, idle clients cost no CPU time."""
-    for backend in ("select", "poll"):
-        server = launch(("--backend", backend))
-        for _ in range(20):
-            ping(server.connect(), rng)
-        no_cpu(server, f"with {backend} and 20 idle clients", "spins-idle")
-
-
-@claim("06.1", points=10, cli=True, hints=REFUSED, descriptors=CROWD + SPARE)
-def test_06_more_clients_than_the_first_table(launch, rng):
-    """With each backend 600 clients are connected, and each is served."""
-    for backend in BACKENDS:
-        server = launch(("--backend", backend), nofile=CROWD + SPARE)
-        with served(server, CROWD):
-            ping(server.connect("late"), rng)
-
-
-@claim("06.2", points=12, cli=True, valgrind=True)
-def test_06_stops_with_each_backend(launch, rng):
-    """Under valgrind, with each backend: at SIGTERM all is freed, with clients that are idle, that
-    have sent half a frame, and that do not read."""
-    for backend in BACKENDS:
-        server = launch(("--backend", backend))
-        idle, half, owed = (server.connect() for _ in range(3))
-        for client in (idle, half, owed):
-            ping(client, rng)
-        half.send(length_framing.header(8))
-        owe_bytes(owed, rng, OWED_BYTES)
-        expect_stop(server, signal.SIGTERM)
-
-
-@claim("06.1", points=4, cli=True, native=True, hints=REFUSED)
-def test_06_select_has_its_limit(launch, rng):
-    """With select, connections above descriptor 1,023 are closed; the others stay served."""
-    server = launch(("--backend", "select"))
-    clients = [server.connect() for _ in range(TOO_MANY)]
-    if not eventually(server, lambda: not is_open(clients[-1])):
-        text = f"with select {TOO_MANY:,} clients are connected, and the last one is not closed"
-        raise Failure(text, hint="beyond-select")
-    for client in clients[:1_000:100]:
-        ping(client, rng)
-    for client in clients[500:]:
-        client.close()
-    eventually(server, lambda: server.process.descriptors().total < FREE_AGAIN)
-    for _ in range(3):
-        ping(server.connect("late"), rng)
-    ping(clients[0], rng)

@@ -148,6 +148,12 @@ class Client:
         with self._step(f"reads up to {counted(limit, 'byte')} of its reply"):
             self._open().expect_part(replies, limit)
 
+    def take(self, replies: Replies, limit: int) -> int:
+        """Reads what is there already of `replies`, at most `limit` bytes. Returns how many. Like
+        offer() it is no step of the conversation."""
+        __tracebackhide__ = True
+        return self._open().take(replies, limit)
+
     def exchange(self, data: bytes, bodies: Iterable[bytes] | Replies) -> None:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
         __tracebackhide__ = True

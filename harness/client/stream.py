@@ -190,6 +190,18 @@ class Stream:
         came = self.receive(min(limit, replies.missing), deadline)
         self._accept(replies, came, deadline.seconds)
 
+    def take(self, replies: Replies, limit: int) -> int:
+        """Reads what is there already of the replies, at most `limit` bytes. Returns how many."""
+        __tracebackhide__ = True
+        size = 0
+        while size < limit and replies.missing:
+            came = self.receive(min(limit - size, replies.missing), Deadline(0))
+            if came is End.SILENCE:
+                break
+            self._accept(replies, came, 0)
+            size += len(came)
+        return size
+
     def exchange(self, data: bytes, replies: Replies) -> None:
         """Sends and expects at once. A byte in either direction is progress."""
         __tracebackhide__ = True

@@ -25,6 +25,7 @@ class Chapter:
     noise in the lesson.
     `moves`: files that its solution has in other directories than the one before, and does not
     change, but for the names in their includes; `make skeletons` writes them, see links.py.
+    `drops`: files of the one before that it no longer has.
     `by_calls`: the options with which its server moves bytes by read() and send(), if it does not
     otherwise. Claims that count or disturb such calls start it with these.
     """
@@ -34,6 +35,7 @@ class Chapter:
     inherited: int = 30
     by_calls: str = ""
     moves: str = ""
+    drops: str = ""
     changes: str = ""
     adds: str = ""
 
@@ -123,6 +125,7 @@ CHAPTERS = (
             "base/buffer.c base/log.c server/answer.h server/rpc.c server/rpc.h wire/frame.c "
             "wire/reader.c wire/writer.c wire/writer.h"
         ),
+        drops="service.h",
         changes=(
             "events/stop.[ch] main.c net/io.c net/net.[ch] options.[ch] server/answer.c "
             "server/conn.[ch] server/server.[ch]"

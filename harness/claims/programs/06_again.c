@@ -1,5 +1,7 @@
 /* A callback that requests another call, which comes without readiness.
  * links: events.c backend_select.c backend_poll.c backend_epoll.c log.c */
+#include <unistd.h>
+
 #include "watched_events.h"
 
 #define AGAIN "again-next-iteration"
@@ -12,18 +14,18 @@ struct asker {
     int left;
 };
 
-static void on_ask(struct events *e, int fd, unsigned what, void *context)
+static void on_ask(struct events *e, struct watch *watch, unsigned what)
 {
-    struct asker *asker = context;
-    heard_note(&asker->heard, fd, what);
+    struct asker *asker = (struct asker *)heard_note(watch, what);
     if (asker->left-- > 0)
-        events_again(e, fd, what & (EVENT_READ | EVENT_WRITE));
+        events_again(e, watch);
 }
 
-static void again(int fd, unsigned event)
+static struct asker new_asker(int fd, int left)
 {
-    check_step("calls events_again() for descriptor %d, %s", fd, watched_name_of(event));
-    events_again(watched_events, fd, event);
+    struct asker asker = {.heard = heard_new(fd), .left = left};
+    asker.heard.watch.call = on_ask;
+    return asker;
 }
 
 /* An iteration that could sleep for long, and must not. */
@@ -37,97 +39,117 @@ static void turn_at_once(void)
           watched_timeout_ms);
 }
 
+static void expect_no_bit(const struct heard *heard)
+{
+    CHECK(heard->what == 0, AGAIN, "nothing is ready, but the callback of descriptor %d got %s",
+          heard->watch.fd, watched_names_of(heard->what));
+}
+
 static void once(void)
 {
-    struct heard reader = {0}, writer = {0};
     watched_begin();
     struct pair pair = pair_new(3);
-    watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
+    struct heard heard = heard_new(pair.fd);
+    watched_add(&heard.watch, EVENT_READ);
     watched_turns();
-    again(pair.fd, EVENT_READ);
-    heard_expect_calls(&reader, 0, pair.fd, EVENT_READ, AGAIN);
+    watched_again(&heard.watch);
+    watched_again(&heard.watch);
+    heard_expect_calls(&heard, 0, 0, AGAIN);
     turn_at_once();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, AGAIN);
+    expect_no_bit(&heard);
+    heard_expect_calls(&heard, 1, 0, AGAIN);
     watched_turn();
-    heard_expect_calls(&reader, 0, pair.fd, EVENT_READ, AGAIN);
-    watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    heard_expect_calls(&heard, 0, 0, AGAIN);
+    watched_end();
+}
+
+/* What is ready is told in the call that was requested. */
+static void ready_as_well(void)
+{
+    watched_begin();
+    struct pair pair = pair_new(3);
+    struct heard heard = heard_new(pair.fd);
     pair_fill(pair.fd);
+    watched_add(&heard.watch, EVENT_READ | EVENT_WRITE);
     watched_turns();
-    writer = (struct heard){0};
-    again(pair.fd, EVENT_WRITE);
-    again(pair.fd, EVENT_READ);
-    again(pair.fd, EVENT_READ);
-    turn_at_once();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, AGAIN);
-    heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, AGAIN);
+    watched_again(&heard.watch);
     pair_make_readable(pair);
-    again(pair.fd, EVENT_READ);
     turn_at_once();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, AGAIN);
+    heard_expect_calls(&heard, 1, EVENT_READ, AGAIN);
+    watched_again(&heard.watch);
+    pair_make_readable(pair);
+    pair_read_all(pair.peer);
+    turn_at_once();
+    heard_expect_calls(&heard, 1, EVENT_READ | EVENT_WRITE, AGAIN);
+    watched_set(&heard.watch, EVENT_READ);
+    watched_turns();
+    heard.calls = 0;
+    watched_set(&heard.watch, 0);
+    watched_again(&heard.watch);
+    turn_at_once();
+    expect_no_bit(&heard);
+    heard_expect_calls(&heard, 1, 0, AGAIN);
     watched_end();
 }
 
 /* In each iteration one requests another call, and another one is ready. */
 static void beside_others(void)
 {
-    struct asker asker = {.left = ASKED};
-    struct heard other = {0};
     watched_begin();
     struct pair a = pair_new(3), b = pair_new(3);
-    watched_add(a.fd, EVENT_READ, on_ask, &asker);
-    watched_add(b.fd, EVENT_READ, heard_on_event, &other);
-    again(a.fd, EVENT_READ);
+    struct asker asker = new_asker(a.fd, ASKED);
+    struct heard other = heard_new(b.fd);
+    watched_add(&asker.heard.watch, EVENT_READ);
+    watched_add(&other.watch, EVENT_READ);
+    watched_again(&asker.heard.watch);
     for (int i = 0; i <= ASKED; i++) {
         pair_make_readable(b);
         turn_at_once();
-        heard_expect_calls(&asker.heard, 1, a.fd, EVENT_READ, AGAIN);
-        heard_expect_calls(&other, 1, b.fd, EVENT_READ, AGAIN);
+        heard_expect_calls(&asker.heard, 1, 0, AGAIN);
+        heard_expect_calls(&other, 1, EVENT_READ, AGAIN);
     }
     watched_turn();
-    heard_expect_calls(&asker.heard, 0, a.fd, EVENT_READ, AGAIN);
+    heard_expect_calls(&asker.heard, 0, 0, AGAIN);
     watched_end();
 }
 
 static void taken_away(void)
 {
-    struct heard heard = {0};
     watched_begin();
     struct pair pair = pair_new(3);
-    again(pair.fd, EVENT_READ);
+    struct heard heard = heard_new(pair.fd);
+    watched_add(&heard.watch, EVENT_READ);
+    watched_again(&heard.watch);
+    watched_del(&heard.watch);
     watched_turn();
-    watched_add(pair.fd, EVENT_READ, heard_on_event, &heard);
-    again(pair.fd, EVENT_WRITE);
-    watched_turn();
-    heard_expect_calls(&heard, 0, pair.fd, EVENT_READ, AGAIN);
-    again(pair.fd, EVENT_READ);
-    watched_del(pair.fd, EVENT_READ);
-    watched_turn();
-    heard_expect_calls(&heard, 0, pair.fd, EVENT_READ, AGAIN);
+    heard_expect_calls(&heard, 0, 0, AGAIN);
+    watched_add(&heard.watch, EVENT_READ);
+    watched_turns();
+    heard_expect_calls(&heard, 0, 0, AGAIN);
     watched_end();
 }
 
-/* More of them than the list has space for in the beginning. */
 static void many(void)
 {
-    struct asker askers[MANY] = {0};
-    struct pair pairs[MANY];
+    static struct asker askers[MANY];
     watched_begin();
     for (int i = 0; i < MANY; i++) {
-        pairs[i] = pair_new(3);
-        askers[i].left = i % 3;
-        watched_add(pairs[i].fd, EVENT_READ, on_ask, &askers[i]);
-        again(pairs[i].fd, EVENT_READ);
+        struct pair pair = pair_new(3);
+        askers[i] = new_asker(pair.fd, i % 3);
+        watched_add(&askers[i].heard.watch, EVENT_READ);
+        watched_again(&askers[i].heard.watch);
     }
     for (int round = 0; round < 4; round++) {
         watched_turn();
         for (int i = 0; i < MANY; i++)
-            heard_expect_calls(&askers[i].heard, round <= i % 3, pairs[i].fd, EVENT_READ, AGAIN);
+            heard_expect_calls(&askers[i].heard, round <= i % 3, 0, AGAIN);
     }
     watched_end();
 }
 
 const struct check checks[] = {
     {"once", once},
+    {"ready_as_well", ready_as_well},
     {"beside_others", beside_others},
     {"taken_away", taken_away},
     {"many", many},

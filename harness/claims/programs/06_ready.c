@@ -1,70 +1,96 @@
-/* What a backend reports: errors, hang-ups, and what has come already.
+/* What a backend reports, and which calls come of it: errors, hang-ups, what has come already, and
+ * one call for all of it.
  * links: events.c backend_select.c backend_poll.c backend_epoll.c log.c */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "connection.h"
 #include "watched_events.h"
 
+#define ONCE  "one-call-an-iteration"
 #define BOTH  "errors-wake-both"
 #define EDGE  "told-once"
 #define ENDED "hangup-untold"
 
-enum { COUNT = 300, RESET_MS = 5000 };
+enum { COUNT = 300, FEW = 12 };
+
+/* One call an iteration */
+
+/* Of one descriptor both events are there. Bits of earlier calls do not stay. */
+static void both_at_once(void)
+{
+    watched_begin();
+    struct pair pair = pair_new(3);
+    struct heard heard = heard_new(pair.fd);
+    pair_make_readable(pair);
+    watched_add(&heard.watch, EVENT_READ | EVENT_WRITE);
+    watched_turn();
+    heard_expect_calls(&heard, 1, EVENT_READ | EVENT_WRITE, ONCE);
+    pair_fill(pair.fd);
+    watched_turns();
+    heard.calls = 0;
+    pair_make_readable(pair);
+    watched_turn();
+    CHECK(!(heard.what & EVENT_WRITE), ONCE,
+          "descriptor %d is readable and not writable, but its callback got %s", pair.fd,
+          watched_names_of(heard.what));
+    heard_expect_calls(&heard, 1, EVENT_READ, ONCE);
+    watched_end();
+}
+
+/* All that are ready are called in the same iteration. */
+static void all_of_them(void)
+{
+    static struct heard heard[FEW];
+    struct pair pairs[FEW];
+    watched_begin();
+    for (int i = 0; i < FEW; i++) {
+        pairs[i] = pair_new(3);
+        heard[i] = heard_new(pairs[i].fd);
+        watched_add(&heard[i].watch, EVENT_READ);
+    }
+    for (int round = 1; round <= 3; round++) {
+        check_case();
+        for (int i = 0; i < FEW; i += round)
+            pair_make_readable(pairs[i]);
+        watched_turn();
+        for (int i = 0; i < FEW; i++)
+            heard_expect_calls(&heard[i], i % round == 0, EVENT_READ, ONCE);
+        watched_turn();
+        for (int i = 0; i < FEW; i++)
+            heard_expect_calls(&heard[i], 0, 0, ONCE);
+    }
+    watched_end();
+}
+
+static void one_call(void)
+{
+    both_at_once();
+    check_case();
+    all_of_them();
+}
 
 /* Errors */
-
-/* The two ends of a TCP connection. */
-static struct pair new_connection(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int listener = socket(AF_INET, SOCK_STREAM, 0), peer = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(listener, (struct sockaddr *)&address, size) != 0 || listen(listener, 1) != 0 ||
-        getsockname(listener, (struct sockaddr *)&address, &size) != 0 ||
-        connect(peer, (struct sockaddr *)&address, size) != 0)
-        check_impossible("no TCP connection: %s", strerror(errno));
-    struct pair pair = {.fd = accept(listener, NULL, NULL), .peer = peer};
-    close(listener);
-    pair_set_nonblocking(pair.fd);
-    return pair;
-}
-
-static void reset(struct pair pair)
-{
-    struct linger at_once = {.l_onoff = 1};
-    check_step("resets the connection of descriptor %d", pair.fd);
-    setsockopt(pair.peer, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    close(pair.peer);
-    struct pollfd ready = {.fd = pair.fd};
-    if (poll(&ready, 1, RESET_MS) != 1)
-        check_impossible("a reset does not arrive");
-}
 
 /* A watch that waits for something that will not come, when the connection is reset. */
 static void reset_beside(unsigned interest)
 {
-    struct heard reader = {0}, writer = {0};
     check_case();
     watched_begin();
-    struct pair pair = new_connection();
+    struct pair pair = connection_new();
+    struct heard heard = heard_new(pair.fd);
     pair_fill(pair.fd);
-    if (interest & EVENT_READ)
-        watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
-    if (interest & EVENT_WRITE)
-        watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_add(&heard.watch, interest);
     watched_turns();
-    reader = writer = (struct heard){0};
-    reset(pair);
+    heard.calls = 0;
+    connection_reset(pair);
     watched_turn();
-    heard_expect_calls(&reader, (interest & EVENT_READ) != 0, pair.fd, EVENT_READ, BOTH);
-    heard_expect_calls(&writer, (interest & EVENT_WRITE) != 0, pair.fd, EVENT_WRITE, BOTH);
-    watched_end();
+    heard_expect_calls(&heard, 1, interest, BOTH);
+    watched_del(&heard.watch);
     close(pair.fd);
+    watched_end();
 }
 
 static void resets(void)
@@ -77,7 +103,6 @@ static void resets(void)
 /* A pipe whose other end is closed: an error for the writer, a hang-up for the reader. */
 static void pipes(void)
 {
-    struct heard reader = {0}, writer = {0};
     int in[2], out[2];
     watched_begin();
     if (pipe(in) != 0 || pipe(out) != 0)
@@ -85,16 +110,19 @@ static void pipes(void)
     pair_set_nonblocking(in[0]);
     pair_set_nonblocking(out[1]);
     pair_fill(out[1]);
-    watched_add(in[0], EVENT_READ, heard_on_event, &reader);
-    watched_add(out[1], EVENT_WRITE, heard_on_event, &writer);
+    struct heard reader = heard_new(in[0]), writer = heard_new(out[1]);
+    watched_add(&reader.watch, EVENT_READ);
+    watched_add(&writer.watch, EVENT_WRITE);
     watched_turns();
-    heard_expect_calls(&writer, 0, out[1], EVENT_WRITE, BOTH);
+    heard_expect_calls(&writer, 0, 0, BOTH);
     check_step("closes the other end of the pipes, %d and %d", in[0], out[1]);
     close(in[1]);
     close(out[0]);
     watched_turn();
-    heard_expect_calls(&reader, 1, in[0], EVENT_READ, BOTH);
-    heard_expect_calls(&writer, 1, out[1], EVENT_WRITE, BOTH);
+    heard_expect_calls(&reader, 1, EVENT_READ, BOTH);
+    heard_expect_calls(&writer, 1, EVENT_WRITE, BOTH);
+    watched_del(&reader.watch);
+    watched_del(&writer.watch);
     close(in[0]);
     close(out[1]);
     watched_end();
@@ -108,81 +136,84 @@ static void half_close(void)
 {
     watched_begin();
     bool told = check_number("told");
-    struct heard reader = {0};
     for (int bytes = 0; bytes <= 1; bytes++) {
         struct pair pair = pair_new(3);
-        watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
+        struct heard heard = heard_new(pair.fd);
+        watched_add(&heard.watch, EVENT_READ);
         watched_turn();
-        heard_expect_calls(&reader, 0, pair.fd, EVENT_READ, ENDED);
+        heard_expect_calls(&heard, 0, 0, ENDED);
         if (bytes)
             pair_make_readable(pair);
         check_step("half-closes the peer of descriptor %d", pair.fd);
         shutdown(pair.peer, SHUT_WR);
         watched_turn();
-        unsigned what = reader.what;
-        heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, ENDED);
+        unsigned what = heard.what;
+        heard_expect_calls(&heard, 1, EVENT_READ, ENDED);
         CHECK(!told || what & EVENT_HANGUP, ENDED,
               "the peer half-closed, but the callback got %s without EVENT_HANGUP",
               watched_names_of(what));
-        CHECK(!(what & EVENT_CANCELLED), ENDED, "the callback got %s", watched_names_of(what));
-        watched_del(pair.fd, EVENT_READ);
+        CHECK(!(what & EVENT_ERROR), ENDED, "there is no error, but the callback got %s",
+              watched_names_of(what));
+        watched_del(&heard.watch);
     }
     watched_end();
 }
 
 /* A callback that takes nothing. */
-static void on_look(struct events *e, int fd, unsigned what, void *context)
+static void on_look(struct events *e, struct watch *watch, unsigned what)
 {
-    heard_note(context, fd, what);
+    heard_note(watch, what);
 }
 
-/* Input that came while it was not watched, or was not read, is reported to a later watch. */
+/* Input that came while it was not watched, or was not read, is reported when it is watched. */
 static void came_before(void)
 {
-    struct heard reader = {0}, writer = {0};
     watched_begin();
     struct pair pair = pair_new(3);
+    struct heard heard = heard_new(pair.fd);
+    heard.watch.call = on_look;
     pair_make_readable(pair);
-    watched_add(pair.fd, EVENT_READ, on_look, &reader);
+    watched_add(&heard.watch, EVENT_READ);
     watched_turn();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_del(pair.fd, EVENT_READ);
+    heard_expect_calls(&heard, 1, EVENT_READ, EDGE);
+    watched_del(&heard.watch);
     watched_turn();
-    watched_add(pair.fd, EVENT_READ, on_look, &reader);
+    watched_add(&heard.watch, EVENT_READ);
     watched_turn();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_del(pair.fd, EVENT_READ);
-    watched_add(pair.fd, EVENT_WRITE, on_look, &writer);
+    heard_expect_calls(&heard, 1, EVENT_READ, EDGE);
+    watched_set(&heard.watch, EVENT_WRITE);
     watched_turn();
-    heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
-    watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
+    heard_expect_calls(&heard, 1, EVENT_WRITE, EDGE);
+    watched_set(&heard.watch, EVENT_READ | EVENT_WRITE);
     watched_turn();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
-    watched_del(pair.fd, EVENT_WRITE);
-    pair_make_readable(pair);
+    heard_expect_calls(&heard, 1, EVENT_READ, EDGE);
+    watched_set(&heard.watch, 0);
+    watched_turns();
+    heard.calls = 0;
+    watched_set(&heard.watch, EVENT_READ);
     watched_turn();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    heard_expect_calls(&heard, 1, EVENT_READ, EDGE);
     watched_end();
 }
 
-/* Both events of a descriptor, added one after the other, are watched together. */
+/* Both events of a descriptor, requested one after the other, are watched together. */
 static void both_events(void)
 {
-    struct heard reader = {0}, writer = {0};
     watched_begin();
     struct pair pair = pair_new(3);
+    struct heard heard = heard_new(pair.fd);
     pair_fill(pair.fd);
-    watched_add(pair.fd, EVENT_READ, heard_on_event, &reader);
-    watched_add(pair.fd, EVENT_WRITE, heard_on_event, &writer);
+    watched_add(&heard.watch, EVENT_READ);
+    watched_set(&heard.watch, EVENT_READ | EVENT_WRITE);
     watched_turns();
-    heard_expect_calls(&writer, 0, pair.fd, EVENT_WRITE, EDGE);
+    heard_expect_calls(&heard, 0, 0, EDGE);
     pair_make_readable(pair);
     watched_turn();
-    heard_expect_calls(&reader, 1, pair.fd, EVENT_READ, EDGE);
+    heard_expect_calls(&heard, 1, EVENT_READ, EDGE);
     check_step("reads what descriptor %d has written", pair.fd);
     pair_read_all(pair.peer);
     watched_turn();
-    heard_expect_calls(&writer, 1, pair.fd, EVENT_WRITE, EDGE);
+    heard_expect_calls(&heard, 1, EVENT_WRITE, EDGE);
     watched_end();
 }
 
@@ -194,7 +225,8 @@ static void many_descriptors(void)
     watched_begin();
     for (int i = 0; i < COUNT; i++) {
         pairs[i] = pair_new(3);
-        watched_add(pairs[i].fd, EVENT_READ, heard_on_event, &heard[i]);
+        heard[i] = heard_new(pairs[i].fd);
+        watched_add(&heard[i].watch, EVENT_READ);
     }
     check_case();
     check_step("makes %d descriptors readable", COUNT);
@@ -203,11 +235,12 @@ static void many_descriptors(void)
             check_impossible("write: %s", strerror(errno));
     watched_turns();
     for (int i = 0; i < COUNT; i++)
-        heard_expect_calls(&heard[i], 1, pairs[i].fd, EVENT_READ, EDGE);
+        heard_expect_calls(&heard[i], 1, EVENT_READ, EDGE);
     watched_end();
 }
 
 const struct check checks[] = {
+    {"one_call", one_call},
     {"resets", resets},
     {"pipes", pipes},
     {"half_close", half_close},

@@ -26,10 +26,10 @@ static void *wake_it(void *unused)
     return NULL;
 }
 
-/* The wait was ended by something that the backend has reported. */
+/* The wait was ended by a descriptor that is ready. */
 static void expect_woken(const char *when)
 {
-    CHECK(watched_reported > 0, WAKE,
+    CHECK(watched_ready > 0, WAKE,
           "events_turn() slept on, although events_wake() was called %s", when);
 }
 
@@ -37,7 +37,7 @@ static void expect_woken(const char *when)
 static void expect_asleep(void)
 {
     watched_turn();
-    CHECK(watched_reported == 0, WAKE,
+    CHECK(watched_ready == 0, WAKE,
           "events_wake() was called before the last iteration, but this one was woken again");
 }
 
@@ -54,7 +54,7 @@ static void from_a_thread(void)
         do {
             late = atomic_load(&woken);
             events_turn(watched_events, -1);
-        } while (watched_reported == 0 && !late);
+        } while (watched_ready == 0 && !late);
         expect_woken("by another thread");
         pthread_join(thread, NULL);
         watched_turns();

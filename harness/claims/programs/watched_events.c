@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,7 +11,8 @@
 enum {
     DIRTY = 0x5a,      /* in memory that was freed, or is new, where the library can do that */
     OPENED_MAX = 1024, /* ends of pairs */
-    LONGEST_MS = 500,  /* of a sleep that should have been ended: then nothing is reported */
+    FD_MAX = 8192,     /* descriptors that the backend is told of */
+    LONGEST_MS = 500,  /* of a sleep that should have been ended: then nothing is ready */
     TURNS = 20         /* in which everything that is ready has been called, whatever the batch */
 };
 
@@ -28,20 +30,74 @@ const struct backend *watched_backend;
 atomic_int watched_waits;
 struct events *watched_events;
 int watched_timeout_ms;
-int watched_reported;
+int watched_ready;
+bool watched_refuses;
 
-static int spied_wait(void *state, struct ready *ready, int max, int timeout_ms)
+/* What the real backend was told, by descriptor. `events` is -1: it is not watched. */
+static struct pollfd told[FD_MAX];
+static nfds_t told_end; /* above every descriptor in it */
+
+static void tell(int fd, int interest)
+{
+    if (fd < 0 || fd >= FD_MAX)
+        check_impossible("descriptor %d is beyond what is looked at", fd);
+    short events = 0;
+    if (interest & EVENT_READ)
+        events |= POLLIN;
+    if (interest & EVENT_WRITE)
+        events |= POLLOUT;
+    while (told_end <= (nfds_t)fd)
+        told[told_end++] = (struct pollfd){.fd = -1};
+    told[fd] = (struct pollfd){.fd = interest < 0 ? -1 : fd, .events = events};
+}
+
+static bool refused(void)
+{
+    if (watched_refuses)
+        errno = ENOSPC;
+    return watched_refuses;
+}
+
+static bool spied_add(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    if (refused() || !watched_backend->add(state, fd, interest, watch))
+        return false;
+    tell(fd, (int)interest);
+    return true;
+}
+
+static bool spied_set(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    if (refused() || !watched_backend->set(state, fd, interest, watch))
+        return false;
+    tell(fd, (int)interest);
+    return true;
+}
+
+static void spied_del(void *state, int fd)
+{
+    watched_backend->del(state, fd);
+    tell(fd, -1);
+}
+
+static bool spied_wait(void *state, struct events *events, int timeout_ms)
 {
     watched_timeout_ms = timeout_ms;
     atomic_fetch_add(&watched_waits, 1);
     if (timeout_ms < 0 || timeout_ms > LONGEST_MS)
         timeout_ms = LONGEST_MS;
-    return watched_reported = watched_backend->wait(state, ready, max, timeout_ms);
+    bool waited = watched_backend->wait(state, events, timeout_ms);
+    int saved_errno = errno;
+    watched_ready = poll(told, told_end, 0);
+    errno = saved_errno;
+    return waited;
 }
 
-const struct backend *watched_find(const char *name)
+static const struct backend *find(const char *name)
 {
     static const struct backend *const all[] = {&backend_select, &backend_poll, &backend_epoll};
+    if (IS_URING(name))
+        return &backend_uring;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i]->name, name) == 0)
             return all[i];
@@ -55,15 +111,27 @@ void watched_begin(void)
     mallopt(M_PERTURB, DIRTY);
 #endif
     const char *name = check_option("backend");
-    watched_backend = IS_URING(name) ? &backend_uring : watched_find(name);
+    watched_backend = find(name);
     if (watched_backend == NULL)
         check_impossible("there is no backend %s", name);
+    told_end = 0;
     spy = *watched_backend;
+    spy.add = spied_add;
+    spy.set = spied_set;
+    spy.del = spied_del;
     spy.wait = spied_wait;
     check_step("calls events_new() with backend %s", watched_backend->name);
     watched_events = events_new(&spy);
     CHECK(watched_events != NULL, "module-refuses", "events_new() returned NULL: %s",
           strerror(errno));
+}
+
+unsigned watched_interest(int fd)
+{
+    if ((nfds_t)fd >= told_end || told[fd].fd < 0)
+        return 0;
+    return (told[fd].events & POLLIN ? EVENT_READ : 0) |
+           (told[fd].events & POLLOUT ? EVENT_WRITE : 0);
 }
 
 /* Descriptors */
@@ -135,31 +203,31 @@ void pair_fill(int fd)
         ;
 }
 
-/* Calls */
+/* Watches */
 
-void heard_note(struct heard *heard, int fd, unsigned what)
+struct heard *heard_note(struct watch *watch, unsigned what)
 {
+    struct heard *heard = (struct heard *)watch;
     heard->calls++;
-    heard->fd = fd;
     heard->what = what;
+    return heard;
 }
 
-void heard_on_event(struct events *e, int fd, unsigned what, void *context)
+static void on_event(struct events *e, struct watch *watch, unsigned what)
 {
-    heard_note(context, fd, what);
-    if (what & EVENT_READ && !(what & EVENT_CANCELLED))
-        pair_read_all(fd);
+    heard_note(watch, what);
+    if (what & EVENT_READ)
+        pair_read_all(watch->fd);
 }
 
-const char *watched_name_of(unsigned event)
+struct heard heard_new(int fd)
 {
-    return event == EVENT_READ ? "EVENT_READ" : "EVENT_WRITE";
+    return (struct heard){.watch = {.fd = fd, .call = on_event}};
 }
 
 const char *watched_names_of(unsigned what)
 {
-    static const char *const names[] = {"EVENT_READ", "EVENT_WRITE", "EVENT_HANGUP",
-                                        "EVENT_CANCELLED"};
+    static const char *const names[] = {"EVENT_READ", "EVENT_WRITE", "EVENT_HANGUP", "EVENT_ERROR"};
     static char texts[4][64];
     static unsigned next;
     char *text = texts[next++ % 4];
@@ -170,22 +238,40 @@ const char *watched_names_of(unsigned what)
     return text;
 }
 
-bool watched_try_add(int fd, unsigned event, events_callback *call, void *context)
+bool watched_try_add(struct watch *watch, unsigned interest)
 {
-    check_step("calls events_add() for descriptor %d, %s", fd, watched_name_of(event));
-    return events_add(watched_events, fd, event, call, context);
+    check_step("calls events_add() for descriptor %d, %s", watch->fd, watched_names_of(interest));
+    return events_add(watched_events, watch, interest);
 }
 
-void watched_add(int fd, unsigned event, events_callback *call, void *context)
+void watched_add(struct watch *watch, unsigned interest)
 {
-    CHECK(watched_try_add(fd, event, call, context), "watch-lost",
-          "events_add() returned false: %s", strerror(errno));
+    CHECK(watched_try_add(watch, interest), "watch-lost", "events_add() returned false: %s",
+          strerror(errno));
 }
 
-bool watched_del(int fd, unsigned event)
+bool watched_try_set(struct watch *watch, unsigned interest)
 {
-    check_step("calls events_del() for descriptor %d, %s", fd, watched_name_of(event));
-    return events_del(watched_events, fd, event);
+    check_step("calls events_set() for descriptor %d, %s", watch->fd, watched_names_of(interest));
+    return events_set(watched_events, watch, interest);
+}
+
+void watched_set(struct watch *watch, unsigned interest)
+{
+    CHECK(watched_try_set(watch, interest), "watch-lost", "events_set() returned false: %s",
+          strerror(errno));
+}
+
+void watched_del(struct watch *watch)
+{
+    check_step("calls events_del() for descriptor %d", watch->fd);
+    events_del(watched_events, watch);
+}
+
+void watched_again(struct watch *watch)
+{
+    check_step("calls events_again() for descriptor %d", watch->fd);
+    events_again(watched_events, watch);
 }
 
 void watched_turn(void)
@@ -203,19 +289,20 @@ void watched_turns(void)
 
 void watched_expect_interest(int fd, unsigned due, const char *hint)
 {
-    unsigned interest = events_interest(watched_events, fd);
-    CHECK(interest == due, hint, "events_interest() of descriptor %d gives %s instead of %s", fd,
-          watched_names_of(interest), watched_names_of(due));
+    unsigned interest = watched_interest(fd);
+    CHECK(interest == due, hint, "the backend was told to watch descriptor %d for %s; due is %s",
+          fd, watched_names_of(interest), watched_names_of(due));
 }
 
-void heard_expect_calls(struct heard *heard, int calls, int fd, unsigned event, const char *hint)
+void heard_expect_calls(struct heard *heard, int calls, unsigned due, const char *hint)
 {
+    int fd = heard->watch.fd;
     CHECK(heard->calls == calls, hint,
-          "the callback of descriptor %d, %s, was called %d times instead of %d", fd,
-          watched_name_of(event), heard->calls, calls);
+          "the callback of descriptor %d was called %d times instead of %d", fd, heard->calls,
+          calls);
     if (calls > 0)
-        CHECK(heard->fd == fd && heard->what & event, hint,
-              "the callback of descriptor %d, %s, was called for descriptor %d, %s", fd,
-              watched_name_of(event), heard->fd, watched_names_of(heard->what));
-    *heard = (struct heard){0};
+        CHECK((heard->what & due) == due, hint, "the callback of descriptor %d got %s instead of %s",
+              fd, watched_names_of(heard->what), watched_names_of(due));
+    heard->calls = 0;
+    heard->what = 0;
 }

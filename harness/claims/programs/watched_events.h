@@ -1,4 +1,4 @@
-/* An event manager on a backend that is looked at: what it is asked, what it reports, and which
+/* An event manager on a backend that is looked at: what it is told, what is ready, and which
  * callbacks come of it. */
 #ifndef GRADER_WATCHED_EVENTS_H
 #define GRADER_WATCHED_EVENTS_H
@@ -13,18 +13,20 @@
 extern const struct backend *watched_backend; /* the real one, behind the one that looks */
 extern atomic_int watched_waits;              /* that have begun */
 extern int watched_timeout_ms;                /* what the last one was told */
-extern int watched_reported;                  /* what it has returned */
-
-/* The backend of that name, of those that tell readiness. NULL: there is none. */
-const struct backend *watched_find(const char *name);
+extern int watched_ready; /* of the descriptors that the backend watches, after the last wait */
+extern bool watched_refuses; /* to add and to set, with ENOSPC */
 
 extern struct events *watched_events;
 
 /* Makes a manager on the backend that the claim has named. */
 void watched_begin(void);
 
-/* The end of a check: cancels the watches that are left, and closes every pair. */
+/* The end of a check: frees the manager, and closes every pair. */
 void watched_end(void);
+
+/* What the backend was told last to watch: EVENT_READ and EVENT_WRITE as bits. 0: only errors, or
+ * nothing at all. */
+unsigned watched_interest(int fd);
 
 /* Descriptors */
 
@@ -46,30 +48,30 @@ void pair_read_all(int fd);
 /* Fills what is between the two, so that the descriptor is not writable any more. */
 void pair_fill(int fd);
 
-/* Calls */
+/* Watches */
 
-/* What a callback was told. It is the context of its watch. */
+/* A watch, and what its callback was told. */
 struct heard {
+    struct watch watch; /* the first member: a callback gets its address */
     int calls;
-    int fd;
     unsigned what; /* of the last call */
 };
 
-void heard_note(struct heard *heard, int fd, unsigned what);
+/* Its callback reads everything, so that more input is reported again. */
+struct heard heard_new(int fd);
 
-/* A callback that reads everything, so that more input is reported again. */
-void heard_on_event(struct events *e, int fd, unsigned what, void *context);
-
-const char *watched_name_of(unsigned event);
+/* Notes the call. For a callback: the watch is the first member of what is returned. */
+struct heard *heard_note(struct watch *watch, unsigned what);
 
 /* "EVENT_READ | EVENT_HANGUP". Good until the function has been called four times more. */
 const char *watched_names_of(unsigned what);
 
-bool watched_try_add(int fd, unsigned event, events_callback *call, void *context);
-
-void watched_add(int fd, unsigned event, events_callback *call, void *context);
-
-bool watched_del(int fd, unsigned event);
+bool watched_try_add(struct watch *watch, unsigned interest);
+void watched_add(struct watch *watch, unsigned interest);
+bool watched_try_set(struct watch *watch, unsigned interest);
+void watched_set(struct watch *watch, unsigned interest);
+void watched_del(struct watch *watch);
+void watched_again(struct watch *watch);
 
 /* One iteration that does not sleep. */
 void watched_turn(void);
@@ -79,7 +81,7 @@ void watched_turns(void);
 
 void watched_expect_interest(int fd, unsigned due, const char *hint);
 
-/* The watch was called `calls` times since the last look, for this event and descriptor. */
-void heard_expect_calls(struct heard *heard, int calls, int fd, unsigned event, const char *hint);
+/* The watch was called `calls` times since the last look; the last call told at least `due`. */
+void heard_expect_calls(struct heard *heard, int calls, unsigned due, const char *hint);
 
 #endif

@@ -2,52 +2,47 @@
 
 TEXTS = {
     "watch-lost": (
-        "events_add() has to accept any descriptor, and a ready one gets its callback. When the "
-        "table grows, the old entries have to stay and the new ones have to be all zero. Growing "
-        "may move the table, so a pointer into it is invalid after a callback."
+        "events_add() accepts any descriptor, and a watch that is ready is called. events_set() "
+        "tells the backend the whole interest, not the new event alone, and remembers it: only "
+        "without a change there is nothing to tell."
     ),
-    "added-twice": (
-        "There is one watch for each event of a descriptor: adding a second one fails with "
-        "EEXIST. If the backend refuses, events_add() fails with the same errno. Check first, "
-        "then call the backend, and store the watch last."
+    "watch-refused": (
+        "If the backend refuses, events_add() and events_set() return false with its errno, and "
+        "nothing has changed. So tell the backend first, and write the fields of the watch last."
     ),
     "called-after-del": (
-        "A deleted watch has to be gone from the table and from the backend. An event of this "
-        "iteration may have been reported before that. So look into the table right before each "
-        "call."
+        "A deleted watch may be freed at once. Tell the backend, forget what was reported, and "
+        "take the watch out of the queue that it waits in. dispatch() may keep no pointer to the "
+        "next watch while it calls one: that may be gone."
     ),
-    "cancelled-once": (
-        "To cancel a watch, copy it, delete it, and then call it once, with its event and "
-        "EVENT_CANCELLED. The callback may add a new watch, or free its context."
+    "deaf-to-errors": (
+        "Interest 0 is not the same as not watched. The descriptor stays registered, without a "
+        "bit, and an error is still reported: as EVENT_ERROR, with both directions."
     ),
-    "beyond-the-table": (
-        "The table ends at the highest descriptor that was ever watched. Check that a descriptor "
-        "has an entry before you read it: events_interest() does that."
+    "one-call-an-iteration": (
+        "The backend may report many watches. Each of them is put into the queue `due`, once, and "
+        "its bits are collected in `ready`. dispatch() calls all of the queue, one after the "
+        "other, and clears the bits before each call."
     ),
-    "cancelled-both": (
-        "Cancel both events of a descriptor, whatever the first call returned: `||` would stop "
-        "there. Check before the second one whether it is still watched, since the first callback "
-        "may have deleted the second watch."
-    ),
-    "cancelled-at-the-end": (
-        "events_free() has to cancel every watch that is left, each once: it calls "
-        "events_cancel_all() for each descriptor of the table. The callbacks free what the "
-        "watches belong to, such as connections."
+    "one-turn": (
+        "Something is owed, and no further event will come. Note every bit that was reported, and "
+        "keep it until a call returns EAGAIN. Then send, answer, read once, and answer again: each "
+        "of these may make the next one possible."
     ),
     "wake-up": (
-        "A wake-up makes wake_fd readable, whichever thread calls, and whether or not the loop "
+        "A wake-up makes the eventfd readable, whichever thread calls, and whether or not the loop "
         "sleeps already. It never waits, and several wake-ups count as one. on_wake() makes "
-        "wake_fd unreadable again; an eventfd takes and gives exactly 8 bytes."
+        "it unreadable again; an eventfd takes and gives exactly 8 bytes."
     ),
     "again-next-iteration": (
         "A watch that requested another call is called in the next iteration: once, without a "
-        "sleep before it, after all the others, and only if it is still watched then. Requests "
-        "for reading and for writing add up."
+        "sleep before it, and only if it is still watched then. What is reported meanwhile is told "
+        "in the same call. The two queues change places at the beginning of each iteration."
     ),
     "errors-wake-both": (
         "An error or a hang-up is reported without a request, and sometimes instead of the "
-        "requested events. It is readiness in both directions: call both watches of the "
-        "descriptor. The next read() or write() then finds out what has happened."
+        "requested events. It is readiness in both directions: report EVENT_READ and EVENT_WRITE. "
+        "The next read() or write() then finds out what has happened."
     ),
     "hangup-untold": (
         "A FIN is reported once, perhaps together with the last bytes: as EPOLLRDHUP, if you "
