@@ -72,7 +72,7 @@ TURN = dict.fromkeys(LOST, "one-turn")
 # 06.1 watch
 
 
-@claim("06.1", points=4, cli=True, descriptors=CROWD + SPARE)
+@claim("06.1", points=2, cli=True, descriptors=CROWD + SPARE)
 def test_06_six_hundred_clients(launch, rng):
     """With each backend 600 clients are connected, and each is served."""
     for backend in BACKENDS:
@@ -102,7 +102,7 @@ def test_06_select_has_its_limit(launch, rng):
 # 06.2 turn
 
 
-@claim("06.2", points=11, cli=True, hints=TURN)
+@claim("06.2", points=13, cli=True, hints=TURN)
 def test_06_each_edge(launch, rng):
     """With each backend: whether a socket becomes readable, writable, or both at once, every reply
     that is owed is sent, though its client sends nothing more."""
@@ -110,7 +110,7 @@ def test_06_each_edge(launch, rng):
         any_order(launch(("--backend", backend)), rng, TALKS)
 
 
-@claim("06.2", points=4, cli=True)
+@claim("06.2", points=2, cli=True)
 def test_06_select_and_poll(launch, rng):
     """With select and with poll, too, bursts are answered, and no replies are lost."""
     for backend in ("select", "poll"):
@@ -196,7 +196,7 @@ def test_06_stops_with_each_backend(launch, rng):
 # 06.4 dispatch
 
 
-@claim("06.4", points=3, cli=True, native=True, waits=1)
+@claim("06.4", points=2, cli=True, native=True, waits=1)
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):
@@ -254,7 +254,7 @@ def _idle(server) -> Iterator[None]:
         yield
 
 
-@claim("06.6", points=5, hints=EDGE)
+@claim("06.6", points=2, hints=EDGE)
 def test_06_many_connect_at_once(server, rng):
     """A hundred clients that connect and send while the server is stopped are all served."""
     ping(server.connect(), rng)

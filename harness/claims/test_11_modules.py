@@ -56,7 +56,7 @@ def test_11_reads_from_lent_buffers(program):
 @claim("11.3", points=1, module=True, needs="io_uring", hints=RECEIVE)
 def test_11_how_a_read_ends(program):
     """co_read() returns which of input, time limit, wake-up or cancellation has ended its wait."""
-    program("10_read", "ends_here", backend="uring")
+    program("10_read", "ends", backend="uring")
 
 
 @claim("11.3", points=2, module=True, native=True, needs="io_uring", hints=RECEIVE)

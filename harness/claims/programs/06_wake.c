@@ -29,8 +29,8 @@ static void *wake_it(void *unused)
 /* The wait was ended by a descriptor that is ready. */
 static void expect_woken(const char *when)
 {
-    CHECK(watched_ready > 0, WAKE,
-          "events_turn() slept on, although events_wake() was called %s", when);
+    CHECK(watched_ready > 0, WAKE, "events_turn() slept on, although events_wake() was called %s",
+          when);
 }
 
 /* Nothing is ready: an iteration finds nothing, and would sleep. */

@@ -149,10 +149,11 @@ static void hears_a_reset(unsigned before)
     check_step("calls events_turn() with a timeout of %d, again and again", TURN_MS);
     for (int i = 0; i < RESET_TURNS && heard.calls == 0; i++)
         events_turn(watched_events, TURN_MS);
-    CHECK(heard.calls > 0, DEAF,
-          "descriptor %d is watched for nothing, and its connection was reset, but its callback was "
-          "not called",
-          pair.fd);
+    CHECK(
+        heard.calls > 0, DEAF,
+        "descriptor %d is watched for nothing, and its connection was reset, but its callback was "
+        "not called",
+        pair.fd);
     CHECK(heard.what & EVENT_ERROR, DEAF,
           "the connection of descriptor %d was reset, but its callback got %s without EVENT_ERROR",
           pair.fd, watched_names_of(heard.what));
@@ -207,6 +208,9 @@ static void on_rival(struct events *e, struct watch *watch, unsigned what)
         if (rivals[i] == NULL)
             continue;
         events_del(e, &rivals[i]->watch);
+        CHECK(rivals[i]->watch.queue == NULL, DELETED,
+              "events_del() returned, but the watch of descriptor %d still waits to be called",
+              rivals[i]->watch.fd);
         free(rivals[i]);
         rivals[i] = NULL;
     }

@@ -13,14 +13,6 @@
 
 enum { READERS = 5, ROUNDS = 3, WAIT_MS = 40, HELD_BYTES = 3, HOSE_BYTES = 64 << 10 };
 
-/* It waits for something else now, and may not be disturbed. */
-static void expect_watch(const struct co_reader *r, unsigned due)
-{
-    unsigned watched = events_interest(watched_events, r->pair.fd);
-    CHECK(watched == due, READINESS, "descriptor %d is watched for %s; due is %s", r->pair.fd,
-          watched_names_of(watched), watched_names_of(due));
-}
-
 /* Readiness */
 
 static void only_the_ready(void)
@@ -69,7 +61,7 @@ static void readiness_without_a_wait(void)
     pair_send_text(reader.pair, "later");
     co_io_case_settle(READINESS);
     CHECK(woken == 0, READINESS, "a ready socket woke a coroutine that does not wait for it");
-    expect_watch(&reader, 0);
+    watched_expect_interest(reader.pair.fd, 0, READINESS);
     co_wake(reader.co);
     co_io_case_settle(READINESS);
     reader.reads = true;
@@ -139,11 +131,11 @@ static void woken_for_something_else(void)
     co_io_case_end();
 }
 
-enum how { BY_CANCEL, BY_FORGET, BY_EVENTS };
+enum how { BY_CANCEL, BY_FORGET };
 
 static void cancelled(enum how how)
 {
-    static const char *const calls[] = {"co_cancel()", "co_forget()", "events_cancel_all()"};
+    static const char *const calls[] = {"co_cancel()", "co_forget()"};
     struct co_reader r;
     co_io_case_begin();
     co_reader_begin(&r);
@@ -152,32 +144,23 @@ static void cancelled(enum how how)
     check_step("calls %s", calls[how]);
     if (how == BY_CANCEL)
         co_cancel(r.co);
-    else if (how == BY_FORGET)
-        co_forget(&r.socket);
     else
-        events_cancel_all(watched_events, r.pair.fd);
+        co_forget(&r.socket);
     r.ends = true;
     co_io_case_settle(READINESS);
     co_reader_expect_result(&r, IO_CANCELLED, READINESS);
     CHECK(r.co == NULL, READINESS, "the coroutine was cancelled, but has not finished");
     co_reader_end(&r);
-    expect_watch(&r, 0);
+    watched_expect_interest(r.pair.fd, 0, READINESS);
     co_io_case_end();
 }
 
-/* Without an event: there is none where operations complete. */
-static void ends_here(void)
+static void ends(void)
 {
     in_time();
     woken_for_something_else();
     cancelled(BY_CANCEL);
     cancelled(BY_FORGET);
-}
-
-static void ends(void)
-{
-    ends_here();
-    cancelled(BY_EVENTS);
 }
 
 /* What a buffer owns meanwhile */
@@ -330,11 +313,6 @@ static void in_turns(void)
 }
 
 const struct check checks[] = {
-    {"readiness", readiness},
-    {"ends", ends},
-    {"ends_here", ends_here},
-    {"owns", owns},
-    {"to_the_end", to_the_end},
-    {"in_turns", in_turns},
-    {0},
+    {"readiness", readiness},   {"ends", ends},         {"owns", owns},
+    {"to_the_end", to_the_end}, {"in_turns", in_turns}, {0},
 };

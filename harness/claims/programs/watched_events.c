@@ -301,8 +301,9 @@ void heard_expect_calls(struct heard *heard, int calls, unsigned due, const char
           "the callback of descriptor %d was called %d times instead of %d", fd, heard->calls,
           calls);
     if (calls > 0)
-        CHECK((heard->what & due) == due, hint, "the callback of descriptor %d got %s instead of %s",
-              fd, watched_names_of(heard->what), watched_names_of(due));
+        CHECK((heard->what & due) == due, hint,
+              "the callback of descriptor %d got %s instead of %s", fd,
+              watched_names_of(heard->what), watched_names_of(due));
     heard->calls = 0;
     heard->what = 0;
 }
