@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import struct
 
-from harness.claims.instruments.observe import eventually
+from harness.claims.instruments.observe import eventually, most_sent_in_an_iteration, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, words
+from harness.claims.scenarios.many_clients import connected
 from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
@@ -54,6 +55,19 @@ UNREAD_MAX = 32 * MIB + HIGH_WATER
 KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
 BESIDE = 16 * MIB
 
+# Clients that broadcast at the same time, each so often, and others that only listen.
+SENDERS, EACH, LISTENERS = 60, 10, 240
+ALL = SENDERS + LISTENERS
+SPARE = 200  # descriptors
+
+# Of the sends that a server makes which sends each message by itself: the part that is allowed.
+# Ours makes one of forty. In an iteration it sends once to each client, and wakes itself.
+TOGETHER = 0.25
+TIMES = 2
+
+FRAMES = 3  # of a client in an interval that does not end here
+QUOTA = ("--quota", f"{FRAMES}/600000")
+
 # What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "wrong-body", "extra-bytes")
@@ -65,7 +79,7 @@ BOUND = dict.fromkeys((*MUTE, *WRONG, "memory-grows", "over-limit"), "push-bound
 # 09.5 broadcast
 
 
-@claim("09.5", points=10, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-reach"))
+@claim("09.5", points=7, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-reach"))
 def test_09_broadcast_reaches_all(launch, rng):
     """A BROADCAST goes to all clients of all loops, its sender too, and they are counted."""
     for loops in (LOOPS, 1, 2):
@@ -96,7 +110,7 @@ def test_09_broadcast_malformed(launch):
     echo_text(other)
 
 
-@claim("09.5", points=6, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-order"))
+@claim("09.5", points=5, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-order"))
 def test_09_broadcasts_in_order(launch):
     """Every client gets all messages of a sender in order; a sender gets its replies in order."""
     server = launch(THREADS, framing=MESSAGES)
@@ -134,7 +148,7 @@ def _expect_in_order(client: Client, senders, replies: int) -> None:
             raise Failure(text, hint="broadcast-order", received=came)
 
 
-@claim("09.5", points=6, cli=True, hints=GONE)
+@claim("09.5", points=5, cli=True, hints=GONE)
 def test_09_senders_that_are_gone(launch):
     """A BROADCAST arrives though its sender leaves at once; a client that left is not counted."""
     server = launch(THREADS, framing=MESSAGES)
@@ -192,7 +206,7 @@ def _until_open(server, client: Client, count: int) -> None:
 # 09.6 push
 
 
-@claim("09.6", points=7, cli=True, native=True, hints=BOUND)
+@claim("09.6", points=6, cli=True, native=True, hints=BOUND)
 def test_09_broadcast_to_one_that_never_reads(launch, rng):
     """A client that never reads is closed when too much is pushed, not earlier; others get all."""
     options = (*THREADS, "--high-water", str(HIGH_WATER))
@@ -204,7 +218,9 @@ def test_09_broadcast_to_one_that_never_reads(launch, rng):
     _until_open(server, readers[0], len(readers) + 1)
     text = rng.randbytes(TEXT)
     for number in range((UNREAD_MAX + KERNEL + BESIDE) // TEXT):
-        if _broadcast_once(readers, number, text) == len(readers):
+        count = _broadcast_once(readers, number, text)
+        _reached_is_open(readers, count)
+        if count == len(readers):
             _not_closed_too_early(text, number + 1)
             bounded(server, base, BESIDE, "after the client that never reads is gone")
             return
@@ -213,6 +229,16 @@ def test_09_broadcast_to_one_that_never_reads(launch, rng):
     mib = (UNREAD_MAX + KERNEL + BESIDE) // MIB
     text = f"{mib} MiB were broadcast to a client that never reads, and it is still connected"
     raise Failure(text, hint="push-bound")
+
+
+def _reached_is_open(readers: list[Client], count: int) -> None:
+    """Checks that the client that never reads is connected if it was counted. One of the readers
+    is in its loop, and has got the message: if it was closed for that, it is gone now."""
+    __tracebackhide__ = True
+    found = min(stats(reader)[0] for reader in readers)
+    if found < count:
+        text = f"a BROADCAST reached {count} connections, and closed one of these: {found} are left"
+        raise Failure(text, hint="reached-is-gone")
 
 
 def _not_closed_too_early(text: bytes, count: int) -> None:
@@ -240,3 +266,59 @@ def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:
     if pushed(text) not in frames or [came[:3] for came in answers] != [(BROADCAST, seq, OK)]:
         raise Failure("the sender did not get its message and its reply", hint="broadcast-reach")
     return struct.unpack("<i", answers[0].fields)[0]
+
+
+@claim("09.6", points=4, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "reached-is-gone"))
+def test_09_reached_are_connected(launch):
+    """A client that has reset its connection is not counted, also when no frame of it is read."""
+    server = launch((*THREADS, *QUOTA), framing=MESSAGES)
+    clients = all_clients(server, 1)
+    gone = all_clients(server, 2)
+    for client in gone:
+        for seq in range(FRAMES - 1):  # and the WHO of each
+            echo_text(client, b"used up", seq)
+    until_asleep(server)
+    for client in gone:
+        client.reset()
+    broadcast_to(clients[0], clients[1:], 1, b"still here")
+
+
+@claim(
+    "09.6",
+    points=5,
+    cli=True,
+    sees_calls=True,
+    descriptors=ALL + SPARE,
+    hints=dict.fromkeys(MUTE, "broadcast-reach"),
+)
+def test_09_pushes_are_sent_together(launch):
+    """60 clients broadcast to 300: in an iteration no connection is sent to more than once."""
+    server = launch(("--threads", "1"), framing=MESSAGES)
+    text = b"to all"
+    lot = length_framing.encode(broadcast(1, text)) * EACH
+    due = length_framing.encode(pushed(text)) * (EACH * SENDERS)
+    with connected(server, ALL) as streams:
+        server.conversation.note("the grader", f"connects {ALL} clients; {SENDERS} broadcast")
+        last = streams[-1]
+        last.send_all(length_framing.encode(request(ECHO, 1, string(b"in"))))
+        last.read_exactly(len(length_framing.encode(reply(ECHO, 1, OK, string(b"in")))), "a reply")
+        before = server.process.calls()
+        server.process.pause()
+        try:
+            for stream in streams[:SENDERS]:
+                stream.send_all(lot)
+        finally:
+            server.process.resume()
+        if last.read_exactly(len(due), "what was broadcast") != due:
+            raise Failure("a client did not get every message as it was", hint="broadcast-reach")
+        after = server.process.calls()
+    if before is None or after is None:
+        return
+    pushes, sends = EACH * SENDERS * ALL, after.outputs - before.outputs
+    if sends > TOGETHER * pushes:
+        text = f"for {EACH * SENDERS} messages to {ALL} clients the server called send() {sends:,}"
+        raise Failure(f"{text} times", hint="push-together")
+    most = most_sent_in_an_iteration(server)
+    if most > TIMES * ALL:
+        text = f"between two waits the server sent {most:,} times to {ALL} clients"
+        raise Failure(text, hint="push-together")

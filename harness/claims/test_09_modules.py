@@ -17,14 +17,14 @@ OWN = {"in-the-module": "task-thread"}
 # 09.1 queue
 
 
-@claim("09.1", points=7, module=True, hints=ASLEEP)
+@claim("09.1", points=6, module=True, hints=ASLEEP)
 def test_09_queued_task_wakes_the_loop(program):
     """A task that another thread queues ends the sleep of the loop, which then runs it."""
     program("09_loop", "before_the_sleep", "wakes_the_loop")
     program("09_wakes", "after_the_task")
 
 
-@claim("09.1", points=3, module=True)
+@claim("09.1", points=2, module=True)
 def test_09_one_wake_for_many(program):
     """A thousand tasks queued before the loop's next iteration cost a few wake-ups at most."""
     program("09_wakes", "one_for_many")
@@ -33,25 +33,25 @@ def test_09_one_wake_for_many(program):
 # 09.2 run_tasks
 
 
-@claim("09.2", points=6, module=True, hints=RUN)
+@claim("09.2", points=5, module=True, hints=RUN)
 def test_09_all_tasks_are_run(program):
     """1,000 tasks of four threads run in one iteration: each once, those of a thread in order."""
     program("09_loop", "all_are_run")
 
 
-@claim("09.2", points=6, module=True, hints=LOCK)
+@claim("09.2", points=5, module=True, hints=LOCK)
 def test_09_tasks_are_run_without_the_lock(program):
     """While a task runs, any thread may queue another; a task may also free itself."""
     program("09_loop", "outside_the_lock", sanitize="address,undefined")
 
 
-@claim("09.2", points=4, module=True, hints=RUN)
+@claim("09.2", points=3, module=True, hints=RUN)
 def test_09_tasks_of_many_threads(program):
     """Four threads queue while the loop runs tasks: each task runs once, without a data race."""
     program("09_loop", "of_many_threads", sanitize=THREADS)
 
 
-@claim("09.2", points=4, module=True, hints=BUDGET)
+@claim("09.2", points=3, module=True, hints=BUDGET)
 def test_09_tasks_within_the_budget(program):
     """Tasks run until the budget is used up; the others are the first of the next iteration."""
     program("09_loop", "within_the_budget", "one_is_always_run")
@@ -60,7 +60,7 @@ def test_09_tasks_within_the_budget(program):
 # 09.1 queue: run_in_loop()
 
 
-@claim("09.1", points=6, module=True, hints=OWN)
+@claim("09.1", points=5, module=True, hints=OWN)
 def test_09_own_thread_runs_at_once(program):
     """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")

@@ -18,6 +18,7 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.many_clients import connected
 from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
@@ -30,10 +31,22 @@ from harness.claims.scenarios.rpc_talk import (
     storm,
     who,
 )
+from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
-from harness.client.messages import MALFORMED, MESSAGES, WHO, after, broadcast, reply, request
+from harness.client.messages import (
+    MALFORMED,
+    MESSAGES,
+    OK,
+    WHO,
+    after,
+    broadcast,
+    pushed,
+    reply,
+    request,
+)
+from harness.client.stream import Stream
 from harness.failures.failure import Failure
-from harness.lab.units import MIB
+from harness.lab.units import KIB, MIB
 
 # Bytes that the client of each loop has echoed, and the part of its even share of the CPU time that
 # a thread has to have used.
@@ -42,17 +55,28 @@ SHARE = 0.3
 
 STORM_ROUNDS = 150
 
+# Clients that have sent as many broadcasts as fit between them and the server, and others.
+SENDERS, LISTENERS = 20, 180
+PIPELINED = 256 * KIB  # of each
+
+# Idle clients, after as many as there are loops at most: each loop has memory of its own by then.
+MANY_LOOPS = 256
+IDLE_CLIENTS = 2048
+IDLE_RATIO = 4  # ours has 1.4
+SPARE = 200  # descriptors
+
 # What a general hint means in a claim, see marker.claim.
 MUTE = ("silence", "stalled-reply", "replies-missing", "closed-early", "reset-early", "not-taken")
 SHARES = dict.fromkeys((*MUTE, "wrong-fields"), "loop-share")
 SUMS = dict.fromkeys((*MUTE, "wrong-fields", "wrong-counts"), "stats-of-all")
 STOPS = {"not-ended": "thread-left", "wrong-exit": "thread-left"}
+ORDER = {"not-ended": "stop-in-order", "wrong-exit": "thread-left"}
 
 
 # 09.3 hand_over
 
 
-@claim("09.3", points=9, cli=True, hints=SHARES)
+@claim("09.3", points=7, cli=True, hints=SHARES)
 def test_09_every_loop_gets_its_share(launch):
     """Each of 4 loops serves 10 of 40 clients; without --threads there is a loop for each CPU."""
     for loops in (LOOPS, 3, 1):
@@ -78,7 +102,7 @@ def _is_served_by(client: Client, index: int) -> None:
     echo_text(client, b"served", 1)
 
 
-@claim("09.3", points=4, cli=True, native=True, hints=SHARES)
+@claim("09.3", points=3, cli=True, native=True, hints=SHARES)
 def test_09_each_loop_has_its_thread(launch, rng):
     """Four threads serve the clients of four loops, each a part of them."""
     server = launch(THREADS)
@@ -117,10 +141,41 @@ def test_09_refuses_wrong_threads(launch, run):
     who(client)
 
 
+@claim("09.3", points=1, cli=True, native=True, descriptors=IDLE_CLIENTS + MANY_LOOPS + SPARE)
+def test_09_idle_memory_and_loops(launch):
+    """An idle connection takes about as much memory with 256 loops as with one."""
+    one, many = (_bytes_of_an_idle_client(launch, loops) for loops in (1, MANY_LOOPS))
+    if many > IDLE_RATIO * one:
+        text = f"an idle connection takes {one:.0f} bytes with one loop, and {many:,.0f} bytes"
+        raise Failure(f"{text} with {MANY_LOOPS} loops", hint="idle-by-loops")
+
+
+def _bytes_of_an_idle_client(launch, loops: int) -> float:
+    __tracebackhide__ = True
+    server = launch(("--threads", str(loops)), framing=MESSAGES)
+    text = f"connects {MANY_LOOPS + IDLE_CLIENTS:,} clients; each of them asks WHO"
+    server.conversation.note("the grader", text)
+    with connected(server, MANY_LOOPS) as first:
+        _all_served(first)
+        before = server.process.resident_bytes()
+        with connected(server, IDLE_CLIENTS) as idle:
+            _all_served(idle)
+            return (server.process.resident_bytes() - before) / IDLE_CLIENTS
+
+
+def _all_served(streams: list[Stream]) -> None:
+    __tracebackhide__ = True
+    for stream in streams:
+        stream.send_all(length_framing.encode(request(WHO, 1)))
+    size = len(length_framing.encode(reply(WHO, 1, OK, bytes(4))))
+    for stream in streams:
+        stream.read_exactly(size, "the reply to WHO")
+
+
 # 09.4 sum_up
 
 
-@claim("09.4", points=7, cli=True, hints=SUMS)
+@claim("09.4", points=6, cli=True, hints=SUMS)
 def test_09_stats_of_all_loops(launch):
     """STATS counts connections and frames of all loops, whichever loop is asked."""
     server = launch(THREADS, framing=MESSAGES)
@@ -159,7 +214,7 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
 # 09.7 join
 
 
-@claim("09.7", points=6, cli=True, valgrind=True)
+@claim("09.7", points=5, cli=True, valgrind=True)
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)
@@ -194,6 +249,22 @@ def test_09_stops_under_load(launch, rng):
         ping(leaving[-1], rng)
         with greedy(server, rng.randbytes(1020), 20):
             expect_stop(server, signal.SIGTERM)
+
+
+@claim("09.7", points=4, cli=True, native=True, hints=ORDER)
+def test_09_stops_with_broadcasts_waiting(launch):
+    """SIGTERM ends the server within a second, though 20 clients have thousands of BROADCASTs
+    waiting."""
+    server = launch(THREADS, framing=MESSAGES)
+    one = length_framing.encode(broadcast(1, b""))
+    data = one * (PIPELINED // len(one))
+    with connected(server, SENDERS + LISTENERS) as streams:
+        what = f"connects {len(streams)} clients; {SENDERS} send BROADCASTs and do not read"
+        server.conversation.note("the grader", what)
+        for sender in streams[:SENDERS]:
+            sender.offer(data)
+        streams[-1].read_exactly(len(length_framing.encode(pushed(b""))), "the first push")
+        expect_stop(server, signal.SIGTERM)
 
 
 @claim("09.7", points=7, cli=True, native=True, needs="thread")

@@ -42,6 +42,7 @@ SOCKET_BYTES = 5 * MIB
 
 WAITS = ("poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2")
 ACCEPTS = ("accept", "accept4")
+SENDS = ("send", "sendto", "sendmsg", "write", "writev")
 
 _unread: WeakSet = WeakSet()  # clients for which until_read() has waited in vain
 _TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
@@ -273,14 +274,24 @@ def most_accepted_in_an_iteration(server) -> int:
 
     A thread that never waits has no turns. 0: there was none, or the library is not in the server.
     """
-    accepted: dict[int, int] = {}  # by thread, since it has waited
+    return _most_in_an_iteration(server, ACCEPTS)
+
+
+def most_sent_in_an_iteration(server) -> int:
+    """How often it has sent something at most between two calls that wait, of the same thread; as
+    far as the record goes back. 0: as above."""
+    return _most_in_an_iteration(server, SENDS)
+
+
+def _most_in_an_iteration(server, functions: tuple[str, ...]) -> int:
+    made: dict[int, int] = {}  # by thread, since it has waited
     most = 0
     for entry in server.shim.record() if server.shim else ():
         if entry.function in WAITS:
-            accepted[entry.thread] = 0
-        elif entry.function in ACCEPTS and entry.result >= 0 and entry.thread in accepted:
-            accepted[entry.thread] += 1
-            most = max(most, accepted[entry.thread])
+            made[entry.thread] = 0
+        elif entry.function in functions and entry.result >= 0 and entry.thread in made:
+            made[entry.thread] += 1
+            most = max(most, made[entry.thread])
     return most
 
 

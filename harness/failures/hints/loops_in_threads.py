@@ -70,4 +70,22 @@ TEXTS = {
         "Close a client that does not read only when more than 32 MiB and the high-water mark "
         "would wait for it in the server. The mark is the value of --high-water, not its default."
     ),
+    "push-together": (
+        "A push is appended to the output of its connection, and nothing more. events_again() asks "
+        "for a turn of the connection, which sends all that has been pushed since in one call. "
+        "Otherwise many senders keep the loop busy with calls."
+    ),
+    "reached-is-gone": (
+        "The reply to a BROADCAST counts the connections that are still open after the push. One "
+        "that the push has closed is not counted, and no connection whose end was reported before."
+    ),
+    "stop-in-order": (
+        "Stop in order. End the threads at once, whatever is in their queues. Close the "
+        "connections: each of them may begin the next broadcast. Then run the tasks that are left, "
+        "and close the connections that these have opened."
+    ),
+    "idle-by-loops": (
+        "A connection belongs to one loop. What it needs must not grow with the number of loops: "
+        "no table of a loop has a place for the connections of another."
+    ),
 }
