@@ -146,12 +146,10 @@ HABITS = (
         "appends a task to a queue",
     ),
     Habit(
-        "turn for iteration",
-        r"\b(?:[Oo]ne|[Ee]ach|[Ee]very|[Aa]|[Tt]he|[Tt]his|that|next|same|per|any|another|last|"
-        r"whole|first|second|no) turn\b(?! to\b)"
-        r"|\b(?:next|same|many|few|some|two|three|several|enough|of|between|[Tt]he|\d+) turns\b",
-        "iteration (of the loop)",
-        "is called in the next turn",
+        "turn of the loop for iteration",
+        r"\b[Tt]urns? of (?:the|a|its) (?:event )?loop\b|\bloop(?:'s|s')? turns?\b",
+        "iteration (of the loop); a turn is what one connection does in it",
+        "is called in the next turn of the loop",
         "is called in the next iteration",
     ),
     Habit(

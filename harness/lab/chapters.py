@@ -166,9 +166,9 @@ CHAPTERS = (
         "coroutines",
         "callbacks turn the logic inside out",
         changes=(
-            "events/events.[ch] main.c net/io.h options.[ch] server/acceptor.[ch] "
-            "server/answer.[ch] server/conn.[ch] server/flow.[ch] server/limits.[ch] "
-            "server/loop.[ch] server/server.c server/service.[ch]"
+            "main.c net/io.h options.[ch] server/acceptor.[ch] server/answer.[ch] server/conn.[ch] "
+            "server/flow.[ch] server/limits.[ch] server/loop.[ch] server/server.[ch] "
+            "server/worker.[ch]"
         ),
         adds=(
             "base/clock.h base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "
@@ -192,7 +192,7 @@ CHAPTERS = (
         by_calls="--io epoll",
         changes=(
             "main.c options.[ch] server/answer.[ch] server/conn.[ch] server/serve.c "
-            "server/service.[ch]"
+            "server/server.h server/worker.[ch]"
         ),
         adds=(
             "commands/app_redis.[ch] commands/call.[ch] commands/commands.[ch] "

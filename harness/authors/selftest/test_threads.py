@@ -87,10 +87,10 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     """What a student is told of one: who did what to the memory, on which lines."""
     source = tmp_path / "wrong"
     shutil.copytree(SOLUTION, source)
-    counted = source / "server" / "service.c"
+    counted = source / "server" / "worker.c"
     text = re.sub(r"\bpthread_mutex_(un)?lock\(", "(void)(", counted.read_text())
     counted.write_text(text)
-    stage = Stage(Run(["server", "-p", "0"], sources=["service.c"], directory=str(source)))
+    stage = Stage(Run(["server", "-p", "0"], sources=["worker.c"], directory=str(source)))
     try:
         server = stage.launch(("--app", "rpc", "--threads", "4"), sanitize="thread")
         with pytest.raises(Exception) as caught:
@@ -104,4 +104,4 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     assert lines[0] == "ThreadSanitizer: data race"
     assert found.hint == "data-race"
     assert sum(" of size 8 by " in line for line in lines) == 2
-    assert sum(line.startswith("  in ") and "(service.c:" in line for line in lines) >= 2
+    assert sum(line.startswith("  in ") and "(worker.c:" in line for line in lines) >= 2
