@@ -76,13 +76,13 @@ static void take_turn(struct co_direction *d)
     d->turn = co_turn();
 }
 
+// BEGIN wait_for
 /* Waits until a direction may be ready, which is IO_OK. Never returns IO_EOF. */
 static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_ms)
 {
     struct co_direction *d = direction_of(s, event);
     if (d->ready)
         return IO_OK;
-    // BEGIN wait_for
     if (!set_interest(s, s->watch.interest | event))
         return IO_ERROR;
     d->waiting = co_self();
@@ -93,10 +93,8 @@ static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_
     if (d->ready)
         return IO_OK;
     return result == CO_LATE ? IO_LATE : IO_AGAIN;
-    // END wait_for
 }
 
-// BEGIN co_wait
 /* With no interest at all the socket is still watched: a reset is reported even then. */
 enum io_result co_wait(struct co_socket *s, int timeout_ms)
 {
@@ -116,7 +114,7 @@ enum io_result co_wait(struct co_socket *s, int timeout_ms)
     }
     return result == CO_LATE ? IO_LATE : IO_AGAIN;
 }
-// END co_wait
+// END wait_for
 
 // BEGIN read_write
 enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,

@@ -18,9 +18,10 @@ static void reserve(struct acceptor *a)
         a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes the connections of clients that wait, ACCEPT_BUDGET at most, so that they do not think they
- * are being served. accept() needs a descriptor for that: the reserve gives up its own. If another
- * thread takes it first, no client is turned away this time. True: more clients may wait. */
+/* Closes the connections of clients that wait, ACCEPT_BUDGET at most, so that they do not think
+ * they are being served. accept() needs a descriptor for that: the reserve gives up its own. If
+ * another thread takes it first, no client is turned away this time. True: more clients may wait.
+ * */
 static bool turn_away(struct acceptor *a)
 {
     int fd, left = ACCEPT_BUDGET;

@@ -41,11 +41,11 @@ static void free_conn(struct conn *c)
         LIST_REMOVE(c, unsent);
     if (LIST_EMPTY(&c->worker->conns))
         spare_free();
-    worker_left(c->worker);
     conn_forget_later(c);
     quota_free(c->quota);
     co_forget(&c->socket);
     close(c->socket.watch.fd);
+    worker_left(c->worker); /* its descriptor is free, so the acceptor may be woken */
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);

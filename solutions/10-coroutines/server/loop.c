@@ -19,7 +19,8 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend, size
 {
     *loop = (struct loop){.index = index};
     STAILQ_INIT(&loop->tasks);
-    STAILQ_INIT(&loop->mine);
+    STAILQ_INIT(&loop->taken);
+    pthread_mutex_init(&loop->lock, NULL); /* on Linux this cannot fail for a plain mutex */
     loop->events = events_new(backend);
     loop->timers = loop->events != NULL ? timers_new() : NULL;
     loop->scheduler = loop->timers != NULL ? scheduler_new(loop->timers, stack_bytes) : NULL;
@@ -29,7 +30,6 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend, size
         errno = saved_errno;
         return false;
     }
-    pthread_mutex_init(&loop->lock, NULL); /* on Linux this cannot fail for a plain mutex */
     return true;
 }
 
@@ -70,7 +70,7 @@ void loop_spend(struct loop *loop, size_t cost)
 static void take_tasks(struct loop *loop)
 {
     pthread_mutex_lock(&loop->lock);
-    STAILQ_CONCAT(&loop->mine, &loop->tasks);
+    STAILQ_CONCAT(&loop->taken, &loop->tasks);
     pthread_mutex_unlock(&loop->lock);
 }
 
@@ -79,8 +79,8 @@ static void run_taken(struct loop *loop)
 {
     struct task *task;
     loop->budget = LOOP_BUDGET_BYTES;
-    while (loop->budget > 0 && (task = STAILQ_FIRST(&loop->mine)) != NULL) {
-        STAILQ_REMOVE_HEAD(&loop->mine, others); /* before it runs: it may free itself */
+    while (loop->budget > 0 && (task = STAILQ_FIRST(&loop->taken)) != NULL) {
+        STAILQ_REMOVE_HEAD(&loop->taken, others); /* before it runs: it may free itself */
         task->run(task);
     }
 }
@@ -88,7 +88,7 @@ static void run_taken(struct loop *loop)
 bool loop_run_tasks(struct loop *loop)
 {
     take_tasks(loop);
-    bool any = !STAILQ_EMPTY(&loop->mine);
+    bool any = !STAILQ_EMPTY(&loop->taken);
     run_taken(loop);
     return any;
 }
@@ -101,7 +101,7 @@ void loop_turn(struct loop *loop)
 {
     own_loop = loop;
     take_tasks(loop);
-    bool may_sleep = STAILQ_EMPTY(&loop->mine) && !co_is_ready(loop->scheduler);
+    bool may_sleep = STAILQ_EMPTY(&loop->taken) && !co_is_ready(loop->scheduler);
     events_turn(loop->events, may_sleep ? timers_timeout(loop->timers) : 0);
     timers_run(loop->timers);
     run_taken(loop);

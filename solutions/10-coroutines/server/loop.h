@@ -35,8 +35,8 @@ struct loop {
     int index;                   /* its place among all loops */
 
     /* For the loop's thread alone. */
-    struct task_queue mine; /* taken from `tasks`, and not yet run */
-    size_t budget;          /* what its tasks may still do in this iteration, in bytes */
+    struct task_queue taken; /* from `tasks`, and not yet run */
+    size_t budget;           /* what its tasks may still do in this iteration, in bytes */
 
     /* For all threads. */
     pthread_mutex_t lock;    /* protects `tasks`, and nothing else */
@@ -62,12 +62,12 @@ void queue_in_loop(struct loop *loop, struct task *task);
 /* The same, but if the caller is the loop's own thread, the task runs before this returns. */
 void run_in_loop(struct loop *loop, struct task *task);
 
-/* Runs tasks that were queued before this iteration, without holding the lock, until the budget is
- * used up; the others stay first in the queue. Tasks that these queue wait for the next call. False:
- * there was none. By the loop's thread, or after it has ended. */
+/* Runs the tasks that are queued now, without holding the lock, until the budget of an iteration is
+ * used up. Those that are left come first in the next call, and tasks that are queued meanwhile
+ * after them. False: there was none. By the loop's thread, or after it has ended. */
 bool loop_run_tasks(struct loop *loop);
 
-/* For a task: it has done so much, in bytes. */
+/* To be called by a task: it has done as much as sending so many bytes. */
 void loop_spend(struct loop *loop, size_t cost);
 
 #endif

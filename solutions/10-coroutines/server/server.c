@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
@@ -49,42 +48,19 @@ static void *work(void *argument)
     return NULL;
 }
 
-// BEGIN join
-/* The last task of a worker. */
-static void stop(struct task *task)
+/* Starts the thread of each worker but the first, which runs in this one. False: errno has the
+ * reason. */
+static bool start(struct server *server)
 {
-    size_t before = offsetof(struct worker, stop); /* the task is part of its worker */
-    struct worker *worker = (struct worker *)((char *)task - before);
-    events_stop(worker->loop.events);
-}
-
-/* Ends the threads of workers 1 to `count` - 1, and waits until they have ended. Tasks that they
- * leave in their queues stay there. */
-static void join(struct server *server, int count)
-{
-    /* Tells all of them first, and waits then: so they end at the same time. */
-    for (int i = 1; i < count; i++) {
-        server->workers[i].stop = (struct task){.run = stop};
-        queue_in_loop(&server->workers[i].loop, &server->workers[i].stop);
-    }
-    for (int i = 1; i < count; i++)
-        pthread_join(server->workers[i].thread, NULL);
-}
-// END join
-
-/* Starts the thread of each worker but the first. Returns how many workers have a thread now. If
- * these are not all, errno has the reason. */
-static int start(struct server *server)
-{
-    for (int i = 1; i < server->count; i++) {
-        struct worker *worker = &server->workers[i];
+    for (server->running = 1; server->running < server->count; server->running++) {
+        struct worker *worker = &server->workers[server->running];
         int error = pthread_create(&worker->thread, NULL, work, worker);
         if (error != 0) {
             errno = error;
-            return i;
+            return false;
         }
     }
-    return server->count;
+    return true;
 }
 
 /* Runs the first worker, in this thread. False: errno has the reason. */
@@ -106,22 +82,16 @@ static bool accept_and_serve(struct server *server, int listen_fd)
 
 bool server_run(struct server *server, int listen_fd)
 {
-    int count = start(server);
-    bool served = count == server->count && accept_and_serve(server, listen_fd);
-    int saved_errno = errno;
-    join(server, count);
-    errno = saved_errno;
-    return served;
+    return start(server) && accept_and_serve(server, listen_fd);
 }
 
-// BEGIN stop
 static void close_conns(struct server *server)
 {
     for (int i = 0; i < server->count; i++)
         conn_close_all(&server->workers[i]);
 }
 
-/* Runs the tasks that are left. True: there were any. */
+/* Runs tasks that are left, of all workers. False: there was none. */
 static bool run_tasks(struct server *server)
 {
     bool any = false;
@@ -130,18 +100,36 @@ static bool run_tasks(struct server *server)
     return any;
 }
 
-/* Connections first: they are what begins new work, so the tasks come to an end. A task that is
- * left may be a client on its way to its loop. */
-void server_close(struct server *server)
+// BEGIN stop
+/* Ends the other threads. Tasks that they have not run stay in their queues. */
+static void join(struct server *server)
 {
+    /* Tells all of them first, and waits then: so they end at the same time. */
+    for (int i = 1; i < server->running; i++)
+        events_stop(server->workers[i].loop.events);
+    for (int i = 1; i < server->running; i++)
+        pthread_join(server->workers[i].thread, NULL);
+}
+
+/* Connections are what begins new work. So they are closed before the tasks that are left run, and
+ * the tasks come to an end. A task may be a client on its way to its loop: it opens a connection.
+ * */
+static void stop(struct server *server)
+{
+    join(server);
     close_conns(server);
     while (run_tasks(server))
         continue;
     close_conns(server);
+}
+// END stop
+
+void server_close(struct server *server)
+{
+    stop(server);
     destroy(server);
     spare_free();
 }
-// END stop
 
 // BEGIN sum_up
 struct counts server_counts(const struct server *server)

@@ -10,11 +10,12 @@
 
 #include "server/loop.h"
 
-/* Counts of one worker. */
+/* Counts of one worker. Its own thread writes them; but for each connection on its way here the
+ * thread that accepts adds 1, and its own takes 1 away when the connection has ended. */
 struct counts {
-    int64_t connections; /* open now, or on their way here: the first worker adds, its own takes */
-    int64_t received;    /* complete frames: its own thread */
-    int64_t sent;        /* replies made: its own thread */
+    int64_t connections; /* open now, or on their way here */
+    int64_t received;    /* complete frames */
+    int64_t sent;        /* replies and pushes made */
 };
 
 struct stats {
@@ -25,8 +26,8 @@ struct stats {
 struct conn;
 struct server;
 
-/* Processors move memory between each other in lines of 64 bytes. If two workers counted in the same
- * line, they would take it from each other with each frame, though they share no count. */
+/* Processors move memory between each other in lines of 64 bytes. If two workers counted in the
+ * same line, they would take it from each other with each frame, though they share no count. */
 #define CACHE_LINE_BYTES 64
 
 struct worker {
@@ -36,8 +37,7 @@ struct worker {
     struct server *server;            /* borrowed */
     LIST_HEAD(conn_list, conn) conns; /* open now; for its own thread alone */
     LIST_HEAD(, conn) unsent;         /* those with output to send in this iteration; the same */
-    pthread_t thread;                 /* the first worker runs in the thread of main() */
-    struct task stop;                 /* the last one that it runs */
+    pthread_t thread;                 /* unset in the first worker: main() runs that one */
 };
 
 /* False: errno has the reason, and there is nothing to free. */

@@ -118,6 +118,34 @@ enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *addr
         return IO_OK;
     return how == CO_CANCELLED ? IO_CANCELLED : failed(-call.result);
 }
+
+static void on_reset(struct operation *op, int result, unsigned flags)
+{
+    struct co_socket *s = op->context;
+    (void)flags;
+    if (result > 0 && (result & POLLERR))
+        s->broken = true;
+    co_wake(s->idle);
+}
+
+/* A receive that is in flight finds a reset. Without one a poll does, which requests no event. It
+ * is multishot: the first thing that it says may be that the client has sent FIN. */
+enum io_result uring_wait(struct co_socket *s, int timeout_ms)
+{
+    if (!s->receive.in_flight && !s->reset.in_flight)
+        io_uring_prep_poll_multishot(ring_begin(s->ring, &s->reset), s->watch.fd, 0);
+    enum co_result how = CO_WOKEN;
+    if (!s->broken && s->error == 0) {
+        s->idle = co_self();
+        how = co_park(timeout_ms);
+        s->idle = NULL;
+    }
+    if (how == CO_CANCELLED)
+        return IO_CANCELLED;
+    if (s->broken || s->error != 0)
+        return failed(s->error != 0 ? s->error : net_error(s->watch.fd));
+    return how == CO_LATE ? IO_LATE : IO_AGAIN;
+}
 // END calls
 
 /* Whether a read need not wait. */
@@ -176,36 +204,6 @@ static enum io_result wait_for_input(struct co_socket *s, int timeout_ms)
     return IO_OK;
 }
 // END receive
-
-// BEGIN wait
-static void on_reset(struct operation *op, int result, unsigned flags)
-{
-    struct co_socket *s = op->context;
-    (void)flags;
-    if (result > 0 && (result & POLLERR))
-        s->broken = true;
-    co_wake(s->idle);
-}
-
-/* A receive that is in flight finds a reset. Without one a poll does, which requests no event. It
- * is multishot: the first thing that it says may be that the client has sent FIN. */
-enum io_result uring_wait(struct co_socket *s, int timeout_ms)
-{
-    if (!s->receive.in_flight && !s->reset.in_flight)
-        io_uring_prep_poll_multishot(ring_begin(s->ring, &s->reset), s->watch.fd, 0);
-    enum co_result how = CO_WOKEN;
-    if (!s->broken && s->error == 0) {
-        s->idle = co_self();
-        how = co_park(timeout_ms);
-        s->idle = NULL;
-    }
-    if (how == CO_CANCELLED)
-        return IO_CANCELLED;
-    if (s->broken || s->error != 0)
-        return failed(s->error != 0 ? s->error : net_error(s->watch.fd));
-    return how == CO_LATE ? IO_LATE : IO_AGAIN;
-}
-// END wait
 
 /* Ends the receiving into lent buffers. More input may arrive before it has ended. */
 static void stop_receiving(struct co_socket *s)

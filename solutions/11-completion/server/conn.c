@@ -45,8 +45,8 @@ static void free_conn(struct conn *c)
     co_forget(&c->socket); /* may wait */
     if (LIST_EMPTY(&c->worker->conns))
         spare_free();
-    worker_left(c->worker);
     close(c->socket.watch.fd);
+    worker_left(c->worker); /* its descriptor is free, so the acceptor may be woken */
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);

@@ -23,6 +23,7 @@ struct server {
     const struct config *config; /* borrowed */
     struct worker *workers;      /* owned; workers[i].loop.index is i */
     int count;
+    int running; /* how many of them have a thread */
 };
 
 /* Makes `count` workers, whose threads do not run yet. Borrows the config. False: errno has the
@@ -31,11 +32,11 @@ bool server_open(struct server *server, const struct config *config, int count,
                  const struct backend *backend);
 
 /* Starts the threads, accepts clients and serves them in all workers, until the first loop is told
- * to stop. Returns when the threads have ended. Borrows the listening socket. False: errno has the
+ * to stop. The others go on until server_close. Borrows the listening socket. False: errno has the
  * reason. */
 bool server_run(struct server *server, int listen_fd);
 
-/* Closes all connections, runs the tasks that are left, and frees everything. */
+/* Ends the threads, closes all connections, runs the tasks that are left, and frees everything. */
 void server_close(struct server *server);
 
 /* The counts of all workers together. From any thread. */
