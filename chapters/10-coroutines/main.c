@@ -17,24 +17,25 @@ int main(int argc, char **argv)
         return 2;
     }
     log_open(options.verbose);
-    struct service like = {
+    struct config config = {
         .framing = options.framing,
         .app = options.app,
         .limits = options.limits,
+        .stack_bytes = options.stack_bytes,
     };
-    struct services services;
-    if (!services_open(&services, options.threads, options.backend, options.stack_bytes, &like))
+    struct server server;
+    if (!server_open(&server, &config, options.threads, options.backend))
         die("loops");
-    stop_install(services.each[0].loop.events);
+    stop_install(server.workers[0].loop.events);
 
     int listen_fd = net_listen(&options.address);
     if (listen_fd < 0)
         die("cannot listen");
     net_announce(listen_fd);
-    if (!server_run(listen_fd, &services))
+    if (!server_run(&server, listen_fd))
         die("cannot serve");
     close(listen_fd);
     stop_uninstall();
-    services_close(&services);
+    server_close(&server);
     return EXIT_SUCCESS;
 }

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "events/backend.h"
-#include "server/service.h"
+#include "server/server.h"
 
 struct options {
     struct sockaddr_in address;    /* where to listen; port 0: any free port */

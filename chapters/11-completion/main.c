@@ -12,8 +12,8 @@
 #include "server/server.h"
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
-static void open_services(struct services *services, const struct options *options,
-                          const struct service *like)
+static void open_server(struct server *server, const struct config *config,
+                        const struct options *options)
 {
     /* TODO 8: Use io_uring unless readiness is wanted, and readiness where the kernel does not
      * have it. Graded by test_11_uses_the_ring_by_default.
@@ -21,7 +21,7 @@ static void open_services(struct services *services, const struct options *optio
      * Otherwise it is a line in the log. */
     const struct backend *backend =
         options->moves == MOVES_URING ? &backend_uring : options->backend;
-    if (!services_open(services, options->threads, backend, options->stack_bytes, like))
+    if (!server_open(server, config, options->threads, backend))
         die("loops");
 }
 
@@ -33,23 +33,24 @@ int main(int argc, char **argv)
         return 2;
     }
     log_open(options.verbose);
-    struct service like = {
+    struct config config = {
         .framing = options.framing,
         .app = options.app,
         .limits = options.limits,
+        .stack_bytes = options.stack_bytes,
     };
-    struct services services;
-    open_services(&services, &options, &like);
-    stop_install(services.each[0].loop.events);
+    struct server server;
+    open_server(&server, &config, &options);
+    stop_install(server.workers[0].loop.events);
 
     int listen_fd = net_listen(&options.address);
     if (listen_fd < 0)
         die("cannot listen");
     net_announce(listen_fd);
-    if (!server_run(listen_fd, &services))
+    if (!server_run(&server, listen_fd))
         die("cannot serve");
     close(listen_fd);
     stop_uninstall();
-    services_close(&services);
+    server_close(&server);
     return EXIT_SUCCESS;
 }

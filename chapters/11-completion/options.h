@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "events/backend.h"
-#include "server/service.h"
+#include "server/server.h"
 
 /* How bytes are moved: by operations that complete, or by calls when a descriptor is ready. */
 enum moves { MOVES_EITHER, MOVES_URING, MOVES_EPOLL };

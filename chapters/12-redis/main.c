@@ -13,27 +13,26 @@
 #include "server/server.h"
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
-static void open_services(struct services *services, const struct options *options,
-                          const struct service *like)
+static void open_server(struct server *server, const struct config *config,
+                        const struct options *options)
 {
     int count = options->threads;
-    size_t stack_bytes = options->stack_bytes;
     if (options->moves != MOVES_EPOLL) {
-        if (services_open(services, count, &backend_uring, stack_bytes, like))
+        if (server_open(server, config, count, &backend_uring))
             return;
         if (options->moves == MOVES_URING)
             die("no io_uring here");
         log_line("no io_uring here: %s; uses %s", strerror(errno), options->backend->name);
     }
-    if (!services_open(services, count, options->backend, stack_bytes, like))
+    if (!server_open(server, config, count, options->backend))
         die("loops");
 }
 
 /* Makes what the clients of each loop share. */
-static void start_app(const struct app *app, struct services *services)
+static void start_app(const struct app *app, struct server *server)
 {
-    for (int i = 0; i < services->count; i++)
-        if (app->start != NULL && !app->start(&services->each[i]))
+    for (int i = 0; i < server->count; i++)
+        if (app->start != NULL && !app->start(&server->workers[i]))
             die(app->name);
 }
 
@@ -45,24 +44,25 @@ int main(int argc, char **argv)
         return 2;
     }
     log_open(options.verbose);
-    struct service like = {
+    struct config config = {
         .framing = options.framing,
         .app = options.app,
         .limits = options.limits,
+        .stack_bytes = options.stack_bytes,
     };
-    struct services services;
-    open_services(&services, &options, &like);
-    start_app(options.app, &services);
-    stop_install(services.each[0].loop.events);
+    struct server server;
+    open_server(&server, &config, &options);
+    start_app(options.app, &server);
+    stop_install(server.workers[0].loop.events);
 
     int listen_fd = net_listen(&options.address);
     if (listen_fd < 0)
         die("cannot listen");
     net_announce(listen_fd);
-    if (!server_run(listen_fd, &services))
+    if (!server_run(&server, listen_fd))
         die("cannot serve");
     close(listen_fd);
     stop_uninstall();
-    services_close(&services);
+    server_close(&server);
     return EXIT_SUCCESS;
 }

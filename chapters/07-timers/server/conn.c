@@ -189,7 +189,7 @@ static void settle(struct conn *c)
 }
 
 /* Everything that is possible without waiting, in one order, whatever the reason for this turn.
- * Sending comes first, since it makes room for replies. It reads once: others want a turn, too. */
+ * Sending comes first, since it makes space for replies. It reads once: others want a turn, too. */
 static void turn(struct conn *c)
 {
     flush(c);

@@ -245,7 +245,7 @@ static void advance(struct conn *c)
 
 /* Everything that is possible without waiting, in one order, whatever the reason for this turn. It
  * is called once in an iteration, so the budget is one for an iteration. Sending comes first, since
- * it makes room for replies. Frames that are left come before further input. */
+ * it makes space for replies. Frames that are left come before further input. */
 static void turn(struct conn *c)
 {
     flow_begin_turn(c);

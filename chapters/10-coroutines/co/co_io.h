@@ -22,17 +22,22 @@ struct co_direction {
 
 /* A socket as coroutines use it. It must stay at its address until co_forget(). */
 struct co_socket {
-    int fd;                /* borrowed; nonblocking */
+    struct watch watch;    /* of its descriptor, which is borrowed and nonblocking */
     struct events *events; /* borrowed; of the loop whose coroutines use it */
     bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
+    bool broken;           /* EVENT_ERROR was reported */
     struct co_direction read;
     struct co_direction write;
+    struct coroutine *idle; /* waits in co_wait(); NULL: none */
 };
 
 void co_socket_init(struct co_socket *s, int fd, struct events *events);
 
 /* Cancels the coroutines that wait for the socket, and stops watching it. Does not close it. */
 void co_forget(struct co_socket *s);
+
+/* Whether the connection is known to be broken, by a reset for example. */
+bool co_is_broken(const struct co_socket *s);
 
 /* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED.
  * After co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction
@@ -48,9 +53,15 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
  * sent. */
 enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most);
 
-/* Waits for a client and accepts it, as net_accept() does. NET_NONE: there is no client after all,
- * or the wait has ended early. */
-int co_accept(struct co_socket *s);
+/* Waits until co_wake() is called, at most `timeout_ms` (-1: no limit), while nothing is to be read
+ * or written. IO_AGAIN: it was woken. IO_LATE: the time is over. IO_ERROR: the connection is broken,
+ * by a reset for example, and errno has the reason. */
+enum io_result co_wait(struct co_socket *s, int timeout_ms);
+
+/* Waits for clients and accepts up to `most` of them, as net_accept() does. Returns how many
+ * descriptors are in `fds`; or NET_NONE: there is no client after all, or the wait has ended early;
+ * or NET_FULL. */
+int co_accept(struct co_socket *s, int *fds, int most);
 
 /* Connects the socket. Returns when the connection is made (IO_OK), when it has failed (IO_ERROR:
  * errno has the reason) or when the coroutine is cancelled. co_wake() does not end this wait. */

@@ -8,17 +8,20 @@
 /* What can be watched, as bits. */
 enum { EVENT_READ = 1, EVENT_WRITE = 2 };
 
-/* Only reported, never watched: the peer will send no more, or has sent urgent data (MSG_OOB), in
- * front of which a read stops. There may be no further report of this descriptor, so its input has
- * to be read to the very end. */
-enum { EVENT_HANGUP = 4 };
+/* What is reported besides, whatever is watched. An error or a hang-up makes both directions ready,
+ * too: no call would wait now, and the next call returns what happened. */
+enum {
+    /* The peer will send no more, or has sent urgent data (MSG_OOB), in front of which a read
+     * stops. There may be no further report of this descriptor, so its input has to be read to the
+     * very end. Not every backend tells. */
+    EVENT_HANGUP = 4,
 
-/* A descriptor and what it is ready for. An error or a hang-up makes both directions ready: no call
- * would wait now, and the next call returns what happened. */
-struct ready {
-    int fd;
-    unsigned events;
+    /* The connection is broken, by a reset for example: nothing can be sent any more. */
+    EVENT_ERROR = 8
 };
+
+struct events;
+struct watch;
 
 /* `state` is what open returned. Threads do not share it. */
 struct backend {
@@ -28,17 +31,24 @@ struct backend {
     void *(*open)(void);
     void (*close)(void *state);
 
-    /* Watches `fd` for the events `after` from now on. Until now it was watched for `before`; 0
-     * means not at all. An event that is ready already is reported. False: errno has the reason,
-     * and nothing has changed. */
-    bool (*set)(void *state, int fd, unsigned before, unsigned after);
+    /* Reports errors of `fd` from now on, and the events in `interest`: EVENT_READ, EVENT_WRITE,
+     * both, or none. An event that is ready already is reported. False: errno has the reason, and
+     * nothing has changed. */
+    bool (*add)(void *state, int fd, unsigned interest, struct watch *watch);
+    bool (*set)(void *state, int fd, unsigned interest, struct watch *watch);
 
-    /* Sleeps until a descriptor is ready, at most `timeout_ms` (-1: no limit). Fills in at most
-     * `max` reports. Returns their number, or -1: errno has the reason. It may report a descriptor
-     * as long as that is ready (level-triggered), or once each time something arrives
-     * (edge-triggered). The caller has to be right with both. */
-    int (*wait)(void *state, struct ready *ready, int max, int timeout_ms);
+    /* Reports nothing of `fd` any more. */
+    void (*del)(void *state, int fd);
+
+    /* Sleeps until a descriptor is ready, at most `timeout_ms` (-1: no limit). Passes each one to
+     * events_report, at most once. It may report a descriptor as long as that is ready
+     * (level-triggered), or once each time something arrives (edge-triggered): the callers are
+     * right with both. False: errno has the reason. */
+    bool (*wait)(void *state, struct events *events, int timeout_ms);
 };
+
+/* For wait alone: the descriptor of this watch is ready for `what`. */
+void events_report(struct events *e, struct watch *watch, unsigned what);
 
 extern const struct backend backend_select;
 extern const struct backend backend_poll;

@@ -34,22 +34,32 @@ static void epoll_close(void *state)
     free(s);
 }
 
-/* EPOLL_CTL_MOD and EPOLL_CTL_ADD look at the descriptor as it is now. So nothing is missed that
- * came while the event was not watched: it is reported as if it had just come. */
-static bool epoll_set(void *state, int fd, unsigned before, unsigned after)
+/* EPOLLERR and EPOLLHUP are reported always: they need no bit. */
+static bool control(struct state *s, int operation, int fd, unsigned interest, struct watch *watch)
 {
-    struct state *s = state;
-    struct epoll_event event = {.events = EPOLLET, .data.fd = fd};
-    if (after & EVENT_READ)
+    struct epoll_event event = {.events = EPOLLET, .data.ptr = watch};
+    if (interest & EVENT_READ)
         event.events |= EPOLLIN | EPOLLRDHUP | EPOLLPRI;
-    if (after & EVENT_WRITE)
+    if (interest & EVENT_WRITE)
         event.events |= EPOLLOUT;
-    int operation = EPOLL_CTL_MOD;
-    if (before == 0)
-        operation = EPOLL_CTL_ADD;
-    if (after == 0)
-        operation = EPOLL_CTL_DEL;
     return epoll_ctl(s->fd, operation, fd, &event) == 0;
+}
+
+/* EPOLL_CTL_ADD and EPOLL_CTL_MOD look at the descriptor as it is now. So nothing is missed that
+ * came while the event was not watched: it is reported as if it had just come. */
+static bool epoll_add(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    return control(state, EPOLL_CTL_ADD, fd, interest, watch);
+}
+
+static bool epoll_set(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    return control(state, EPOLL_CTL_MOD, fd, interest, watch);
+}
+
+static void epoll_del(void *state, int fd)
+{
+    control(state, EPOLL_CTL_DEL, fd, 0, NULL);
 }
 
 static unsigned events_of(uint32_t reported)
@@ -61,25 +71,26 @@ static unsigned events_of(uint32_t reported)
         events |= EVENT_WRITE;
     if (reported & (EPOLLRDHUP | EPOLLPRI | EPOLLERR | EPOLLHUP))
         events |= EVENT_READ | EVENT_HANGUP;
+    if (reported & EPOLLERR)
+        events |= EVENT_ERROR;
     return events;
 }
 
-static int epoll_wait_ready(void *state, struct ready *ready, int max, int timeout_ms)
+static bool epoll_wait_ready(void *state, struct events *events, int timeout_ms)
 {
     struct state *s = state;
-    int count = epoll_wait(s->fd, s->batch, max < BATCH ? max : BATCH, timeout_ms);
+    int count = epoll_wait(s->fd, s->batch, BATCH, timeout_ms);
     for (int i = 0; i < count; i++)
-        ready[i] = (struct ready){
-            .fd = s->batch[i].data.fd,
-            .events = events_of(s->batch[i].events),
-        };
-    return count;
+        events_report(events, s->batch[i].data.ptr, events_of(s->batch[i].events));
+    return count >= 0;
 }
 
 const struct backend backend_epoll = {
     .name = "epoll",
     .open = epoll_open,
     .close = epoll_close,
+    .add = epoll_add,
     .set = epoll_set,
+    .del = epoll_del,
     .wait = epoll_wait_ready,
 };

@@ -5,25 +5,26 @@
 #include <stdlib.h>
 
 struct state {
-    struct pollfd *polls; /* indexed by descriptor; fd is -1 where nothing is watched */
-    int count;            /* in use */
+    struct pollfd *polls;   /* indexed by descriptor; fd is -1 where nothing is watched */
+    struct watch **watches; /* the same */
+    int count;              /* in use */
     int cap;
 };
 
 static void *poll_open(void)
 {
-    struct state *s = calloc(1, sizeof *s);
-    return s;
+    return calloc(1, sizeof(struct state));
 }
 
 static void poll_close(void *state)
 {
     struct state *s = state;
     free(s->polls);
+    free(s->watches);
     free(s);
 }
 
-/* Makes the list reach up to `fd`. False: no memory. */
+/* Makes both lists reach up to `fd`. False: no memory. */
 static bool reach(struct state *s, int fd)
 {
     if (fd >= s->cap) {
@@ -32,6 +33,10 @@ static bool reach(struct state *s, int fd)
         if (polls == NULL)
             return false;
         s->polls = polls;
+        struct watch **watches = realloc(s->watches, (size_t)cap * sizeof(struct watch *));
+        if (watches == NULL)
+            return false;
+        s->watches = watches;
         s->cap = cap;
     }
     while (s->count <= fd)
@@ -39,46 +44,59 @@ static bool reach(struct state *s, int fd)
     return true;
 }
 
-static bool poll_set(void *state, int fd, unsigned before, unsigned after)
+static bool poll_add(void *state, int fd, unsigned interest, struct watch *watch)
 {
     struct state *s = state;
-    (void)before;
     if (!reach(s, fd))
         return false;
-    s->polls[fd] = (struct pollfd){.fd = after != 0 ? fd : -1};
-    if (after & EVENT_READ)
+    s->watches[fd] = watch;
+    s->polls[fd] = (struct pollfd){.fd = fd}; /* without a bit, POLLERR is reported all the same */
+    if (interest & EVENT_READ)
         s->polls[fd].events |= POLLIN;
-    if (after & EVENT_WRITE)
+    if (interest & EVENT_WRITE)
         s->polls[fd].events |= POLLOUT;
     return true;
 }
 
-static int poll_wait(void *state, struct ready *ready, int max, int timeout_ms)
+static void poll_del(void *state, int fd)
+{
+    struct state *s = state;
+    s->polls[fd] = (struct pollfd){.fd = -1};
+}
+
+static unsigned events_of(short reported)
+{
+    unsigned events = 0;
+    if (reported & (POLLIN | POLLERR | POLLHUP))
+        events |= EVENT_READ;
+    if (reported & (POLLOUT | POLLERR | POLLHUP))
+        events |= EVENT_WRITE;
+    if (reported & POLLERR)
+        events |= EVENT_ERROR;
+    return events;
+}
+
+static bool poll_wait(void *state, struct events *events, int timeout_ms)
 {
     struct state *s = state;
     int left = poll(s->polls, (nfds_t)s->count, timeout_ms);
-    if (left < 0)
-        return -1;
-    int count = 0;
-    for (int fd = 0; left > 0 && count < max; fd++) {
-        short revents = s->polls[fd].revents;
-        if (revents == 0)
+    bool waited = left >= 0;
+    for (int fd = 0; left > 0; fd++) {
+        short reported = s->polls[fd].revents;
+        if (reported == 0)
             continue;
         left--;
-        unsigned events = 0;
-        if (revents & (POLLIN | POLLERR | POLLHUP))
-            events |= EVENT_READ;
-        if (revents & (POLLOUT | POLLERR | POLLHUP))
-            events |= EVENT_WRITE;
-        ready[count++] = (struct ready){.fd = fd, .events = events};
+        events_report(events, s->watches[fd], events_of(reported));
     }
-    return count;
+    return waited;
 }
 
 const struct backend backend_poll = {
     .name = "poll",
     .open = poll_open,
     .close = poll_close,
-    .set = poll_set,
+    .add = poll_add,
+    .set = poll_add, /* the old entry is replaced */
+    .del = poll_del,
     .wait = poll_wait,
 };

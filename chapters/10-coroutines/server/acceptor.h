@@ -1,4 +1,4 @@
-/* Accepts clients while there is space for them, and gives each to a loop. The others wait in the
+/* Accepts clients while there is space for them, and gives each to a worker. The others wait in the
  * backlog of the listening socket: their connect() succeeds, and nothing that they send is lost.
  *
  * Two things can be full. There may be `max_conns` connections: then the next client is accepted
@@ -11,19 +11,19 @@
 #include <stdbool.h>
 
 #include "co/co_io.h"
-#include "server/service.h"
+#include "server/server.h"
 
 /* Without a descriptor: the time between two tries, and the time until clients are turned away. */
 enum { ACCEPT_PAUSE_MS = 100, REFUSE_MS = 3000 };
 
-/* How many clients one iteration accepts at most: connected clients need not wait for all of them.
- * HAProxy 1.5 has the same limit (tune.maxaccept). */
+/* How many clients are accepted or turned away in one iteration at most: connected clients need not
+ * wait for all of them. HAProxy 1.5 has the same limit (tune.maxaccept). */
 enum { ACCEPT_BUDGET = 64 };
 
 struct acceptor {
-    struct services *all; /* borrowed. The acceptor is part of the first loop: only its thread may
-                              * use it */
-    int next;             /* index of the loop that gets the next connection */
+    struct server *server;   /* borrowed. The acceptor is part of the first worker: only its thread
+                              * may use it */
+    int next;                /* index of the worker that gets the next connection */
     struct co_socket socket; /* that listens; borrowed */
     int reserve_fd;          /* owned; to be closed when there is no other descriptor. -1: none */
     int failures;            /* how many tries in a row found no descriptor */
@@ -33,9 +33,9 @@ struct acceptor {
 };
 
 /* Accepts every client that waits, from now on until acceptor_close(), and gives the connections to
- * the loops in rotation. Borrows the listening socket and the services for that long. False: errno
+ * the workers in rotation. Borrows the listening socket and the server for that long. False: errno
  * has the reason. */
-bool acceptor_open(struct acceptor *a, int listen_fd, struct services *all);
+bool acceptor_open(struct acceptor *a, struct server *server, int listen_fd);
 void acceptor_close(struct acceptor *a);
 
 /* Accepts clients if connections have ended meanwhile. To be called once in each iteration. */

@@ -20,10 +20,10 @@ struct broadcast {
     struct task task;
 
     /* Never changed. */
-    struct services *all; /* borrowed */
-    int home;             /* index of the loop where it began */
-    int32_t seq;          /* of the request */
-    size_t size;          /* of the text */
+    struct server *server; /* borrowed */
+    int home;              /* index of the loop where it began */
+    int32_t seq;           /* of the request */
+    size_t size;           /* of the text */
 
     /* For the thread of the loop that it is in. */
     int at;          /* index of that loop */

@@ -10,7 +10,8 @@
 #include "co/co_io.h"
 #include "server/alarms.h"
 #include "server/limits.h"
-#include "server/service.h"
+#include "server/server.h"
+#include "server/worker.h"
 #include "wire/reader.h"
 
 /* Whether a connection is still served; and if not, what is still sent. It only ever moves down
@@ -26,8 +27,8 @@ struct broadcast;
 
 struct conn {
     /* Set by conn_open(), and never changed. */
-    struct service *service; /* borrowed; shared by all connections of its loop */
-    LIST_ENTRY(conn) others; /* its entry in the service's list of connections */
+    struct worker *worker;   /* borrowed; the one that serves it */
+    LIST_ENTRY(conn) others; /* its entry in the worker's list of connections */
     struct co_socket socket; /* owned; its descriptor is nonblocking */
 
     /* How far the connection is. */
@@ -36,6 +37,10 @@ struct conn {
     bool ended;                /* EOF has been read: only serve.c writes this */
     struct coroutine *serving; /* NULL: it has ended */
     struct coroutine *sending; /* NULL: no output is waiting for the client */
+
+    /* Whether it is in the worker's list of connections with output to send. */
+    bool is_unsent;
+    LIST_ENTRY(conn) unsent;
 
     /* Its limits for now: only flow.c writes this. */
     bool suspended; /* the output has reached high water, and not come down to low water since */
@@ -54,18 +59,24 @@ struct conn {
     struct broadcast *broadcast; /* borrowed */
 };
 
-/* Takes over an accepted socket, and serves it until it is closed. Borrows the service until then.
+/* Takes over an accepted socket, and serves it until it is closed. Borrows the worker until then.
  * False: no memory; the caller still owns the socket. */
-bool conn_open(int fd, struct service *service);
+bool conn_open(int fd, struct worker *worker);
 
-/* Closes all connections of the service, and returns when they are freed. Must not be called by a
+/* Closes all connections of the worker, and returns when they are freed. Must not be called by a
  * coroutine. */
-void conn_close_all(struct service *service);
+void conn_close_all(struct worker *worker);
 
 /* Sends as much output as the kernel takes now. If some is left, a coroutine sends it later. */
 void conn_send(struct conn *c);
 
-/* Sends a message that a client has broadcast. False: this connection does not get it. */
+/* Sends at the end of the iteration: together with all that is added until then. */
+void conn_send_later(struct conn *c);
+
+/* The end of an iteration: sends for all connections that conn_send_later() was called for. */
+void conn_send_all(struct worker *worker);
+
+/* Queues a message that a client has broadcast. False: this connection does not get it. */
 bool conn_push(struct conn *c, struct bytes text);
 
 /* Its own broadcast has reached so many connections. */

@@ -89,7 +89,7 @@ static int stats(struct call *call)
 {
     if (!reader_at_end(&call->request))
         return RPC_MALFORMED;
-    struct counts sum = services_sum(call->conn->service->all);
+    struct counts sum = server_counts(call->conn->worker->server);
     begin_reply(call, RPC_OK);
     writer_i64(&call->reply, sum.connections);
     writer_i64(&call->reply, sum.received);
@@ -128,7 +128,7 @@ static int cancel(struct call *call)
     struct writer last;
     begin(&last, &call->conn->out, alarm->cmd, alarm->seq, RPC_CANCELLED);
     alarms_remove(alarm);
-    if (!end(&last, &call->conn->service->stats))
+    if (!end(&last, &call->conn->worker->stats))
         return NO_MEMORY;
     begin_reply(call, RPC_OK);
     return RPC_OK;
@@ -158,7 +158,7 @@ static int who(struct call *call)
     if (!reader_at_end(&call->request))
         return RPC_MALFORMED;
     begin_reply(call, RPC_OK);
-    writer_i32(&call->reply, call->conn->service->loop.index);
+    writer_i32(&call->reply, call->conn->worker->loop.index);
     return RPC_OK;
 }
 
@@ -207,7 +207,7 @@ bool rpc_answer(struct conn *c, const uint8_t *body, size_t size)
         return status == LATER;
     if (status != RPC_OK)
         begin_reply(&call, status);
-    return end(&call.reply, &c->service->stats);
+    return end(&call.reply, &c->worker->stats);
 }
 
 bool rpc_ring(struct stats *stats, const struct alarm *alarm, struct buffer *out)

@@ -23,11 +23,13 @@ struct co_direction {
 
 /* A socket as coroutines use it. It must stay at its address until co_forget(). */
 struct co_socket {
-    int fd;                /* borrowed; nonblocking */
+    struct watch watch;    /* of its descriptor, which is borrowed and nonblocking */
     struct events *events; /* borrowed; of the loop whose coroutines use it */
     bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
+    bool broken;           /* EVENT_ERROR was reported */
     struct co_direction read;
     struct co_direction write;
+    struct coroutine *idle; /* waits in co_wait(); NULL: none */
 
     /* Called when co_send() is over, with its result. NULL: nobody wants to know. */
     void (*sent)(void *context, enum io_result result);
@@ -35,6 +37,7 @@ struct co_socket {
 
     /* Only co_uring.c uses the fields below. */
     struct ring *ring;        /* borrowed; NULL: its loop has none, and tells readiness */
+    struct operation reset;   /* hears of a reset while nothing is received */
     struct operation receive; /* into lent buffers, again and again */
     struct buffer arrived;    /* what it has received, and no coroutine has read yet */
     bool eof;                 /* it has found the end of the input; or */
@@ -56,6 +59,9 @@ void co_forget(struct co_socket *s);
  * nothing if the bytes before are still being sent. Anybody may call this, not only coroutines. */
 void co_send(struct co_socket *s, struct buffer *out, size_t most);
 
+/* Whether the connection is known to be broken, by a reset for example. */
+bool co_is_broken(const struct co_socket *s);
+
 /* Only coroutines may call the functions below. A wait that is cancelled returns IO_CANCELLED.
  * After co_wake() a wait may return early, with IO_AGAIN. A coroutine that uses the same direction
  * twice in one iteration lets the others run in between. */
@@ -71,9 +77,15 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
  * sent. */
 enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most);
 
-/* Waits for a client and accepts it, as net_accept() does. NET_NONE: there is no client after all,
- * or the wait has ended early. */
-int co_accept(struct co_socket *s);
+/* Waits until co_wake() is called, at most `timeout_ms` (-1: no limit), while nothing is to be read
+ * or written. IO_AGAIN: it was woken. IO_LATE: the time is over. IO_ERROR: the connection is broken,
+ * by a reset for example, and errno has the reason. */
+enum io_result co_wait(struct co_socket *s, int timeout_ms);
+
+/* Waits for clients and accepts up to `most` of them, as net_accept() does. Returns how many
+ * descriptors are in `fds`; or NET_NONE: there is no client after all, or the wait has ended early;
+ * or NET_FULL. */
+int co_accept(struct co_socket *s, int *fds, int most);
 
 /* Connects the socket. Returns when the connection is made (IO_OK), when it has failed (IO_ERROR:
  * errno has the reason) or when the coroutine is cancelled. co_wake() does not end this wait. */

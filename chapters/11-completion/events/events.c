@@ -10,111 +10,68 @@
 
 #include "base/log.h"
 
-struct watch {
-    events_callback *call; /* NULL: there is none */
-    void *context;
-};
-
-/* What is watched of a descriptor. */
-struct entry {
-    struct watch read;
-    struct watch write;
-};
+TAILQ_HEAD(watch_queue, watch);
 
 struct events {
     /* Set by events_new, and never changed. */
     const struct backend *backend;
     void *state; /* the backend's */
-    int wake_fd;
+    struct watch wakeup;
 
-    /* Written by reach. Both move when they grow, so no pointer into them outlives a callback. */
-    struct entry *table; /* indexed by descriptor */
-    struct ready *ready; /* the backend's report: space for every descriptor */
-    int size;            /* entries in each of the two */
+    /* For the thread of the loop. The two change places in each iteration. */
+    struct watch_queue queues[2];
+    struct watch_queue *due;  /* to be called in this iteration */
+    struct watch_queue *next; /* to be called in the next one, ready or not */
 
     /* Written by any thread, and by signal handlers. */
     atomic_bool stopping;
 };
 
-static struct watch *watch_of(struct entry *entry, unsigned event)
+/* Does nothing if the watch is in a queue already: it is called from there. */
+static void enqueue(struct watch_queue *queue, struct watch *watch)
 {
-    return event == EVENT_READ ? &entry->read : &entry->write;
+    if (watch->queue != NULL)
+        return;
+    watch->queue = queue;
+    TAILQ_INSERT_TAIL(queue, watch, others);
 }
 
-unsigned events_interest(const struct events *e, int fd)
+static void dequeue(struct watch *watch)
 {
-    if (fd >= e->size)
-        return 0;
-    const struct entry *entry = &e->table[fd];
-    return (entry->read.call != NULL ? EVENT_READ : 0u) |
-           (entry->write.call != NULL ? EVENT_WRITE : 0u);
+    if (watch->queue == NULL)
+        return;
+    TAILQ_REMOVE(watch->queue, watch, others);
+    watch->queue = NULL;
 }
 
-/* Makes the table reach up to `fd`. False: no memory; nothing has changed. */
-static bool reach(struct events *e, int fd)
+bool events_add(struct events *e, struct watch *watch, unsigned interest)
 {
-    if (fd < e->size)
+    if (!e->backend->add(e->state, watch->fd, interest, watch))
+        return false;
+    watch->added = true;
+    watch->interest = (unsigned char)interest;
+    return true;
+}
+
+bool events_set(struct events *e, struct watch *watch, unsigned interest)
+{
+    if (interest == watch->interest)
         return true;
-    /* Half as much again: descriptors come one by one, and growing for each would cost O(n^2). */
-    int size = fd + 1 + fd / 2;
-    /* Not realloc(): of memory that is zero already, pages not used yet cost nothing. */
-    struct entry *table = calloc((size_t)size, sizeof *table);
-    if (table == NULL)
+    if (!e->backend->set(e->state, watch->fd, interest, watch))
         return false;
-    if (e->size > 0)
-        memcpy(table, e->table, (size_t)e->size * sizeof *table);
-    free(e->table);
-    e->table = table;
-    struct ready *ready = realloc(e->ready, (size_t)size * sizeof *ready);
-    if (ready == NULL)
-        return false;
-    e->ready = ready;
-    e->size = size;
+    watch->interest = (unsigned char)interest;
     return true;
 }
 
-bool events_add(struct events *e, int fd, unsigned event, events_callback *call, void *context)
+void events_del(struct events *e, struct watch *watch)
 {
-    if (!reach(e, fd))
-        return false;
-    unsigned before = events_interest(e, fd);
-    if (before & event) {
-        errno = EEXIST;
-        return false;
-    }
-    if (!e->backend->set(e->state, fd, before, before | event))
-        return false;
-    *watch_of(&e->table[fd], event) = (struct watch){.call = call, .context = context};
-    return true;
-}
-
-bool events_del(struct events *e, int fd, unsigned event)
-{
-    unsigned before = events_interest(e, fd);
-    if (!(before & event))
-        return false;
-    /* This fails only for a descriptor that is closed already. The kernel has forgotten that one by
-     * itself. */
-    e->backend->set(e->state, fd, before, before & ~event);
-    *watch_of(&e->table[fd], event) = (struct watch){0};
-    return true;
-}
-
-bool events_cancel(struct events *e, int fd, unsigned event)
-{
-    if (!(events_interest(e, fd) & event))
-        return false;
-    struct watch watch = *watch_of(&e->table[fd], event);
-    events_del(e, fd, event);
-    watch.call(e, fd, event | EVENT_CANCELLED, watch.context);
-    return true;
-}
-
-bool events_cancel_all(struct events *e, int fd)
-{
-    bool read = events_cancel(e, fd, EVENT_READ);
-    bool write = events_cancel(e, fd, EVENT_WRITE);
-    return read || write;
+    if (!watch->added)
+        return;
+    e->backend->del(e->state, watch->fd);
+    watch->added = false;
+    /* It may have been reported in this iteration, and its owner may free it now. */
+    watch->ready = 0;
+    dequeue(watch);
 }
 
 /* An eventfd is a counter in the kernel, readable while it is not 0. So a wake-up before the sleep
@@ -124,51 +81,61 @@ void events_wake(struct events *e)
 {
     int saved_errno = errno;
     uint64_t one = 1;
-    ssize_t ignored = write(e->wake_fd, &one, sizeof one);
+    ssize_t ignored = write(e->wakeup.fd, &one, sizeof one);
     (void)ignored;
     errno = saved_errno;
 }
 
 /* The wake-up has done its work. Reading sets the counter back to 0. */
-static void on_wake(struct events *e, int fd, unsigned what, void *context)
+static void on_wake(struct events *e, struct watch *watch, unsigned what)
 {
-    (void)e, (void)what, (void)context;
+    (void)e, (void)what;
     uint64_t count;
-    ssize_t ignored = read(fd, &count, sizeof count);
+    ssize_t ignored = read(watch->fd, &count, sizeof count);
     (void)ignored;
 }
 
-/* Calls the watch of one event, if it is still there: an earlier callback may have removed it. */
-static void call(struct events *e, int fd, unsigned event, unsigned hangup)
+void events_again(struct events *e, struct watch *watch)
 {
-    if (!(events_interest(e, fd) & event))
-        return;
-    struct watch watch = *watch_of(&e->table[fd], event);
-    watch.call(e, fd, event | hangup, watch.context);
+    enqueue(e->next, watch);
 }
 
-/* Reading comes before writing: what is read may have to be written. */
-static void dispatch(struct events *e, int fd, unsigned what)
+/* Calls that were requested for the next iteration are due now. Later requests are for the one
+ * after it: else a watch that always asks again would keep the loop here for ever. */
+static void begin_turn(struct events *e)
 {
-    if (what & EVENT_READ)
-        call(e, fd, EVENT_READ, what & EVENT_HANGUP);
-    if (what & EVENT_WRITE)
-        call(e, fd, EVENT_WRITE, what & EVENT_HANGUP);
+    struct watch_queue *empty = e->due;
+    e->due = e->next;
+    e->next = empty;
+}
+
+void events_report(struct events *e, struct watch *watch, unsigned what)
+{
+    watch->ready |= (unsigned char)what;
+    enqueue(e->due, watch);
+}
+
+/* Calls each watch that is due, once. A callback may take away and free others that are due: so
+ * this keeps no pointer to the next one. */
+static void dispatch(struct events *e)
+{
+    struct watch *watch;
+    while ((watch = TAILQ_FIRST(e->due)) != NULL) {
+        unsigned what = watch->ready;
+        watch->ready = 0;
+        dequeue(watch);
+        watch->call(e, watch, what);
+    }
 }
 
 void events_turn(struct events *e, int timeout_ms)
 {
-    int count = e->backend->wait(e->state, e->ready, e->size, timeout_ms);
-    /* EINTR ends the wait, not the loop. */
-    if (count < 0 && errno != EINTR)
+    begin_turn(e);
+    bool may_sleep = TAILQ_EMPTY(e->due);
+    bool waited = e->backend->wait(e->state, e, may_sleep ? timeout_ms : 0);
+    if (!waited && errno != EINTR) /* EINTR ends the wait, not the loop */
         log_line("%s: %s", e->backend->name, strerror(errno));
-    for (int i = 0; i < count; i++)
-        dispatch(e, e->ready[i].fd, e->ready[i].events);
-}
-
-struct ring *events_ring(const struct events *e)
-{
-    return e->backend->ring != NULL ? e->backend->ring(e->state) : NULL;
+    dispatch(e);
 }
 
 void events_stop(struct events *e)
@@ -182,15 +149,24 @@ bool events_stopping(const struct events *e)
     return atomic_load(&e->stopping);
 }
 
+struct ring *events_ring(const struct events *e)
+{
+    return e->backend->ring != NULL ? e->backend->ring(e->state) : NULL;
+}
+
 struct events *events_new(const struct backend *backend)
 {
     struct events *e = calloc(1, sizeof *e);
     if (e == NULL)
         return NULL;
     e->backend = backend;
-    e->wake_fd = eventfd(0, EFD_NONBLOCK);
+    e->due = &e->queues[0];
+    e->next = &e->queues[1];
+    TAILQ_INIT(e->due);
+    TAILQ_INIT(e->next);
+    e->wakeup = (struct watch){.fd = eventfd(0, EFD_NONBLOCK), .call = on_wake};
     e->state = backend->open();
-    if (e->wake_fd >= 0 && e->state != NULL && events_add(e, e->wake_fd, EVENT_READ, on_wake, NULL))
+    if (e->wakeup.fd >= 0 && e->state != NULL && events_add(e, &e->wakeup, EVENT_READ))
         return e;
     int saved_errno = errno;
     events_free(e);
@@ -200,15 +176,10 @@ struct events *events_new(const struct backend *backend)
 
 void events_free(struct events *e)
 {
-    if (e->wake_fd >= 0) {
-        events_del(e, e->wake_fd, EVENT_READ);
-        close(e->wake_fd);
-    }
-    for (int fd = 0; fd < e->size; fd++)
-        events_cancel_all(e, fd);
+    events_del(e, &e->wakeup);
+    if (e->wakeup.fd >= 0)
+        close(e->wakeup.fd);
     if (e->state != NULL)
         e->backend->close(e->state);
-    free(e->table);
-    free(e->ready);
     free(e);
 }

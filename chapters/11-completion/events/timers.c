@@ -176,11 +176,11 @@ static void start_again(struct timers *t, struct timer *timer)
     insert(t, timer);
 }
 
-/* Takes all timers that are due out of the heap. */
+/* Takes timers that are due out of the heap, TIMERS_AT_ONCE at most. */
 static void collect_due(struct timers *t)
 {
     int64_t now = now_us();
-    while (t->count > 0 && t->heap[0]->deadline_us <= now) {
+    while (t->due_count < TIMERS_AT_ONCE && t->count > 0 && t->heap[0]->deadline_us <= now) {
         struct timer *timer = t->heap[0];
         take_out(t, timer);
         timer->place = TIMER_DUE;

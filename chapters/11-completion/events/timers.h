@@ -60,8 +60,13 @@ bool timer_is_set(const struct timer *timer);
  * 0: one is due now. -1: none is set. */
 int timers_timeout(const struct timers *t);
 
-/* Calls every timer that is due at this moment, in the order of the deadlines. A timer that is set
- * meanwhile waits for the next timers_run, even if it is due at once. */
+/* How many timers are called in one iteration, so that a great many that are due together do not
+ * keep the loop: about a millisecond. */
+enum { TIMERS_AT_ONCE = 1024 };
+
+/* Calls the timers that are due at this moment, in the order of the deadlines, TIMERS_AT_ONCE at
+ * most. The others stay due, and so does a timer that is set meanwhile, until the next
+ * timers_run. */
 void timers_run(struct timers *t);
 
 #endif

@@ -82,3 +82,11 @@ int net_unsent(int fd)
     ioctl(fd, TIOCOUTQ, &bytes); /* SIOCOUTQ, in tcp(7) */
     return bytes;
 }
+
+int net_error(int fd)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    return error;
+}

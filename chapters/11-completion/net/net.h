@@ -26,4 +26,7 @@ void net_welcome(int fd);
 /* How many bytes the kernel has taken for the peer that the peer's kernel has not got yet. */
 int net_unsent(int fd);
 
+/* Why a connection is broken, as an errno; 0: it is not. The next call returns 0. */
+int net_error(int fd);
+
 #endif

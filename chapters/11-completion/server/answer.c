@@ -15,15 +15,15 @@ static void log_frames(const struct conn *c, size_t size)
     size_t seen = 0;
     struct frame frame;
     for (size_t at = 0; at < size; at += frame.size) {
-        frame_parse(&c->service->framing, bytes + at, size - at, &seen, &frame);
-        log_frame(c->socket.fd, (unsigned)frame.body_size);
+        frame_parse(&c->worker->config->framing, bytes + at, size - at, &seen, &frame);
+        log_frame(c->socket.watch.fd, (unsigned)frame.body_size);
     }
 }
 
 /* The replies are in the input already, one after the other: all of them move at once. */
 struct run answer_run(struct conn *c)
 {
-    struct run run = frame_run(&c->service->framing, buffer_head(&c->in), buffer_len(&c->in),
+    struct run run = frame_run(&c->worker->config->framing, buffer_head(&c->in), buffer_len(&c->in),
                                flow_room(c), quota_left(c->quota), &c->seen);
     if (run.bytes == 0)
         return run;
@@ -37,18 +37,18 @@ struct run answer_run(struct conn *c)
 
 struct run answer_messages(struct conn *c)
 {
-    struct service *service = c->service;
+    struct worker *worker = c->worker;
     struct run run = {0};
     while (run.frames < TURN_MESSAGES && c->broadcast == NULL && flow_room(c) > 0 &&
            quota_left(c->quota) > 0) {
         struct frame frame;
-        enum frame_result result = frame_parse(&service->framing, buffer_head(&c->in),
+        enum frame_result result = frame_parse(&worker->config->framing, buffer_head(&c->in),
                                                buffer_len(&c->in), &c->seen, &frame);
         run.bad = result == FRAME_BAD;
         if (result != FRAME_OK)
             break;
-        log_frame(c->socket.fd, (unsigned)frame.body_size);
-        stats_add(&service->stats, (struct counts){.received = 1});
+        log_frame(c->socket.watch.fd, (unsigned)frame.body_size);
+        stats_add(&worker->stats, (struct counts){.received = 1});
         quota_take(c->quota, 1);
         if (!rpc_answer(c, frame.body, frame.body_size)) {
             conn_close(c, "out of memory");
@@ -63,7 +63,7 @@ struct run answer_messages(struct conn *c)
 
 void answer_alarm(struct conn *c, struct alarm *alarm)
 {
-    if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
+    if (!rpc_ring(&c->worker->stats, alarm, &c->out) || !alarms_answered(alarm))
         conn_close(c, "out of memory");
 }
 

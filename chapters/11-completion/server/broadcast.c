@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/service.h"
+#include "server/flow.h"
+#include "server/server.h"
 
 /* Back in the sender's loop, after all others. */
 static void answer(struct task *task)
@@ -17,12 +18,13 @@ static void answer(struct task *task)
 }
 
 /* Pushes the message to all connections of a loop, in that loop's thread. Returns how many. */
-static int32_t push_to_all(struct service *service, struct bytes text)
+static int32_t push_to_all(struct worker *worker, struct bytes text)
 {
     int32_t reached = 0;
-    struct conn *next;
-    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = next) {
-        next = LIST_NEXT(c, others); /* the push may free c */
+    struct conn *c;
+    LIST_FOREACH(c, &worker->conns, others)
+    {
+        loop_spend(&worker->loop, MESSAGE_COST + text.size);
         reached += conn_push(c, text);
     }
     return reached;
@@ -31,12 +33,12 @@ static int32_t push_to_all(struct service *service, struct bytes text)
 static void visit(struct task *task)
 {
     struct broadcast *b = (struct broadcast *)task; /* its first member */
-    b->reached += push_to_all(&b->all->each[b->at], (struct bytes){b->text, b->size});
-    b->at = (b->at + 1) % b->all->count;
+    b->reached += push_to_all(&b->server->workers[b->at], (struct bytes){b->text, b->size});
+    b->at = (b->at + 1) % b->server->count;
     if (b->at == b->home)
         b->task.run = answer;
     /* Now it belongs to the next loop, which may have freed it before this call returns. */
-    queue_in_loop(&b->all->each[b->at].loop, &b->task);
+    queue_in_loop(&b->server->workers[b->at].loop, &b->task);
 }
 
 bool broadcast_start(struct conn *from, int32_t seq, struct bytes text)
@@ -44,10 +46,10 @@ bool broadcast_start(struct conn *from, int32_t seq, struct bytes text)
     struct broadcast *b = malloc(sizeof *b + text.size);
     if (b == NULL)
         return false;
-    struct loop *loop = &from->service->loop;
+    struct loop *loop = &from->worker->loop;
     *b = (struct broadcast){
         .task = {.run = visit},
-        .all = from->service->all,
+        .server = from->worker->server,
         .home = loop->index,
         .seq = seq,
         .size = text.size,
@@ -56,8 +58,7 @@ bool broadcast_start(struct conn *from, int32_t seq, struct bytes text)
     };
     memcpy(b->text, text.data, text.size);
     from->broadcast = b;
-    /* Queued, though this is its own loop: the sender is in the middle of a call, and a push could
-     * free it. */
+    /* Queued, though this is its own loop: the sender is in the middle of its turn. */
     queue_in_loop(loop, &b->task);
     return true;
 }

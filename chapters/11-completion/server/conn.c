@@ -40,11 +40,13 @@ static void free_conn(struct conn *c)
     conn_forget_later(c);
     quota_free(c->quota);
     LIST_REMOVE(c, others);
+    if (c->is_unsent)
+        LIST_REMOVE(c, unsent);
     co_forget(&c->socket); /* may wait */
-    if (LIST_EMPTY(&c->service->conns))
+    if (LIST_EMPTY(&c->worker->conns))
         spare_free();
-    service_left(c->service);
-    close(c->socket.fd);
+    close(c->socket.watch.fd);
+    worker_left(c->worker); /* its descriptor is free, so the acceptor may be woken */
     buffer_free(&c->in);
     buffer_free(&c->out);
     free(c);
@@ -111,9 +113,30 @@ static void on_sent(void *context, enum io_result result)
         co_wake(c->serving);
     if (buffer_len(&c->out) == 0)
         return;
-    c->sending = co_start(c->service->loop.scheduler, "send", send_rest, c);
+    c->sending = co_start(c->worker->loop.scheduler, "send", send_rest, c);
     if (c->sending == NULL)
         conn_close(c, "out of memory");
+}
+
+void conn_send_later(struct conn *c)
+{
+    if (c->is_unsent)
+        return;
+    c->is_unsent = true;
+    LIST_INSERT_HEAD(&c->worker->unsent, c, unsent);
+}
+
+void conn_send_all(struct worker *worker)
+{
+    struct conn *c;
+    while ((c = LIST_FIRST(&worker->unsent)) != NULL) {
+        LIST_REMOVE(c, unsent);
+        c->is_unsent = false;
+        conn_send(c);
+        /* It may wait for the last byte to be sent; but not if it waits for input. */
+        if (c->socket.read.waiting == NULL)
+            co_wake(c->serving);
+    }
 }
 
 /* An alarm rings until its last reply is made, or its connection is freed. */
@@ -125,8 +148,7 @@ static void on_alarm(struct alarm *alarm, void *context)
         return;
     }
     answer_alarm(c, alarm);
-    conn_send(c);
-    co_wake(c->serving);
+    conn_send_later(c);
 }
 
 static void on_quota_end(struct timer *timer, void *context)
@@ -139,37 +161,35 @@ static void on_quota_end(struct timer *timer, void *context)
 
 bool conn_push(struct conn *c, struct bytes text)
 {
-    if (c->end != CONN_GOES_ON)
+    if (c->end != CONN_GOES_ON || co_is_broken(&c->socket))
         return false;
     /* A reply can be delayed, a push cannot: another client has made it. So a client that does not
      * take its pushes is closed once as much is queued as may be queued for a reply. */
-    if (buffer_len(&c->out) + text.size > FRAME_MAX_BYTES + c->service->limits.high_water) {
+    bool fits =
+        buffer_len(&c->out) + text.size <= FRAME_MAX_BYTES + c->worker->config->limits.high_water;
+    if (!fits)
         conn_close(c, "does not take what is broadcast");
-        return false;
-    }
-    if (!rpc_push(&c->service->stats, text, &c->out)) {
+    else if (!rpc_push(&c->worker->stats, text, &c->out))
         conn_close(c, "out of memory");
-        return false;
-    }
-    conn_send(c);
-    return true;
+    else
+        conn_send_later(c);
+    return c->end == CONN_GOES_ON;
 }
 
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
 {
-    if (!rpc_broadcast_done(&c->service->stats, seq, reached, &c->out))
+    if (!rpc_broadcast_done(&c->worker->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
-    conn_send(c);
-    co_wake(c->serving);
+    conn_send_later(c);
 }
 
 /* Gives the connection its alarms, quota and coroutine. False: no memory. */
 static bool equip(struct conn *c)
 {
-    struct loop *loop = &c->service->loop;
-    const struct limits *limits = &c->service->limits;
+    struct loop *loop = &c->worker->loop;
+    const struct limits *limits = &c->worker->config->limits;
     timeouts_init(&c->timeouts, limits->idle_timeout_ms, limits->frame_timeout_ms);
-    if (c->service->app == APP_RPC) {
+    if (c->worker->config->app == APP_RPC) {
         c->alarms = alarms_new(loop->timers, on_alarm, c);
         if (c->alarms == NULL)
             return false;
@@ -184,13 +204,13 @@ static bool equip(struct conn *c)
     return c->serving != NULL;
 }
 
-bool conn_open(int fd, struct service *service)
+bool conn_open(int fd, struct worker *worker)
 {
     struct conn *c = calloc(1, sizeof *c);
     if (c == NULL)
         return false;
-    c->service = service;
-    co_socket_init(&c->socket, fd, service->loop.events);
+    c->worker = worker;
+    co_socket_init(&c->socket, fd, worker->loop.events);
     c->socket.sent = on_sent;
     c->socket.context = c;
     if (!equip(c)) {
@@ -199,18 +219,18 @@ bool conn_open(int fd, struct service *service)
         free(c);
         return false;
     }
-    LIST_INSERT_HEAD(&service->conns, c, others);
+    LIST_INSERT_HEAD(&worker->conns, c, others);
     return true;
 }
 
-void conn_close_all(struct service *service)
+void conn_close_all(struct worker *worker)
 {
-    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = LIST_NEXT(c, others))
+    for (struct conn *c = LIST_FIRST(&worker->conns); c != NULL; c = LIST_NEXT(c, others))
         conn_close(c, "server stops");
     /* Until the last coroutine has ended: the list is empty before. If none is ready, all of them
      * wait for operations that they have cancelled. No tasks are run any more: one of them could
      * open a connection. */
-    while (co_any(service->loop.scheduler))
-        if (!co_run(service->loop.scheduler))
-            events_turn(service->loop.events, -1);
+    while (co_any(worker->loop.scheduler))
+        if (!co_run(worker->loop.scheduler))
+            events_turn(worker->loop.events, -1);
 }

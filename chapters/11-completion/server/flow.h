@@ -17,6 +17,9 @@
  * small frames, or a good part of a large one. */
 #define BUDGET_BYTES (256u << 10)
 
+/* What a push costs in the budget of its loop, beside its bytes. */
+#define MESSAGE_COST (1u << 10)
+
 /* How many bytes of replies may be added now: 0 while it is suspended, and never more than
  * BUDGET_BYTES or the free space below high water. */
 size_t flow_room(const struct conn *c);

@@ -19,6 +19,8 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend, size
 {
     *loop = (struct loop){.index = index};
     STAILQ_INIT(&loop->tasks);
+    STAILQ_INIT(&loop->taken);
+    pthread_mutex_init(&loop->lock, NULL); /* on Linux this cannot fail for a plain mutex */
     loop->events = events_new(backend);
     loop->timers = loop->events != NULL ? timers_new() : NULL;
     loop->scheduler = loop->timers != NULL ? scheduler_new(loop->timers, stack_bytes) : NULL;
@@ -28,7 +30,6 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend, size
         errno = saved_errno;
         return false;
     }
-    pthread_mutex_init(&loop->lock, NULL); /* on Linux this cannot fail for a plain mutex */
     return true;
 }
 
@@ -57,30 +58,48 @@ void run_in_loop(struct loop *loop, struct task *task)
         queue_in_loop(loop, task);
 }
 
-bool loop_run_tasks(struct loop *loop)
+void loop_spend(struct loop *loop, size_t cost)
 {
-    /* Takes all tasks at once, and runs them without the lock: a task may take long, and may append
-     * another one to this queue. That one waits for the next iteration. */
-    struct task_queue mine = STAILQ_HEAD_INITIALIZER(mine);
-    pthread_mutex_lock(&loop->lock);
-    STAILQ_CONCAT(&mine, &loop->tasks);
-    pthread_mutex_unlock(&loop->lock);
+    loop->budget -= cost < loop->budget ? cost : loop->budget;
+}
 
-    bool any = !STAILQ_EMPTY(&mine);
+/* Takes all tasks that are queued now. */
+static void take_tasks(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->lock);
+    STAILQ_CONCAT(&loop->taken, &loop->tasks);
+    pthread_mutex_unlock(&loop->lock);
+}
+
+/* Runs tasks that were taken, without the lock: a task may take long, and may queue another one. */
+static void run_taken(struct loop *loop)
+{
     struct task *task;
-    while ((task = STAILQ_FIRST(&mine)) != NULL) {
-        STAILQ_REMOVE_HEAD(&mine, others); /* before it runs: it may free itself */
+    loop->budget = LOOP_BUDGET_BYTES;
+    while (loop->budget > 0 && (task = STAILQ_FIRST(&loop->taken)) != NULL) {
+        STAILQ_REMOVE_HEAD(&loop->taken, others); /* before it runs: it may free itself */
         task->run(task);
     }
+}
+
+bool loop_run_tasks(struct loop *loop)
+{
+    take_tasks(loop);
+    bool any = !STAILQ_EMPTY(&loop->taken);
+    run_taken(loop);
     return any;
 }
 
+/* Tasks are taken before the wait, and run after what the sockets have reported: so a task finds
+ * every connection as it is now. Tasks that come meanwhile end the wait, and run in the next
+ * iteration. */
 void loop_turn(struct loop *loop)
 {
     own_loop = loop;
-    bool ready = co_is_ready(loop->scheduler);
-    events_turn(loop->events, ready ? 0 : timers_timeout(loop->timers));
+    take_tasks(loop);
+    bool may_sleep = STAILQ_EMPTY(&loop->taken) && !co_is_ready(loop->scheduler);
+    events_turn(loop->events, may_sleep ? timers_timeout(loop->timers) : 0);
     timers_run(loop->timers);
-    loop_run_tasks(loop);
+    run_taken(loop);
     co_run(loop->scheduler);
 }

@@ -1,5 +1,5 @@
-/* An event loop that belongs to one thread: readiness, timers, coroutines, and tasks that other
- * threads queue.
+/* An event loop that belongs to one thread: readiness, timers, coroutines, and tasks that
+ * other threads queue.
  *
  * Only its own thread touches what a loop serves, so none of that needs a lock. Another thread that
  * wants something done there queues a task, and the loop's thread runs it. */
@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/queue.h>
 
 #include "co/co.h"
@@ -22,12 +23,20 @@ struct task {
 
 STAILQ_HEAD(task_queue, task);
 
+/* What the tasks of one iteration may do, in bytes: some thousand short messages for clients. */
+#define LOOP_BUDGET_BYTES (16u << 20)
+
 struct loop {
-    /* Set by loop_init(). They are for the loop's thread alone, except events_wake(). */
+    /* Set by loop_init(). The event manager and the timers are for the loop's thread alone, except
+     * events_wake(). */
     struct events *events;       /* owned */
     struct timers *timers;       /* owned */
     struct scheduler *scheduler; /* owned */
     int index;                   /* its place among all loops */
+
+    /* For the loop's thread alone. */
+    struct task_queue taken; /* from `tasks`, and not yet run */
+    size_t budget;           /* what its tasks may still do in this iteration, in bytes */
 
     /* For all threads. */
     pthread_mutex_t lock;    /* protects `tasks`, and nothing else */
@@ -53,9 +62,12 @@ void queue_in_loop(struct loop *loop, struct task *task);
 /* The same, but if the caller is the loop's own thread, the task runs before this returns. */
 void run_in_loop(struct loop *loop, struct task *task);
 
-/* Runs all tasks that are in the queue now, without holding the lock. Tasks that these queue
- * wait for the next call. False: the queue was empty. By the loop's thread, or after it has
- * ended. */
+/* Runs the tasks that are queued now, without holding the lock, until the budget of an iteration is
+ * used up. Those that are left come first in the next call, and tasks that are queued meanwhile
+ * after them. False: there was none. By the loop's thread, or after it has ended. */
 bool loop_run_tasks(struct loop *loop);
+
+/* To be called by a task: it has done as much as sending so many bytes. */
+void loop_spend(struct loop *loop, size_t cost);
 
 #endif

@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/buffer.h"
@@ -9,71 +8,71 @@
 #include "server/acceptor.h"
 #include "server/conn.h"
 
-/* A thread, and the task that ends it. */
-struct worker {
-    struct task stop;
-    pthread_t thread;
-    struct service *service;
-};
+static void destroy(struct server *server)
+{
+    for (int i = 0; i < server->count; i++)
+        worker_destroy(&server->workers[i]);
+    free(server->workers);
+}
 
-/* A worker runs the iterations of its loop. */
+bool server_open(struct server *server, const struct config *config, int count,
+                 const struct backend *backend)
+{
+    *server = (struct server){.config = config};
+    /* calloc() does not align to cache lines. */
+    server->workers = aligned_alloc(CACHE_LINE_BYTES, (size_t)count * sizeof *server->workers);
+    if (server->workers == NULL)
+        return false;
+    for (; server->count < count; server->count++) {
+        struct worker *worker = &server->workers[server->count];
+        if (!worker_init(worker, server, server->count, backend)) {
+            int saved_errno = errno;
+            destroy(server);
+            errno = saved_errno;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A thread runs the iterations of its worker's loop. */
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    struct loop *loop = &worker->service->loop;
     overflow_watch(); /* if it fails, an overflow is still SIGSEGV, but without a message */
-    while (!events_stopping(loop->events))
-        loop_turn(loop);
-    conn_close_all(worker->service); /* here: only this thread may run their coroutines */
+    while (!events_stopping(worker->loop.events))
+        worker_turn(worker);
+    conn_close_all(worker); /* here: only this thread may run their coroutines */
     spare_free();
     overflow_unwatch();
     return NULL;
 }
 
-/* The last task that a worker runs. */
-static void stop(struct task *task)
+/* Starts the thread of each worker but the first, which runs in this one. False: errno has the
+ * reason. */
+static bool start(struct server *server)
 {
-    struct worker *worker = (struct worker *)task; /* its first member */
-    events_stop(worker->service->loop.events);
-}
-
-/* Ends workers 1 to `count` - 1, and waits until they have ended. Tasks that they leave in their
- * queues stay there. */
-static void join(struct worker *workers, int count)
-{
-    /* Tells all workers first, and waits then: so they end at the same time. */
-    for (int i = 1; i < count; i++)
-        queue_in_loop(&workers[i].service->loop, &workers[i].stop);
-    for (int i = 1; i < count; i++)
-        pthread_join(workers[i].thread, NULL);
-}
-
-/* Starts a worker for each loop but the first. Returns how many loops have a thread now. If
- * these are not all, errno has the reason. */
-static int start(struct services *all, struct worker *workers)
-{
-    for (int i = 1; i < all->count; i++) {
-        struct worker *worker = &workers[i];
-        *worker = (struct worker){.stop = {.run = stop}, .service = &all->each[i]};
+    for (server->running = 1; server->running < server->count; server->running++) {
+        struct worker *worker = &server->workers[server->running];
         int error = pthread_create(&worker->thread, NULL, work, worker);
         if (error != 0) {
             errno = error;
-            return i;
+            return false;
         }
     }
-    return all->count;
+    return true;
 }
 
-/* Runs the first loop, in this thread. False: errno has the reason. */
-static bool accept_and_serve(int listen_fd, struct services *all)
+/* Runs the first worker, in this thread. False: errno has the reason. */
+static bool accept_and_serve(struct server *server, int listen_fd)
 {
-    struct loop *loop = &all->each[0].loop;
+    struct worker *first = &server->workers[0];
     struct acceptor acceptor;
-    if (!acceptor_open(&acceptor, listen_fd, all))
+    if (!acceptor_open(&acceptor, server, listen_fd))
         return false;
     overflow_watch();
-    while (!events_stopping(loop->events)) {
-        loop_turn(loop);
+    while (!events_stopping(first->loop.events)) {
+        worker_turn(first);
         acceptor_look(&acceptor);
     }
     acceptor_close(&acceptor);
@@ -81,16 +80,59 @@ static bool accept_and_serve(int listen_fd, struct services *all)
     return true;
 }
 
-bool server_run(int listen_fd, struct services *all)
+bool server_run(struct server *server, int listen_fd)
 {
-    struct worker *workers = calloc((size_t)all->count, sizeof *workers);
-    if (workers == NULL)
-        return false;
-    int count = start(all, workers);
-    bool served = count == all->count && accept_and_serve(listen_fd, all);
-    int saved_errno = errno;
-    join(workers, count);
-    free(workers);
-    errno = saved_errno;
-    return served;
+    return start(server) && accept_and_serve(server, listen_fd);
+}
+
+static void close_conns(struct server *server)
+{
+    for (int i = 0; i < server->count; i++)
+        conn_close_all(&server->workers[i]);
+}
+
+/* Runs tasks that are left, of all workers. False: there was none. */
+static bool run_tasks(struct server *server)
+{
+    bool any = false;
+    for (int i = 0; i < server->count; i++)
+        any = loop_run_tasks(&server->workers[i].loop) || any;
+    return any;
+}
+
+/* Ends the other threads. Tasks that they have not run stay in their queues. */
+static void join(struct server *server)
+{
+    /* Tells all of them first, and waits then: so they end at the same time. */
+    for (int i = 1; i < server->running; i++)
+        events_stop(server->workers[i].loop.events);
+    for (int i = 1; i < server->running; i++)
+        pthread_join(server->workers[i].thread, NULL);
+}
+
+/* Connections are what begins new work. So they are closed before the tasks that are left run, and
+ * the tasks come to an end. A task may be a client on its way to its loop: it opens a connection.
+ * */
+static void stop(struct server *server)
+{
+    join(server);
+    close_conns(server);
+    while (run_tasks(server))
+        continue;
+    close_conns(server);
+}
+
+void server_close(struct server *server)
+{
+    stop(server);
+    destroy(server);
+    spare_free();
+}
+
+struct counts server_counts(const struct server *server)
+{
+    struct counts sum = {0};
+    for (int i = 0; i < server->count; i++)
+        stats_sum(&server->workers[i].stats, &sum);
+    return sum;
 }

@@ -11,31 +11,56 @@ static struct co_direction *direction_of(struct co_socket *s, unsigned event)
     return event == EVENT_READ ? &s->read : &s->write;
 }
 
-/* A direction is ready. Its watch stays for the next wait, which usually comes soon. If no
- * coroutine waits, the watch is removed: poll and select would report the same again and again. */
-static void on_event(struct events *events, int fd, unsigned what, void *context)
+/* Makes the watch wait for `interest`. False: errno has the reason. */
+static bool set_interest(struct co_socket *s, unsigned interest)
 {
-    struct co_socket *s = context;
-    unsigned event = what & (EVENT_READ | EVENT_WRITE);
+    if (s->watch.added)
+        return events_set(s->events, &s->watch, interest);
+    return events_add(s->events, &s->watch, interest);
+}
+
+/* Notes that a direction is ready, and wakes who waits for it. The interest stays for the next
+ * wait, which usually comes soon. If no coroutine waits, it ends: poll and select would report the
+ * same again and again. */
+static void make_ready(struct co_socket *s, unsigned event)
+{
     struct co_direction *d = direction_of(s, event);
     d->ready = true;
-    if (what & EVENT_HANGUP)
-        s->hangup = true;
-    if (what & EVENT_CANCELLED)
-        co_cancel(d->waiting);
-    else if (d->waiting != NULL)
+    if (d->waiting != NULL)
         co_wake(d->waiting);
     else
-        events_del(events, fd, event);
+        set_interest(s, s->watch.interest & ~event);
+}
+
+static void on_event(struct events *events, struct watch *watch, unsigned what)
+{
+    struct co_socket *s = watch->context;
+    (void)events;
+    if (what & EVENT_HANGUP)
+        s->hangup = true;
+    if (what & EVENT_READ)
+        make_ready(s, EVENT_READ);
+    if (what & EVENT_WRITE)
+        make_ready(s, EVENT_WRITE);
+    if (what & EVENT_ERROR) {
+        s->broken = true;
+        co_wake(s->idle);
+    }
 }
 
 void co_socket_init(struct co_socket *s, int fd, struct events *events)
 {
-    *s = (struct co_socket){.fd = fd, .events = events};
+    *s = (struct co_socket){.events = events};
+    s->watch = (struct watch){.fd = fd, .call = on_event, .context = s};
     s->read.ready = true; /* unknown, so the first call tries */
     s->write.ready = true;
     if (events_ring(events) != NULL)
         uring_init(s, events_ring(events));
+}
+
+bool co_is_broken(const struct co_socket *s)
+{
+    return s->broken || s->error != 0;
 }
 
 void co_forget(struct co_socket *s)
@@ -44,10 +69,10 @@ void co_forget(struct co_socket *s)
         uring_forget(s);
         return;
     }
-    events_del(s->events, s->fd, EVENT_READ);
-    events_del(s->events, s->fd, EVENT_WRITE);
+    events_del(s->events, &s->watch);
     co_cancel(s->read.waiting);
     co_cancel(s->write.waiting);
+    co_cancel(s->idle);
 }
 
 void co_send(struct co_socket *s, struct buffer *out, size_t most)
@@ -58,7 +83,7 @@ void co_send(struct co_socket *s, struct buffer *out, size_t most)
     }
     size_t size = buffer_len(out) < most ? buffer_len(out) : most;
     size_t moved = 0;
-    enum io_result result = io_write(s->fd, buffer_head(out), size, &moved);
+    enum io_result result = io_write(s->watch.fd, buffer_head(out), size, &moved);
     buffer_consume(out, moved);
     if (s->sent != NULL)
         s->sent(s->context, result);
@@ -78,8 +103,7 @@ static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_
     struct co_direction *d = direction_of(s, event);
     if (d->ready)
         return IO_OK;
-    bool watched = events_interest(s->events, s->fd) & event;
-    if (!watched && !events_add(s->events, s->fd, event, on_event, s))
+    if (!set_interest(s, s->watch.interest | event))
         return IO_ERROR;
     d->waiting = co_self();
     enum co_result result = co_park(timeout_ms);
@@ -88,6 +112,28 @@ static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_
         return IO_CANCELLED;
     if (d->ready)
         return IO_OK;
+    return result == CO_LATE ? IO_LATE : IO_AGAIN;
+}
+
+/* With no interest at all the socket is still watched: a reset is reported even then. */
+enum io_result co_wait(struct co_socket *s, int timeout_ms)
+{
+    if (s->ring != NULL)
+        return uring_wait(s, timeout_ms);
+    if (!s->watch.added && !set_interest(s, 0))
+        return IO_ERROR;
+    enum co_result result = CO_WOKEN;
+    if (!s->broken) {
+        s->idle = co_self();
+        result = co_park(timeout_ms);
+        s->idle = NULL;
+    }
+    if (result == CO_CANCELLED)
+        return IO_CANCELLED;
+    if (s->broken) {
+        errno = net_error(s->watch.fd);
+        return IO_ERROR;
+    }
     return result == CO_LATE ? IO_LATE : IO_AGAIN;
 }
 
@@ -105,7 +151,7 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
         return IO_ERROR;
     }
     *moved = 0;
-    result = io_read(s->fd, buffer_tail(in), room, moved);
+    result = io_read(s->watch.fd, buffer_tail(in), room, moved);
     buffer_fill(in, *moved);
     /* A short read took everything: an event will report more. But EOF is not reported again if it
      * was reported together with the last bytes. */
@@ -123,29 +169,31 @@ enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most)
         return result;
     size_t size = buffer_len(out) < most ? buffer_len(out) : most;
     size_t moved = 0;
-    result = io_write(s->fd, buffer_head(out), size, &moved);
+    result = io_write(s->watch.fd, buffer_head(out), size, &moved);
     buffer_consume(out, moved);
     s->write.ready = result != IO_AGAIN;
     return result;
 }
 
-int co_accept(struct co_socket *s)
+int co_accept(struct co_socket *s, int *fds, int most)
 {
     if (s->ring != NULL)
-        return uring_accept(s);
+        return uring_accept(s, fds, most);
     enum io_result result = wait_for(s, EVENT_READ, -1);
     if (result != IO_OK)
         return result == IO_ERROR ? NET_FULL : NET_NONE;
-    int fd = net_accept(s->fd);
+    int count = 0, fd = NET_NONE;
+    while (count < most && (fd = net_accept(s->watch.fd)) >= 0)
+        fds[count++] = fd;
     s->read.ready = fd != NET_NONE; /* otherwise more clients may be waiting */
-    return fd;
+    return count > 0 ? count : fd;
 }
 
 enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address)
 {
     if (s->ring != NULL)
         return uring_connect(s, address);
-    if (connect(s->fd, (const struct sockaddr *)address, sizeof *address) == 0)
+    if (connect(s->watch.fd, (const struct sockaddr *)address, sizeof *address) == 0)
         return IO_OK;
     if (errno != EINPROGRESS)
         return IO_ERROR;
@@ -157,7 +205,7 @@ enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address
         return result;
     int error = 0;
     socklen_t size = sizeof error;
-    if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
+    if (getsockopt(s->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
         return IO_ERROR;
     errno = error;
     return error == 0 ? IO_OK : IO_ERROR;

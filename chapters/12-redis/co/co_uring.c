@@ -59,36 +59,53 @@ static enum io_result failed(int error)
     return IO_ERROR;
 }
 
-int uring_accept(struct co_socket *s)
+/* How many clients are accepted with one call at most: those that are not there cost little. */
+enum { ACCEPT_BATCH = 16 };
+
+/* Waits until a client may be there. */
+static bool wait_for_clients(struct co_socket *s)
 {
     struct call call;
-    if (!s->read.ready) {
-        io_uring_prep_poll_add(begin_call(s->ring, &call), s->fd, POLLIN);
-        s->read.waiting = co_self();
-        co_park(-1);
-        end_call(s->ring, &call);
-        s->read.waiting = NULL;
-        if (call.result < 0)
-            return NET_NONE;
+    io_uring_prep_poll_add(begin_call(s->ring, &call), s->watch.fd, POLLIN);
+    s->read.waiting = co_self();
+    co_park(-1);
+    end_call(s->ring, &call);
+    s->read.waiting = NULL;
+    return call.result >= 0;
+}
+
+int uring_accept(struct co_socket *s, int *fds, int most)
+{
+    struct call calls[ACCEPT_BATCH];
+    int tries = most < ACCEPT_BATCH ? most : ACCEPT_BATCH, count = 0, error = 0;
+    if (!s->read.ready && !wait_for_clients(s))
+        return NET_NONE;
+    for (int i = 0; i < tries; i++)
+        io_uring_prep_accept(begin_call(s->ring, &calls[i]), s->watch.fd, NULL, NULL, 0);
+    s->read.ready = true; /* there may be more, unless one of them was in vain */
+    for (int i = 0; i < tries; i++) {
+        end_call(s->ring, &calls[i]); /* at once: it is tried once, and then does not wait */
+        int result = calls[i].result;
+        if (result >= 0) {
+            net_welcome(result);
+            fds[count++] = result;
+        } else if (is_nothing(result)) {
+            s->read.ready = false;
+        } else if (result != -ECONNABORTED) {
+            error = -result;
+        }
     }
-    do {
-        io_uring_prep_accept(begin_call(s->ring, &call), s->fd, NULL, NULL, 0);
-        end_call(s->ring, &call); /* at once: it is tried once, and then does not wait */
-    } while (call.result == -ECONNABORTED || call.result == -EINTR);
-    s->read.ready = !is_nothing(call.result); /* there may be more */
-    if (call.result >= 0) {
-        net_welcome(call.result);
-        return call.result;
-    }
-    errno = -call.result;
-    return is_nothing(call.result) ? NET_NONE : NET_FULL;
+    if (count > 0 || error == 0)
+        return count > 0 ? count : NET_NONE;
+    errno = error;
+    return NET_FULL;
 }
 
 enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *address)
 {
     struct call call;
     enum co_result how;
-    io_uring_prep_connect(begin_call(s->ring, &call), s->fd, (const struct sockaddr *)address,
+    io_uring_prep_connect(begin_call(s->ring, &call), s->watch.fd, (const struct sockaddr *)address,
                           sizeof *address);
     s->write.waiting = co_self();
     do
@@ -99,6 +116,34 @@ enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *addr
     if (call.result == 0)
         return IO_OK;
     return how == CO_CANCELLED ? IO_CANCELLED : failed(-call.result);
+}
+
+static void on_reset(struct operation *op, int result, unsigned flags)
+{
+    struct co_socket *s = op->context;
+    (void)flags;
+    if (result > 0 && (result & POLLERR))
+        s->broken = true;
+    co_wake(s->idle);
+}
+
+/* A receive that is in flight finds a reset. Without one a poll does, which requests no event. It
+ * is multishot: the first thing that it says may be that the client has sent FIN. */
+enum io_result uring_wait(struct co_socket *s, int timeout_ms)
+{
+    if (!s->receive.in_flight && !s->reset.in_flight)
+        io_uring_prep_poll_multishot(ring_begin(s->ring, &s->reset), s->watch.fd, 0);
+    enum co_result how = CO_WOKEN;
+    if (!s->broken && s->error == 0) {
+        s->idle = co_self();
+        how = co_park(timeout_ms);
+        s->idle = NULL;
+    }
+    if (how == CO_CANCELLED)
+        return IO_CANCELLED;
+    if (s->broken || s->error != 0)
+        return failed(s->error != 0 ? s->error : net_error(s->watch.fd));
+    return how == CO_LATE ? IO_LATE : IO_AGAIN;
 }
 
 /* Whether a read need not wait. */
@@ -124,13 +169,15 @@ static void on_received(struct operation *op, int result, unsigned flags)
     if (buffer_len(&s->arrived) >= LARGE_BYTES)
         ring_cancel(s->ring, op);
     co_wake(s->read.waiting);
+    if (!op->in_flight) /* from now on it says nothing of a reset */
+        co_wake(s->idle);
 }
 
 /* Receives whenever something arrives, until this is cancelled or no buffer is free. */
 static void receive(struct co_socket *s)
 {
     struct io_uring_sqe *entry = ring_begin(s->ring, &s->receive);
-    io_uring_prep_recv_multishot(entry, s->fd, NULL, 0, 0);
+    io_uring_prep_recv_multishot(entry, s->watch.fd, NULL, 0, 0);
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = LENT_GROUP;
 }
@@ -171,7 +218,7 @@ static enum io_result read_large(struct co_socket *s, struct buffer *in, size_t 
     struct call call;
     if (!buffer_reserve(in, room))
         return failed(ENOMEM);
-    io_uring_prep_recv(begin_call(s->ring, &call), s->fd, buffer_tail(in), room, 0);
+    io_uring_prep_recv(begin_call(s->ring, &call), s->watch.fd, buffer_tail(in), room, 0);
     s->read.waiting = co_self();
     enum co_result how = co_park(timeout_ms);
     end_call(s->ring, &call);
@@ -245,7 +292,8 @@ void uring_send(struct co_socket *s, struct buffer *out, size_t most)
     size_t size = buffer_len(out) < most ? buffer_len(out) : most;
     s->out = out;
     buffer_pin(out);
-    io_uring_prep_send(ring_begin(s->ring, &s->send), s->fd, buffer_head(out), size, MSG_NOSIGNAL);
+    io_uring_prep_send(ring_begin(s->ring, &s->send), s->watch.fd, buffer_head(out), size,
+                       MSG_NOSIGNAL);
 }
 
 enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most)
@@ -263,6 +311,7 @@ void uring_init(struct co_socket *s, struct ring *ring)
 {
     s->ring = ring;
     s->receive = (struct operation){.completed = on_received, .context = s};
+    s->reset = (struct operation){.completed = on_reset, .context = s};
     s->send = (struct operation){.completed = on_send, .context = s};
 }
 
@@ -270,13 +319,16 @@ void uring_forget(struct co_socket *s)
 {
     ring_cancel(s->ring, &s->receive);
     ring_cancel(s->ring, &s->send);
+    ring_cancel(s->ring, &s->reset);
     co_cancel(s->read.waiting);
     co_cancel(s->write.waiting);
+    co_cancel(s->idle);
     if (co_self() == NULL)
         return;
     s->read.waiting = co_self();
     s->write.waiting = co_self();
-    while (s->receive.in_flight || s->send.in_flight)
+    s->idle = co_self();
+    while (s->receive.in_flight || s->send.in_flight || s->reset.in_flight)
         co_hold();
     buffer_free(&s->arrived);
 }

@@ -10,7 +10,8 @@ void uring_send(struct co_socket *s, struct buffer *out, size_t most);
 enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                           int timeout_ms);
 enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most);
-int uring_accept(struct co_socket *s);
+int uring_accept(struct co_socket *s, int *fds, int most);
+enum io_result uring_wait(struct co_socket *s, int timeout_ms);
 enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *address);
 
 #endif

@@ -8,22 +8,22 @@
 #include "server/answer.h"
 #include "server/conn.h"
 #include "server/flow.h"
-#include "server/service.h"
+#include "server/worker.h"
 
-static bool start(struct service *service)
+static bool start(struct worker *worker)
 {
-    service->shared = redis_new(service->loop.timers);
-    return service->shared != NULL;
+    worker->shared = redis_new(worker->loop.timers);
+    return worker->shared != NULL;
 }
 
-static void stop(struct service *service)
+static void stop(struct worker *worker)
 {
-    redis_free(service->shared);
+    redis_free(worker->shared);
 }
 
 static bool open_client(struct conn *c)
 {
-    c->client = client_new(c->service->shared, c);
+    c->client = client_new(c->worker->shared, c);
     return c->client != NULL;
 }
 
@@ -64,7 +64,7 @@ static struct run answer_commands(struct conn *c)
             refuse(c, result);
             break;
         }
-        log_frame(c->socket.fd, (unsigned)request.size);
+        log_frame(c->socket.watch.fd, (unsigned)request.size);
         quota_take(c->quota, 1);
         dispatch(client, &request);
         buffer_consume(&c->in, request.size);

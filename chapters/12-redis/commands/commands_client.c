@@ -47,7 +47,7 @@ static bool add_line(struct buffer *text, const struct client *client)
     char line[512];
     int size =
         snprintf(line, sizeof line, "id=%lld fd=%d name=%.256s db=%d sub=%zu multi=%d\n",
-                 (long long)client->id, client->conn->socket.fd,
+                 (long long)client->id, client->conn->socket.watch.fd,
                  client->name != NULL ? client->name : "", (int)(client->db - client->redis->dbs),
                  client->subscriptions.count, client->multi.open ? (int)client->multi.count : -1);
     return buffer_append(text, (const uint8_t *)line, (size_t)size);
@@ -61,8 +61,8 @@ void command_client_list(struct call *call)
         call_syntax_error(call);
         return;
     }
-    const struct service *service = call->client->conn->service;
-    for (struct conn *c = LIST_FIRST(&service->conns); c != NULL; c = LIST_NEXT(c, others))
+    const struct worker *worker = call->client->conn->worker;
+    for (struct conn *c = LIST_FIRST(&worker->conns); c != NULL; c = LIST_NEXT(c, others))
         added = added && add_line(&text, c->client);
     if (added)
         reply_string(call->reply, (struct bytes){buffer_head(&text), buffer_len(&text)});

@@ -16,7 +16,7 @@ struct state {
     int fd; /* the one that is watched */
 };
 
-static void watch(struct state *s)
+static void watch_wakeup(struct state *s)
 {
     io_uring_prep_poll_multishot(ring_begin(s->ring, &s->poll), s->fd, POLLIN);
 }
@@ -27,7 +27,7 @@ static void on_wake(struct operation *op, int result, unsigned flags)
 {
     (void)flags;
     if (!op->in_flight && result != -ECANCELED)
-        watch(op->context);
+        watch_wakeup(op->context);
 }
 
 static void *uring_open(void)
@@ -53,28 +53,40 @@ static void uring_close(void *state)
     free(s);
 }
 
-static bool uring_set(void *state, int fd, unsigned before, unsigned after)
+/* Reports nothing: completions have their own callbacks. */
+static bool uring_add(void *state, int fd, unsigned interest, struct watch *watch)
 {
     struct state *s = state;
-    if (after == 0) {
-        ring_cancel(s->ring, &s->poll);
-        return true;
-    }
-    if (before != 0 || s->poll.in_flight) {
+    (void)interest, (void)watch;
+    if (s->poll.in_flight) {
         errno = EBUSY;
         return false;
     }
     s->fd = fd;
-    watch(s);
+    watch_wakeup(s);
     return true;
 }
 
-static int uring_wait(void *state, struct ready *ready, int max, int timeout_ms)
+static bool uring_set(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    (void)state, (void)fd, (void)interest, (void)watch;
+    errno = EBUSY;
+    return false;
+}
+
+static void uring_del(void *state, int fd)
 {
     struct state *s = state;
-    (void)ready, (void)max;
+    (void)fd;
+    ring_cancel(s->ring, &s->poll);
+}
+
+static bool uring_wait(void *state, struct events *events, int timeout_ms)
+{
+    struct state *s = state;
+    (void)events;
     ring_turn(s->ring, timeout_ms);
-    return 0;
+    return true;
 }
 
 static struct ring *uring_ring(void *state)
@@ -87,7 +99,9 @@ const struct backend backend_uring = {
     .name = "io_uring",
     .open = uring_open,
     .close = uring_close,
+    .add = uring_add,
     .set = uring_set,
+    .del = uring_del,
     .wait = uring_wait,
     .ring = uring_ring,
 };

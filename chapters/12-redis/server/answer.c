@@ -13,15 +13,15 @@ static void log_frames(const struct conn *c, size_t size)
     size_t seen = 0;
     struct frame frame;
     for (size_t at = 0; at < size; at += frame.size) {
-        frame_parse(&c->service->framing, bytes + at, size - at, &seen, &frame);
-        log_frame(c->socket.fd, (unsigned)frame.body_size);
+        frame_parse(&c->worker->config->framing, bytes + at, size - at, &seen, &frame);
+        log_frame(c->socket.watch.fd, (unsigned)frame.body_size);
     }
 }
 
 /* The replies are in the input already, one after the other: all of them move at once. */
 static struct run answer_run(struct conn *c)
 {
-    struct run run = frame_run(&c->service->framing, buffer_head(&c->in), buffer_len(&c->in),
+    struct run run = frame_run(&c->worker->config->framing, buffer_head(&c->in), buffer_len(&c->in),
                                flow_room(c), quota_left(c->quota), &c->seen);
     if (run.bytes == 0)
         return run;
@@ -37,18 +37,18 @@ const struct app app_echo = {.name = "echo", .answer = answer_run};
 
 static struct run answer_messages(struct conn *c)
 {
-    struct service *service = c->service;
+    struct worker *worker = c->worker;
     struct run run = {0};
     while (run.frames < TURN_MESSAGES && c->broadcast == NULL && flow_room(c) > 0 &&
            quota_left(c->quota) > 0) {
         struct frame frame;
-        enum frame_result result = frame_parse(&service->framing, buffer_head(&c->in),
+        enum frame_result result = frame_parse(&worker->config->framing, buffer_head(&c->in),
                                                buffer_len(&c->in), &c->seen, &frame);
         run.bad = result == FRAME_BAD;
         if (result != FRAME_OK)
             break;
-        log_frame(c->socket.fd, (unsigned)frame.body_size);
-        stats_add(&service->stats, (struct counts){.received = 1});
+        log_frame(c->socket.watch.fd, (unsigned)frame.body_size);
+        stats_add(&worker->stats, (struct counts){.received = 1});
         quota_take(c->quota, 1);
         if (!rpc_answer(c, frame.body, frame.body_size)) {
             conn_close(c, "out of memory");
@@ -64,7 +64,7 @@ static struct run answer_messages(struct conn *c)
 /* Makes the reply of an alarm that has rung. */
 static void answer_alarm(struct conn *c, struct alarm *alarm)
 {
-    if (!rpc_ring(&c->service->stats, alarm, &c->out) || !alarms_answered(alarm))
+    if (!rpc_ring(&c->worker->stats, alarm, &c->out) || !alarms_answered(alarm))
         conn_close(c, "out of memory");
 }
 
@@ -77,13 +77,12 @@ static void on_alarm(struct alarm *alarm, void *context)
         return;
     }
     answer_alarm(c, alarm);
-    conn_send(c);
-    co_wake(c->serving);
+    conn_send_later(c);
 }
 
 static bool open_alarms(struct conn *c)
 {
-    c->alarms = alarms_new(c->service->loop.timers, on_alarm, c);
+    c->alarms = alarms_new(c->worker->loop.timers, on_alarm, c);
     return c->alarms != NULL;
 }
 

@@ -10,16 +10,16 @@
 #include "wire/frame.h"
 
 struct conn;
-struct service;
+struct worker;
 
 struct app {
     const char *name; /* as on the command line */
 
-    /* Makes what all clients of a loop share: service->shared. False: errno has the reason. */
-    bool (*start)(struct service *service);
+    /* Makes what all clients of a loop share: worker->shared. False: errno has the reason. */
+    bool (*start)(struct worker *worker);
 
     /* Frees it, if it was made. The connections are closed already. */
-    void (*stop)(struct service *service);
+    void (*stop)(struct worker *worker);
 
     /* Makes what a new connection needs. False: no memory; `close` will be called. */
     bool (*open)(struct conn *c);

@@ -3,7 +3,7 @@
 size_t flow_room(const struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);
-    size_t high_water = c->service->limits.high_water;
+    size_t high_water = c->worker->config->limits.high_water;
     if (c->suspended || waiting >= high_water)
         return 0;
     size_t room = high_water - waiting;
@@ -18,8 +18,8 @@ bool flow_wants_input(const struct conn *c)
 void flow_look(struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);
-    if (waiting >= c->service->limits.high_water)
+    if (waiting >= c->worker->config->limits.high_water)
         c->suspended = true;
-    else if (waiting <= c->service->limits.low_water)
+    else if (waiting <= c->worker->config->limits.low_water)
         c->suspended = false;
 }

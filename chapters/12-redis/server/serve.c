@@ -62,8 +62,11 @@ static void receive(struct conn *c)
  * quota or for the reply to a broadcast. */
 static void wait_to_go_on(struct conn *c)
 {
-    if (co_park(timeouts_left(&c->timeouts, peer_is_next(c))) == CO_LATE)
+    enum io_result result = co_wait(&c->socket, timeouts_left(&c->timeouts, peer_is_next(c)));
+    if (result == IO_LATE)
         run_late(c);
+    if (result == IO_ERROR)
+        conn_end(c, CONN_BROKEN, strerror(errno));
 }
 
 /* Answers complete frames, as many as flow control allows. */
@@ -71,7 +74,7 @@ static struct run answer(struct conn *c)
 {
     if (buffer_len(&c->in) == 0)
         return (struct run){0};
-    return c->service->app->answer(c);
+    return c->worker->config->app->answer(c);
 }
 
 /* One round: answers the frames that have arrived, sends, and waits for what comes next. */
@@ -102,9 +105,12 @@ static void drain(struct conn *c)
     while (c->end != CONN_BROKEN &&
            (buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL)) {
         int limit = buffer_len(&c->out) > 0 ? LINGER_MS : -1;
-        int unsent = net_unsent(c->socket.fd);
-        if (co_park(limit) == CO_LATE && net_unsent(c->socket.fd) >= unsent)
+        int unsent = net_unsent(c->socket.watch.fd);
+        enum io_result result = co_wait(&c->socket, limit);
+        if (result == IO_LATE && net_unsent(c->socket.watch.fd) >= unsent)
             conn_end(c, CONN_BROKEN, "takes nothing of what it is owed");
+        if (result == IO_ERROR)
+            conn_end(c, CONN_BROKEN, strerror(errno));
     }
 }
 
@@ -113,7 +119,7 @@ static void drain(struct conn *c)
  * peer sends FIN. */
 static void linger(struct conn *c)
 {
-    int fd = c->socket.fd;
+    int fd = c->socket.watch.fd;
     int unsent = net_unsent(fd);
     int64_t until = clock_ms() + LINGER_MS;
     int64_t left = LINGER_MS;
@@ -142,7 +148,7 @@ void serve(void *argument)
     drain(c);
     if (c->end != CONN_BROKEN && !c->ended)
         linger(c);
-    log_line("fd %d: closed: %s", c->socket.fd, c->reason);
+    log_line("fd %d: closed: %s", c->socket.watch.fd, c->reason);
     conn_end(c, CONN_BROKEN, c->reason);
     c->serving = NULL;
     co_cancel(c->sending);

@@ -1,12 +1,45 @@
-/* The server: one loop a thread, each for its own part of the clients. */
+/* The server: what it does for its clients, and the workers that do it. There is one. */
 #ifndef SERVER_H
 #define SERVER_H
 
-#include "server/service.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Serves clients until the event manager of the first loop is stopped; the loops have no threads
- * any more then. The first loop runs in the calling thread, which also accepts. The caller still
- * owns the listening socket. False: no threads; errno has the reason. */
-bool server_run(int listen_fd, struct services *all);
+#include "server/limits.h"
+#include "server/worker.h"
+#include "wire/frame.h"
+
+struct app;
+
+/* What the command line has chosen. It never changes. */
+struct config {
+    struct framing framing; /* FRAMING_LENGTH if app is app_rpc */
+    const struct app *app;  /* what is done with a frame */
+    struct limits limits;
+    size_t stack_bytes; /* of each coroutine */
+};
+
+struct server {
+    const struct config *config; /* borrowed */
+    struct worker *workers;      /* owned; workers[i].loop.index is i */
+    int count;
+    int running; /* how many of them have a thread */
+};
+
+/* Makes `count` workers, whose threads do not run yet. Borrows the config. False: errno has the
+ * reason, and there is nothing to free. */
+bool server_open(struct server *server, const struct config *config, int count,
+                 const struct backend *backend);
+
+/* Starts the threads, accepts clients and serves them in all workers, until the first loop is told
+ * to stop. The others go on until server_close. Borrows the listening socket. False: errno has the
+ * reason. */
+bool server_run(struct server *server, int listen_fd);
+
+/* Ends the threads, closes all connections, runs the tasks that are left, and frees everything. */
+void server_close(struct server *server);
+
+/* The counts of all workers together. From any thread. */
+struct counts server_counts(const struct server *server);
 
 #endif

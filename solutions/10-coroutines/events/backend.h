@@ -1,1 +1,0 @@
-../../06-epoll/events/backend.h

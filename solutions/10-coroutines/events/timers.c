@@ -1,1 +1,0 @@
-../../07-timers/events/timers.c
