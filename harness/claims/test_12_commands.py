@@ -204,6 +204,7 @@ def test_12_keys_are_listed(launch, rng):
         raise Failure(text, hint="dict-scan")
     talk(client, ("SELECT 15", OK), ("FLUSHDB", OK), ("DBSIZE", 0), ("SELECT 0", OK))
     talk(client, ("EXISTS a:list", 1), ("FLUSHALL", OK), ("DBSIZE", 0), ("SCAN 0", [b"0", []]))
+    talk(client, ("SET k v", OK), (("SCAN", 0, "TYPE", ""), [b"0", []]))
 
 
 def _expect_keys(client, command: str, due: set[bytes]) -> None:

@@ -6,11 +6,19 @@ clients that others wrote see test_12_clients.py, and for single modules test_12
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.instruments.observe import cpu_of, until_asleep, until_read
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import bounded, linear
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
-from harness.claims.scenarios.redis_talk import BAD, ENDED, ask, pipelined, talk
+from harness.claims.scenarios.redis_talk import (
+    BAD,
+    ENDED,
+    answer,
+    ask,
+    fill,
+    pipelined,
+    talk,
+)
 from harness.client import resp
 from harness.client.resp import (
     NO_ARRAY,
@@ -46,9 +54,14 @@ UNREAD_BYTES = 8 * MIB  # that a server may hold then: high water, a reply, and 
 DECLARING = 100  # clients
 DECLARED = 16 * MIB  # of memory, for all of them: a few KiB each, and what malloc keeps
 
+PAUSE_KEYS, A_DEL, A_MSET = 200_000, 50, 1_000  # keys of all, of a DEL, of an MSET
+PAUSE = 100  # times the average of a DEL; joining 350,000 free blocks costs 350 times and more
+PAUSE_TRIES = 3
+
 # What a general hint means in a claim, see marker.claim.
 REFUSED = dict.fromkeys((*BAD, "not-closed", "over-limit"), "resp-refused")
 DECLARES = dict.fromkeys(("memory-grows", "over-limit", *MUTE, *ENDED), "resp-declared")
+PAUSES = dict.fromkeys((*BAD, "over-limit"), "dict-loses")
 FLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "resp-flow")
 
 EACH_KIND = (
@@ -177,6 +190,15 @@ NO_COMMANDS = (
     (b"*" + 65_600 * b"1", "too big mbulk count string"),
     (b"*1\r\n$" + 65_600 * b"1", "too big bulk count string"),
 )
+# What a web page can make a browser send, in any letters, or as a list of arguments.
+BY_BROWSERS = (
+    b"POST / HTTP/1.1\r\n",
+    b"post / HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+    b"HOST: 127.0.0.1\r\n",
+    b"Host:\r\n",
+    b"*1\r\n$4\r\nPoSt\r\n",
+    b"*2\r\n$5\r\nhost:\r\n$1\r\na\r\n",
+)
 OVER_THE_LIMITS = (
     (b"*1048577\r\n", "invalid multibulk length"),
     (b"*2\r\n$4\r\nECHO\r\n$33554433\r\n", "invalid bulk length"),
@@ -231,6 +253,25 @@ def test_12_bytes_that_are_no_command(launch):
         client.send_frames([resp.command("PING"), data])
         client.expect_closed_after([reply(PONG), reply(protocol(error))])
         ask(stays, "PING", PONG)
+
+
+@claim("12.2", points=1, hints=dict.fromkeys((*BAD, "not-closed"), "resp-http"))
+def test_12_browsers_are_refused(launch):
+    """POST or Host: closes the connection at once, and nothing that follows it is run."""
+    server = launch(framing=RESP)
+    stays = server.connect("stays")
+    for lines in BY_BROWSERS:
+        client = server.connect("browser")
+        ask(client, "PING", PONG)
+        client.send(lines + b"\r\nSET browser was-here\r\n")
+        client.expect_closed_after([])
+        ask(stays, "EXISTS browser", 0)
+    client = server.connect("browser")
+    client.send_frame(b"GET / HTTP/1.1\r\n")
+    client.expect_frame(reply(Err("ERR wrong number of arguments for 'get' command")))
+    client.send(b"Host: 127.0.0.1\r\n\r\nSET browser was-here\r\n")
+    client.expect_closed_after([])
+    talk(stays, ("EXISTS browser", 0), ("SET post host:", OK), ("GET post", b"host:"))
 
 
 @claim("12.2", points=1, cli=True, hints=REFUSED, refusals=True)
@@ -363,3 +404,40 @@ def test_12_pipelined_commands_cost_the_same(launch, rng):
     what = f"{2 * PIPELINED:,} commands at once cost {{two:.2f}} s of CPU, "
     what += f"{PIPELINED:,} {{one:.2f}} s"
     linear(server, work(times), work(2 * times), what)
+
+
+# 12.3 table
+
+
+def _costs_of_del(server, client, rng, keys: list[bytes]) -> list[float]:
+    """Sets all keys, and removes them in another order: so no free block is beside the one before.
+    Returns the CPU seconds of each DEL."""
+    __tracebackhide__ = True
+    fill(client, keys, b"x")
+    rng.shuffle(keys)
+    costs = []
+    for first in range(0, len(keys), A_DEL):
+        part = keys[first : first + A_DEL]
+        costs.append(cpu_of(server, lambda: ask(client, ("DEL", *part), len(part))))
+    return costs
+
+
+@claim("12.3", points=1, native=True, hints=PAUSES)
+def test_12_no_command_pays_for_others(launch, rng):
+    """Of all the DEL that remove 200,000 keys none costs 100 times as much CPU as the others."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    keys = [b"key:%d" % number for number in range(PAUSE_KEYS)]
+    fill(client, keys[:A_MSET], b"x")
+    if b"table_moves:0\r\n" in answer(client, "INFO"):
+        raise Failure(f"with {A_MSET:,} keys nothing was moved", hint="dict-moves")
+    # An interrupt may fall into one DEL, but not into one of each round.
+    for _ in range(PAUSE_TRIES):
+        keys.sort()
+        costs = _costs_of_del(server, client, rng, keys)
+        most, mean = max(costs), sum(costs) / len(costs)
+        if most <= PAUSE * mean:
+            return
+    text = f"a DEL of {A_DEL} keys costs {1e6 * mean:.0f} µs of CPU on the average, "
+    text += f"and one cost {1e3 * most:.1f} ms"
+    raise Failure(text, hint="dict-pause")

@@ -93,6 +93,13 @@ static bool is_allowed(const struct call *call)
     return true;
 }
 
+/* Whether this is a line of an HTTP request. Any web site can make a browser send one to 127.0.0.1,
+ * and the lines of its body would be commands. GET is a command, too, but a Host: follows it. */
+static bool is_http(const struct call *call)
+{
+    return call_is(call, 0, "post") || call_is(call, 0, "host:");
+}
+
 /* Lets the command wait for EXEC. */
 static void queue(const struct call *call)
 {
@@ -119,6 +126,10 @@ void dispatch(struct client *client, const struct request *request)
     struct call call = {.client = client, .request = request, .reply = &reply};
     if (request->count == 0)
         return;
+    if (is_http(&call)) {
+        conn_close(client->conn, "POST or Host: is HTTP, possible SECURITY ATTACK");
+        return;
+    }
     client->redis->commands++;
     call.command = command_of(&call);
     if (call.command == NULL)

@@ -15,6 +15,16 @@ TEXTS = {
         "After removals the table may be far too large. Move to a smaller one, in steps as well, "
         "and free the old one when it is empty."
     ),
+    "dict-pieces": (
+        "A large table comes and goes in pieces, so that no client waits for all of it. "
+        "table_new() clears nothing by itself. Call table_trim() with `next` in each step that "
+        "moves buckets, and table_free() when all of them have moved."
+    ),
+    "dict-pause": (
+        "One command pays for what others have left behind. Move and give back a few buckets with "
+        "each call. free() must join free blocks at once, see start() in app_redis.c: otherwise "
+        "the next large malloc() joins all of them."
+    ),
     "dict-scan": (
         "A cursor of SCAN stays valid while the table changes its size. While two tables are in "
         "use, an entry may be in either. Entries must stay in their bucket, or in those that "
