@@ -424,7 +424,7 @@ def _costs_of_del(server, client, rng, keys: list[bytes]) -> list[float]:
 
 @claim("12.3", points=1, native=True, hints=PAUSES)
 def test_12_no_command_pays_for_others(launch, rng):
-    """Of all the DEL that remove 200,000 keys none costs 100 times as much CPU as the others."""
+    """No DEL of those that remove 200,000 keys costs 100 times as much CPU as the others."""
     server = launch(framing=RESP)
     client = server.connect()
     keys = [b"key:%d" % number for number in range(PAUSE_KEYS)]

@@ -40,7 +40,7 @@ void table_trim(struct table *table, size_t end)
     size_t count = end / piece_buckets * piece_buckets - first;
     if (count == 0)
         return;
-    /* The addresses stay ours. Whoever reads there finds zero pages, which are empty buckets. */
+    /* The addresses stay ours, and whatever is read there is zero: empty buckets. */
     madvise(table->buckets + first, count * sizeof *table->buckets, MADV_DONTNEED);
     table->trimmed = first + count;
 }

@@ -266,8 +266,8 @@ static void border(void)
     end(&d);
 }
 
-/* What the module has mapped: these functions come before those of libc, whose malloc() does not use
- * them. */
+/* What the module has mapped. These functions come before those of libc, whose malloc() does not
+ * call them. */
 
 static struct mapping {
     char *start;
