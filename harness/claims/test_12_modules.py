@@ -27,7 +27,7 @@ SCANS = dict.fromkeys(BROKEN, "dict-scan")
 # 12.1 parser
 
 
-@claim("12.1", points=5, module=True, hints=PARSER)
+@claim("12.1", points=4, module=True, hints=PARSER)
 def test_12_requests_in_pieces(program):
     """Requests cut in one, two or many pieces are found when they are complete, and not before."""
     program("12_resp", "pieces")
@@ -40,7 +40,7 @@ def test_12_nothing_is_looked_at_twice(program):
     program("12_resp", "arguments_once", "lines_once", "declared")
 
 
-@claim("12.1", points=4, module=True, hints=REFUSED)
+@claim("12.1", points=3, module=True, hints=REFUSED)
 def test_12_what_is_no_request(program):
     """Counts, lengths and lines that are wrong or too long are refused when they have come."""
     program("12_resp", "refuses", "refuses_long_lines", "refuses_much")
@@ -49,7 +49,7 @@ def test_12_what_is_no_request(program):
 # 12.3 table
 
 
-@claim("12.3", points=4, module=True, hints=TABLE)
+@claim("12.3", points=3, module=True, hints=TABLE)
 def test_12_table_loses_nothing(program):
     """While the table grows and shrinks each of its keys is found, and no other."""
     program("12_dict", "finds", "grows_and_shrinks")
@@ -61,7 +61,7 @@ def test_12_no_call_pays_for_a_rehash(program):
     program("12_dict", "moves", "border", "each_call")
 
 
-@claim("12.3", points=3, module=True, native=True, hints=MOVES)
+@claim("12.3", points=2, module=True, native=True, hints=MOVES)
 def test_12_table_gives_memory_back(program):
     """After most keys were removed the table is small again."""
     program("12_dict", "shrinks")
@@ -79,7 +79,7 @@ def test_12_scan_visits_each_key(program):
     program("12_dict", "scans")
 
 
-@claim("12.3", points=3, module=True, native=True)
+@claim("12.3", points=2, module=True, native=True)
 def test_12_more_keys_cost_no_more_each(program):
     """A key among 80,000 costs about as much CPU as one among 20,000: the buckets stay short."""
     for _ in range(HOPELESS_TRIES):
