@@ -10,7 +10,7 @@
 #include "events/timers.h"
 #include "wire/reader.h"
 
-/* How much memory the alarms of a connection may cost, all that belongs to them included: as much as
+/* How much memory the alarms of a connection may cost, with all that belongs to them: as much as
  * the largest frame. */
 #define ALARMS_MAX_BYTES (32u << 20)
 
@@ -63,8 +63,8 @@ bool alarms_pending(const struct alarms *a);
 /* The alarm rings no more and is freed. */
 void alarms_remove(struct alarm *alarm);
 
-/* Changes the time that an alarm waits to `ms`; see timer_reset. One that is owed is owed no more: it
- * rings when that time is over. False: no memory to ring. */
+/* Changes the time that an alarm waits to `ms`; see timer_reset. One that is owed is owed no more:
+ * it rings when that time is over. False: no memory to ring. */
 bool alarms_reset(struct alarm *alarm, int32_t ms, bool from_now);
 
 /* One of the replies has been made. After the last one the alarm is removed. False: no memory to
