@@ -31,8 +31,8 @@ static void pass(struct timers *timers, int32_t ms, bool rings)
           rings ? "did not ring" : "rang");
 }
 
-/* An alarm of `count` replies that has rung PAUSE_MS ago, and whose reply is owed. It gets `ms`, and
- * has to ring `due_ms` from now. */
+/* An alarm of `count` replies that has rung PAUSE_MS ago, and whose reply is owed. It gets `ms`,
+ * and has to ring `due_ms` from now. */
 static void owed_alarm(int32_t count, int32_t ms, bool from_now, int32_t due_ms)
 {
     check_case();
