@@ -473,7 +473,7 @@ def test_01_sanitized(launch, rng):
 # 01.7 an orderly end
 
 
-@claim("01.7", points=5)
+@claim("01.7", points=4)
 def test_01_stops_when_told(launch, rng):
     """SIGTERM and SIGINT end it within a second, with status 0, whatever state a client is in."""
     frame = length_framing.encode(rng.randbytes(5))
@@ -495,7 +495,17 @@ def test_01_stops_when_told(launch, rng):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("01.7", points=3, chapters="01", valgrind=True, hints=NEXT, refusals=True)
+@claim("01.7", points=2, hints={"sigpipe": "sigpipe-not-ignored"})
+def test_01_lives_on_without_a_reader_of_its_log(server, rng):
+    """SIGPIPE never ends it: not when the reader of its log leaves, nor when it is sent."""
+    _next_is_served(server, rng)
+    server.process.leave_log()
+    _lives_on(server, rng)  # it logs a line for each client, or nothing
+    server.process.signal(signal.SIGPIPE)
+    _lives_on(server, rng)
+
+
+@claim("01.7", points=2, chapters="01", valgrind=True, hints=NEXT, refusals=True)
 def test_01_memory(server, rng):
     """Under valgrind: it uses only its own memory, frees all of it and closes all descriptors."""
     frame = length_framing.encode(rng.randbytes(300))

@@ -41,6 +41,12 @@ PARTIAL = {
     "extra-bytes": "partial-frame-answered",
     **dict.fromkeys(("closed-early", "closed-in-reply", "reset-early"), "replies-lost-at-eof"),
 }
+# Options with a value that each chapter takes, or does not know.
+SHORTENED = {
+    **{"framing": "length", "app": "echo", "backend": "poll", "idle-timeout": "0"},
+    **{"frame-timeout": "0", "quota": "1/1", "high-water": "9", "low-water": "9"},
+    **{"max-conns": "9", "threads": "1", "stack": "65536", "io": "epoll"},
+}
 
 
 def inner(size: int) -> range:
@@ -56,7 +62,7 @@ def text_of(rng, size: int) -> bytes:
 # 05.1 frames of a fixed size
 
 
-@claim("05.1", points=4, cli=True, hints=FIXED)
+@claim("05.1", points=3, cli=True, hints=FIXED)
 def test_05_fixed_frames_cut_anywhere(launch, rng):
     """A frame of fixed size is answered at once when its last byte arrives, and not before."""
     for size, count in ((7, 2), (1, 5), (3, 4)):
@@ -113,6 +119,17 @@ def test_05_refuses_wrong_options(run, launch):
         ("--framing",),
     ):
         expect_failed_start([*run.argv, *options], 2, "usage", patience)
+
+
+@claim("05.1", points=1, cli=True, hints=FIXED)
+def test_05_options_by_their_whole_name(run, launch, rng):
+    """An option is taken by its whole name, with = or a space, and refused by a part of it."""
+    server = launch(("--app=echo",), framing=Fixed(4))
+    echo(server.connect(), rng.randbytes(4))
+    for name, value in SHORTENED.items():
+        part = f"--{name[: rng.randrange(1, len(name))]}"
+        for given in ([part, value], [f"{part}={value}"]):
+            expect_failed_start([*run.argv, *given], 2, "usage", server.patience, "shortened-name")
 
 
 # 05.1 lines

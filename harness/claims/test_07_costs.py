@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import signal
+import struct
 import time
 
 from harness.claims.instruments.observe import SOCKET_BYTES, kernel_bytes, until_asleep, until_read
@@ -10,6 +12,7 @@ from harness.claims.marker import claim
 from harness.claims.scenarios.cost import HELD_BYTES, WATCHED, bounded, few_waits, no_cpu
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, ask, expect_stop
 from harness.claims.scenarios.rpc_talk import echo_text
+from harness.claims.scenarios.single_faults import DROPPED
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -18,6 +21,7 @@ from harness.client.messages import (
     BAD_ARGUMENT,
     CANCEL,
     CANCELLED,
+    ECHO,
     MESSAGES,
     OK,
     RESET,
@@ -25,14 +29,20 @@ from harness.client.messages import (
     cancel,
     every,
     reply,
+    request,
     reset,
     rung,
     rung_again,
+    string,
 )
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
+from harness.server.shim import Group, Plan, fail
 
 FAR = 60_000  # ms: nobody waits for it
+FAR_AWAY = 2_000_000_000  # ms
+MOST_ALARMS, LOT = 400_000, 10_000  # with 84 bytes for each, 32 MiB
+REFUSED_CALLS = 4  # allocations of an AFTER: the alarm, its timer, its place in a table
 
 WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
 
@@ -110,6 +120,74 @@ def test_07_alarms_hold_32_mib(launch):
     echo_text(client)
 
 
+@claim("07.3", points=1, cli=True, native=True, hints={"memory-grows": "alarms-cost-more"})
+def test_07_small_alarms_hold_32_mib_too(launch):
+    """The limit of 32 MiB is one of memory: many alarms with short strings cost no more."""
+    server = launch(framing=MESSAGES)
+    client = server.connect()
+    echo_text(client)
+    base = server.process.resident_bytes()
+    when = "with as many alarms of one byte as a connection may have"
+    for first in range(0, MOST_ALARMS, LOT):
+        client.send_frames([after(seq, FAR_AWAY, b"x") for seq in range(first, first + LOT)])
+        refused = _refused(client)
+        bounded(server, base, 32 * MIB + HELD_BYTES, when)
+        if refused:
+            break
+    ask(server.connect(), after(1, 10, b"another client"), rung(1, b"another client"))
+
+
+def _refused(client: Client) -> int:
+    """How many of the AFTER so far were refused as bad arguments and not counted yet."""
+    __tracebackhide__ = True
+    last = reply(ECHO, 0, OK, string(b"last"))
+    client.send_frame(request(ECHO, 0, string(b"last")))
+    count = 0
+    while (body := client.read_frame()) != last:
+        cmd, seq, status = struct.unpack_from("<iii", body.ljust(12, b"\0"))
+        if (cmd, status) != (AFTER, BAD_ARGUMENT):
+            raise Failure(f"AFTER {seq} was not refused with status 3", hint="wrong-status")
+        count += 1
+    return count
+
+
+@claim("07.3", points=1, cli=True)
+def test_07_no_memory_is_no_bad_argument(launch):
+    """If there is no memory for an alarm, its connection is closed: the request was right."""
+    server = launch(framing=MESSAGES, allocations=True)
+    ask(server.connect(), after(1, 10, b"x"), rung(1, b"x"))
+    if server.shim is None:
+        return
+    for number in range(REFUSED_CALLS):
+        client = server.connect()
+        echo_text(client)
+        text = f"lets the next allocation but {number} fail" if number else "lets one fail"
+        server.conversation.note("the grader", text)
+        server.shim.schedule(Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], skip=number))
+        try:
+            came = _told_of(client, after(1, 10, b"x"))
+        finally:
+            server.shim.schedule()
+        if came == reply(AFTER, 1, BAD_ARGUMENT):
+            text = "there was no memory for an alarm, and status 3 came as for a bad argument"
+            raise Failure(text, hint="no-memory-as-status")
+    client = server.connect()
+    client.send_frame(every(1, 5, 2, b"x"))
+    client.expect_frames([rung_again(1, index, b"x") for index in range(2)])
+
+
+def _told_of(client: Client, body: bytes) -> bytes:
+    """The reply; "" when the connection is closed instead."""
+    __tracebackhide__ = True
+    client.send_frame(body)
+    try:
+        return client.read_frame()
+    except Failure as failure:
+        if failure.hint not in DROPPED:
+            raise
+        return b""
+
+
 @claim("07.3", points=2, cli=True, valgrind=True)
 def test_07_memory(launch):
     """Under valgrind: clients leave, and the server stops, with timers of all kinds set."""
@@ -161,7 +239,7 @@ def _sleeps(server, when: str) -> None:
     few_waits(server, when, "timer-timeout")
 
 
-@claim("07.5", points=4, cli=True)
+@claim("07.5", points=3, cli=True)
 def test_07_no_wait_ends_too_early(launch):
     """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before."""
     server = launch(framing=MESSAGES)

@@ -83,10 +83,17 @@ def test_07_due_timers_are_collected_first(program):
 # 07.4 timer_reset
 
 
-@claim("07.4", points=5, module=True)
+@claim("07.4", points=4, module=True)
 def test_07_reset_counts_from_the_last_start(program):
     """A reset counts its time from now, or from when the timer was set or last called."""
     program("07_rounds", "resets")
+
+
+@claim("07.4", points=1, module=True)
+def test_07_reset_of_an_alarm_that_is_owed(program):
+    """An alarm that waits to be sent gets its new time from now, or from when it was due."""
+    program("07_rounds", "resets")
+    program("07_alarms", "owed")
 
 
 # 07.5 timers_timeout

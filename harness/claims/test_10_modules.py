@@ -53,7 +53,7 @@ def test_10_ended_coroutines_are_freed(program):
 
 @claim("10.2", points=3, module=True, native=True, hints=GUARD)
 def test_10_overflow_names_the_coroutine(program):
-    """A stack overflow is SIGSEGV, and stderr names the coroutine; a wild pointer is not one."""
+    """A stack overflow is SIGSEGV, and stderr names it; a wild pointer, or kill(2), is not one."""
     program("10_overflow", "names")
 
 

@@ -35,6 +35,12 @@ def test_11_rings_are_full(program):
     program("11_ring", "full")
 
 
+@claim("11.1", points=1, module=True, native=True, needs="io_uring")
+def test_11_kernel_that_refuses(program):
+    """While the kernel takes no operations the ring waits; after a second the server ends."""
+    program("11_ring", "operations", "refused")
+
+
 # 11.2 lent
 
 
@@ -80,7 +86,7 @@ def test_11_sends_every_byte_once(program):
     program("10_write", "writes", backend="uring")
 
 
-@claim("11.4", points=3, module=True, native=True, needs="io_uring", hints=SEND)
+@claim("11.4", points=2, module=True, native=True, needs="io_uring", hints=SEND)
 def test_11_bytes_stay_while_they_are_sent(program):
     """Sends that complete late and with a part: one at a time, and no byte moves meanwhile."""
     program("11_send", "in_parts", backend="uring")

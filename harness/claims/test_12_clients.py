@@ -20,6 +20,9 @@ PIPED = 100_000  # commands
 PIPED_KEYS = 1_000
 PLAIN, PIPELINED = 1_000, 3_200  # commands of each test of redis-benchmark
 TESTS = "ping,set,get,incr,lpush,rpush,lpop,rpop,lrange,mset"
+# Its tests without -t, in their order. Then comes SADD, for which there is no type here.
+FIRST_TESTS = "PING_INLINE PING_MBULK SET GET INCR LPUSH RPUSH LPOP RPOP".split()
+REFUSED = "Error from server: ERR unknown command 'SADD', with args beginning with: 'myset' "
 SEQUENCES, LENGTH = 4, 1_200  # commands
 
 # What one types into redis-cli, and what it prints.
@@ -91,7 +94,7 @@ def test_12_redis_cli_pipe(launch):
 @claim("12.2", points=1, native=True, needs="redis-benchmark", hints=KEYS)
 def test_12_redis_benchmark(launch):
     """redis-benchmark runs with one command in flight and with 16, and its keys are as they should
-    be."""
+    be; without -t it runs up to SADD."""
     for count, flight in ((PLAIN, "1"), (PIPELINED, "16")):
         server = launch(framing=RESP)
         words = ["-t", TESTS, "-n", str(count), "-c", "20", "-P", flight, "-d", "3", "--csv"]
@@ -108,21 +111,29 @@ def test_12_redis_benchmark(launch):
             ("GET key:__rand_int__", b"VXK"),
             ("DBSIZE", 3),
         )
+    server = launch(framing=RESP)
+    words = ["-n", str(PLAIN), "-c", "20", "--csv"]
+    said = others.run(server, _command(server, "redis-benchmark", *words))
+    done = [line.split('"')[1] for line in said.out.splitlines() if line.count('","') > 1][1:]
+    refused = done == FIRST_TESTS and REFUSED in said.err
+    if not refused and done[: len(FIRST_TESTS) + 1] != [*FIRST_TESTS, "SADD"]:
+        text = f"redis-benchmark without -t has done {' '.join(done) or 'no test'}"
+        raise Failure(f"{text}, and printed {said.err.strip()!r:.200}", hint="others-client")
 
 
 @claim("12.6", points=2, needs="redis-py")
 def test_12_redis_py(launch):
     """A client made of redis-py works: commands, pipelines, transactions, messages."""
-    others.run_ours(launch(framing=RESP), "redis-py", others.python_client())
+    others.run_ours(launch(framing=RESP), "redis-py", others.python_client("commands"))
 
 
 @claim("12.5", points=1, needs="hiredis")
 def test_12_hiredis(launch):
     """A client made of hiredis works: pipelines, large values and arrays, messages."""
-    others.run_ours(launch(framing=RESP), "hiredis", [str(here.hiredis_client())])
+    others.run_ours(launch(framing=RESP), "hiredis", others.hiredis_client("commands"))
 
 
-@claim("12.6", points=2, needs="redis-server", hints=dict.fromkeys(WRONG, "redis-differs"))
+@claim("12.7", points=2, needs="redis-server", hints=dict.fromkeys(WRONG, "redis-differs"))
 def test_12_same_replies_as_redis(launch, rng):
     """Random commands get the replies of redis-server or valkey-server, byte for byte."""
     server = launch(framing=RESP)

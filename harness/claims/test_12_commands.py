@@ -32,6 +32,7 @@ from harness.client.client import PATIENCE
 from harness.client.resp import (
     EXECABORT,
     NO_KEY,
+    NOT_AN_INTEGER,
     OK,
     PONG,
     QUEUED,
@@ -112,6 +113,19 @@ EXPIRY = (
     ("EXISTS k", 0),
     ("RPUSH l a", 1),
     ("PEXPIRE l 0", 1),
+    (f"SETEX k {FAR} v", OK),
+    ("EXPIRE k 5 GT", 0),
+    ("PEXPIREAT k 4102444800000 LT", 0),
+    ("PEXPIREAT k 4102444800000 GT", 1),
+    (f"PSETEX k {1000 * FAR} w", OK),
+    (f"EXPIRE k {2 * FAR} LT", 0),
+    ("EXPIREAT k 4102444800 LT", 0),
+    ("SETNX k x", 0),
+    ("GET k", b"w"),
+    ("SETEX k 0 v", Err("ERR invalid expire time in 'setex' command")),
+    ("PSETEX k 9223372036854775807 v", Err("ERR invalid expire time in 'psetex' command")),
+    ("SETEX k x v", NOT_AN_INTEGER),
+    ("PEXPIREAT k 1", 1),
     ("TYPE l", Simple("none")),
 )
 # Commands that keep a time to live, and the key that has it then.
@@ -204,6 +218,7 @@ def test_12_keys_are_listed(launch, rng):
         raise Failure(text, hint="dict-scan")
     talk(client, ("SELECT 15", OK), ("FLUSHDB", OK), ("DBSIZE", 0), ("SELECT 0", OK))
     talk(client, ("EXISTS a:list", 1), ("FLUSHALL", OK), ("DBSIZE", 0), ("SCAN 0", [b"0", []]))
+    talk(client, ("SET k v", OK), (("SCAN", 0, "TYPE", ""), [b"0", []]))
 
 
 def _expect_keys(client, command: str, due: set[bytes]) -> None:
@@ -262,7 +277,7 @@ def test_12_wrong_ways_to_start_it(launch, run):
 # 12.4 expiry
 
 
-@claim("12.4", points=5, hints=dict.fromkeys(BAD, "expiry-commands"))
+@claim("12.4", points=3, hints=dict.fromkeys(BAD, "expiry-commands"))
 def test_12_times_to_live(launch):
     """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
     client = launch(framing=RESP).connect()
@@ -297,7 +312,7 @@ def test_12_expired_keys_are_gone(launch):
     pipelined(client, pairs)
 
 
-@claim("12.4", points=4, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
+@claim("12.4", points=3, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
 def test_12_keys_expire_by_themselves(launch, rng):
     """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
     server = launch(framing=RESP, environment=EXACT)
@@ -370,7 +385,7 @@ def test_12_times_to_live_cost_no_cpu(launch):
 # 12.5 subscribers
 
 
-@claim("12.5", points=4, hints=dict.fromkeys(BAD, "subscribe-count"))
+@claim("12.5", points=3, hints=dict.fromkeys(BAD, "subscribe-count"))
 def test_12_messages_reach_subscribers(launch, rng):
     """PUBLISH reaches every subscriber of its channel, once and in order, and counts them."""
     server = launch(framing=RESP)
@@ -440,6 +455,57 @@ def test_12_subscribers_may_only_subscribe(launch):
     client.expect_closed_after([reply(OK)])
 
 
+@claim("12.5", points=2, hints=dict.fromkeys(BAD, "subscribe-pattern"))
+def test_12_patterns(launch):
+    """PSUBSCRIBE takes a pattern: a message comes once for each subscription that it fits."""
+    server = launch(framing=RESP)
+    publisher, first, second = (server.connect(name) for name in ("publisher", "first", "second"))
+    ask(first, "PUNSUBSCRIBE", [b"punsubscribe", None, 0])
+    first.send_frame(resp.command("PSUBSCRIBE", "room.*", "*", "room.*"))
+    due = ((b"room.*", 1), (b"*", 2), (b"room.*", 2))
+    first.expect_frames([reply([b"psubscribe", one, count]) for one, count in due])
+    _subscribe(first, "room.a", "x*", counts=(3, 4))
+    _subscribe(second, "room.a", counts=(1,))
+    ask(publisher, "PUBLISH room.a 1", 4)
+    first.expect_frame(_message(b"room.a", b"1"))
+    _expect_both(first, b"room.a", b"1")
+    ask(publisher, "PUBLISH xy 2", 1)
+    first.expect_frame(_by_pattern(b"*", b"xy", b"2"))
+    ask(publisher, "PUBLISH room. 3", 2)
+    _expect_both(first, b"room.", b"3")
+    ask(first, "GET k", Err(f"ERR Can't execute 'get': {CANNOT}"))
+    ask(first, "UNSUBSCRIBE x*", [b"unsubscribe", b"x*", 3])
+    ask(first, "UNSUBSCRIBE", [b"unsubscribe", b"room.a", 2])
+    ask(first, "UNSUBSCRIBE", [b"unsubscribe", None, 2])
+    ask(first, "PING", [b"pong", b""])
+    ask(first, "PUNSUBSCRIBE *", [b"punsubscribe", b"*", 1])
+    ask(publisher, "PUBLISH room.b 4", 1)
+    first.expect_frame(_by_pattern(b"room.*", b"room.b", b"4"))
+    ask(first, "PUNSUBSCRIBE", [b"punsubscribe", b"room.*", 0])
+    talk(first, ("PING", PONG), ("PUBLISH room.a 5", 1))
+    second.expect_frames([_message(b"room.a", b"1"), _message(b"room.a", b"5")])
+    ask(second, r"PSUBSCRIBE \*[a-c]", [b"psubscribe", rb"\*[a-c]", 2])
+    talk(publisher, ("PUBLISH *b 6", 1), ("PUBLISH xb 7", 0))
+    second.expect_frame(_by_pattern(rb"\*[a-c]", b"*b", b"6"))
+    second.reset()
+    until(server, publisher, "PUBLISH *b 8", 0, "subscriber-left")
+    _expect_quiet(server, first)
+
+
+def _by_pattern(pattern: bytes, channel: bytes, text: bytes) -> bytes:
+    return reply([b"pmessage", pattern, channel, text])
+
+
+def _expect_both(client, channel: bytes, text: bytes) -> None:
+    """The message comes for two patterns, in any order."""
+    __tracebackhide__ = True
+    came = read_values(client, 2)
+    due = [[b"pmessage", pattern, channel, text] for pattern in (b"*", b"room.*")]
+    if sorted(map(repr, came)) != sorted(map(repr, due)):
+        text = f"for two patterns came {resp.told(came)}; due is {resp.told(due)}"
+        raise Failure(text, hint="subscribe-pattern")
+
+
 @claim("12.5", points=2, hints=dict.fromkeys(BAD, "subscriber-left"))
 def test_12_subscribers_leave(launch):
     """A subscriber that closes, resets or quits is not counted, and is missing to nobody."""
@@ -463,7 +529,7 @@ def test_12_subscribers_leave(launch):
     stays.expect_frame(_message(b"z", b"end"))
 
 
-@claim("12.5", points=4, native=True, hints=SLOW)
+@claim("12.5", points=3, native=True, hints=SLOW)
 def test_12_slow_subscribers_are_closed(launch, rng):
     """A subscriber that does not read is closed; the publisher and others go on meanwhile."""
     server = launch(framing=RESP)
@@ -517,7 +583,7 @@ def _expect_beginning(client, stream: bytes) -> None:
 # 12.6 queue
 
 
-@claim("12.6", points=3, hints=dict.fromkeys(BAD, "multi-queue"))
+@claim("12.6", points=2, hints=dict.fromkeys(BAD, "multi-queue"))
 def test_12_commands_wait_for_exec(launch, rng):
     """From MULTI on commands are queued; EXEC runs all of them, DISCARD none."""
     server = launch(framing=RESP)
@@ -542,7 +608,7 @@ def test_12_commands_wait_for_exec(launch, rng):
     other.expect_frame(_message(b"a", b"x"))
 
 
-@claim("12.6", points=3, hints=dict.fromkeys(BAD, "multi-errors"))
+@claim("12.6", points=2, hints=dict.fromkeys(BAD, "multi-errors"))
 def test_12_errors_after_multi(launch):
     """A command that cannot be queued aborts EXEC; one that fails in EXEC does not stop others."""
     client = launch(framing=RESP).connect()
@@ -574,7 +640,7 @@ def test_12_queues_are_left_behind(launch):
     ask(server.connect(), "EXEC", Err("ERR EXEC without MULTI"))
 
 
-@claim("12.6", points=2, cli=True, native=True, hints=BOUND)
+@claim("12.6", points=1, cli=True, native=True, hints=BOUND)
 def test_12_queues_are_bounded(launch, rng):
     """Commands that wait for EXEC may take 64 MiB; one more is refused, and EXEC runs none."""
     server = launch(framing=RESP, environment=EXACT)
@@ -613,12 +679,13 @@ def test_12_lists_clients_while_one_is_closed(launch):
     talk(stays, ("PING", PONG))
 
 
-# All together: 12.6 queue
+# All together: 12.7 watch
 
 
-@claim("12.6", points=2, cli=True, valgrind=True, hints=STOPS)
+@claim("12.7", points=2, cli=True, valgrind=True, hints=STOPS)
 def test_12_stops_with_everything_in_use(launch, rng):
-    """Under valgrind: SIGTERM with keys, subscribers and a queue ends it with 0, and frees all."""
+    """Under valgrind: SIGTERM with keys, subscribers, a queue and watches ends it with 0, and frees
+    all."""
     server = launch(framing=RESP)
     client, queued, reads = server.connect(), server.connect("queues"), server.connect("reads")
     slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
@@ -629,7 +696,10 @@ def test_12_stops_with_everything_in_use(launch, rng):
     talk(client, ("RENAME far1 far2", OK), ("DEL far3 far4", 2), ("SELECT 3", OK), ("SET k v", OK))
     _subscribe(reads, "a", "b", counts=(1, 2))
     _subscribe(slow, "a", counts=(1,))
+    ask(reads, "PSUBSCRIBE z*", [b"psubscribe", b"z*", 3])
+    talk(queued, ("WATCH far1 far2 none", OK), ("UNWATCH", OK), ("WATCH far5 none far5", OK))
     talk(queued, ("MULTI", OK), (("SET", "k", words(rng, 5_000)), QUEUED), ("INCR k", QUEUED))
+    ask(client, "SET far5 v", OK)
     for _ in range(4):
         message = words(rng, 1_000) * 400
         client.exchange(resp.command("PUBLISH", "a", message), [])

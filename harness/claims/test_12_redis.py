@@ -6,11 +6,11 @@ clients that others wrote see test_12_clients.py, and for single modules test_12
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.instruments.observe import cpu_of, until_asleep, until_read
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import bounded, linear
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
-from harness.claims.scenarios.redis_talk import BAD, ENDED, ask, pipelined, talk
+from harness.claims.scenarios.redis_talk import BAD, ENDED, answer, ask, fill, pipelined, talk
 from harness.client import resp
 from harness.client.resp import (
     NO_ARRAY,
@@ -46,9 +46,14 @@ UNREAD_BYTES = 8 * MIB  # that a server may hold then: high water, a reply, and 
 DECLARING = 100  # clients
 DECLARED = 16 * MIB  # of memory, for all of them: a few KiB each, and what malloc keeps
 
+PAUSE_KEYS, A_DEL, A_MSET = 200_000, 50, 1_000  # keys of all, of a DEL, of an MSET
+PAUSE = 100  # times the average of a DEL; joining 350,000 free blocks costs 350 times and more
+PAUSE_TRIES = 3
+
 # What a general hint means in a claim, see marker.claim.
 REFUSED = dict.fromkeys((*BAD, "not-closed", "over-limit"), "resp-refused")
 DECLARES = dict.fromkeys(("memory-grows", "over-limit", *MUTE, *ENDED), "resp-declared")
+PAUSES = dict.fromkeys((*BAD, "over-limit"), "dict-loses")
 FLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "resp-flow")
 
 EACH_KIND = (
@@ -86,6 +91,34 @@ EACH_KIND = (
     ("SET k third NX", None),
     ("GETDEL k", b"other"),
     ("EXISTS k k n n", 2),
+    ("SETNX new v", 1),
+    ("SETNX new w", 0),
+    ("RENAMENX new n", 0),
+    ("RENAMENX new k", 1),
+    ("RENAMENX k k", 0),
+    ("UNLINK k none", 1),
+    (("SET", "k", b"a\r\nb\0c"), OK),
+    ("GETRANGE k 1 3", b"\r\nb"),
+    ("GETRANGE k -2 -1", b"\0c"),
+    ("GETRANGE k -100 100", b"a\r\nb\0c"),
+    ("GETRANGE k 0 -100", b"a"),
+    ("GETRANGE k -1 -3", b""),
+    ("GETRANGE k 6 9", b""),
+    ("GETRANGE none 0 -1", b""),
+    ("RPUSH l a b c d e", 5),
+    ("LINDEX l 0", b"a"),
+    ("LINDEX l -1", b"e"),
+    ("LINDEX l 5", None),
+    ("LINDEX none x", None),
+    ("LSET l 1 B", OK),
+    ("LSET l -5 A", OK),
+    ("LTRIM l 0 -2", OK),
+    ("LRANGE l 0 -1", [b"A", b"B", b"c", b"d"]),
+    ("LTRIM l 1 1", OK),
+    ("LPOP l 5", [b"B"]),
+    ("LTRIM none 0 1", OK),
+    ("UNWATCH", OK),
+    ("DEL n k", 2),
 )
 
 ERRORS = (
@@ -126,6 +159,16 @@ ERRORS = (
     ("LRANGE k 0 -1", WRONGTYPE),
     ("LRANGE l a b", NOT_AN_INTEGER),
     ("LPOP l -1", Err("ERR value is out of range, must be positive")),
+    ("LINDEX l x", NOT_AN_INTEGER),
+    ("LSET l 1 b", Err("ERR index out of range")),
+    ("LSET l x b", NOT_AN_INTEGER),
+    ("LSET none x b", NO_KEY),
+    ("LTRIM k 0 1", WRONGTYPE),
+    ("GETRANGE l 0 1", WRONGTYPE),
+    ("GETRANGE k 0 x", NOT_AN_INTEGER),
+    ("RENAMENX none k", NO_KEY),
+    ("TIME now", arguments_of("time")),
+    ("CLIENT INFO all", arguments_of("client|info")),
     ("RENAME none k", NO_KEY),
     ("SELECT 16", Err("ERR DB index is out of range")),
     ("EXPIRE k x", NOT_AN_INTEGER),
@@ -176,6 +219,15 @@ NO_COMMANDS = (
     (65_600 * b"a", "too big inline request"),
     (b"*" + 65_600 * b"1", "too big mbulk count string"),
     (b"*1\r\n$" + 65_600 * b"1", "too big bulk count string"),
+)
+# What a web page can make a browser send, in any letters, or as a list of arguments.
+BY_BROWSERS = (
+    b"POST / HTTP/1.1\r\n",
+    b"post / HTTP/1.1\r\nHost: 127.0.0.1\r\n",
+    b"HOST: 127.0.0.1\r\n",
+    b"Host:\r\n",
+    b"*1\r\n$4\r\nPoSt\r\n",
+    b"*2\r\n$5\r\nhost:\r\n$1\r\na\r\n",
 )
 OVER_THE_LIMITS = (
     (b"*1048577\r\n", "invalid multibulk length"),
@@ -231,6 +283,25 @@ def test_12_bytes_that_are_no_command(launch):
         client.send_frames([resp.command("PING"), data])
         client.expect_closed_after([reply(PONG), reply(protocol(error))])
         ask(stays, "PING", PONG)
+
+
+@claim("12.2", points=1, hints=dict.fromkeys((*BAD, "not-closed"), "resp-http"))
+def test_12_browsers_are_refused(launch):
+    """POST or Host: closes the connection at once, and nothing that follows it is run."""
+    server = launch(framing=RESP)
+    stays = server.connect("stays")
+    for lines in BY_BROWSERS:
+        client = server.connect("browser")
+        ask(client, "PING", PONG)
+        client.send(lines + b"\r\nSET browser was-here\r\n")
+        client.expect_closed_after([])
+        ask(stays, "EXISTS browser", 0)
+    client = server.connect("browser")
+    client.send_frame(b"GET / HTTP/1.1\r\n")
+    client.expect_frame(reply(Err("ERR wrong number of arguments for 'get' command")))
+    client.send(b"Host: 127.0.0.1\r\n\r\nSET browser was-here\r\n")
+    client.expect_closed_after([])
+    talk(stays, ("EXISTS browser", 0), ("SET post host:", OK), ("GET post", b"host:"))
 
 
 @claim("12.2", points=1, cli=True, hints=REFUSED, refusals=True)
@@ -292,7 +363,7 @@ def test_12_idle_clients_own_little(launch, rng):
 # 12.2 replies: replies
 
 
-@claim("12.2", points=3, hints=dict.fromkeys(BAD, "resp-reply"))
+@claim("12.2", points=2, hints=dict.fromkeys(BAD, "resp-reply"))
 def test_12_replies_of_each_kind(launch):
     """Every kind of reply: texts, integers to the ends of 64 bits, bytes, none, and arrays."""
     client = launch(framing=RESP).connect()
@@ -305,6 +376,31 @@ def test_12_errors_in_the_words_of_redis(launch):
     """Errors have Redis' words, for other people's clients read them; the connection stays."""
     client = launch(framing=RESP).connect()
     talk(client, *ERRORS)
+
+
+@claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-reply"))
+def test_12_what_a_client_is_told_of_itself(launch):
+    """CLIENT INFO is the line of CLIENT LIST that is about the client; TIME is two numbers."""
+    server = launch(framing=RESP)
+    client, other = server.connect(), server.connect("other")
+    talk(client, ("CLIENT SETNAME me", OK), ("SELECT 3", OK))
+    talk(other, ("SUBSCRIBE a", [b"subscribe", b"a", 1]))
+    info, listed = answer(client, "CLIENT INFO"), answer(client, "CLIENT LIST")
+    lines = listed.splitlines(keepends=True) if isinstance(listed, bytes) else []
+    fields = info.split() if isinstance(info, bytes) else []
+    named = [line for line in lines if b" name=me " in line]
+    alike = len(named) == 1 and len(lines) == 2 and named[0].split()[:1] == fields[:1]
+    if not alike or not {b"db=3", b"sub=0", b"psub=0", b"multi=-1"} <= set(fields):
+        text = f"CLIENT INFO replied {resp.told(info)}, and CLIENT LIST {resp.told(listed)}"
+        raise Failure(text, hint="resp-reply")
+    for _ in range(3):
+        now = answer(client, "TIME")
+        parts = now if isinstance(now, list) and len(now) == 2 else [b"", b""]
+        if not all(isinstance(part, bytes) and part.isdigit() for part in parts):
+            raise Failure(f"TIME replied {resp.told(now)}; due are two strings", hint="resp-reply")
+        if not 1_500_000_000 < int(parts[0]) < 32_503_680_000 or int(parts[1]) > 999_999:
+            text = f"TIME replied {resp.told(now)}; due are seconds since 1970, and microseconds"
+            raise Failure(text, hint="resp-reply")
 
 
 @claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-large"))
@@ -363,3 +459,40 @@ def test_12_pipelined_commands_cost_the_same(launch, rng):
     what = f"{2 * PIPELINED:,} commands at once cost {{two:.2f}} s of CPU, "
     what += f"{PIPELINED:,} {{one:.2f}} s"
     linear(server, work(times), work(2 * times), what)
+
+
+# 12.3 table
+
+
+def _costs_of_del(server, client, rng, keys: list[bytes]) -> list[float]:
+    """Sets all keys, and removes them in another order: so no free block is beside the one before.
+    Returns the CPU seconds of each DEL."""
+    __tracebackhide__ = True
+    fill(client, keys, b"x")
+    rng.shuffle(keys)
+    costs = []
+    for first in range(0, len(keys), A_DEL):
+        part = keys[first : first + A_DEL]
+        costs.append(cpu_of(server, lambda: ask(client, ("DEL", *part), len(part))))
+    return costs
+
+
+@claim("12.3", points=1, native=True, hints=PAUSES)
+def test_12_no_command_pays_for_others(launch, rng):
+    """No DEL of those that remove 200,000 keys costs 100 times as much CPU as the others."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    keys = [b"key:%d" % number for number in range(PAUSE_KEYS)]
+    fill(client, keys[:A_MSET], b"x")
+    if b"table_moves:0\r\n" in answer(client, "INFO"):
+        raise Failure(f"with {A_MSET:,} keys nothing was moved", hint="dict-moves")
+    # An interrupt may fall into one DEL, but not into one of each round.
+    for _ in range(PAUSE_TRIES):
+        keys.sort()
+        costs = _costs_of_del(server, client, rng, keys)
+        most, mean = max(costs), sum(costs) / len(costs)
+        if most <= PAUSE * mean:
+            return
+    text = f"a DEL of {A_DEL} keys costs {1e6 * mean:.0f} µs of CPU on the average, "
+    text += f"and one cost {1e3 * most:.1f} ms"
+    raise Failure(text, hint="dict-pause")

@@ -203,7 +203,8 @@ CHAPTERS = (
             "commands/commands_strings.c commands/dispatch.[ch] redis/channels.[ch] "
             "redis/client.[ch] redis/db.[ch] redis/dict.[ch] redis/expiry.[ch] redis/glob.[ch] "
             "redis/list.[ch] redis/multi.[ch] redis/redis.[ch] redis/reply.[ch] redis/resp.[ch] "
-            "redis/siphash.h redis/value.[ch] redis/words.[ch] server/app.h wire/number.[ch]"
+            "redis/siphash.h redis/table.[ch] redis/value.[ch] redis/watch.[ch] redis/words.[ch] "
+            "server/app.h wire/number.[ch]"
         ),
     ),
 )

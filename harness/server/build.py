@@ -34,9 +34,13 @@ from harness.server.objects import Object, Objects, prerequisites
 from harness.server.patience import Deadline
 from harness.server.shim import start_words
 
-# DWARF 4 is read by each valgrind, gdb and addr2line; what clang writes as DWARF 5 is not. The last
-# one is for programs, which can be linked without the functions that they never call.
-FLAGS = ("-std=gnu11", "-O2", "-gdwarf-4", "-Wall", "-Wextra", "-pthread", "-ffunction-sections")
+# DWARF 4 is read by each valgrind, gdb and addr2line; what clang writes as DWARF 5 is not.
+# -ffunction-sections is for programs, which can be linked without the functions that they never
+# call. For the last one see context.h of chapter 10.
+FLAGS = (
+    *("-std=gnu11", "-O2", "-gdwarf-4", "-Wall", "-Wextra", "-pthread", "-ffunction-sections"),
+    "-fcf-protection=none",
+)
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60
 # By the header that a file includes, as the compiler lists it.

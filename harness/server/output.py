@@ -27,7 +27,7 @@ class Output:
     def __init__(self) -> None:
         self.head = b""  # at most KEPT
         self.total = 0
-        self.closed = False  # no process can print any more
+        self.closed = False  # no process can print any more, or nothing reads it
         self._recent = b""
 
     @property
@@ -65,6 +65,7 @@ class Drain(threading.Thread):
         self._activity = activity
         self._watch = watch
         self._finish = threading.Event()
+        self._unread: set[Output] = set()
         self.dry = threading.Event()  # set when nobody can print any more
 
     def run(self) -> None:
@@ -76,6 +77,9 @@ class Drain(threading.Thread):
                 ready = selector.select(PERIOD)
                 for key, _ in ready:
                     self._read(key.fileobj, selector)
+                for pipe in [key.fileobj for key in selector.get_map().values()]:
+                    if self._pipes[pipe] in self._unread:
+                        self._close(pipe, selector)
                 if not ready and self._finish.is_set():
                     break  # a process out of our reach still holds the other end
                 if time.monotonic() - watched >= PERIOD:
@@ -87,6 +91,11 @@ class Drain(threading.Thread):
         self._activity.set()
         while not self._finish.wait(PERIOD):
             self._look()
+
+    def leave(self, output: Output) -> None:
+        """Lets the thread close the pipe of this output, as a reader that ends does: soon,
+        `output.closed` is true."""
+        self._unread.add(output)
 
     def finish(self) -> None:
         """Reads the remaining output of a server whose processes are all gone.
@@ -101,10 +110,13 @@ class Drain(threading.Thread):
         if data:
             self._pipes[pipe].add(data)
         else:
-            selector.unregister(pipe)
-            pipe.close()
-            self._pipes[pipe].closed = True
+            self._close(pipe, selector)
         self._activity.set()
+
+    def _close(self, pipe: IO[bytes], selector: selectors.BaseSelector) -> None:
+        selector.unregister(pipe)
+        pipe.close()
+        self._pipes[pipe].closed = True
 
     def _look(self) -> None:
         """Whatever happens to the watch, a full pipe must not stop the server."""

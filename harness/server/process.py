@@ -192,6 +192,13 @@ class ServerProcess:
             self.tell(f"sends {signal_name(number)} to the server")
             os.kill(self.pid, number)  # not reaped before destroy(), so the pid is still its own
 
+    def leave_log(self) -> None:
+        """Closes our end of its stderr, as `head` does: what it writes there from now on raises
+        SIGPIPE."""
+        self.tell("closes the pipe that the server logs to")
+        self._drain.leave(self.stderr)
+        wait_until(lambda: self.stderr.closed, PATIENCE)
+
     def stop_gently(self, limit: float | Patience) -> ExitStatus | None:
         """Sends SIGTERM and waits; None when it still runs after that."""
         self.signal(signal.SIGTERM)

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Installs the signal handlers. */
+/* Installs the signal handlers, and ignores SIGPIPE. */
 void stop_install(void);
 
 /* True once SIGTERM or SIGINT has arrived. */

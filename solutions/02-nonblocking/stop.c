@@ -17,6 +17,8 @@ void stop_install(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    /* MSG_NOSIGNAL is for sockets. The log may be a pipe, and its reader may leave. */
+    signal(SIGPIPE, SIG_IGN);
 }
 
 bool stop_requested(void)

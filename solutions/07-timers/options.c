@@ -119,6 +119,18 @@ static bool take_option(struct options *options, int option, const char *text)
     }
 }
 
+/* The next option, or -1 at the end. getopt_long() takes --fram for --framing as well, and --fram
+ * would change its meaning with the next option that begins so: only the whole name counts. */
+static int next_option(int argc, char **argv)
+{
+    const char *argument = argv[optind];
+    int index = -1;
+    int option = getopt_long(argc, argv, "+a:p:v", long_options, &index);
+    bool shortened =
+        index >= 0 && strcspn(argument, "=") < strlen("--") + strlen(long_options[index].name);
+    return shortened ? '?' : option;
+}
+
 bool options_parse(struct options *options, int argc, char **argv)
 {
     *options = (struct options){
@@ -128,7 +140,7 @@ bool options_parse(struct options *options, int argc, char **argv)
         .backend = &backend_epoll,
     };
     int option;
-    while ((option = getopt_long(argc, argv, "a:p:v", long_options, NULL)) != -1)
+    while ((option = next_option(argc, argv)) != -1)
         if (!take_option(options, option, optarg))
             return false;
     /* A message says nothing of its length: only the frame does. */

@@ -1,5 +1,6 @@
 /* Reads the options, listens, and serves until a signal tells it to stop. */
 
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@ int main(int argc, char **argv)
         options_usage(argv[0]);
         return 2;
     }
+    signal(SIGPIPE, SIG_IGN); /* a write to a log that nobody reads any more fails instead */
     log_open(options.verbose);
     struct events *events = events_new(options.backend);
     if (events == NULL)

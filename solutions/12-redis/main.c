@@ -1,6 +1,7 @@
 /* Reads the options, listens, and serves until a signal tells it to stop. */
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +46,7 @@ int main(int argc, char **argv)
         options_usage(argv[0]);
         return 2;
     }
+    signal(SIGPIPE, SIG_IGN); /* a write to a log that nobody reads any more fails instead */
     log_open(options.verbose);
     struct config config = {
         .framing = options.framing,

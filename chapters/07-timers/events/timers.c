@@ -94,16 +94,29 @@ bool timer_cancel(struct timers *t, struct timer *timer)
     return true;
 }
 
-bool timer_set(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
+/* Sets a timer for `ms` milliseconds after `start_us`. False: no memory; nothing has changed. */
+static bool set(struct timers *t, struct timer *timer, int64_t start_us, int32_t ms, bool recurring)
 {
     if (timer->place == TIMER_IDLE && !reserve(t))
         return false;
     timer_cancel(t, timer);
     timer->delay_us = (int64_t)ms * 1000;
-    timer->deadline_us = now_us() + timer->delay_us;
+    timer->deadline_us = start_us + timer->delay_us;
     timer->recurring = recurring;
     insert(t, timer);
     return true;
+}
+
+bool timer_set(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
+{
+    return set(t, timer, now_us(), ms, recurring);
+}
+
+bool timer_set_since_due(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
+{
+    /* A recurring timer was started again before it was called. */
+    int64_t due_us = timer->deadline_us - (timer->recurring ? timer->delay_us : 0);
+    return set(t, timer, due_us, ms, recurring);
 }
 
 bool timer_reset(struct timers *t, struct timer *timer, int32_t ms, bool from_now)

@@ -11,9 +11,13 @@ static int by_seq(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-static size_t bytes_of(const struct alarm *alarm)
+/* What an alarm costs beside itself: a node of the tree; its places in the arrays of timers.c,
+ * which have up to twice the size that is needed; and what malloc() adds to both blocks. */
+enum { NODE_BYTES = 24, PLACES_BYTES = 4 * sizeof(void *), ADDED_BYTES = 2 * 16 };
+
+static size_t cost(size_t text_bytes)
 {
-    return sizeof *alarm + alarm->size;
+    return sizeof(struct alarm) + text_bytes + NODE_BYTES + PLACES_BYTES + ADDED_BYTES;
 }
 
 static void on_timer(struct timer *timer, void *context)
@@ -42,6 +46,11 @@ void alarms_free(struct alarms *a)
     free(a);
 }
 
+bool alarms_fit(const struct alarms *a, size_t text_bytes)
+{
+    return a->bytes + cost(text_bytes) <= ALARMS_MAX_BYTES;
+}
+
 struct alarm *alarms_add(struct alarms *a, int32_t cmd, int32_t seq, int32_t ms, int32_t count,
                          struct bytes text)
 {
@@ -58,8 +67,7 @@ struct alarm *alarms_add(struct alarms *a, int32_t cmd, int32_t seq, int32_t ms,
         .size = text.size,
     };
     memcpy(alarm->text, text.data, text.size);
-    bool fits = a->bytes + bytes_of(alarm) <= ALARMS_MAX_BYTES;
-    if (!fits || !timer_set(a->timers, &alarm->timer, ms, count > 1)) {
+    if (!timer_set(a->timers, &alarm->timer, ms, count > 1)) {
         free(alarm);
         return NULL;
     }
@@ -68,7 +76,7 @@ struct alarm *alarms_add(struct alarms *a, int32_t cmd, int32_t seq, int32_t ms,
         free(alarm);
         return NULL;
     }
-    a->bytes += bytes_of(alarm);
+    a->bytes += cost(alarm->size);
     return alarm;
 }
 
@@ -100,24 +108,28 @@ void alarms_remove(struct alarm *alarm)
     timer_cancel(a->timers, &alarm->timer);
     set_owed(alarm, false);
     tdelete(alarm, &a->by_seq, by_seq);
-    a->bytes -= bytes_of(alarm);
+    a->bytes -= cost(alarm->size);
     free(alarm);
 }
 
-/* Lets an alarm that was owed ring again. False: no memory; nothing has changed. */
-static bool resume(struct alarm *alarm)
+/* Lets an alarm that was owed ring again, `ms` from now or from when it rang. False: no memory;
+ * nothing has changed. */
+static bool resume(struct alarm *alarm, bool from_now)
 {
-    if (!timer_set(alarm->alarms->timers, &alarm->timer, alarm->ms, alarm->left > 1))
-        return false;
-    set_owed(alarm, false);
-    return true;
+    struct timers *timers = alarm->alarms->timers;
+    bool recurring = alarm->left > 1;
+    bool is_set = from_now ? timer_set(timers, &alarm->timer, alarm->ms, recurring)
+                           : timer_set_since_due(timers, &alarm->timer, alarm->ms, recurring);
+    if (is_set)
+        set_owed(alarm, false);
+    return is_set;
 }
 
 bool alarms_reset(struct alarm *alarm, int32_t ms, bool from_now)
 {
     alarm->ms = ms;
     if (alarm->is_owed)
-        return resume(alarm);
+        return resume(alarm, from_now);
     timer_reset(alarm->alarms->timers, &alarm->timer, ms, from_now);
     return true;
 }
@@ -127,7 +139,7 @@ bool alarms_answered(struct alarm *alarm)
     alarm->index++;
     alarm->left--;
     if (alarm->left > 0)
-        return !alarm->is_owed || resume(alarm);
+        return !alarm->is_owed || resume(alarm, true);
     alarms_remove(alarm);
     return true;
 }

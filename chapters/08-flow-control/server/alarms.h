@@ -10,7 +10,8 @@
 #include "events/timers.h"
 #include "wire/reader.h"
 
-/* How much memory the alarms of a connection may take: as much as the largest frame. */
+/* How much memory the alarms of a connection may cost, with all that belongs to them: as much as
+ * the largest frame. */
 #define ALARMS_MAX_BYTES (32u << 20)
 
 struct alarm {
@@ -35,7 +36,7 @@ struct alarms {
     alarms_callback *ring;
     void *context;
     void *by_seq;                        /* a tree, see tsearch(3) */
-    size_t bytes;                        /* memory of all alarms together */
+    size_t bytes;                        /* what all alarms cost together */
     TAILQ_HEAD(alarm_queue, alarm) owed; /* have rung when there was no space for a reply */
 };
 
@@ -45,8 +46,11 @@ struct alarms *alarms_new(struct timers *timers, alarms_callback *ring, void *co
 /* Frees all of them; none rings any more. NULL means no alarms. */
 void alarms_free(struct alarms *a);
 
+/* Says whether an alarm with a text of this size may be added. */
+bool alarms_fit(const struct alarms *a, size_t text_bytes);
+
 /* Rings `count` times, the first time in `ms` milliseconds, and `ms` apart. The text is copied. The
- * seq must not be in use. NULL: no memory, or too many bytes. */
+ * seq must not be in use. NULL: no memory. */
 struct alarm *alarms_add(struct alarms *a, int32_t cmd, int32_t seq, int32_t ms, int32_t count,
                          struct bytes text);
 
@@ -59,7 +63,8 @@ bool alarms_pending(const struct alarms *a);
 /* The alarm rings no more and is freed. */
 void alarms_remove(struct alarm *alarm);
 
-/* Changes the time that an alarm waits to `ms`; see timer_reset. False: no memory to ring. */
+/* Changes the time that an alarm waits to `ms`; see timer_reset. One that is owed is owed no more:
+ * it rings when that time is over. False: no memory to ring. */
 bool alarms_reset(struct alarm *alarm, int32_t ms, bool from_now);
 
 /* One of the replies has been made. After the last one the alarm is removed. False: no memory to

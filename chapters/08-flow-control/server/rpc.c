@@ -108,10 +108,10 @@ static int start_alarm(struct call *call)
         return RPC_MALFORMED;
     if (ms < (every ? 1 : 0) || count < 1)
         return RPC_BAD_ARGUMENT;
-    if (alarms_find(call->alarms, call->seq) != NULL)
+    if (alarms_find(call->alarms, call->seq) != NULL || !alarms_fit(call->alarms, text.size))
         return RPC_BAD_ARGUMENT;
     if (alarms_add(call->alarms, call->cmd, call->seq, ms, count, text) == NULL)
-        return RPC_BAD_ARGUMENT;
+        return NO_MEMORY;
     return LATER;
 }
 

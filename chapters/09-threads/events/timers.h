@@ -47,6 +47,10 @@ void timers_free(struct timers *t);
  * apart. A timer that is set already starts again. False: no memory; nothing has changed. */
 bool timer_set(struct timers *t, struct timer *timer, int32_t ms, bool recurring);
 
+/* The same for a timer that has been called: the time is counted from when it was last due. If that
+ * time has passed already, the timer is due at once. */
+bool timer_set_since_due(struct timers *t, struct timer *timer, int32_t ms, bool recurring);
+
 /* The timer will not be called. False: it was not set. */
 bool timer_cancel(struct timers *t, struct timer *timer);
 

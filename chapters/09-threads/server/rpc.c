@@ -109,10 +109,11 @@ static int start_alarm(struct call *call)
         return RPC_MALFORMED;
     if (ms < (every ? 1 : 0) || count < 1)
         return RPC_BAD_ARGUMENT;
-    if (alarms_find(call->conn->alarms, call->seq) != NULL)
+    if (alarms_find(call->conn->alarms, call->seq) != NULL ||
+        !alarms_fit(call->conn->alarms, text.size))
         return RPC_BAD_ARGUMENT;
     if (alarms_add(call->conn->alarms, call->cmd, call->seq, ms, count, text) == NULL)
-        return RPC_BAD_ARGUMENT;
+        return NO_MEMORY;
     return LATER;
 }
 

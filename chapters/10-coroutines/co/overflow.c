@@ -32,6 +32,11 @@ static void say_number(size_t number)
 static void on_fault(int number, siginfo_t *info, void *context)
 {
     (void)context;
+    if (info->si_code <= 0) { /* sent by kill(2): no instruction has failed */
+        signal(number, SIG_DFL);
+        raise(number); /* ends the process when this handler returns */
+        return;
+    }
     size_t size;
     const char *name = co_overflowed(info->si_addr, &size);
     if (name != NULL) {

@@ -127,6 +127,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     }
     answer_alarm(c, alarm);
     conn_send_later(c);
+    co_wake(c->serving); /* how long it may wait has changed */
 }
 
 static void on_quota_end(struct timer *timer, void *context)
@@ -159,6 +160,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     if (!rpc_broadcast_done(&c->worker->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
     conn_send_later(c);
+    co_wake(c->serving);
 }
 
 /* Gives the connection its alarms, quota and coroutine. False: no memory. */

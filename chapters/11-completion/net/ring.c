@@ -17,10 +17,14 @@
 #define RING_ENTRIES 1024
 #endif
 
+/* The kernel may refuse a call for a moment, when it is short of memory. */
+enum { REFUSAL_PAUSE_MS = 10, REFUSALS_MAX = 100 };
+
 struct ring {
     struct io_uring rings;
     struct lent lent;
     bool enabled; /* a thread has become its owner */
+    int refusals; /* calls in a row that the kernel has refused */
 };
 
 /* DEFER_TASKRUN: the kernel does its part of the work in ring_turn(), and does not interrupt us.
@@ -66,11 +70,28 @@ struct lent *ring_lent(struct ring *r)
     return &r->lent;
 }
 
+/* Looks at the result of a call that hands over operations. As long as the kernel takes none, no
+ * client can be served. Calling again at once would only use up the processor, so there is a pause,
+ * and only the first refusal is logged. If it lasts for a second, the server ends. */
+static void check_taken(struct ring *r, int result)
+{
+    if (result >= 0 || result == -ETIME || result == -EINTR) { /* these end the wait, not more */
+        r->refusals = 0;
+        return;
+    }
+    errno = -result;
+    if (r->refusals == 0)
+        log_line("io_uring: %s", strerror(errno));
+    if (++r->refusals > REFUSALS_MAX)
+        die("io_uring");
+    poll(NULL, 0, REFUSAL_PAUSE_MS);
+}
+
 /* TODO 1: Put operations into the ring, hand them over and wait with one system call, and pass
  * on what has completed. Graded by test_11_operations_complete.
- * If the ring is full, the kernel has to take some entries first. submit_and_wait() needs a
- * different function of liburing for 0, for -1 and for other times; with 0 it still lets the
- * kernel do its work.
+ * If the ring is full, the kernel has to take some entries first; check_taken() looks at the
+ * result of that call. submit_and_wait() needs a different function of liburing for 0, for -1
+ * and for other times; with 0 it still lets the kernel do its work.
  * The user data of an entry comes back with its completion. More completions follow as long as
  * one has IORING_CQE_F_MORE. A callback may free its operation. */
 static struct io_uring_sqe *next_entry(struct ring *r)
@@ -128,9 +149,6 @@ void ring_turn(struct ring *r, int timeout_ms)
         wait_for_valgrind(r, timeout_ms);
         timeout_ms = 0;
     }
-    /* ETIME is the time limit. EINTR ends the wait, not the loop. */
-    int result = submit_and_wait(r, timeout_ms);
-    if (result < 0 && result != -ETIME && result != -EINTR)
-        log_line("io_uring: %s", strerror(-result));
+    check_taken(r, submit_and_wait(r, timeout_ms));
     complete(r);
 }

@@ -37,11 +37,11 @@ void conn_forget_later(struct conn *c)
  * connection any more. */
 static void free_conn(struct conn *c)
 {
-    conn_forget_later(c);
-    quota_free(c->quota);
     LIST_REMOVE(c, others);
     if (c->is_unsent)
         LIST_REMOVE(c, unsent);
+    conn_forget_later(c);
+    quota_free(c->quota);
     co_forget(&c->socket); /* may wait */
     if (LIST_EMPTY(&c->worker->conns))
         spare_free();
@@ -149,6 +149,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     }
     answer_alarm(c, alarm);
     conn_send_later(c);
+    co_wake(c->serving); /* how long it may wait has changed */
 }
 
 static void on_quota_end(struct timer *timer, void *context)
@@ -181,6 +182,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     if (!rpc_broadcast_done(&c->worker->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
     conn_send_later(c);
+    co_wake(c->serving);
 }
 
 /* Gives the connection its alarms, quota and coroutine. False: no memory. */

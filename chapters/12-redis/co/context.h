@@ -1,7 +1,12 @@
 /* A context: where a function has stopped, and what it needs to continue there.
  *
  * On x86-64 and aarch64 the switch is some lines of assembly. Elsewhere, and when compiled with
- * -DCONTEXT_UCONTEXT, it is swapcontext(), which makes a system call for each switch. */
+ * -DCONTEXT_UCONTEXT, it is swapcontext(), which makes a system call for each switch.
+ *
+ * With -fcf-protection, which some compilers have by default, each object file tells the linker
+ * that its code works while the processor checks jumps (IBT) and return addresses, which it also
+ * keeps on a shadow stack (SHSTK). Our assembly does not: it would have to exchange this stack,
+ * too, as swapcontext() does. So the lab compiles with -fcf-protection=none. */
 #ifndef CONTEXT_H
 #define CONTEXT_H
 
@@ -15,7 +20,7 @@
 #endif
 
 #if !defined(__LP64__) || !(defined(__x86_64__) || defined(__aarch64__)) ||                        \
-    defined(__SANITIZE_ADDRESS__)
+    defined(__SANITIZE_ADDRESS__) || defined(__CET__) /* -fcf-protection */
 #define CONTEXT_UCONTEXT
 #endif
 

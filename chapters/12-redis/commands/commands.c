@@ -14,6 +14,7 @@ static const struct command commands[] = {
     {"client", -2, COMMAND_FAMILY, NULL},
     {"client|getname", 2, 0, command_client_getname},
     {"client|id", 2, 0, command_client_id},
+    {"client|info", 2, 0, command_client_info},
     {"client|list", -2, 0, command_client_list},
     {"client|no-evict", 3, 0, command_client_no_evict},
     {"client|setinfo", 4, 0, command_client_setinfo},
@@ -39,41 +40,61 @@ static const struct command commands[] = {
     {"flushdb", -1, 0, command_flushdb},
     {"get", 2, 0, command_get},
     {"getdel", 2, 0, command_getdel},
+    {"getrange", 4, 0, command_getrange},
     {"getset", 3, 0, command_getset},
     {"hello", -1, 0, command_hello},
     {"incr", 2, 0, command_incr},
     {"incrby", 3, 0, command_incrby},
     {"info", -1, 0, command_info},
     {"keys", 2, 0, command_keys},
+    {"lindex", 3, 0, command_lindex},
     {"llen", 2, 0, command_llen},
     {"lpop", -2, 0, command_lpop},
     {"lpush", -3, 0, command_lpush},
     {"lrange", 4, 0, command_lrange},
+    {"lset", 4, 0, command_lset},
+    {"ltrim", 4, 0, command_ltrim},
     {"mget", -2, 0, command_mget},
     {"mset", -3, 0, command_mset},
     {"multi", 1, COMMAND_AT_ONCE, command_multi},
     {"persist", 2, 0, command_persist},
     {"pexpire", -3, 0, command_pexpire},
+    {"pexpireat", -3, 0, command_pexpireat},
     {"ping", -1, COMMAND_SUBSCRIBED, command_ping},
+    {"psetex", 4, 0, command_psetex},
+    {"psubscribe", -2, COMMAND_SUBSCRIBED, command_psubscribe},
     {"pttl", 2, 0, command_pttl},
     {"publish", 3, 0, command_publish},
+    {"punsubscribe", -1, COMMAND_SUBSCRIBED, command_punsubscribe},
     {"quit", -1, COMMAND_AT_ONCE | COMMAND_SUBSCRIBED, command_quit},
     {"rename", 3, 0, command_rename},
+    {"renamenx", 3, 0, command_renamenx},
     {"rpop", -2, 0, command_rpop},
     {"rpush", -3, 0, command_rpush},
     {"scan", -2, 0, command_scan},
     {"select", 2, 0, command_select},
     {"set", -3, 0, command_set},
+    {"setex", 4, 0, command_setex},
+    {"setnx", 3, 0, command_setnx},
     {"strlen", 2, 0, command_strlen},
     {"subscribe", -2, COMMAND_SUBSCRIBED, command_subscribe},
+    {"time", 1, 0, command_time},
     {"ttl", 2, 0, command_ttl},
     {"type", 2, 0, command_type},
+    {"unlink", -2, 0, command_del},
     {"unsubscribe", -1, COMMAND_SUBSCRIBED, command_unsubscribe},
+    {"unwatch", 1, 0, command_unwatch},
+    {"watch", -2, COMMAND_AT_ONCE, command_watch},
 };
+
+enum { ROWS = sizeof commands / sizeof *commands };
 
 size_t commands_count(void)
 {
-    return sizeof commands / sizeof *commands;
+    size_t count = 0;
+    for (int i = 0; i < ROWS; i++)
+        count += strchr(commands[i].name, '|') == NULL;
+    return count;
 }
 
 static int by_name(const void *name, const void *command)
@@ -96,7 +117,7 @@ static const struct command *find(char name[NAME_BYTES], size_t size)
     name[size] = '\0';
     if (strlen(name) != size)
         return NULL;
-    return bsearch(name, commands, commands_count(), sizeof *commands, by_name);
+    return bsearch(name, commands, ROWS, sizeof *commands, by_name);
 }
 
 const struct command *commands_find(struct bytes name)

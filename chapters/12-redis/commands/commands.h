@@ -28,7 +28,7 @@ const struct command *commands_find(struct bytes name);
 /* The command of a family that the first argument chooses. NULL: there is none. */
 const struct command *commands_find_in(const struct command *family, struct bytes name);
 
-/* How many there are. */
+/* How many there are; a family counts once. */
 size_t commands_count(void);
 
 /* connection */
@@ -44,6 +44,7 @@ void command_client_getname(struct call *call);
 void command_client_setname(struct call *call);
 void command_client_setinfo(struct call *call);
 void command_client_list(struct call *call);
+void command_client_info(struct call *call);
 void command_client_no_evict(struct call *call);
 
 /* server */
@@ -52,6 +53,7 @@ void command_command_count(struct call *call);
 void command_config_get(struct call *call);
 void command_config_set(struct call *call);
 void command_config_resetstat(struct call *call);
+void command_time(struct call *call);
 void command_dbsize(struct call *call);
 void command_flushdb(struct call *call);
 void command_flushall(struct call *call);
@@ -64,6 +66,7 @@ void command_del(struct call *call);
 void command_exists(struct call *call);
 void command_type(struct call *call);
 void command_rename(struct call *call);
+void command_renamenx(struct call *call);
 
 /* scan */
 void command_keys(struct call *call);
@@ -73,12 +76,16 @@ void command_scan(struct call *call);
 void command_expire(struct call *call);
 void command_pexpire(struct call *call);
 void command_expireat(struct call *call);
+void command_pexpireat(struct call *call);
 void command_ttl(struct call *call);
 void command_pttl(struct call *call);
 void command_persist(struct call *call);
 
 /* set */
 void command_set(struct call *call);
+void command_setnx(struct call *call);
+void command_setex(struct call *call);
+void command_psetex(struct call *call);
 
 /* strings */
 void command_get(struct call *call);
@@ -92,6 +99,7 @@ void command_incrby(struct call *call);
 void command_decrby(struct call *call);
 void command_append(struct call *call);
 void command_strlen(struct call *call);
+void command_getrange(struct call *call);
 
 /* lists */
 void command_lpush(struct call *call);
@@ -100,15 +108,22 @@ void command_lpop(struct call *call);
 void command_rpop(struct call *call);
 void command_lrange(struct call *call);
 void command_llen(struct call *call);
+void command_lindex(struct call *call);
+void command_lset(struct call *call);
+void command_ltrim(struct call *call);
 
 /* publish and subscribe */
 void command_subscribe(struct call *call);
 void command_unsubscribe(struct call *call);
+void command_psubscribe(struct call *call);
+void command_punsubscribe(struct call *call);
 void command_publish(struct call *call);
 
 /* transactions */
 void command_multi(struct call *call);
 void command_exec(struct call *call);
 void command_discard(struct call *call);
+void command_watch(struct call *call);
+void command_unwatch(struct call *call);
 
 #endif

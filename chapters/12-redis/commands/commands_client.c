@@ -41,16 +41,37 @@ void command_client_no_evict(struct call *call)
         call_syntax_error(call);
 }
 
+/* What the server says of a client. */
+struct line {
+    char text[512];
+    size_t size;
+};
+
+static struct line describe(const struct client *client)
+{
+    struct line line;
+    int size = snprintf(
+        line.text, sizeof line.text, "id=%lld fd=%d name=%.256s db=%d sub=%zu psub=%zu multi=%d\n",
+        (long long)client->id, client->conn->socket.watch.fd,
+        client->name != NULL ? client->name : "", (int)(client->db - client->redis->dbs),
+        client->subscriptions.of[CHANNEL_NAME].count,
+        client->subscriptions.of[CHANNEL_PATTERN].count,
+        client->multi.open ? (int)client->multi.count : -1);
+    line.size = (size_t)size;
+    return line;
+}
+
+void command_client_info(struct call *call)
+{
+    struct line line = describe(call->client);
+    reply_string(call->reply, (struct bytes){(const uint8_t *)line.text, line.size});
+}
+
 /* Appends the line of one client. False: no memory. */
 static bool add_line(struct buffer *text, const struct client *client)
 {
-    char line[512];
-    int size =
-        snprintf(line, sizeof line, "id=%lld fd=%d name=%.256s db=%d sub=%zu multi=%d\n",
-                 (long long)client->id, client->conn->socket.watch.fd,
-                 client->name != NULL ? client->name : "", (int)(client->db - client->redis->dbs),
-                 client->subscriptions.count, client->multi.open ? (int)client->multi.count : -1);
-    return buffer_append(text, (const uint8_t *)line, (size_t)size);
+    struct line line = describe(client);
+    return buffer_append(text, (const uint8_t *)line.text, line.size);
 }
 
 void command_client_list(struct call *call)

@@ -83,7 +83,9 @@ static void expire(struct call *call, int64_t unit_ms, int64_t since)
     }
     if (at_ms <= expiry_now())
         db_remove_key(db, key);
-    else if (!expiry_set(db, key, at_ms))
+    else if (expiry_set(db, key, at_ms))
+        db_changed(db, key);
+    else
         call_no_memory(call);
     reply_number(call->reply, 1);
 }
@@ -101,6 +103,11 @@ void command_pexpire(struct call *call)
 void command_expireat(struct call *call)
 {
     expire(call, 1000, 0);
+}
+
+void command_pexpireat(struct call *call)
+{
+    expire(call, 1, 0);
 }
 
 /* Writes how many milliseconds the key has left, in units of `unit_ms`. */
@@ -134,6 +141,10 @@ void command_pttl(struct call *call)
 
 void command_persist(struct call *call)
 {
-    struct entry *key = db_find(call->client->db, call_arg(call, 1));
-    reply_number(call->reply, key != NULL && expiry_clear(key->value));
+    struct db *db = call->client->db;
+    struct entry *key = db_find(db, call_arg(call, 1));
+    bool stays = key != NULL && expiry_clear(key->value);
+    if (stays)
+        db_changed(db, key);
+    reply_number(call->reply, stays);
 }

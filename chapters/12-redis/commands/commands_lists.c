@@ -16,6 +16,15 @@ static bool push_all(const struct call *call, struct list *list, enum list_end e
     return true;
 }
 
+/* Adds the arguments to the list of a key. Returns the list, or NULL: no memory. */
+static struct list *push_more(const struct call *call, const struct entry *key, enum list_end end)
+{
+    if (!push_all(call, key->value, end))
+        return NULL;
+    db_changed(call->client->db, key);
+    return key->value;
+}
+
 /* Makes a key with a list of the arguments. Returns the list, or NULL: no memory. */
 static struct list *push_new(const struct call *call, enum list_end end)
 {
@@ -32,13 +41,9 @@ static struct list *push_new(const struct call *call, enum list_end end)
 static void push(struct call *call, enum list_end end)
 {
     struct entry *key;
-    struct list *list;
     if (!call_find(call, call_arg(call, 1), VALUE_LIST, &key))
         return;
-    if (key == NULL)
-        list = push_new(call, end);
-    else
-        list = push_all(call, key->value, end) ? key->value : NULL;
+    const struct list *list = key != NULL ? push_more(call, key, end) : push_new(call, end);
     if (list == NULL)
         call_no_memory(call);
     else
@@ -53,6 +58,16 @@ void command_lpush(struct call *call)
 void command_rpush(struct call *call)
 {
     push(call, LIST_RIGHT);
+}
+
+/* Items of the list of this key were taken out. */
+static void items_were_taken(const struct call *call, struct entry *key)
+{
+    const struct list *list = key->value;
+    if (list->count == 0)
+        db_remove_key(call->client->db, key);
+    else
+        db_changed(call->client->db, key);
 }
 
 /* Takes one item out of a list, and writes it. */
@@ -99,8 +114,8 @@ static void pop(struct call *call, enum list_end end)
         reply_array(call->reply, count);
     for (size_t i = 0; i < count; i++)
         pop_one(call, list, end);
-    if (list->count == 0)
-        db_remove_key(call->client->db, key);
+    if (count > 0)
+        items_were_taken(call, key);
 }
 
 void command_lpop(struct call *call)
@@ -119,6 +134,19 @@ static int64_t index_in(const struct list *list, int64_t index)
     return index < 0 ? index + (int64_t)list->count : index;
 }
 
+/* Turns two indexes from the client into those of the first and the last item between them. False:
+ * there are none. */
+static bool take_range(const struct list *list, int64_t *first, int64_t *last)
+{
+    *first = index_in(list, *first);
+    *last = index_in(list, *last);
+    if (*first < 0)
+        *first = 0;
+    if (*last >= (int64_t)list->count)
+        *last = (int64_t)list->count - 1;
+    return *first <= *last;
+}
+
 void command_lrange(struct call *call)
 {
     struct entry *key;
@@ -132,13 +160,7 @@ void command_lrange(struct call *call)
         return;
     }
     const struct list *list = key->value;
-    first = index_in(list, first);
-    last = index_in(list, last);
-    if (first < 0)
-        first = 0;
-    if (last >= (int64_t)list->count)
-        last = (int64_t)list->count - 1;
-    if (first > last) {
+    if (!take_range(list, &first, &last)) {
         reply_array(call->reply, 0);
         return;
     }
@@ -155,4 +177,82 @@ void command_llen(struct call *call)
         return;
     const struct list *list = key != NULL ? key->value : NULL;
     reply_number(call->reply, list != NULL ? (int64_t)list->count : 0);
+}
+
+/* The item at the index in argument 2, which counts from the other end if it is negative. True with
+ * NULL as *item: the list has no such index. False: the error is written. */
+static bool find_item(const struct call *call, const struct list *list, struct item **item)
+{
+    int64_t index;
+    if (!call_number(call, 2, &index))
+        return false;
+    index = index_in(list, index);
+    bool is_there = index >= 0 && index < (int64_t)list->count;
+    *item = is_there ? list_at(list, (size_t)index) : NULL;
+    return true;
+}
+
+void command_lindex(struct call *call)
+{
+    struct entry *key;
+    struct item *item = NULL;
+    if (!call_find(call, call_arg(call, 1), VALUE_LIST, &key))
+        return;
+    if (key != NULL && !find_item(call, key->value, &item))
+        return;
+    if (item != NULL)
+        reply_string(call->reply, item_bytes(item));
+    else
+        reply_nil(call->reply);
+}
+
+void command_lset(struct call *call)
+{
+    struct entry *key;
+    struct item *item;
+    if (!call_find(call, call_arg(call, 1), VALUE_LIST, &key))
+        return;
+    if (key == NULL) {
+        reply_error(call->reply, "ERR no such key");
+        return;
+    }
+    if (!find_item(call, key->value, &item))
+        return;
+    if (item == NULL) {
+        reply_error(call->reply, "ERR index out of range");
+        return;
+    }
+    if (!list_replace(key->value, item, call_arg(call, 3))) {
+        call_no_memory(call);
+        return;
+    }
+    db_changed(call->client->db, key);
+    call_ok(call);
+}
+
+/* Takes items out until those from `first` to `last` are left. */
+static void trim(struct list *list, int64_t first, int64_t last)
+{
+    for (int64_t more = (int64_t)list->count - 1 - last; more > 0; more--)
+        free(list_pop(list, LIST_RIGHT));
+    for (; first > 0; first--)
+        free(list_pop(list, LIST_LEFT));
+}
+
+void command_ltrim(struct call *call)
+{
+    struct entry *key;
+    int64_t first;
+    int64_t last;
+    if (!call_number(call, 2, &first) || !call_number(call, 3, &last) ||
+        !call_find(call, call_arg(call, 1), VALUE_LIST, &key))
+        return;
+    if (key != NULL) {
+        if (take_range(key->value, &first, &last))
+            trim(key->value, first, last);
+        else
+            list_clear(key->value);
+        items_were_taken(call, key);
+    }
+    call_ok(call);
 }

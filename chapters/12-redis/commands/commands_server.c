@@ -2,10 +2,12 @@
 
 #include <malloc.h>
 #include <string.h>
+#include <time.h>
 
 #include "commands/call.h"
 #include "commands/commands.h"
 #include "redis/glob.h"
+#include "wire/number.h"
 
 /* Clients can do without a description of the commands. */
 void command_command(struct call *call)
@@ -78,6 +80,22 @@ void command_config_resetstat(struct call *call)
 {
     call->client->redis->commands = 0;
     call_ok(call);
+}
+
+/* Writes a number as a string. */
+static void write_digits(const struct call *call, int64_t number)
+{
+    uint8_t digits[NUMBER_MAX_BYTES];
+    reply_string(call->reply, (struct bytes){digits, number_print(number, digits)});
+}
+
+void command_time(struct call *call)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    reply_array(call->reply, 2);
+    write_digits(call, now.tv_sec);
+    write_digits(call, now.tv_nsec / 1000);
 }
 
 void command_dbsize(struct call *call)

@@ -70,6 +70,40 @@ void command_mset(struct call *call)
     call_ok(call);
 }
 
+/* Turns two indexes from the client into those of the first and the last byte between them. As in
+ * Redis, an index before the first byte means the first byte. False: there are none. */
+static bool take_range(struct bytes text, int64_t *first, int64_t *last)
+{
+    int64_t size = (int64_t)text.size;
+    if (*first < 0 && *last < 0 && *first > *last)
+        return false;
+    if (*first < 0)
+        *first = *first + size < 0 ? 0 : *first + size;
+    if (*last < 0)
+        *last = *last + size < 0 ? 0 : *last + size;
+    if (*last >= size)
+        *last = size - 1;
+    return *first <= *last;
+}
+
+void command_getrange(struct call *call)
+{
+    struct entry *key;
+    int64_t first;
+    int64_t last;
+    if (!call_number(call, 2, &first) || !call_number(call, 3, &last) ||
+        !call_find(call, call_arg(call, 1), VALUE_STRING, &key))
+        return;
+    struct bytes text = {0};
+    if (key != NULL)
+        text = string_bytes(key->value);
+    if (take_range(text, &first, &last))
+        text = (struct bytes){text.data + first, (size_t)(last - first + 1)};
+    else
+        text.size = 0;
+    reply_string(call->reply, text);
+}
+
 /* Adds to the number of a key, which is a string of digits. A key without a value is 0. */
 static void add(struct call *call, int64_t amount)
 {
@@ -90,7 +124,7 @@ static void add(struct call *call, int64_t amount)
     if (string == NULL)
         call_no_memory(call);
     else if (key != NULL)
-        db_replace(key, &string->value);
+        db_replace(call->client->db, key, &string->value);
     else if (db_put(call->client->db, call_arg(call, 1), &string->value) == NULL)
         call_no_memory(call);
     reply_number(call->reply, number);
@@ -125,12 +159,14 @@ void command_decrby(struct call *call)
 }
 
 /* Appends to the string of a key. False: no memory. */
-static bool append(struct entry *key, struct bytes text)
+static bool append(struct db *db, struct entry *key, struct bytes text)
 {
     struct string *string = string_append(key->value, text);
-    if (string != NULL)
-        key->value = string;
-    return string != NULL;
+    if (string == NULL)
+        return false;
+    key->value = string;
+    db_changed(db, key);
+    return true;
 }
 
 void command_append(struct call *call)
@@ -144,7 +180,8 @@ void command_append(struct call *call)
         reply_error(call->reply, "ERR string exceeds maximum allowed size (proto-max-bulk-len)");
         return;
     }
-    bool done = key != NULL ? append(key, text) : put(call, call_arg(call, 1), text);
+    bool done =
+        key != NULL ? append(call->client->db, key, text) : put(call, call_arg(call, 1), text);
     if (!done)
         call_no_memory(call);
     reply_number(call->reply, (int64_t)size);

@@ -61,13 +61,13 @@ static const struct command *command_of(const struct call *call)
 /* Refuses a command. If that is EXEC, the transaction ends. Otherwise EXEC will run none of it. */
 static void refuse(const struct call *call, const char *why)
 {
-    struct multi *multi = &call->client->multi;
+    struct client *client = call->client;
     bool is_exec = call->command->run == command_exec;
     const char *kind = is_exec ? "EXECABORT Transaction discarded because of:" : "ERR";
     reply_error(call->reply, "%s %s", kind, why);
     if (is_exec)
-        multi_close(multi);
-    multi->broken = multi->open;
+        client_end_transaction(client);
+    client->multi.broken = client->multi.open;
 }
 
 /* Whether the client may run the command now. False: the error is written. */
@@ -82,7 +82,8 @@ static bool is_allowed(const struct call *call)
         return false;
     }
     /* Replies and messages come on the same connection. The client could not tell them apart. */
-    if (call->client->subscriptions.count > 0 && !(command->flags & COMMAND_SUBSCRIBED)) {
+    if (subscriptions_count(&call->client->subscriptions) > 0 &&
+        !(command->flags & COMMAND_SUBSCRIBED)) {
         snprintf(why, sizeof why,
                  "Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET "
                  "are allowed in this context",
@@ -91,6 +92,13 @@ static bool is_allowed(const struct call *call)
         return false;
     }
     return true;
+}
+
+/* Whether this is a line of an HTTP request. Any web site can make a browser send one to 127.0.0.1,
+ * and the lines of its body would be commands. GET is a command, too, but a Host: follows it. */
+static bool is_http(const struct call *call)
+{
+    return call_is(call, 0, "post") || call_is(call, 0, "host:");
 }
 
 /* Lets the command wait for EXEC. */
@@ -119,6 +127,10 @@ void dispatch(struct client *client, const struct request *request)
     struct call call = {.client = client, .request = request, .reply = &reply};
     if (request->count == 0)
         return;
+    if (is_http(&call)) {
+        conn_close(client->conn, "POST or Host: is HTTP, possible SECURITY ATTACK");
+        return;
+    }
     client->redis->commands++;
     call.command = command_of(&call);
     if (call.command == NULL)

@@ -6,7 +6,9 @@
  *     subscriptions of another one -----------------------------+
  *
  * A subscription is in two lists: that of its channel, for publishing, and that of its connection,
- * for the day on which the connection is closed. A channel without subscribers is forgotten. */
+ * for the day on which the connection is closed. A channel without subscribers is forgotten.
+ *
+ * A pattern is kept like a channel: it stands for all channels whose name fits it. */
 #ifndef CHANNELS_H
 #define CHANNELS_H
 
@@ -19,23 +21,32 @@
 
 struct conn;
 
+/* What a client has subscribed to. */
+enum channel_kind { CHANNEL_NAME, CHANNEL_PATTERN, CHANNEL_KINDS };
+
 struct channels {
-    struct dict by_name; /* owned; the value of an entry is a struct channel */
+    struct dict by_name[CHANNEL_KINDS]; /* owned; the value of an entry is a struct channel */
     struct dict by_pair; /* owned; that of an entry is a struct subscription, and its key says of
                           * which connection to which channel */
 };
 
 struct channel {
-    struct entry *entry;                              /* borrowed; has the name */
+    struct entry *entry; /* borrowed; has the name, or the pattern */
+    enum channel_kind kind;
     LIST_HEAD(subscribers, subscription) subscribers; /* at least one */
 };
 
-/* The subscriptions of one connection. */
-struct subscriptions {
-    struct channels *channels;                        /* borrowed */
-    struct conn *conn;                                /* borrowed */
-    TAILQ_HEAD(subscription_list, subscription) list; /* owned; the oldest first */
+/* The subscriptions of one connection that have one kind. */
+struct subscription_list {
+    TAILQ_HEAD(subscription_queue, subscription) all; /* owned; the oldest first */
     size_t count;
+};
+
+/* All subscriptions of one connection. */
+struct subscriptions {
+    struct channels *channels; /* borrowed */
+    struct conn *conn;         /* borrowed */
+    struct subscription_list of[CHANNEL_KINDS];
 };
 
 struct subscription {
@@ -52,20 +63,24 @@ void channels_free(struct channels *channels);
 
 void subscriptions_init(struct subscriptions *s, struct channels *channels, struct conn *conn);
 
-/* Adds a channel, if it is not there already. False: no memory. */
-bool subscriptions_add(struct subscriptions *s, struct bytes name);
+/* How many a connection has, of both kinds. */
+size_t subscriptions_count(const struct subscriptions *s);
 
-/* Removes a channel, if it is there. */
-void subscriptions_remove(struct subscriptions *s, struct bytes name);
+/* Adds a channel or a pattern, if it is not there already. False: no memory. */
+bool subscriptions_add(struct subscriptions *s, enum channel_kind kind, struct bytes name);
 
-/* Removes all channels. */
+/* Removes a channel or a pattern, if it is there. */
+void subscriptions_remove(struct subscriptions *s, enum channel_kind kind, struct bytes name);
+
+/* Removes all channels and patterns. */
 void subscriptions_clear(struct subscriptions *s);
 
-/* The name of the oldest one. There must be one. */
-struct bytes subscriptions_first(const struct subscriptions *s);
+/* The name of the oldest channel, or the oldest pattern. There must be one. */
+struct bytes subscriptions_first(const struct subscriptions *s, enum channel_kind kind);
 
-/* Sends a message to all connections that have subscribed to this channel. Returns how many. A
- * connection that does not take its messages is closed, and does not count. */
+/* Sends a message to all connections that have subscribed to this channel, and once more for each
+ * pattern of theirs that its name fits. Returns how many times. A connection that does not take its
+ * messages is closed, and does not count. */
 size_t channels_publish(struct channels *channels, struct bytes name, struct bytes message);
 
 #endif

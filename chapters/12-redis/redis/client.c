@@ -37,10 +37,18 @@ bool client_set_name(struct client *client, struct bytes name)
     return true;
 }
 
+void client_end_transaction(struct client *client)
+{
+    multi_close(&client->multi);
+    watches_clear(&client->watches);
+}
+
 void client_leave(struct client *client)
 {
-    if (client != NULL)
-        subscriptions_clear(&client->subscriptions);
+    if (client == NULL)
+        return;
+    subscriptions_clear(&client->subscriptions);
+    watches_clear(&client->watches);
 }
 
 void client_free(struct client *client)

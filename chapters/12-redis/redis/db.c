@@ -14,11 +14,30 @@ void db_init(struct db *db, struct timers *timers)
 {
     *db = (struct db){.timers = timers};
     dict_init(&db->keys);
+    watched_keys_init(&db->watched);
+}
+
+/* Called for each key that is about to be removed with all others. */
+static void touch(void *context, struct entry *key)
+{
+    db_changed(context, key);
 }
 
 void db_clear(struct db *db)
 {
+    size_t cursor = 0;
+    if (watched_keys_count(&db->watched) > 0) {
+        do
+            cursor = dict_scan(&db->keys, cursor, touch, db);
+        while (cursor != 0);
+    }
     dict_free(&db->keys, free_key);
+}
+
+void db_free(struct db *db)
+{
+    db_clear(db);
+    watched_keys_free(&db->watched);
 }
 
 struct bytes db_name(const struct entry *key)
@@ -26,8 +45,14 @@ struct bytes db_name(const struct entry *key)
     return (struct bytes){.data = key->key, .size = key->size};
 }
 
+void db_changed(struct db *db, const struct entry *key)
+{
+    watches_touch(db, db_name(key));
+}
+
 void db_remove_key(struct db *db, struct entry *key)
 {
+    db_changed(db, key);
     free_key(dict_remove(&db->keys, key->key, key->size));
 }
 
@@ -48,6 +73,7 @@ struct value *db_value(struct db *db, struct bytes name)
 
 struct entry *db_put(struct db *db, struct bytes name, struct value *value)
 {
+    watches_touch(db, name);
     struct entry *key = dict_find(&db->keys, name.data, name.size);
     if (key != NULL) {
         value_free(key->value);
@@ -71,8 +97,9 @@ bool db_remove(struct db *db, struct bytes name)
     return true;
 }
 
-void db_replace(struct entry *key, struct value *value)
+void db_replace(struct db *db, struct entry *key, struct value *value)
 {
+    db_changed(db, key);
     struct value *old = key->value;
     struct expiry *expiry = old->expiry;
     old->expiry = NULL;
@@ -96,6 +123,8 @@ bool db_rename(struct db *db, struct entry *key, struct bytes to)
         }
     }
     expiry_attach(value->expiry, renamed);
+    db_changed(db, key);
+    db_changed(db, renamed);
     free(dict_remove(&db->keys, key->key, key->size));
     return true;
 }

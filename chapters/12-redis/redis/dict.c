@@ -52,20 +52,14 @@ static void put_in(struct table *table, struct entry *entry)
     *bucket = entry;
 }
 
-/* False: no memory. */
-static bool table_new(struct table *table, size_t size)
-{
-    /* The kernel clears the pages of a large block, each when it is first used. */
-    *table = (struct table){.buckets = calloc(size, sizeof *table->buckets), .size = size};
-    return table->buckets != NULL;
-}
-
 /* TODO 3: Let the table grow when it is full, and shrink when most of it is empty, a few buckets
  * with each call. Graded by test_12_table_loses_nothing.
  * While `from` has buckets, an entry may be in either table. New entries go to `main`. A call
  * moves DICT_STEP_BUCKETS buckets with entries at most, and looks at DICT_STEP_LOOKS. Count each
  * entry moved, and each empty bucket passed, in `moves`.
- * Without memory for a larger table, go on with this one. */
+ * table_new() makes a table. Give the memory of `from` back in steps, too: table_trim() with
+ * `next` in each step, and table_free() when it is empty. Without memory for a larger table, go
+ * on with this one. */
 struct entry *dict_find(struct dict *d, const void *key, size_t size)
 {
     struct entry **at = find_in(&d->main, hash_of(d, key, size), key, size);
@@ -152,7 +146,7 @@ size_t dict_scan(const struct dict *d, size_t cursor,
     return index;
 }
 
-static void free_table(struct table *table, void (*free_entry)(struct entry *entry))
+static void free_entries(struct table *table, void (*free_entry)(struct entry *entry))
 {
     for (size_t i = 0; i < table->size; i++) {
         struct entry *next;
@@ -161,14 +155,13 @@ static void free_table(struct table *table, void (*free_entry)(struct entry *ent
             free_entry(entry);
         }
     }
-    free(table->buckets);
-    *table = (struct table){0};
+    table_free(table);
 }
 
 void dict_free(struct dict *d, void (*free_entry)(struct entry *entry))
 {
-    free_table(&d->main, free_entry);
-    free_table(&d->from, free_entry);
+    free_entries(&d->main, free_entry);
+    free_entries(&d->from, free_entry);
     d->next = 0;
     d->count = 0;
 }

@@ -19,18 +19,38 @@ void list_clear(struct list *list)
         free(list_pop(list, LIST_LEFT));
 }
 
-bool list_push(struct list *list, enum list_end end, struct bytes text)
+/* An item with a copy of the text. NULL: no memory. */
+static struct item *item_new(struct bytes text)
 {
     struct item *item = malloc(sizeof *item + text.size);
     if (item == NULL)
-        return false;
+        return NULL;
     item->size = text.size;
     memcpy(item->bytes, text.data, text.size);
+    return item;
+}
+
+bool list_push(struct list *list, enum list_end end, struct bytes text)
+{
+    struct item *item = item_new(text);
+    if (item == NULL)
+        return false;
     if (end == LIST_LEFT)
         TAILQ_INSERT_HEAD(&list->items, item, others);
     else
         TAILQ_INSERT_TAIL(&list->items, item, others);
     list->count++;
+    return true;
+}
+
+bool list_replace(struct list *list, struct item *old, struct bytes text)
+{
+    struct item *item = item_new(text);
+    if (item == NULL)
+        return false;
+    TAILQ_INSERT_AFTER(&list->items, old, item, others);
+    TAILQ_REMOVE(&list->items, old, others);
+    free(old);
     return true;
 }
 

@@ -38,6 +38,10 @@ void list_clear(struct list *list);
 /* Adds a copy of the text at one end. False: no memory; nothing has changed. */
 bool list_push(struct list *list, enum list_end end, struct bytes text);
 
+/* Puts a copy of the text in the place of an item, which is freed. False: no memory; nothing has
+ * changed. */
+bool list_replace(struct list *list, struct item *old, struct bytes text);
+
 /* Takes the item at one end out of a list that is not empty. The caller frees it with free(). */
 struct item *list_pop(struct list *list, enum list_end end);
 

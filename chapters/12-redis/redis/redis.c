@@ -21,7 +21,7 @@ void redis_free(struct redis *redis)
     if (redis == NULL)
         return;
     for (int i = 0; i < REDIS_DBS; i++)
-        db_clear(&redis->dbs[i]);
+        db_free(&redis->dbs[i]);
     channels_free(&redis->channels);
     free(redis);
 }

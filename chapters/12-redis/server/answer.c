@@ -78,6 +78,7 @@ static void on_alarm(struct alarm *alarm, void *context)
     }
     answer_alarm(c, alarm);
     conn_send_later(c);
+    co_wake(c->serving); /* how long it may wait has changed */
 }
 
 static bool open_alarms(struct conn *c)

@@ -44,12 +44,12 @@ static void close_app(struct conn *c)
  * connection any more. */
 static void free_conn(struct conn *c)
 {
-    conn_forget_later(c);
-    close_app(c);
-    quota_free(c->quota);
     LIST_REMOVE(c, others);
     if (c->is_unsent)
         LIST_REMOVE(c, unsent);
+    conn_forget_later(c);
+    close_app(c);
+    quota_free(c->quota);
     co_forget(&c->socket); /* may wait */
     if (LIST_EMPTY(&c->worker->conns))
         spare_free();
@@ -177,6 +177,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
     if (!rpc_broadcast_done(&c->worker->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
     conn_send_later(c);
+    co_wake(c->serving);
 }
 
 /* Gives the connection what its application needs, a quota and a coroutine. False: no memory. */

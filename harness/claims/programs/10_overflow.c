@@ -29,6 +29,7 @@ struct case_of {
     size_t stack_bytes;
     size_t deep; /* bytes of stack that it uses */
     bool wild;   /* it follows a wild pointer then */
+    bool sent;   /* it is sent SIGSEGV then */
 };
 
 static const struct case_of *now;
@@ -54,6 +55,8 @@ static void use_up(void *unused)
     dig(&top);
     if (now->wild)
         go_wild();
+    if (now->sent)
+        kill(getpid(), SIGSEGV);
 }
 
 static void wait_for_ever(void *unused)
@@ -164,11 +167,26 @@ static void wild_pointer(void)
           said);
 }
 
+/* Nothing is wrong, but somebody wants the process to end, perhaps for its core file. */
+static void sent(void)
+{
+    char said[SAID_MAX];
+    struct case_of c = {.name = "sent", .stack_bytes = STACK_BYTES, .sent = true};
+    check_case();
+    check_step("runs a coroutine, and sends SIGSEGV with kill() meanwhile");
+    int status = run_child(&c, said);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV, "sent-signal-lost",
+          "SIGSEGV was sent with kill(), and does not end the process");
+    CHECK(strstr(said, "overflow") == NULL, GUARD,
+          "SIGSEGV was sent with kill(), and stderr says: %s", said);
+}
+
 static void names(void)
 {
     overflows();
     all_of_it();
     wild_pointer();
+    sent();
 }
 
 const struct check checks[] = {

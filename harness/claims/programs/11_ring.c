@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -13,8 +14,9 @@
 #define OPERATION "ring-operation"
 #define CANCEL    "ring-cancel"
 #define FULL      "ring-full"
+#define REFUSED   "ring-refused"
 
-enum { MANY = 50, SMALL = 4, TURNS = 30, USED = 0x5a };
+enum { MANY = 50, SMALL = 4, TURNS = 30, TURNS_REFUSED = 100, USED = 0x5a };
 
 /* An operation that notes its completions. */
 struct noted {
@@ -367,9 +369,70 @@ static void cancels(void)
     cancel_many();
 }
 
+/* The kernel does not take what is handed over */
+
+enum { LASTING = 1000000, PASSING = 20, TURN_MS = 5, GOES_ON = 78 };
+
+static void fill(struct noted *noted, int count)
+{
+    for (int i = 0; i < count; i++) {
+        init(&noted[i]);
+        nop(&noted[i]);
+    }
+}
+
+/* A child of the program: what the server does when the kernel refuses each call. Ends. */
+static _Noreturn void be_refused(int count)
+{
+    static struct noted noted[MANY];
+    fake_ring_refuse(LASTING, ENOMEM);
+    fill(noted, count);
+    for (int i = 0; i < 2 * TURNS_REFUSED; i++)
+        ring_turn(ring, TURN_MS);
+    _exit(GOES_ON);
+}
+
+static void refused_for_ever(const char *what, int count)
+{
+    begin(SMALL, 0, REFUSED);
+    check_step("%s, in a process of its own, while each call fails with ENOMEM", what);
+    pid_t child = fork();
+    if (child < 0)
+        check_impossible("fork: %s", strerror(errno));
+    if (child == 0)
+        be_refused(count);
+    int status;
+    waitpid(child, &status, 0);
+    CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != FAKE_RING_SPINS, REFUSED,
+          "it made %d calls, and each of them failed", FAKE_RING_REFUSALS);
+    CHECK(!WIFEXITED(status) || WEXITSTATUS(status) != GOES_ON, REFUSED,
+          "%d calls have failed one after the other, and it goes on", 2 * TURNS_REFUSED);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 1, REFUSED,
+          "the process did not exit with status 1");
+    end();
+}
+
+static void refused_for_a_moment(void)
+{
+    struct noted noted[SMALL];
+    begin(SMALL, 0, REFUSED);
+    check_step("calls ring_turn() while a few calls fail with EAGAIN");
+    fill(noted, SMALL);
+    fake_ring_refuse(PASSING, EAGAIN);
+    for (int i = 0; i < 2 * PASSING; i++)
+        ring_turn(ring, 0);
+    for (int i = 0; i < SMALL; i++)
+        CHECK(noted[i].completions == 1, REFUSED, "operation %d has not completed", i);
+    end();
+}
+
+static void refused(void)
+{
+    refused_for_a_moment();
+    refused_for_ever("calls ring_turn()", 1);
+    refused_for_ever("begins more operations than the ring holds", 4 * SMALL);
+}
+
 const struct check checks[] = {
-    {"operations", operations},
-    {"full", full},
-    {"cancels", cancels},
-    {0},
+    {"operations", operations}, {"full", full}, {"cancels", cancels}, {"refused", refused}, {0},
 };

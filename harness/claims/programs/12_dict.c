@@ -1,8 +1,12 @@
 /* The hash table: nothing is lost while it grows and shrinks, and each call moves little.
- * links: dict.c */
+ * links: dict.c table.c? */
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "dict.h"
@@ -11,6 +15,7 @@
 #define MOVES  "dict-moves"
 #define SHRINK "dict-shrinks"
 #define SCAN   "dict-scan"
+#define PIECES "dict-pieces"
 
 enum {
     SMALL = 40, /* keys: of the small cases, which are tried often */
@@ -25,6 +30,10 @@ enum {
     A_ROUND = 500,         /* calls */
     ROUNDS_TO_SHRINK = 40,
     TELL_AGAIN = 5000,
+    MAPPINGS = 64,
+    FIRST = 10000,             /* keys, of which the table moves some */
+    AT_ONCE_BYTES = 256 << 10, /* that one call may give back: a quarter of the largest table */
+    AT_ONCE_PAGES = 64,        /* that one call may be the first to use */
 };
 
 static struct entry *entries[MOST]; /* by the number of their key; NULL: not in the dict */
@@ -257,10 +266,61 @@ static void border(void)
     end(&d);
 }
 
+/* What the module has mapped. These functions come before those of libc, whose malloc() does not
+ * call them. */
+
+static struct mapping {
+    char *start;
+    size_t size;
+    size_t held; /* bytes of it that were not given back */
+} mappings[MAPPINGS];
+
+static size_t mapped; /* bytes that are held, of all mappings */
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    char *start = (char *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+    for (size_t i = 0; start != MAP_FAILED && i < MAPPINGS; i++)
+        if (mappings[i].size == 0) {
+            mappings[i] = (struct mapping){.start = start, .size = size, .held = size};
+            mapped += size;
+            break;
+        }
+    return start;
+}
+
+/* A part of a mapping is given back, and no part twice. */
+static struct mapping *give_back(void *start, size_t size)
+{
+    for (struct mapping *one = mappings; one < mappings + MAPPINGS; one++)
+        if ((size_t)((char *)start - one->start) < one->size) {
+            size_t given = size < one->held ? size : one->held;
+            one->held -= given;
+            mapped -= given;
+            return one;
+        }
+    return NULL;
+}
+
+int munmap(void *start, size_t size)
+{
+    struct mapping *one = give_back(start, size);
+    if (one != NULL && one->held == 0)
+        one->size = 0;
+    return (int)syscall(SYS_munmap, start, size);
+}
+
+int madvise(void *start, size_t size, int advice)
+{
+    if (advice == MADV_DONTNEED || advice == MADV_FREE)
+        give_back(start, size);
+    return (int)syscall(SYS_madvise, start, size, advice);
+}
+
 static size_t memory(void)
 {
     struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
+    return info.uordblks + info.hblkhd + mapped;
 }
 
 /* As the dict has no function that only moves, it goes on with each call. */
@@ -285,6 +345,49 @@ static void shrinks(void)
     CHECK(memory() <= before + LEFT_BYTES, SHRINK, "for %d keys it still holds %zu bytes", LEFT,
           memory() - before);
     expect_all(&d, MANY);
+    end(&d);
+}
+
+static size_t pages_used(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (size_t)usage.ru_minflt;
+}
+
+/* One call, and the memory that it gives back or is the first to use. */
+static void weigh_call(struct dict *d, void (*call)(struct dict *, size_t), size_t number,
+                       size_t (*held)(void))
+{
+    size_t bytes = held(), pages = pages_used();
+    call(d, number);
+    size_t left = held(), more = pages_used() - pages;
+    CHECK(bytes <= left + AT_ONCE_BYTES, PIECES, "with %zu entries this call gave back %zu KiB",
+          dict_count(d), (bytes - left) >> 10);
+    CHECK(more <= AT_ONCE_PAGES, PIECES,
+          "with %zu entries this call was the first to use %zu pages", dict_count(d), more);
+}
+
+static size_t mapped_bytes(void)
+{
+    return mapped;
+}
+
+static void pieces(void)
+{
+    struct dict d;
+    begin(&d, MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        check_step("calls dict_insert() for key %zu", i);
+        weigh_call(&d, insert, i, memory);
+        CHECK(i < FIRST || dict_moves(&d) > 0, MOVES, "with %zu entries in it nothing was moved",
+              dict_count(&d));
+    }
+    /* After many calls of free(), mallinfo() takes long. */
+    for (size_t i = 0; i < MOST; i++) {
+        check_step("calls dict_remove() for key %zu", i);
+        weigh_call(&d, take_out, i, mapped_bytes);
+    }
     end(&d);
 }
 
@@ -373,13 +476,9 @@ static void cost(void)
 }
 
 const struct check checks[] = {
-    {"finds", finds},
-    {"grows_and_shrinks", grows_and_shrinks},
-    {"moves", moves},
-    {"border", border},
-    {"each_call", each_call},
-    {"shrinks", shrinks},
-    {"scans", scans},
-    {"cost", cost},
-    {0},
+    {"finds", finds},         {"grows_and_shrinks", grows_and_shrinks},
+    {"moves", moves},         {"border", border},
+    {"each_call", each_call}, {"shrinks", shrinks},
+    {"pieces", pieces},       {"scans", scans},
+    {"cost", cost},           {0},
 };

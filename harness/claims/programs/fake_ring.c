@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "fake_ops.h"
@@ -64,12 +65,28 @@ static int submit(void)
     return count;
 }
 
+static int refusals, refusal, refused;
+
+void fake_ring_refuse(int calls, int error)
+{
+    refusals = calls;
+    refusal = -error;
+    refused = 0;
+}
+
 /* One system call. A limit of -1 ms: none. With DEFER_TASKRUN the kernel does its work only for a
  * caller that wants completions. */
 static int enter(bool submits, bool wants, unsigned least, long long limit)
 {
     fake_ring_seen.calls++;
     fake_ring_seen.limit = least == 0 ? 0 : limit;
+    waited = false;
+    if (refusals > 0) {
+        refusals--;
+        if (++refused > FAKE_RING_REFUSALS)
+            _exit(FAKE_RING_SPINS);
+        return refusal;
+    }
     int count = submits ? submit() : 0;
     if (wants || least > 0 || !(ring->flags & IORING_SETUP_DEFER_TASKRUN))
         fake_ops_run();
@@ -119,7 +136,7 @@ int io_uring_submit_and_wait_timeout(struct io_uring *r, struct io_uring_cqe **c
 {
     int count = enter(true, limit != NULL, least, ms_of(limit));
     int found = first(completion, limit == NULL ? -EINTR : -ETIME);
-    return found == 0 ? count : found;
+    return found == 0 || count < 0 ? count : found;
 }
 
 int io_uring_wait_cqes(struct io_uring *r, struct io_uring_cqe **completion, unsigned least,

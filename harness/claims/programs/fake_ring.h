@@ -44,6 +44,12 @@ const char *fake_ring_hint(void);
 /* While this is set, operations do not complete unless they are cancelled. */
 extern bool fake_ring_held;
 
+/* So many calls from now on take no operation and return -error; after as many more than
+ * FAKE_RING_REFUSALS the process exits with FAKE_RING_SPINS. */
+void fake_ring_refuse(int calls, int error);
+
+enum { FAKE_RING_REFUSALS = 1000, FAKE_RING_SPINS = 77 };
+
 /* The next operation of this kind (IORING_OP_...) completes with this result, and moves nothing. */
 void fake_ring_fail_next(int opcode, int result);
 

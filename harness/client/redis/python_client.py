@@ -1,4 +1,4 @@
-"""A client made of redis-py: python_client.py HOST PORT. It prints its steps, and what is wrong."""
+"""A client made of redis-py: python_client.py PART HOST PORT. It prints steps and mistakes."""
 
 from __future__ import annotations
 
@@ -94,14 +94,66 @@ def messages(db) -> None:
     pubsub.close()
 
 
+def patterns(db) -> None:
+    pubsub = db.pubsub()
+    pubsub.psubscribe("room.*")
+    due = {"type": "psubscribe", "pattern": None, "channel": b"room.*", "data": 1}
+    check("psubscribe('room.*')", pubsub.get_message(timeout=WAIT_SECONDS), due)
+    check("publish('room.a', 'x')", db.publish("room.a", "x"), 1)
+    check("publish('other', 'x')", db.publish("other", "x"), 0)
+    due = {"type": "pmessage", "pattern": b"room.*", "channel": b"room.a", "data": b"x"}
+    check("the message for the pattern", pubsub.get_message(timeout=WAIT_SECONDS), due)
+    pubsub.close()
+
+
+def watches(redis, db) -> None:
+    check("set('stock', 10)", db.set("stock", 10), True)
+    pipe = db.pipeline()
+    pipe.watch("stock")
+    check("watch('stock') and get('stock')", pipe.get("stock"), b"10")
+    pipe.multi()
+    pipe.decr("stock").get("stock")
+    check("execute()", pipe.execute(), [9, b"9"])
+    pipe.watch("stock", "other")
+    check("get('stock') of a new watch()", pipe.get("stock"), b"9")
+    check("decr('stock') of another client", db.decr("stock"), 8)
+    pipe.multi()
+    pipe.set("stock", 100)
+    refused("execute() after that", pipe.execute, redis.WatchError)
+    check("get('stock') then", db.get("stock"), b"8")
+    pipe.watch("stock")
+    check("incr('stock') after watch()", db.incr("stock"), 9)
+    pipe.unwatch()
+    pipe.multi()
+    pipe.get("stock")
+    check("execute() after unwatch()", pipe.execute(), [b"9"])
+    tries = []
+
+    def take(pipe) -> None:
+        left = int(pipe.get("stock"))
+        if len(tries) < 3:
+            tries.append(db.decr("stock"))  # another client is faster
+        pipe.multi()
+        pipe.set("stock", left - 1)
+
+    check("transaction(take, 'stock'), 3 times too late", db.transaction(take, "stock"), [True])
+    check("its tries", tries, [8, 7, 6])
+    check("get('stock') at the end", db.get("stock"), b"5")
+
+
 def main() -> int:
     import redis  # only here: the lab does without
 
-    db = redis.Redis(host=sys.argv[1], port=int(sys.argv[2]), socket_timeout=WAIT_SECONDS)
+    part, host, port = sys.argv[1:]
+    db = redis.Redis(host=host, port=int(port), socket_timeout=WAIT_SECONDS)
     try:
-        commands(redis, db)
-        pipelines(redis, db)
-        messages(db)
+        if part == "watch":
+            watches(redis, db)
+        else:
+            commands(redis, db)
+            pipelines(redis, db)
+            messages(db)
+            patterns(db)
     except Wrong as error:
         print(f"wrong {error}")
     except redis.RedisError as error:

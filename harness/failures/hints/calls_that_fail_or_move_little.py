@@ -30,6 +30,10 @@ TEXTS = {
         "malloc() may return NULL. That may end only the connection that needed the memory. When "
         "realloc() fails, the old block still exists and still has to be freed."
     ),
+    "no-memory-as-status": (
+        "The client did nothing wrong, so it must not get status 3. As with any other memory that "
+        "is missing, close its connection."
+    ),
     "ready-for-nothing": (
         "The wait reported readiness, but nothing was there. The call for that client blocked, "
         "and all other clients waited for it. With O_NONBLOCK on every connection the call "

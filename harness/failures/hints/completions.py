@@ -12,6 +12,11 @@ TEXTS = {
         "over the entries, and then there is space. More completions than the ring holds come in "
         "a later iteration."
     ),
+    "ring-refused": (
+        "The kernel may refuse to take operations, for a moment or for ever. Look at the result of "
+        "each call that hands some over: check_taken() pauses if it has failed. Without a working "
+        "ring the server has to end with status 1."
+    ),
     "ring-cancel": (
         "A request to cancel is an operation of its own, which names the user data of the other "
         "one. Make it once, and only while that one is in flight, which does not end before it has "

@@ -12,6 +12,11 @@ TEXTS = {
         "grows. A coroutine that overflows its stack then gets SIGSEGV, and the handler finds the "
         "address in the guard page. Every page above it has to be usable."
     ),
+    "sent-signal-lost": (
+        "The handler returns, and an instruction that has failed fails again. A signal that was "
+        "sent does not come again: si_code is 0 or less then, and the handler has to raise() it "
+        "with the default action."
+    ),
     "stack-kept": (
         "Coroutines have finished, and their stacks are still mapped. munmap() has to take the "
         "whole range that mmap() returned, including the guard page."

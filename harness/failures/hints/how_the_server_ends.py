@@ -6,6 +6,12 @@ TEXTS = {
         "process. Send with MSG_NOSIGNAL, or ignore SIGPIPE. The call then fails with EPIPE, and "
         "only this connection has to be closed."
     ),
+    "sigpipe-not-ignored": (
+        "SIGPIPE ended the server. MSG_NOSIGNAL is for sockets alone: a line of the log raises the "
+        "signal when stderr is a pipe that nobody reads any more. Ignore it once, where the "
+        "handlers of signals are installed; then such a write fails with EPIPE, and the log is "
+        "lost."
+    ),
     "crashed": (
         "A signal ended the server, and so every connection. It was at the line that `crashed` "
         "shows; stderr may say more. If that line is right, memory was overwritten earlier: `make "

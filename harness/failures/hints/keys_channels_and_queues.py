@@ -15,6 +15,16 @@ TEXTS = {
         "After removals the table may be far too large. Move to a smaller one, in steps as well, "
         "and free the old one when it is empty."
     ),
+    "dict-pieces": (
+        "A large table comes and goes in pieces, so that no client waits for all of it. "
+        "table_new() clears nothing by itself. Call table_trim() with `next` in each step that "
+        "moves buckets, and table_free() when all of them have moved."
+    ),
+    "dict-pause": (
+        "One command pays for what others have left behind. Move and give back a few buckets with "
+        "each call. free() must join free blocks at once, see start() in app_redis.c: otherwise "
+        "the next large malloc() joins all of them."
+    ),
     "dict-scan": (
         "A cursor of SCAN stays valid while the table changes its size. While two tables are in "
         "use, an entry may be in either. Entries must stay in their bucket, or in those that "
@@ -56,6 +66,11 @@ TEXTS = {
         "then; a channel that it has counts once. PUBLISH replies with how many clients it has "
         "reached. UNSUBSCRIBE without a channel leaves all, and replies even if there is none."
     ),
+    "subscribe-pattern": (
+        "A pattern counts like a channel: PSUBSCRIBE replies with the number of both. A message "
+        "goes to the subscribers of its channel, then to those of each pattern that fits, as "
+        "`pmessage`, the pattern, the channel and the text. PUBLISH counts each of them."
+    ),
     "subscriber-mode": (
         "A client with at least one channel may send SUBSCRIBE, UNSUBSCRIBE, PING and QUIT. Others "
         "get the error of Redis, and PING has an array as its reply. After the last UNSUBSCRIBE "
@@ -92,9 +107,29 @@ TEXTS = {
         "Count the bytes of the commands that wait for EXEC. One that is too much is refused with "
         "an error, EXEC replies EXECABORT, and the memory of all of them is freed."
     ),
+    "watch-keys": (
+        "WATCH remembers keys of the selected database, also those that are not there. When one of "
+        "them changes, mark every client that watches it, also the one that changes it. EXEC of a "
+        "marked client runs nothing, and replies that there is no array: *-1."
+    ),
+    "watch-changes": (
+        "Each change of a key has to be told to the clients that watch it: a new value, a change "
+        "of the value in its place, another time to live, and each way to remove it. A command "
+        "that changes nothing tells nobody."
+    ),
+    "watch-ends": (
+        "A key whose time is over has changed, also if nothing has removed it yet. So EXEC looks "
+        "for each watched key, which removes one that has ended. One that had ended before WATCH "
+        "is not there, and does not change when it is removed."
+    ),
+    "watch-forgotten": (
+        "EXEC, DISCARD, UNWATCH and the end of the connection forget all watched keys of a client, "
+        "and its mark. Take each watch out of both lists and free it. A key that a client watches "
+        "already is not added again, and what it watches may take 64 MiB."
+    ),
     "redis-stop": (
-        "When the server ends, cancel the timers of keys, free databases, channels and queues, and "
-        "exit with status 0. A value has one owner, which frees it once."
+        "When the server ends, cancel the timers of keys, free databases, channels, queues and "
+        "watches, and exit with status 0. A value has one owner, which frees it once."
     ),
     "redis-options": (
         "With `--app redis` there is one loop, and RESP is the framing. `--threads` above 1 and "

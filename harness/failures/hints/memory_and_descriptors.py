@@ -28,6 +28,11 @@ TEXTS = {
         "nothing for an announced length, do not read while the client takes no replies, and keep "
         "nothing for an idle client."
     ),
+    "alarms-cost-more": (
+        "The limit of a connection's alarms is one of memory. Count all that an alarm costs: its "
+        "struct and its string, a node of the table that finds it, its places in the timers, and "
+        "what malloc() adds to each block."
+    ),
     "log-grows": (
         "A lasting state is logged in every iteration of the loop. Such a log fills the disk and "
         "hides the other lines. Remember whether the state is known already, and log only its "

@@ -26,6 +26,11 @@ TEXTS = {
         "count and a length as soon as their line is complete, and in a type that holds more than "
         "32 bits. A line that has no end after 64 KiB is refused, too."
     ),
+    "resp-http": (
+        "A web page can make a browser send POST and Host: to 127.0.0.1, and commands in the lines "
+        "after them. Close the connection as soon as one of the two comes as the name of a "
+        "command: without a reply, and without running what follows."
+    ),
     "resp-declared": (
         "A count or a length is only what the client claims. Take memory as bytes arrive: let the "
         "array of arguments and the input grow by doubling, and not to the size that was declared."

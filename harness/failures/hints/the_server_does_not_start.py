@@ -44,6 +44,11 @@ TEXTS = {
         "reason on stderr and exit with 1. Does the return value of every call that can fail "
         "reach the caller?"
     ),
+    "shortened-name": (
+        "getopt_long() takes the beginning of a name for the whole, and a later version may have a "
+        "second option that begins so: then the same command means something else. Compare the "
+        "argument with the name of the option that was found."
+    ),
     "not-verbose": (
         "With -v the server logs each frame on stderr. Does it know the option, and is each line "
         "written at once? stderr has no buffer, unless you give it one."

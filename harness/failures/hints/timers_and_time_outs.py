@@ -38,6 +38,10 @@ TEXTS = {
         "new delay also holds for later rounds. After that the timer may have to move in the "
         "heap."
     ),
+    "owed-alarm-start": (
+        "RESET with from_now 0 counts from when the alarm was last due, also when its reply is "
+        "owed and its timer is not set meanwhile. If that time is over, the alarm is due at once."
+    ),
     "timer-timeout": (
         "A wait ends when a descriptor is ready or the first timer is due, and then timers_run() "
         "checks the timers. Its time limit is in milliseconds, rounded up, and at most INT_MAX. "

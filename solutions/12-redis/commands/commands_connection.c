@@ -8,7 +8,7 @@
 void command_ping(struct call *call)
 {
     size_t count = call->request->count;
-    bool subscribed = call->client->subscriptions.count > 0;
+    bool subscribed = subscriptions_count(&call->client->subscriptions) > 0;
     if (count > 2) {
         call_arity_error(call);
         return;

@@ -1,4 +1,5 @@
-/* Transactions. dispatch.c puts commands into the queue. */
+/* Transactions, and what has to stay as it is until they run. dispatch.c puts commands into the
+ * queue. */
 
 #include <stdlib.h>
 
@@ -35,11 +36,18 @@ static void run_all(struct call *call, struct multi *multi)
 
 void command_exec(struct call *call)
 {
-    struct multi *multi = &call->client->multi;
+    struct client *client = call->client;
+    struct multi *multi = &client->multi;
     if (!multi->open) {
         reply_error(call->reply, "ERR EXEC without MULTI");
-    } else if (multi->broken) {
+        return;
+    }
+    bool changed = watches_changed(&client->watches);
+    watches_clear(&client->watches); /* what runs now may change these keys */
+    if (multi->broken) {
         reply_error(call->reply, "EXECABORT Transaction discarded because of previous errors.");
+    } else if (changed) {
+        reply_no_array(call->reply);
     } else {
         reply_array(call->reply, multi->count);
         run_all(call, multi);
@@ -49,11 +57,41 @@ void command_exec(struct call *call)
 
 void command_discard(struct call *call)
 {
-    struct multi *multi = &call->client->multi;
-    if (!multi->open) {
+    if (!call->client->multi.open) {
         reply_error(call->reply, "ERR DISCARD without MULTI");
         return;
     }
-    multi_close(multi);
+    client_end_transaction(call->client);
+    call_ok(call);
+}
+
+/* Watches one key more. False: the error is written. */
+static bool watch(const struct call *call, struct bytes name)
+{
+    struct client *client = call->client;
+    db_find(client->db, name); /* removes a key that has ended: it is not there, and stays so */
+    if (client->watches.changed || watches_add(&client->watches, client->db, name))
+        return true;
+    /* Without this watch it must not run. */
+    client->watches.changed = true;
+    reply_error(call->reply, "ERR too many keys are watched");
+    return false;
+}
+
+void command_watch(struct call *call)
+{
+    if (call->client->multi.open) {
+        reply_error(call->reply, "ERR WATCH inside MULTI is not allowed");
+        return;
+    }
+    for (size_t i = 1; i < call->request->count; i++)
+        if (!watch(call, call_arg(call, i)))
+            return;
+    call_ok(call);
+}
+
+void command_unwatch(struct call *call)
+{
+    watches_clear(&call->client->watches);
     call_ok(call);
 }

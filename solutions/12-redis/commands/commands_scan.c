@@ -15,7 +15,7 @@
  * and is known last. So the names are kept in a buffer of their own. */
 struct search {
     struct bytes pattern;
-    struct bytes type; /* size 0: any */
+    struct bytes type; /* data NULL: any */
     struct buffer names;
     struct reply reply; /* to `names` */
     size_t count;
@@ -28,7 +28,7 @@ enum { SCAN_COUNT = 10 };
 static bool is_type(const struct value *value, struct bytes type)
 {
     const char *name = value_type_name(value);
-    return type.size == 0 || (strlen(name) == type.size &&
+    return type.data == NULL || (strlen(name) == type.size &&
                               strncasecmp(name, (const char *)type.data, type.size) == 0);
 }
 

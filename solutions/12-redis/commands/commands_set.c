@@ -1,4 +1,4 @@
-/* SET and its options. */
+/* SET and its options, and commands that are SET with one of them. */
 
 #include "commands/call.h"
 #include "commands/commands.h"
@@ -11,16 +11,17 @@ struct unit {
     bool from_now;
 };
 
-static const struct unit units[] = {
-    {"ex", 1000, true},
-    {"px", 1, true},
-    {"exat", 1000, false},
-    {"pxat", 1, false},
+enum { EX, PX, EXAT, PXAT, UNITS };
+
+static const struct unit units[UNITS] = {
+    [EX] = {"ex", 1000, true},
+    [PX] = {"px", 1, true},
+    [EXAT] = {"exat", 1000, false},
+    [PXAT] = {"pxat", 1, false},
 };
 
-enum { UNITS = sizeof units / sizeof *units };
-
 struct options {
+    size_t text;             /* the index of the argument with the string */
     bool if_new;             /* NX */
     bool if_there;           /* XX */
     bool get;                /* GET: the reply is the string before */
@@ -55,7 +56,7 @@ static bool take_flag(const struct call *call, size_t index, struct options *opt
 
 static bool take_options(const struct call *call, struct options *options)
 {
-    *options = (struct options){0};
+    *options = (struct options){.text = 2};
     for (size_t i = 3; i < call->request->count; i++) {
         if (take_flag(call, i, options))
             continue;
@@ -83,7 +84,7 @@ static bool take_time(const struct call *call, const struct options *options, in
     if (*at_ms > 0 && !__builtin_mul_overflow(*at_ms, options->unit->ms, at_ms) &&
         !__builtin_add_overflow(*at_ms, since, at_ms))
         return true;
-    reply_error(call->reply, "ERR invalid expire time in 'set' command");
+    reply_error(call->reply, "ERR invalid expire time in '%s' command", call->command->name);
     return false;
 }
 
@@ -101,12 +102,14 @@ static bool write_old(const struct call *call)
 }
 
 /* Puts the text in the place of the string that the key has, if it fits there. */
-static bool overwrite(struct entry *key, const struct options *options, struct bytes text)
+static bool overwrite(struct db *db, struct entry *key, const struct options *options,
+                      struct bytes text)
 {
     if (key == NULL || !string_overwrite(key->value, text))
         return false;
     if (!options->keep_expiry)
         expiry_clear(key->value);
+    db_changed(db, key);
     return true;
 }
 
@@ -115,12 +118,13 @@ static bool set(const struct call *call, struct entry *key, const struct options
                 int64_t at_ms)
 {
     struct db *db = call->client->db;
-    if (!overwrite(key, options, call_arg(call, 2))) {
-        struct string *string = string_new(call_arg(call, 2));
+    struct bytes text = call_arg(call, options->text);
+    if (!overwrite(db, key, options, text)) {
+        struct string *string = string_new(text);
         if (string == NULL)
             return false;
         if (options->keep_expiry && key != NULL) {
-            db_replace(key, &string->value);
+            db_replace(db, key, &string->value);
             return true;
         }
         key = db_put(db, call_arg(call, 1), &string->value);
@@ -146,4 +150,37 @@ void command_set(struct call *call)
         call_no_memory(call);
     else if (!options.get)
         call_ok(call);
+}
+
+void command_setnx(struct call *call)
+{
+    struct options options = {.text = 2};
+    bool is_new = db_find(call->client->db, call_arg(call, 1)) == NULL;
+    if (is_new && !set(call, NULL, &options, 0))
+        call_no_memory(call);
+    reply_number(call->reply, is_new);
+}
+
+/* SETEX key time text, and PSETEX. */
+static void set_for(struct call *call, const struct unit *unit)
+{
+    struct options options = {.text = 3, .unit = unit, .time = 2};
+    int64_t at_ms;
+    if (!take_time(call, &options, &at_ms))
+        return;
+    struct entry *key = db_find(call->client->db, call_arg(call, 1));
+    if (set(call, key, &options, at_ms))
+        call_ok(call);
+    else
+        call_no_memory(call);
+}
+
+void command_setex(struct call *call)
+{
+    set_for(call, &units[EX]);
+}
+
+void command_psetex(struct call *call)
+{
+    set_for(call, &units[PX]);
 }

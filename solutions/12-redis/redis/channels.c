@@ -2,42 +2,47 @@
 
 #include <stdlib.h>
 
+#include "redis/glob.h"
 #include "redis/reply.h"
 #include "redis/resp.h"
 #include "server/conn.h"
 
 void channels_init(struct channels *channels)
 {
-    dict_init(&channels->by_name);
+    for (int kind = 0; kind < CHANNEL_KINDS; kind++)
+        dict_init(&channels->by_name[kind]);
     dict_init(&channels->by_pair);
 }
 
 void channels_free(struct channels *channels)
 {
-    dict_free(&channels->by_name, NULL);
+    for (int kind = 0; kind < CHANNEL_KINDS; kind++)
+        dict_free(&channels->by_name[kind], NULL);
     dict_free(&channels->by_pair, NULL);
 }
 
-static struct channel *find_channel(struct channels *channels, struct bytes name)
+static struct channel *find_channel(struct channels *channels, enum channel_kind kind,
+                                    struct bytes name)
 {
-    struct entry *entry = dict_find(&channels->by_name, name.data, name.size);
+    struct entry *entry = dict_find(&channels->by_name[kind], name.data, name.size);
     return entry != NULL ? entry->value : NULL;
 }
 
 /* The channel with this name, which is created if it is not there. NULL: no memory. */
-static struct channel *get_channel(struct channels *channels, struct bytes name)
+static struct channel *get_channel(struct channels *channels, enum channel_kind kind,
+                                   struct bytes name)
 {
-    struct channel *channel = find_channel(channels, name);
+    struct channel *channel = find_channel(channels, kind, name);
     if (channel != NULL)
         return channel;
     channel = malloc(sizeof *channel);
     struct entry *entry = dict_entry(name.data, name.size, channel);
-    if (channel == NULL || entry == NULL || !dict_insert(&channels->by_name, entry)) {
+    if (channel == NULL || entry == NULL || !dict_insert(&channels->by_name[kind], entry)) {
         free(entry);
         free(channel);
         return NULL;
     }
-    *channel = (struct channel){.entry = entry};
+    *channel = (struct channel){.entry = entry, .kind = kind};
     LIST_INIT(&channel->subscribers);
     return channel;
 }
@@ -48,7 +53,7 @@ static void leave_channel(struct channels *channels, struct channel *channel)
     if (!LIST_EMPTY(&channel->subscribers))
         return;
     struct entry *entry = channel->entry;
-    free(dict_remove(&channels->by_name, entry->key, entry->size));
+    free(dict_remove(&channels->by_name[channel->kind], entry->key, entry->size));
     free(channel);
 }
 
@@ -68,7 +73,13 @@ static struct subscription *find(const struct subscriptions *s, const struct cha
 void subscriptions_init(struct subscriptions *s, struct channels *channels, struct conn *conn)
 {
     *s = (struct subscriptions){.channels = channels, .conn = conn};
-    TAILQ_INIT(&s->list);
+    for (int kind = 0; kind < CHANNEL_KINDS; kind++)
+        TAILQ_INIT(&s->of[kind].all);
+}
+
+size_t subscriptions_count(const struct subscriptions *s)
+{
+    return s->of[CHANNEL_NAME].count + s->of[CHANNEL_PATTERN].count;
 }
 
 /* Makes a subscription that is not there yet. False: no memory. */
@@ -84,14 +95,15 @@ static bool add(struct subscriptions *s, struct channel *channel)
     }
     *subscription = (struct subscription){.channel = channel, .owner = s};
     LIST_INSERT_HEAD(&channel->subscribers, subscription, of_channel);
-    TAILQ_INSERT_TAIL(&s->list, subscription, of_owner);
-    s->count++;
+    struct subscription_list *list = &s->of[channel->kind];
+    TAILQ_INSERT_TAIL(&list->all, subscription, of_owner);
+    list->count++;
     return true;
 }
 
-bool subscriptions_add(struct subscriptions *s, struct bytes name)
+bool subscriptions_add(struct subscriptions *s, enum channel_kind kind, struct bytes name)
 {
-    struct channel *channel = get_channel(s->channels, name);
+    struct channel *channel = get_channel(s->channels, kind, name);
     if (channel == NULL)
         return false;
     if (find(s, channel) != NULL || add(s, channel))
@@ -106,16 +118,17 @@ static void remove_one(struct subscription *subscription)
     struct channel *channel = subscription->channel;
     struct pair pair = {.owner = s, .channel = channel};
     free(dict_remove(&s->channels->by_pair, &pair, sizeof pair));
-    TAILQ_REMOVE(&s->list, subscription, of_owner);
+    struct subscription_list *list = &s->of[channel->kind];
+    TAILQ_REMOVE(&list->all, subscription, of_owner);
+    list->count--;
     LIST_REMOVE(subscription, of_channel);
-    s->count--;
     free(subscription);
     leave_channel(s->channels, channel);
 }
 
-void subscriptions_remove(struct subscriptions *s, struct bytes name)
+void subscriptions_remove(struct subscriptions *s, enum channel_kind kind, struct bytes name)
 {
-    struct channel *channel = find_channel(s->channels, name);
+    struct channel *channel = find_channel(s->channels, kind, name);
     struct subscription *subscription = channel != NULL ? find(s, channel) : NULL;
     if (subscription != NULL)
         remove_one(subscription);
@@ -123,20 +136,42 @@ void subscriptions_remove(struct subscriptions *s, struct bytes name)
 
 void subscriptions_clear(struct subscriptions *s)
 {
-    while (s->count > 0)
-        remove_one(TAILQ_FIRST(&s->list));
+    for (int kind = 0; kind < CHANNEL_KINDS; kind++)
+        while (s->of[kind].count > 0)
+            remove_one(TAILQ_FIRST(&s->of[kind].all));
 }
 
-struct bytes subscriptions_first(const struct subscriptions *s)
+static struct bytes name_of(const struct channel *channel)
 {
-    const struct entry *entry = TAILQ_FIRST(&s->list)->channel->entry;
-    return (struct bytes){.data = entry->key, .size = entry->size};
+    return (struct bytes){.data = channel->entry->key, .size = channel->entry->size};
+}
+
+struct bytes subscriptions_first(const struct subscriptions *s, enum channel_kind kind)
+{
+    return name_of(TAILQ_FIRST(&s->of[kind].all)->channel);
+}
+
+/* A message on its way. */
+struct message {
+    struct bytes channel; /* the name */
+    struct bytes text;
+};
+
+/* Writes a message as the subscribers of a channel, or of a pattern, get it. */
+static void write_message(struct reply *r, const struct channel *to, const struct message *message)
+{
+    bool by_pattern = to->kind == CHANNEL_PATTERN;
+    reply_array(r, by_pattern ? 4 : 3);
+    reply_text(r, by_pattern ? "pmessage" : "message");
+    if (by_pattern)
+        reply_string(r, name_of(to));
+    reply_string(r, message->channel);
+    reply_string(r, message->text);
 }
 
 // BEGIN subscribers
-/* Queues a message for one subscriber. False: that connection does not get
- * it. */
-static bool push(struct conn *c, struct bytes name, struct bytes message)
+/* Queues a message for one subscriber. False: that connection does not get it. */
+static bool push(struct conn *c, const struct channel *to, const struct message *message)
 {
     if (c->end != CONN_GOES_ON || co_is_broken(&c->socket))
         return false;
@@ -144,33 +179,55 @@ static bool push(struct conn *c, struct bytes name, struct bytes message)
      * So a subscriber that does not take them is closed, once more is queued than may be queued for
      * a reply and one message. */
     size_t limit = c->worker->config->limits.high_water + RESP_MAX_ARGUMENT_BYTES;
-    if (buffer_len(&c->out) + message.size > limit) {
+    if (buffer_len(&c->out) + message->text.size > limit) {
         conn_close(c, "does not take its messages");
         return false;
     }
-    struct reply push = {.out = &c->out};
-    reply_array(&push, 3);
-    reply_text(&push, "message");
-    reply_string(&push, name);
-    reply_string(&push, message);
-    if (push.failed != NULL) {
-        conn_close(c, push.failed);
+    struct reply reply = {.out = &c->out};
+    write_message(&reply, to, message);
+    if (reply.failed != NULL) {
+        conn_close(c, reply.failed);
         return false;
     }
     conn_send_later(c);
     return true;
 }
 
-size_t channels_publish(struct channels *channels, struct bytes name, struct bytes message)
+/* Sends a message to all subscribers of a channel, or of a pattern. Returns how many get it. */
+static size_t push_to_all(const struct channel *to, const struct message *message)
 {
-    struct channel *channel = find_channel(channels, name);
-    if (channel == NULL)
-        return 0;
     size_t reached = 0;
     /* A connection that is closed here keeps its subscriptions until its own coroutine runs. */
-    for (struct subscription *subscription = LIST_FIRST(&channel->subscribers);
-         subscription != NULL; subscription = LIST_NEXT(subscription, of_channel))
-        reached += push(subscription->owner->conn, name, message);
+    for (struct subscription *subscription = LIST_FIRST(&to->subscribers); subscription != NULL;
+         subscription = LIST_NEXT(subscription, of_channel))
+        reached += push(subscription->owner->conn, to, message);
     return reached;
 }
 // END subscribers
+
+/* A message, and how many times it was sent because of a pattern. */
+struct matches {
+    const struct message *message;
+    size_t reached;
+};
+
+static void match(void *context, struct entry *pattern)
+{
+    struct matches *matches = context;
+    const struct channel *to = pattern->value;
+    if (glob_match(name_of(to), matches->message->channel))
+        matches->reached += push_to_all(to, matches->message);
+}
+
+size_t channels_publish(struct channels *channels, struct bytes name, struct bytes message)
+{
+    struct message published = {.channel = name, .text = message};
+    const struct channel *channel = find_channel(channels, CHANNEL_NAME, name);
+    size_t reached = channel != NULL ? push_to_all(channel, &published) : 0;
+    struct matches matches = {.message = &published};
+    size_t cursor = 0;
+    do
+        cursor = dict_scan(&channels->by_name[CHANNEL_PATTERN], cursor, match, &matches);
+    while (cursor != 0);
+    return reached + matches.reached;
+}

@@ -9,6 +9,7 @@
 #include "redis/multi.h"
 #include "redis/redis.h"
 #include "redis/resp.h"
+#include "redis/watch.h"
 
 struct client {
     struct conn *conn;   /* borrowed; its owner */
@@ -18,6 +19,7 @@ struct client {
     char *name;          /* owned; NULL: it has none */
     struct resp resp;    /* its next request, as far as it has arrived */
     struct multi multi;  /* the commands that wait for EXEC */
+    struct watches watches;
     struct subscriptions subscriptions;
 };
 
@@ -30,7 +32,10 @@ bool client_may_be_named(struct bytes name);
 /* Gives it a name; an empty one is none. False: no memory; nothing has changed. */
 bool client_set_name(struct client *client, struct bytes name);
 
-/* It gets no more messages. NULL is no client. */
+/* Ends the transaction, if there is one, and forgets which keys are watched. */
+void client_end_transaction(struct client *client);
+
+/* It gets no more messages, and watches nothing. NULL is no client. */
 void client_leave(struct client *client);
 
 /* Frees everything. NULL is no client. */

@@ -1,7 +1,8 @@
 /* A database: keys, and the value of each.
  *
  * A key is an entry of a dict, and its `value` is a struct value. Keys that have ended are removed
- * when they are used, and by timers: see expiry.h. */
+ * when they are used, and by timers: see expiry.h. Whatever changes a key tells the clients that
+ * watch it: see watch.h. The functions here do so themselves. */
 #ifndef DB_H
 #define DB_H
 
@@ -11,18 +12,23 @@
 #include "events/timers.h"
 #include "redis/dict.h"
 #include "redis/value.h"
+#include "redis/watch.h"
 #include "wire/reader.h"
 
 struct db {
-    struct dict keys;      /* owned */
-    struct timers *timers; /* borrowed */
-    size_t expiries;       /* keys that will end: only expiry.c writes this */
+    struct dict keys;            /* owned */
+    struct watched_keys watched; /* owned */
+    struct timers *timers;       /* borrowed */
+    size_t expiries;             /* keys that will end: only expiry.c writes this */
 };
 
 void db_init(struct db *db, struct timers *timers);
 
 /* Removes all keys. */
 void db_clear(struct db *db);
+
+/* Frees everything. No client may watch a key any more. */
+void db_free(struct db *db);
 
 /* The key with this name. NULL: there is none, or it has ended. */
 struct entry *db_find(struct db *db, struct bytes name);
@@ -40,7 +46,10 @@ bool db_remove(struct db *db, struct bytes name);
 void db_remove_key(struct db *db, struct entry *key);
 
 /* Gives a key another value. The key ends when it would have ended before. */
-void db_replace(struct entry *key, struct value *value);
+void db_replace(struct db *db, struct entry *key, struct value *value);
+
+/* To be called when the value of a key was changed in its place, or its time to live. */
+void db_changed(struct db *db, const struct entry *key);
 
 /* Gives the value of a key, and the time when it ends, to the name `to`, and removes the key. The
  * two names differ. False: no memory; nothing has changed. */

@@ -52,14 +52,6 @@ static void put_in(struct table *table, struct entry *entry)
     *bucket = entry;
 }
 
-/* False: no memory. */
-static bool table_new(struct table *table, size_t size)
-{
-    /* The kernel clears the pages of a large block, each when it is first used. */
-    *table = (struct table){.buckets = calloc(size, sizeof *table->buckets), .size = size};
-    return table->buckets != NULL;
-}
-
 // BEGIN dict
 /* Moves the next bucket of `from`. False: it is empty. */
 static bool move_bucket(struct dict *d)
@@ -104,7 +96,7 @@ static bool make_space(struct dict *d)
 
 /* Begins to shrink, if less than an eighth of the table is used. At least a quarter of the new one
  * is used, and at most a half: an entry more or less does not move everything again. */
-static void give_back(struct dict *d)
+static void shrink(struct dict *d)
 {
     size_t size = d->main.size;
     if (size <= DICT_MIN_BUCKETS || d->count >= size / 8)
@@ -123,12 +115,12 @@ static void step(struct dict *d)
             break;
         moved += move_bucket(d);
     }
+    table_trim(&d->from, d->next);
     if (d->next < d->from.size)
         return;
-    free(d->from.buckets);
-    d->from = (struct table){0};
+    table_free(&d->from);
     d->next = 0;
-    give_back(d);
+    shrink(d);
 }
 
 struct entry *dict_find(struct dict *d, const void *key, size_t size)
@@ -227,7 +219,7 @@ size_t dict_scan(const struct dict *d, size_t cursor,
     return index;
 }
 
-static void free_table(struct table *table, void (*free_entry)(struct entry *entry))
+static void free_entries(struct table *table, void (*free_entry)(struct entry *entry))
 {
     for (size_t i = 0; i < table->size; i++) {
         struct entry *next;
@@ -236,14 +228,13 @@ static void free_table(struct table *table, void (*free_entry)(struct entry *ent
             free_entry(entry);
         }
     }
-    free(table->buckets);
-    *table = (struct table){0};
+    table_free(table);
 }
 
 void dict_free(struct dict *d, void (*free_entry)(struct entry *entry))
 {
-    free_table(&d->main, free_entry);
-    free_table(&d->from, free_entry);
+    free_entries(&d->main, free_entry);
+    free_entries(&d->from, free_entry);
     d->next = 0;
     d->count = 0;
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "redis/siphash.h"
+#include "redis/table.h"
 
 /* A key, and what its owner keeps for it. */
 struct entry {
@@ -25,12 +26,6 @@ struct entry {
     uint32_t hash;
     uint32_t size;
     uint8_t key[];
-};
-
-/* Chains of entries. */
-struct table {
-    struct entry **buckets; /* owned; NULL: no memory yet */
-    size_t size;            /* number of buckets: a power of two, or 0 */
 };
 
 struct dict {

@@ -1,0 +1,288 @@
+"""Chapter 12: EXEC runs nothing if a watched key has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.claims.instruments.observe import eventually
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import EXACT, bounded
+from harness.claims.scenarios.redis_talk import (
+    BAD,
+    Pair,
+    ask,
+    fill,
+    pipelined,
+    read_value,
+    talk,
+    until,
+)
+from harness.client import resp
+from harness.client.redis import client as others
+from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP, Err, Simple, arguments_of
+from harness.failures.failure import Failure
+from harness.lab.units import MIB
+
+RUN: tuple[Pair, ...] = (("MULTI", OK), ("PING", QUEUED))  # before EXEC
+
+# Commands that change the key k or not, each after those before it.
+CHANGES: tuple[tuple[Sequence[Pair], Pair], ...] = (
+    ((), ("SET k v", OK)),
+    ((), ("MSET a 1 k 2", OK)),
+    ((), ("SETNX k v", 1)),
+    ((), ("SETEX k 1000 v", OK)),
+    ((), ("INCR k", 1)),
+    ((), ("APPEND k text", 4)),
+    ((), ("LPUSH k a", 1)),
+    ((("SET a v", OK),), ("RENAME a k", OK)),
+    ((("SET a v", OK),), ("RENAMENX a k", 1)),
+    ((("SET k v", OK),), ("SET k v", OK)),
+    ((("SET k v", OK),), ("SET k another", OK)),
+    ((("SET k v", OK),), ("SET k w KEEPTTL", OK)),
+    ((("SET k v EX 1000", OK),), (("SET", "k", "longer" * 20, "KEEPTTL"), OK)),
+    ((("SET k v", OK),), ("GETSET k w", b"v")),
+    ((("SET k v", OK),), ("GETDEL k", b"v")),
+    ((("SET k v", OK),), ("APPEND k w", 2)),
+    ((("SET k v", OK),), ("DEL a k b", 1)),
+    ((("SET k v", OK),), ("UNLINK k", 1)),
+    ((("SET k v", OK),), ("RENAME k a", OK)),
+    ((("SET k v", OK), ("SET a v", OK)), ("RENAME a k", OK)),
+    ((("SET k v", OK),), ("EXPIRE k 1000", 1)),
+    ((("SET k v", OK),), ("PEXPIREAT k 1", 1)),
+    ((("SET k v EX 1000", OK),), ("PERSIST k", 1)),
+    ((("SET k 1", OK),), ("DECRBY k 3", -2)),
+    ((("SET k v", OK),), ("FLUSHDB", OK)),
+    ((("SET k v", OK),), ("FLUSHALL", OK)),
+    ((("RPUSH k a", 1),), ("RPUSH k b c", 3)),
+    ((("RPUSH k a", 1),), ("LPUSH k b", 2)),
+    ((("RPUSH k a", 1),), ("LPOP k", b"a")),
+    ((("RPUSH k a b", 2),), ("RPOP k", b"b")),
+    ((("RPUSH k a b", 2),), ("LPOP k 5", [b"a", b"b"])),
+    ((("RPUSH k a b", 2),), ("LSET k 1 c", OK)),
+    ((("RPUSH k a b c", 3),), ("LTRIM k 1 1", OK)),
+    ((("RPUSH k a b", 2),), ("LTRIM k 5 6", OK)),
+)
+CHANGES_NOTHING: tuple[tuple[Sequence[Pair], Pair], ...] = (
+    ((), ("GET k", None)),
+    ((), ("DEL k", 0)),
+    ((), ("SET k v XX", None)),
+    ((), ("EXPIRE k 10", 0)),
+    ((), ("FLUSHALL", OK)),
+    ((), ("SET other v", OK)),
+    ((("SET k v", OK),), ("GET k", b"v")),
+    ((("SET k v", OK),), ("SET k w NX", None)),
+    ((("SET k v", OK),), ("SETNX k w", 0)),
+    ((("SET k v", OK),), ("PERSIST k", 0)),
+    ((("SET k v", OK),), ("EXPIRE k 10 XX", 0)),
+    ((("SET k v", OK),), ("RENAME k k", OK)),
+    ((("SET k v", OK), ("SET a w", OK)), ("RENAMENX a k", 0)),
+    ((("SET k v", OK),), ("STRLEN k", 1)),
+    ((("SET k v", OK),), ("TYPE k", Simple("string"))),
+    ((("SET k v", OK),), ("MGET k k", [b"v", b"v"])),
+    ((("SET k v", OK),), ("LPUSH k a", resp.WRONGTYPE)),
+    ((("SET k v", OK),), ("INCR k", resp.NOT_AN_INTEGER)),
+    ((("RPUSH k a", 1),), ("LPOP k 0", [])),
+    ((("RPUSH k a", 1),), ("LSET k 5 b", Err("ERR index out of range"))),
+    ((("RPUSH k a", 1),), ("LRANGE k 0 -1", [b"a"])),
+)
+
+# What forgets all watches, whether a key has changed or not.
+FORGET: tuple[Sequence[Pair], ...] = (
+    (("UNWATCH", OK),),
+    (("MULTI", OK), ("DISCARD", OK)),
+    (("MULTI", OK), ("GET", arguments_of("get")), ("EXEC", resp.EXECABORT)),
+    (("EXEC x", Err(f"EXECABORT Transaction discarded because of: {arguments_of('exec')[4:]}")),),
+)
+
+SEARCHED, SEARCHES = 20_000, 20  # keys, and how often they are searched: milliseconds in any case
+
+LEAVING, MANY = 20, 5_000  # clients, and keys that each of them watches
+SAME = 200_000  # times, the same key
+LEFT_BYTES = 4 * MIB  # of memory, after the end of all watches: what malloc keeps
+LEAST_WATCHED, MOST_WATCHED = 30, 80  # names of 1 MiB
+
+# What a general hint means in a claim, see marker.claim.
+WATCH = dict.fromkeys(BAD, "watch-keys")
+CHANGED = dict.fromkeys(BAD, "watch-changes")
+ENDS = dict.fromkeys(BAD, "watch-ends")
+FORGOTTEN = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "watch-forgotten")
+
+
+def _expect_nil(client) -> None:
+    __tracebackhide__ = True
+    talk(client, *RUN, ("EXEC", NO_ARRAY))
+
+
+def _expect_run(client) -> None:
+    __tracebackhide__ = True
+    talk(client, *RUN, ("EXEC", [PONG]))
+
+
+# 12.7 watch
+
+
+@claim("12.7", points=3, hints=WATCH)
+def test_12_watched_keys(launch):
+    """EXEC replies nil and runs nothing, if one of the keys has changed that its client watches."""
+    server = launch(framing=RESP)
+    client, second, other = (server.connect(name) for name in ("client", "second", "other"))
+    talk(client, ("SET stock 10", OK), ("WATCH stock", OK), ("GET stock", b"10"), ("MULTI", OK))
+    talk(second, ("WATCH none stock", OK), ("MULTI", OK), ("INCR n", QUEUED))
+    talk(client, ("DECR stock", QUEUED), ("SET sold 1", QUEUED), ("EXEC", [9, OK]))
+    talk(second, ("EXEC", NO_ARRAY), ("EXISTS n", 0), ("GET stock", b"9"))
+    _expect_run(second)  # nothing is left of it
+    for one in (client, second):
+        talk(one, ("WATCH a b", OK), ("WATCH c", OK))
+    ask(other, "SET d 1", OK)
+    _expect_run(second)
+    ask(other, "SET c 1", OK)  # only one client watches it now
+    _expect_nil(client)
+    for one in (client, second):
+        ask(one, "WATCH c", OK)
+    ask(other, "SET c 2", OK)
+    for one in (client, second):
+        _expect_nil(one)
+    talk(client, ("WATCH k", OK), ("SET k own", OK))  # a change of its own counts
+    _expect_nil(client)
+    talk(client, ("WATCH k", OK), ("MULTI", OK), ("SET k 1", QUEUED), ("SET k 2", QUEUED))
+    talk(client, ("EXEC", [OK, OK]))  # changes in EXEC itself do not
+    talk(client, ("WATCH k", OK), ("SELECT 1", OK), ("SET k other", OK))  # another key
+    _expect_run(client)
+    talk(client, ("WATCH k", OK), ("SELECT 0", OK))
+    talk(other, ("SELECT 1", OK), ("SET k 3", OK), ("SELECT 0", OK))
+    _expect_nil(client)
+    ask(client, "WATCH k", OK)
+    talk(client, ("MULTI", OK), ("WATCH k", Err("ERR WATCH inside MULTI is not allowed")))
+    talk(client, ("PING", QUEUED), ("EXEC", [PONG]), ("WATCH", arguments_of("watch")))
+    for number in range(200):
+        ask(client, f"WATCH many{number} many{number}", OK)
+    ask(other, "SET many77 v", OK)
+    _expect_nil(client)
+
+
+@claim("12.7", points=2, hints=CHANGED)
+def test_12_what_changes_a_key(launch):
+    """Each command that changes a key is noticed by the clients that watch it, and no other."""
+    server = launch(framing=RESP)
+    client, other = server.connect(), server.connect("other")
+    for commands, expect in ((CHANGES, _expect_nil), (CHANGES_NOTHING, _expect_run)):
+        for before, command in commands:
+            talk(other, ("FLUSHALL", OK), *before)
+            ask(client, "WATCH k", OK)
+            ask(other, *command)
+            expect(client)
+
+
+@claim("12.7", points=1, hints=ENDS)
+def test_12_watched_keys_end(launch):
+    """A watched key whose time is over has changed, whether it is removed already or not."""
+    server = launch(framing=RESP)
+    client, other = server.connect(), server.connect("other")
+    talk(client, ("SET k v PX 20", OK), ("WATCH k", OK))
+    until(server, other, "EXISTS k", 0, "expiry-idle")
+    _expect_nil(client)
+    fill(client, [b"other:%d" % number for number in range(SEARCHED)], b"v")
+    wait: list[Pair] = [("KEYS nothing*", [])] * SEARCHES
+    for end in (NO_ARRAY, [PONG]):
+        set_it: list[Pair] = [("SET k 9 PX 1", OK)]
+        watch: list[Pair] = [("WATCH k", OK)]
+        # Sent at once: so no timer is called before EXEC.
+        first = [*set_it, *watch, *wait] if end is NO_ARRAY else [*set_it, *wait, *watch]
+        pipelined(client, [*first, ("EXISTS k", 0), *RUN, ("EXEC", end)])
+    pipelined(client, [("SET k 9 PX 1", OK), ("WATCH a k", OK), *wait, *RUN, ("EXEC", NO_ARRAY)])
+    _expect_run(client)
+
+
+@claim("12.7", points=1, hints=dict.fromkeys(BAD, "watch-forgotten"))
+def test_12_watches_are_forgotten(launch):
+    """UNWATCH, DISCARD and EXEC forget the watched keys, and that one of them has changed."""
+    server = launch(framing=RESP)
+    client, other = server.connect(), server.connect("other")
+    ask(client, "UNWATCH", OK)
+    for commands in FORGET:
+        for changed in (False, True):
+            ask(client, "WATCH k a", OK)
+            if changed:
+                ask(other, "SET k 1", OK)
+            talk(client, *commands)
+            ask(other, "SET k 2", OK)
+            _expect_run(client)
+    talk(client, ("WATCH k", OK), ("MULTI", OK), ("EXEC", []))
+    ask(other, "SET k 3", OK)
+    _expect_run(client)
+    ask(client, "WATCH k", OK)
+    ask(other, "SET k 4", OK)
+    _expect_nil(client)
+    _expect_run(client)
+    for error in ("EXEC", "DISCARD"):  # these forget nothing
+        talk(client, ("WATCH k", OK), (error, Err(f"ERR {error} without MULTI")))
+        ask(other, "SET k 3", OK)
+        _expect_nil(client)
+    talk(client, ("WATCH k", OK), ("MULTI", OK), ("UNWATCH", QUEUED), ("PING", QUEUED))
+    ask(other, "SET k 4", OK)
+    ask(client, "EXEC", NO_ARRAY)  # a queued UNWATCH comes too late
+    talk(client, ("WATCH k", OK))
+    ask(other, "SET k 5", OK)
+    talk(client, ("WATCH a", OK))
+    _expect_nil(client)
+
+
+@claim("12.7", points=1, cli=True, native=True, hints=FORGOTTEN)
+def test_12_watches_leave_no_memory(launch, rng):
+    """What a client watches is freed when it leaves, and a key that it watches again costs nothing
+    more."""
+    server = launch(framing=RESP, environment=EXACT)
+    stays, names = server.connect("stays"), [rng.randbytes(200) for _ in range(MANY)]
+    talk(stays, ("WATCH k", OK), (("WATCH", *names), OK), ("UNWATCH", OK), ("WATCH k", OK))
+    base = server.process.resident_bytes()
+    for number in range(LEAVING):
+        client = server.connect("leaves")
+        mine = [name + b"%d" % number for name in names]
+        talk(
+            client, (("WATCH", *mine), OK), (("WATCH", "k"), OK), (("MGET", *mine[:2]), [None] * 2)
+        )
+        (client.close, client.reset, client.half_close)[number % 3]()
+        client.abandon()
+    if not eventually(server, lambda: server.process.descriptors().sockets <= 2):
+        text = f"{LEAVING} clients have left, and sockets of them are still open"
+        raise Failure(text, hint="watch-forgotten")
+    what = f"after {LEAVING} clients have left that have watched {MANY:,} keys each"
+    bounded(server, base, LEFT_BYTES, what, "before")
+    ask(stays, ("WATCH", *["same"] * SAME), OK)
+    pipelined(stays, [("WATCH same", OK)] * 1_000)
+    what = f"after a client has watched the same key {SAME:,} times"
+    bounded(server, base, LEFT_BYTES, what, "before")
+    ask(stays, "SET k v", OK)
+    _expect_nil(stays)
+
+
+@claim("12.7", points=1, cli=True, native=True, hints=FORGOTTEN)
+def test_12_watches_are_bounded(launch, rng):
+    """What a client watches may take 64 MiB; one key more is refused, and EXEC runs nothing."""
+    server = launch(framing=RESP, environment=EXACT)
+    client, name = server.connect(), rng.randbytes(MIB)
+    talk(client, ("GET k", None), (("WATCH", name), OK), ("UNWATCH", OK))
+    base = server.process.resident_bytes()
+    for watched in range(MOST_WATCHED):
+        client.exchange(resp.command("WATCH", b"%d:" % watched + name), [])
+        if isinstance(read_value(client), Err):
+            break
+    if not LEAST_WATCHED <= watched < MOST_WATCHED - 1:
+        text = f"{watched + 1} keys with names of 1 MiB each were watched; due are about 60"
+        raise Failure(text, hint="watch-forgotten")
+    _expect_nil(client)
+    bounded(server, base, LEFT_BYTES, "after EXEC has forgotten all watches", "before")
+    ask(client, "WATCH k", OK)
+    _expect_run(client)
+
+
+@claim("12.7", points=1, needs="redis-py")
+def test_12_redis_py_locks(launch):
+    """Optimistic locking works with redis-py: watch(), transaction(), and WatchError."""
+    others.run_ours(launch(framing=RESP), "redis-py", others.python_client("watch"))
+
+
+@claim("12.7", points=1, needs="hiredis")
+def test_12_hiredis_locks(launch):
+    """Optimistic locking works with hiredis: one of two clients gets nil, and tries again."""
+    others.run_ours(launch(framing=RESP), "hiredis", others.hiredis_client("watch"))
