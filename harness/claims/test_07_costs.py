@@ -44,6 +44,9 @@ FAR_AWAY = 2_000_000_000  # ms
 MOST_ALARMS, LOT = 400_000, 10_000  # with 84 bytes for each, 32 MiB
 REFUSED_CALLS = 4  # allocations of an AFTER: the alarm, its timer, its place in a table
 
+TOGETHER, TOGETHER_MS = 10_000, 300  # alarms, and when they are due
+TOGETHER_SENDS = TOGETHER // 20  # one for each call of timers_run() is needed, and some more
+
 WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
 
 # Of a reply: less than that the client has to read before the server may make another one.
@@ -105,6 +108,26 @@ def test_07_every_waits_for_its_client(launch, rng):
     if passed < ms * (count - 1):
         text = f"{count} replies of an EVERY that had to wait, with ms = {ms}, came within"
         raise Failure(f"{text} {passed:.0f} ms", hint="every-in-a-burst")
+
+
+@claim("07.3", points=2, cli=True, native=True, waits=0.5, sees_calls=True)
+def test_07_alarms_due_together(launch):
+    """10,000 replies for later that are due at the same time are sent with a few hundred calls."""
+    server = launch(framing=MESSAGES)
+    client, text = server.connect(), b"together"
+    echo_text(client)
+    before = server.process.calls()
+    client.send_frames([after(seq, TOGETHER_MS, text) for seq in range(TOGETHER)])
+    until_read(client)
+    with server.paused():
+        time.sleep(TOGETHER_MS / 1000)
+    client.expect_frames([rung(seq, text) for seq in range(TOGETHER)])
+    if before is None:  # the library that counts is not in this server
+        return
+    sends = server.process.calls().outputs - before.outputs
+    if sends > TOGETHER_SENDS:
+        text = f"for {TOGETHER:,} alarms that were due together the server made {sends:,} calls"
+        raise Failure(f"{text} that send", hint="write-per-alarm")
 
 
 @claim("07.3", points=1, cli=True, native=True, hints={"silence": "memory-grows"})

@@ -37,7 +37,7 @@ def test_07_equal_deadlines_in_order(program):
 # 07.2 take_out
 
 
-@claim("07.2", points=5, module=True)
+@claim("07.2", points=4, module=True)
 def test_07_order_after_cancelling(program):
     """Timers that are cancelled or reset leave the others in order and are not called."""
     program("07_heap", "cancelling")
@@ -68,7 +68,7 @@ def _cheap(program, check: str) -> None:
 # 07.3 timers_run
 
 
-@claim("07.3", points=4, module=True)
+@claim("07.3", points=3, module=True)
 def test_07_rounds_do_not_drift(program):
     """A round ends one delay after the last one, however late the call; missed ones are gone."""
     program("07_rounds", "rounds")
@@ -78,6 +78,12 @@ def test_07_rounds_do_not_drift(program):
 def test_07_due_timers_are_collected_first(program):
     """Callbacks that set, cancel and free timers, even their own, disturb no other due timer."""
     program("07_timers", "due")
+
+
+@claim("07.3", points=3, module=True)
+def test_07_timers_at_once(program):
+    """Of more timers that are due, one run calls TIMERS_AT_ONCE at most; the next calls more."""
+    program("07_timers", "at_once")
 
 
 # 07.4 timer_reset
@@ -116,4 +122,4 @@ def test_07_clock_of_a_machine_that_runs_for_weeks(program):
     """Timers keep their time when the clock reaches 2^31 and 2^32 ms, after 24.8 and 49.7 days."""
     near_wraps(program, "07_heap", "order", "equal", "cancelling")
     near_wraps(program, "07_rounds", "rounds", "resets")
-    near_wraps(program, "07_timers", "due", "timeouts", "time_of_day")
+    near_wraps(program, "07_timers", "due", "at_once", "timeouts", "time_of_day")

@@ -161,7 +161,7 @@ def test_07_cancel(launch):
 # 07.3 timers_run
 
 
-@claim("07.3", points=4, cli=True, hints=EVERY_HINTS)
+@claim("07.3", points=3, cli=True, hints=EVERY_HINTS)
 def test_07_every_rings_count_times(launch, rng):
     """EVERY is answered `count` times, with an index that starts at 0; then its seq is free."""
     client = launch(framing=MESSAGES).connect()
@@ -205,7 +205,7 @@ def test_07_ten_thousand_alarms(launch):
 # 07.4 timer_reset
 
 
-@claim("07.4", points=4, cli=True, hints=RESETS)
+@claim("07.4", points=3, cli=True, hints=RESETS)
 def test_07_reset(launch):
     """RESET moves an alarm forward or back, counted from now or from when it was set."""
     client = launch(framing=MESSAGES).connect()

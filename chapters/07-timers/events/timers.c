@@ -143,9 +143,10 @@ int timers_timeout(const struct timers *t)
     return 10;
 }
 
-/* TODO 3: Call every timer that is due now, in order. A callback may set, cancel or free any
- * timer, and a timer set meanwhile waits for the next call. A recurring timer starts again at
- * its deadline, without drift. Graded by test_07_due_timers_are_collected_first.
+/* TODO 3: Call the timers that are due now, in order, TIMERS_AT_ONCE at most. A callback may
+ * set, cancel or free any timer, and a timer set meanwhile waits for the next call. A recurring
+ * timer starts again at its deadline, without drift. Graded by
+ * test_07_due_timers_are_collected_first.
  * timer_cancel() expects a collected timer in `due`, with TIMER_DUE and its index there, and
  * puts NULL in its place. */
 void timers_run(struct timers *t)

@@ -7,6 +7,7 @@
 #include "timer_probes.h"
 
 #define DUE     "timer-due-first"
+#define AT_ONCE "timers-at-once"
 #define TIMEOUT "timer-timeout"
 #define CLOCK   "timer-clock"
 
@@ -210,6 +211,47 @@ static void timeouts(void)
     probes_end_case();
 }
 
+/* More of them than one run calls */
+
+enum { LATER_COUNT = 3 * TIMERS_AT_ONCE - 100 };
+
+static struct timer later_timers[LATER_COUNT];
+static int later_calls;
+
+static void on_later(struct timer *timer, void *context)
+{
+    CHECK(timer == &later_timers[later_calls], AT_ONCE, "timer %d was called instead of timer %d",
+          (int)(timer - later_timers), later_calls);
+    later_calls++;
+}
+
+static void at_once(void)
+{
+    probes_begin_case(AT_ONCE);
+    later_calls = 0;
+    check_step("calls timer_set() for timers 0 to %d, 5 ms", LATER_COUNT - 1);
+    for (int i = 0; i < LATER_COUNT; i++) {
+        later_timers[i] = (struct timer){.call = on_later};
+        if (!timer_set(probe_timers, &later_timers[i], 5, false))
+            check_impossible("no memory for a timer");
+    }
+    fake_clock_advance(5 * MS);
+    while (later_calls < LATER_COUNT) {
+        int before = later_calls;
+        CHECK(timers_timeout(probe_timers) == 0, AT_ONCE,
+              "%d timers are due, and timers_timeout() did not return 0", LATER_COUNT - before);
+        check_step("calls timers_run(), with %d timers due", LATER_COUNT - before);
+        timers_run(probe_timers);
+        int calls = later_calls - before;
+        CHECK(calls <= TIMERS_AT_ONCE, AT_ONCE, "timers_run() called %d timers, and not %d at most",
+              calls, TIMERS_AT_ONCE);
+        CHECK(calls > 0, AT_ONCE, "timers_run() called none of the %d timers that are due",
+              LATER_COUNT - before);
+    }
+    expect_timeout(-1);
+    probes_end_case();
+}
+
 /* Somebody sets the clock on the wall, back and forth. */
 static void time_of_day(void)
 {
@@ -229,8 +271,5 @@ static void time_of_day(void)
 }
 
 const struct check checks[] = {
-    {"due", due},
-    {"timeouts", timeouts},
-    {"time_of_day", time_of_day},
-    {0},
+    {"due", due}, {"at_once", at_once}, {"timeouts", timeouts}, {"time_of_day", time_of_day}, {0},
 };

@@ -27,6 +27,7 @@ BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
 DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
 
+IDLE_TIMEOUT = "--idle-timeout"
 KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
 
 
@@ -131,7 +132,8 @@ class _Trial:
         until_asleep(self._server)  # it may open more when it listens
         self._descriptors = self._server.process.descriptors().total
         self._resident = self._server.process.resident_bytes()
-        self._other = self._server.connect("other")
+        # One that is idle between two steps would be closed.
+        self._others = [] if IDLE_TIMEOUT in options else [self._server.connect("other")]
 
     def enter(self) -> None:
         """All clients get into their states, and the server has noticed."""
@@ -153,7 +155,7 @@ class _Trial:
     def expect(self) -> None:
         """Each end leads to what the table says, and another client is served meanwhile."""
         __tracebackhide__ = True
-        connected = 1
+        connected = len(self._others)
         for cell, waiting in zip(self._cells, self._waiting):
             if cell.outcome is Outcome.ANSWERED:
                 waiting.client.expect_closed_after(waiting.owed)
@@ -168,7 +170,7 @@ class _Trial:
     def leave(self) -> None:
         """The clients that are left close, and nothing of all of them remains."""
         __tracebackhide__ = True
-        for client in (*(waiting.client for waiting in self._waiting), self._other):
+        for client in (*(waiting.client for waiting in self._waiting), *self._others):
             client.close()
         self._expect_connections(0)
         bounded(self._server, self._resident, KEPT_BYTES, "when all clients have gone")
@@ -196,8 +198,8 @@ class _Trial:
     def _settle(self) -> None:
         """Another client is served in two iterations at least, and then the server waits."""
         __tracebackhide__ = True
-        for _ in range(2):
-            self._cells[0].state.serve(self._other)
+        for client in 2 * self._others:
+            self._cells[0].state.serve(client)
         until_asleep(self._server)
 
     def _expect_connections(self, count: int) -> None:

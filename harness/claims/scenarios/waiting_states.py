@@ -26,10 +26,11 @@ server. `enter` must not wait for what another state needs time for: everything 
 
 from __future__ import annotations
 
+from harness.claims.instruments.observe import until_asleep, until_read
 from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.rpc_talk import echo_text
-from harness.claims.scenarios.waiting import RST, Outcome, State, Waiting
+from harness.claims.scenarios.waiting import IDLE_TIMEOUT, RST, Outcome, State, Waiting
 from harness.client import length_framing
 from harness.client.messages import ECHO, OK, after, reply, request, rung, string
 from harness.lab.units import KIB, MIB
@@ -37,7 +38,7 @@ from harness.lab.units import KIB, MIB
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 
 SOON_MS, NEVER_MS = 150, 2_000_000_000  # of alarms
-FRAME_MS = 250  # for a frame, whose client does not complete it
+FRAME_MS = 300  # for a frame, whose client does not complete it; and of an idle client
 HELD_BYTES = 3 * MIB  # of the text of an alarm: memory that is not given back is seen
 OVER_BYTES = 2 * MIB  # of a reply: above the high-water mark
 OWED_BYTES = 900 * KIB  # of a reply: below it, and more than the kernel takes
@@ -76,6 +77,15 @@ def _owing(server, rng, size: int) -> Waiting:
     text = string(rng.randbytes(size))
     client.send_frame(request(ECHO, 1, text))
     return Waiting(client, [reply(ECHO, 1, OK, text)])
+
+
+def _frame_begun_and_owing(server, end, rng) -> Waiting:
+    """The client's last bytes come when nothing else moves, so both time-outs end together."""
+    waiting = _owing(server, rng, OWED_BYTES)
+    until_read(waiting.client)
+    until_asleep(server)
+    waiting.client.send(length_framing.header(100))
+    return waiting
 
 
 def _alarm_pending(server, end, rng) -> Waiting:
@@ -156,5 +166,15 @@ TIMER_STATES = (
         silence=ANSWERED,
         options=("--frame-timeout", str(FRAME_MS)),
         hint="frame-timeout",
+    ),
+    State(
+        "inside a frame, and does not read what it is owed, with both time-outs",
+        _frame_begun_and_owing,
+        fin=UNREAD_AND_CLOSED,
+        rst=WITHOUT_LIMIT,
+        half_close=WITHOUT_LIMIT,
+        silence=FORGOTTEN,
+        options=("--frame-timeout", str(FRAME_MS), IDLE_TIMEOUT, str(FRAME_MS)),
+        hint="idle-timeout",
     ),
 )

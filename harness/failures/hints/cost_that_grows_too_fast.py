@@ -9,6 +9,11 @@ TEXTS = {
         "Every reply had its own write call. Answer all the frames that one read has brought, "
         "collect the replies in one buffer, and send that."
     ),
+    "write-per-alarm": (
+        "Every reply of an alarm had its own write call. A callback only appends the reply and "
+        "asks for a turn of its connection with events_again(). The turn sends what all of them "
+        "have appended."
+    ),
     "quadratic": (
         "Twice the work costs much more than twice the time. Look for work per frame that grows "
         "with the bytes or frames held: a memmove(), a search, a realloc()."

@@ -33,6 +33,11 @@ TEXTS = {
         "afterwards. timer_cancel() has to take a due timer out of the list of those still to be "
         "called."
     ),
+    "timers-at-once": (
+        "timers_run() calls TIMERS_AT_ONCE timers at most, the first ones, so that descriptors "
+        "that are ready do not wait for all of them. The others stay in the heap, where "
+        "timers_timeout() finds that one is due."
+    ),
     "timer-start": (
         "A timer was last started at its deadline minus its delay. A reset changes both, and the "
         "new delay also holds for later rounds. After that the timer may have to move in the "

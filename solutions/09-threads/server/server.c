@@ -105,9 +105,9 @@ static void join(struct server *server)
         pthread_join(server->workers[i].thread, NULL);
 }
 
-/* Connections are what begins new work. So they are closed before the tasks that are left run, and
- * the tasks come to an end. A task may be a client on its way to its loop: it opens a connection.
- * */
+/* Connections are closed before the tasks that are left run: so nothing begins new work, and a
+ * broadcast that is left finds nobody to go to. A task may be a client on its way to its loop, and
+ * open a connection. */
 static void stop(struct server *server)
 {
     join(server);
