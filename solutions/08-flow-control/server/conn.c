@@ -286,7 +286,8 @@ static void on_ready(struct events *events, struct watch *watch, unsigned what)
         c->writable = true;
     if (what & EVENT_HANGUP)
         c->ending = true;
-    if (what & EVENT_ERROR)
+    /* If input is wanted, read() returns what came before the reset, and then the error. */
+    if ((what & EVENT_ERROR) && !flow_wants_input(c))
         conn_close(c, strerror(net_error(watch->fd)));
     turn(c);
 }
