@@ -38,7 +38,7 @@ WATER = dict.fromkeys((*MUTE, "memory-grows"), "water-marks")
 # 08.2 water
 
 
-@claim("08.2", points=8, cli=True, native=True, hints=WATER)
+@claim("08.2", points=7, cli=True, native=True, hints=WATER)
 def test_08_reads_again_at_low_water(launch, rng):
     """From high-water on a client is not read; at low-water, and not before, it is read again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
@@ -74,7 +74,7 @@ def _take_until_read(server, client: Client, sent: int) -> int:
         lowest = min(lowest, held)
 
 
-@claim("08.2", points=5, cli=True, hints=WATER)
+@claim("08.2", points=4, cli=True, hints=WATER)
 def test_08_any_marks_will_do(launch, rng):
     """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]
