@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from harness.claims.instruments.observe import is_open, until_asleep
+from harness.claims.instruments.observe import is_open, most_accepted_in_an_iteration, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import WATCHED, few_waits, no_cpu
 from harness.claims.scenarios.exchanges import connect_and_ping, echo, ping, words
@@ -20,6 +20,9 @@ WAITING = 40
 REFUSE_SECONDS = 3  # what a client waits in vain for, before it is turned away
 EARLY_SECONDS = 2  # before that nobody is
 
+CROWD = 400  # clients that connect when there is no descriptor
+AT_ONCE = 64  # of them are turned away in an iteration, at most
+
 # General hints that have a better one in some claims, see marker.claim.
 LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-refused")
 
@@ -27,7 +30,7 @@ LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-re
 # 08.5 accept_clients
 
 
-@claim("08.5", points=6, cli=True, hints=dict.fromkeys((*LOST, "extra-bytes"), "max-conns"))
+@claim("08.5", points=5, cli=True, hints=dict.fromkeys((*LOST, "extra-bytes"), "max-conns"))
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:
@@ -76,7 +79,7 @@ def test_08_max_conns_cost_no_cpu(launch, rng):
 # 08.6 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("08.6", points=5, cli=True, native=True, waits=6, hints=dict.fromkeys(LOST, "turned-away"))
+@claim("08.6", points=4, cli=True, native=True, waits=6, hints=dict.fromkeys(LOST, "turned-away"))
 def test_08_turned_away_in_the_end(launch, rng):
     """With no descriptor left clients are turned away after 3 s, each time; the others stay."""
     server = launch(nofile=DESCRIPTORS)
@@ -101,6 +104,21 @@ def test_08_descriptors_come_back(launch, rng):
             client.close()
 
 
+@claim("08.6", points=2, cli=True, native=True, waits=3, hints=dict.fromkeys(LOST, "turned-away"))
+def test_08_turned_away_a_few_at_a_time(launch, rng):
+    """One iteration turns away at most 64 of 400 waiting clients; connected ones are served."""
+    server = launch(nofile=DESCRIPTORS)
+    served = connect_and_ping(server, rng, SERVED, "served")
+    waiting = [server.connect("waits") for _ in range(CROWD)]
+    _until_turned_away(server, waiting[-1], "turned-away")
+    for client in served:
+        ping(client, rng)
+    most = most_accepted_in_an_iteration(server)
+    if most > AT_ONCE:
+        text = f"one iteration of the loop turned away {most} clients"
+        raise Failure(f"{text}, and {AT_ONCE} are allowed", hint="turns-all-away")
+
+
 def _expect_turned_away(
     server, rng, hint: str = "turned-away", begins: bool = True
 ) -> list[Client]:
@@ -112,13 +130,7 @@ def _expect_turned_away(
     began = time.monotonic()
     waiting = [server.connect("waits") for _ in range(WAITING)]
     last, body = waiting[-1], words(rng, 8)
-    longer = Longer(server.patience, REFUSE_SECONDS)
-    seconds = longer.seconds
-    server.conversation.note("the grader", f"watches {WAITING} waiting clients")
-    if not wait_until(lambda: not is_open(last), longer):
-        server.patience.expired()
-        text = f"no descriptor is free, and after {seconds:g} s a client still waits"
-        raise Failure(text, hint=hint)
+    _until_turned_away(server, last, hint)
     passed = time.monotonic() - began
     if begins and passed < EARLY_SECONDS:
         text = f"no descriptor is free, and a client was turned away after {passed:.1f} s"
@@ -130,3 +142,15 @@ def _expect_turned_away(
     for client in let_in:
         echo(client, body)
     return let_in
+
+
+def _until_turned_away(server, last: Client, hint: str) -> None:
+    """Waits until the last of those that wait has been closed."""
+    __tracebackhide__ = True
+    longer = Longer(server.patience, REFUSE_SECONDS)
+    seconds = longer.seconds
+    server.conversation.note("the grader", "watches the waiting clients")
+    if not wait_until(lambda: not is_open(last), longer):
+        server.patience.expired()
+        text = f"no descriptor is free, and after {seconds:g} s a client still waits"
+        raise Failure(text, hint=hint)

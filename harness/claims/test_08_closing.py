@@ -39,7 +39,7 @@ ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 # 08.7 settle
 
 
-@claim("08.7", points=6, cli=True, hints=ARRIVE, refusals=True)
+@claim("08.7", points=5, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Owed replies arrive, though a frame that is too long follows, and much more after it."""
     too_long = {LENGTH: length_framing.TOO_LONG, LINE: b""}
@@ -93,7 +93,7 @@ def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -
 
 
 @claim(
-    "08.8", points=5, cli=True, native=True, waits=5, hints=LINGER, refusals=True, needs="queues"
+    "08.8", points=4, cli=True, native=True, waits=5, hints=LINGER, refusals=True, needs="queues"
 )
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """A client that half-closes and never reads, or never closes, is closed after 5 s."""

@@ -122,7 +122,7 @@ def test_08_unused_quota_is_gone(launch, rng):
 # 08.4 advance
 
 
-@claim("08.4", points=7, cli=True, hints=KEPT)
+@claim("08.4", points=5, cli=True, hints=KEPT)
 def test_08_quota_is_kept(launch, rng):
     """N frames of a greedy client are answered per interval: never more, over 5 hardly fewer."""
     bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
@@ -173,7 +173,7 @@ def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
     return passed - first
 
 
-@claim("08.4", points=7, cli=True, waits=1, hints=WAITING)
+@claim("08.4", points=5, cli=True, waits=1, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     for framing, body in _framings(rng):
@@ -223,7 +223,7 @@ def test_08_interval_begins_with_a_frame(launch, rng):
 # 08.3 and 08.4: what waits is not read
 
 
-@claim("08.3", points=6, cli=True, native=True, waits=0.7, hints=UNREAD)
+@claim("08.3", points=5, cli=True, native=True, waits=0.7, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
     server = launch(at_most(10, FAR))

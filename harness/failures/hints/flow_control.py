@@ -11,6 +11,11 @@ TEXTS = {
         "iteration has to count its messages as well as its bytes. Then the other clients are "
         "served."
     ),
+    "calls-cost-nothing": (
+        "One client made very many calls necessary, and each call delays the others as much as "
+        "sending some KiB. Let each send() take CALL_COST of the budget, beside its bytes. A "
+        "callback of an alarm only adds its reply to the output: the next turn sends them together."
+    ),
     "accepts-all": (
         "accept() is called until no client is left. With many new clients that takes long, and "
         "the connected clients wait. Accept a bounded number per iteration, then request another "
@@ -47,6 +52,11 @@ TEXTS = {
         "With --max-conns connections open, do not accept: the other clients wait in the backlog. "
         "Do not watch the listening socket meanwhile, because it is always readable. When a "
         "connection has ended, accept one, and watch the socket again if another one is allowed."
+    ),
+    "turns-all-away": (
+        "All clients that wait are turned away in one iteration. While others go on connecting "
+        "that never ends, and the connected clients wait. Turn away ACCEPT_BUDGET clients at most, "
+        "and the others in the next iterations."
     ),
     "turned-away": (
         "The server has no descriptor left. Try to accept the waiting client for 3 s, then turn "

@@ -1,0 +1,95 @@
+"""Chapter 08, calls of an iteration: few, however many of them a client makes necessary."""
+
+from __future__ import annotations
+
+import time
+
+from harness.claims.instruments.observe import most_sent_in_an_iteration
+from harness.claims.marker import MUTE, claim
+from harness.claims.scenarios.exchanges import ask, burst_that_waits, ping
+from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
+from harness.failures.failure import Failure, TooBusy
+
+# The budget of an iteration is 256 KiB. A call that sends takes 4 KiB of it, and an alarm that
+# rings 1 KiB.
+SENDS_A_BUDGET, ALARMS_A_BUDGET = 64, 256
+SENDS_AT_MOST = 2 * SENDS_A_BUDGET  # to one greedy client, and a polite one
+
+TINY_FRAMES = 20_000
+
+ALARMS = 20_000
+ALARM_MS = 1_500  # in which all of them are set
+SENDS_FOR_ALARMS = ALARMS // 20
+TRIES = 4
+
+# What a general hint means in a claim, see marker.claim.
+STALLS = dict.fromkeys(MUTE, "budget-used-up")
+
+
+# 08.1 budget
+
+
+@claim("08.1", points=2, cli=True, hints=STALLS, sees_calls=True)
+def test_08_a_send_takes_of_the_budget(launch, rng):
+    """With --high-water 1 each empty frame needs a send: those of an iteration are bounded."""
+    for backend in ("poll", "epoll"):
+        server = launch(("--high-water", "1", "--backend", backend))
+        polite = server.connect("polite")
+        ping(polite, rng)
+        burst_that_waits(server, server.connect(), [b""] * TINY_FRAMES)
+        ping(polite, rng)
+        _expect_few_sends(server)
+
+
+def _expect_few_sends(server) -> None:
+    __tracebackhide__ = True
+    most = most_sent_in_an_iteration(server)
+    if most > SENDS_AT_MOST:
+        text = f"one iteration of the loop sent {most:,} times"
+        text += f"; the budget of a connection is enough for {SENDS_A_BUDGET}"
+        raise Failure(text, hint="calls-cost-nothing")
+
+
+@claim("08.1", points=2, cli=True, waits=1.5, hints=STALLS, sees_calls=True)
+def test_08_alarms_that_ring_together(launch, rng):
+    """20,000 alarms that ring together are answered in many iterations and few sends."""
+    for _ in range(TRIES):
+        server = launch(framing=MESSAGES)
+        client, polite = server.connect(), server.connect("polite")
+        if _let_ring_together(server, client):
+            break
+    else:
+        raise TooBusy(f"{ALARMS:,} alarms were not set in {ALARM_MS:,} ms")
+    before = server.process.calls()
+    client.expect_frames([rung(seq, b"") for seq in range(ALARMS)])
+    ask(polite, request(ECHO, 1, string(b"")), reply(ECHO, 1, OK, string(b"")))
+    if before is None:  # the library that counts is not in this server
+        return
+    _expect_few_sends(server)
+    calls = server.process.calls()
+    sends, waits = calls.outputs - before.outputs, calls.waits - before.waits
+    if sends > SENDS_FOR_ALARMS:
+        text = f"the replies of {ALARMS:,} alarms were sent with {sends:,} calls"
+        raise Failure(f"{text}; those of an iteration go together", hint="calls-cost-nothing")
+    if waits < ALARMS // ALARMS_A_BUDGET:
+        text = f"{ALARMS:,} alarms that rang together were answered in {waits} iterations"
+        text += f"; the budget of one is enough for {ALARMS_A_BUDGET}"
+        raise Failure(text, hint="iteration-too-long")
+
+
+def _let_ring_together(server, client) -> bool:
+    """Sets alarms, and stops the server until all of them are due. False: some rang before."""
+    __tracebackhide__ = True
+    began = time.monotonic()
+    client.send_frames([after(seq, ALARM_MS, b"") for seq in range(ALARMS)])
+    client.send_frame(request(ECHO, ALARMS, string(b"set")))
+    try:
+        client.expect_frame(reply(ECHO, ALARMS, OK, string(b"set")))
+    except Failure:
+        if time.monotonic() - began < ALARM_MS / 1000:
+            raise
+        return False
+    with server.paused():
+        early = time.monotonic() - began < ALARM_MS / 1000
+        time.sleep(ALARM_MS / 1000)
+    return early
