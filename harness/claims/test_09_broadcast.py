@@ -285,7 +285,7 @@ def test_09_reached_are_connected(launch):
 
 @claim(
     "09.6",
-    points=5,
+    points=4,
     cli=True,
     sees_calls=True,
     descriptors=ALL + SPARE,

@@ -31,6 +31,8 @@ from harness.claims.scenarios.rpc_talk import (
     storm,
     who,
 )
+from harness.claims.scenarios.waiting import every_end
+from harness.claims.scenarios.waiting_states import ENDS, TIMER_STATES
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
@@ -274,3 +276,13 @@ def test_09_no_data_races(launch, rng):
     clients = storm(server.connect, rng, STORM_ROUNDS)
     broadcasts_in_flight(clients)
     expect_stop(server, signal.SIGTERM)
+
+
+# 09.3 hand_over: in each loop
+
+
+@claim("09.3", points=1, cli=True, native=True, hints=ENDS, refusals=True)
+def test_09_every_state_in_each_loop(launch, rng):
+    """With four loops, a client that closes, resets, half-closes or does nothing is forgotten or
+    served, whatever its connection waits for."""
+    every_end(launch, rng, TIMER_STATES, ways=(THREADS,))
