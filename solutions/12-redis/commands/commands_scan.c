@@ -29,7 +29,7 @@ static bool is_type(const struct value *value, struct bytes type)
 {
     const char *name = value_type_name(value);
     return type.data == NULL || (strlen(name) == type.size &&
-                              strncasecmp(name, (const char *)type.data, type.size) == 0);
+                                 strncasecmp(name, (const char *)type.data, type.size) == 0);
 }
 
 static void visit(void *context, struct entry *key)
