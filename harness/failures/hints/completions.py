@@ -47,6 +47,11 @@ TEXTS = {
         "-ECANCELED means that there was no client. -EMFILE means NET_FULL if no client was "
         "accepted: collect the results of all. Only completion or co_cancel() ends a connect."
     ),
+    "ring-accepts-one": (
+        "Each iteration accepts one client, so those that wait in the backlog take one after the "
+        "other. Begin several accept operations together, and hand all of them over in one call. "
+        "co_accept() returns as many clients as they have accepted."
+    ),
     "ring-deaf": (
         "While nothing is received, no completion says that the connection was reset. Begin a "
         "multishot poll operation that requests no event. It completes for POLLERR, and its other "
