@@ -391,6 +391,7 @@ def test_03_out_of_descriptors_and_back(launch, rng):
     for client in waiting:
         client.expect_frame(body)
         client.close()
+    ping(server.connect("late"), rng)
 
 
 def _full(launch, rng):

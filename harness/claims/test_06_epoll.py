@@ -49,7 +49,6 @@ FREE_AGAIN = 1_000  # of them stay open: then descriptors are free again
 CROWD = 600  # clients, fewer than select() can watch
 OWED_BYTES = 64 * KIB  # of replies that a client does not take
 BACKENDS = ("epoll", "poll", "select")
-TALKS = 12  # of a client with each backend, in which readiness comes in any order
 
 # Around what a server may ask of one read().
 SIZES = (*(size + more for size in (64 * KIB, 256 * KIB, MIB) for more in (-5, -4, -3)), 2 * MIB)
@@ -66,13 +65,14 @@ INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "connect-stuck")
 EDGE = dict.fromkeys(LOST, "told-once")
 ENDED = {**EDGE, "not-closed": "hangup-untold"}
+REFUSED = dict.fromkeys(("silence", "closed-early", "reset-early"), "table-too-small")
 TURN = dict.fromkeys(LOST, "one-turn")
 
 
 # 06.1 watch
 
 
-@claim("06.1", points=2, cli=True, descriptors=CROWD + SPARE)
+@claim("06.1", points=2, cli=True, hints=REFUSED, descriptors=CROWD + SPARE)
 def test_06_six_hundred_clients(launch, rng):
     """With each backend 600 clients are connected, and each is served."""
     for backend in BACKENDS:
@@ -107,7 +107,7 @@ def test_06_each_edge(launch, rng):
     """With each backend: whether a socket becomes readable, writable, or both at once, every reply
     that is owed is sent, though its client sends nothing more."""
     for backend in BACKENDS:
-        any_order(launch(("--backend", backend)), rng, TALKS)
+        any_order(launch(("--backend", backend)), rng)
 
 
 @claim("06.2", points=2, cli=True)

@@ -19,6 +19,8 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.many_clients import served
 from harness.claims.scenarios.rpc_talk import answered
+from harness.claims.scenarios.waiting import every_end
+from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES
 from harness.client import length_framing
 from harness.client.client import PATIENCE
 from harness.client.messages import (
@@ -65,7 +67,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 # 10.8 send_rest
 
 
-@claim("10.8", points=14, cli=True, hints=dict.fromkeys((*LOST, *GONE), "co-send"))
+@claim("10.8", points=12, cli=True, hints=dict.fromkeys((*LOST, *GONE), "co-send"))
 def test_10_serves_on_when_the_peer_reads(launch, rng):
     """A client that reads late gets its 32 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)
@@ -91,7 +93,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
 # 10.9 serve_frames
 
 
-@claim("10.9", points=13, cli=True, native=True, waits=1.5, hints=SERVES)
+@claim("10.9", points=11, cli=True, native=True, waits=1.5, hints=SERVES)
 def test_10_waits_for_the_right_thing(launch, rng):
     """Frames left over, a full output, a used-up quota, a broadcast: each time it goes on."""
     _frames_left_over(launch, rng)
@@ -153,10 +155,17 @@ def _sleeps(server, when: str) -> None:
     no_cpu(server, when, "co-serve", seconds=WATCHED)
 
 
+@claim("10.9", points=4, cli=True, native=True, waits=5, hints=ENDS, refusals=True)
+def test_10_every_state_and_each_end(launch, rng):
+    """Over its quota or lingering, a client that closes, resets, half-closes or does nothing is
+    forgotten or served."""
+    every_end(launch, rng, FLOW_STATES, ways=(("--backend", "poll"), ("--backend", "epoll")))
+
+
 # What coroutines cost
 
 
-@claim("10.9", points=10, native=True, cli=True, descriptors=CLIENTS + SPARE)
+@claim("10.9", points=8, native=True, cli=True, descriptors=CLIENTS + SPARE)
 def test_10_ten_thousand_clients(launch, rng):
     """10,000 clients are served, and each costs only a few pages of its stack."""
     server = launch(nofile=CLIENTS + SPARE)
@@ -187,7 +196,7 @@ def test_10_stacks_of_any_size(launch, run, rng):
         raise Failure(text.format(*(size / KIB for size in each)), hint="co-memory")
 
 
-@claim("10.9", points=8, native=True, cli=True)
+@claim("10.9", points=7, native=True, cli=True)
 def test_10_stacks_are_given_back(launch, rng):
     """2,000 clients come and go; then there are as many mappings and descriptors as before."""
     server = launch()

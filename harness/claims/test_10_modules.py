@@ -22,6 +22,8 @@ CANCEL = dict.fromkeys(BROKEN, "co-cancel")
 READINESS = dict.fromkeys(BROKEN, "co-readiness")
 READ = dict.fromkeys(BROKEN, "co-read")
 WRITE = dict.fromkeys(BROKEN, "co-write")
+WAIT = dict.fromkeys(BROKEN, "co-wait")
+DEAF = dict.fromkeys(BROKEN, "co-deaf")
 ACCEPT = dict.fromkeys(BROKEN, "co-accept")
 CONNECT = dict.fromkeys(BROKEN, "co-connect")
 
@@ -115,6 +117,18 @@ def test_10_waits_when_the_machine_runs_for_weeks(program):
     near_wraps(program, "10_read", "ends", backend=BACKENDS)
 
 
+@claim("10.5", points=1, module=True, hints=WAIT)
+def test_10_waits_for_no_input(program):
+    """co_wait() lasts until it is woken, late or cancelled, and returns which."""
+    program("10_hears", "waits", backend=BACKENDS)
+
+
+@claim("10.5", points=2, module=True, hints=DEAF)
+def test_10_hears_of_a_reset(program):
+    """co_wait() ends when the peer resets the connection, and not when input or EOF comes."""
+    program("10_hears", "hears", backend=BACKENDS)
+
+
 # 10.6 read_write
 
 
@@ -141,7 +155,7 @@ def test_10_waits_until_the_peer_reads(program):
 
 @claim("10.7", points=1, module=True, hints=ACCEPT)
 def test_10_waits_for_clients(program):
-    """co_accept() waits for clients, accepts every one, and says when descriptors are used up."""
+    """co_accept() waits for clients, accepts several at once, and loses none at EMFILE."""
     program("10_calls", "clients", backend=BACKENDS)
 
 

@@ -25,6 +25,8 @@ from harness.claims.scenarios.exchanges import (
     words,
 )
 from harness.claims.scenarios.many_clients import served
+from harness.claims.scenarios.waiting import every_end
+from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
@@ -44,6 +46,8 @@ CLIENTS, IN_FLIGHT, ROUNDS = 50, 16, 20
 CALLS_A_REQUEST = 0.1
 ASKED = 20  # frames of each client while calls are looked at
 MOVING = ("read", "recv", "write", "send", "accept")  # parts of the names of calls
+
+WAITING = 200  # clients in the backlog: as many fit, says the protocol
 
 AT_ONCE, IDLE_CLIENTS = 5_000, 10_000
 SPARE = 200  # descriptors for everything else, here and in the server
@@ -117,10 +121,47 @@ def test_11_steady_reader(launch, rng):
     steady_reader(launch((*RING, *ONE_LOOP, *STEADY_MARKS), environment=EXACT), rng)
 
 
+# 11.6 calls
+
+
+@claim(
+    "11.6", points=4, cli=True, native=True, waits=5, needs="io_uring", hints=ENDS, refusals=True
+)
+def test_11_every_state_and_each_end(launch, rng):
+    """With the ring, in each state in which it waits, a client that closes, resets, half-closes or
+    does nothing is forgotten or served."""
+    every_end(launch, rng, (*TIMER_STATES, *FLOW_STATES), ways=(RING,))
+
+
+@claim("11.6", points=3, cli=True, native=True, needs="io_uring")
+def test_11_accepts_in_batches(launch, rng):
+    """200 clients that wait in the backlog are served with fewer than 200 calls for the ring."""
+    server = launch((*RING, *ONE_LOOP))
+    ping(server.connect(), rng)
+    before = _ring_calls(server)
+    with server.paused():
+        clients = [server.connect() for _ in range(WAITING)]
+        for client in clients:
+            client.send_frame(b"here")
+    for client in clients:
+        client.expect_frame(b"here")
+    calls = _ring_calls(server) - before
+    if calls >= WAITING:
+        text = f"{WAITING} clients were accepted and answered in {calls} calls for the ring"
+        raise Failure(text, hint="ring-accepts-one")
+
+
+def _ring_calls(server) -> int:
+    """How many calls for the ring the server has made."""
+    if server.shim is None or not server.shim.ring_calls():
+        raise NotJudged("the calls of this server for its ring cannot be counted")
+    return server.shim.ring_calls()
+
+
 # 11.7 forget
 
 
-@claim("11.7", points=7, cli=True, needs="io_uring", hints=LEAVE)
+@claim("11.7", points=6, cli=True, needs="io_uring", hints=LEAVE)
 def test_11_peers_leave_in_flight(launch, rng):
     """Clients reset, close or half-close with operations in flight; others are served on."""
     server = launch((*RING, *ONE_LOOP))
@@ -144,7 +185,7 @@ def test_11_peers_leave_in_flight(launch, rng):
         raise Failure(text, hint="ring-peer-gone")
 
 
-@claim("11.7", points=7, cli=True, valgrind=True, needs="io_uring", hints=STOPS)
+@claim("11.7", points=6, cli=True, valgrind=True, needs="io_uring", hints=STOPS)
 def test_11_stops_with_operations_in_flight(launch, rng):
     """Under valgrind: SIGTERM while operations are in flight ends it with 0, and frees all."""
     server = launch((*RING, "--threads", "2", "--high-water", str(64 * KIB)))
@@ -168,7 +209,7 @@ def test_11_stops_with_operations_in_flight(launch, rng):
 # All together: 11.8 open
 
 
-@claim("11.8", points=6, cli=True, needs="io_uring", hints=INPUT)
+@claim("11.8", points=5, cli=True, needs="io_uring", hints=INPUT)
 def test_11_more_input_than_buffers(launch, rng):
     """1,200 clients send at the same time, more than there are buffers, and nothing is lost."""
     server = launch((*RING, *ONE_LOOP), nofile=SENDERS + SPARE)
@@ -182,7 +223,7 @@ def test_11_more_input_than_buffers(launch, rng):
     burst(clients[0], [rng.randbytes(number % 3_000) for number in range(5_000)])
 
 
-@claim("11.8", points=6, cli=True, native=True, needs="io_uring", hints=INPUT)
+@claim("11.8", points=5, cli=True, native=True, needs="io_uring", hints=INPUT)
 def test_11_rings_for_two(launch, rng):
     """Built with rings for two operations and with two lent buffers, it loses nothing either."""
     server = launch((*RING, *ONE_LOOP), defines=SMALL, shim=False)
@@ -203,7 +244,7 @@ def test_11_rings_for_two(launch, rng):
     expect_stop(server, signal.SIGTERM)
 
 
-@claim("11.8", points=7, cli=True, native=True, needs="io_uring")
+@claim("11.8", points=6, cli=True, native=True, needs="io_uring")
 def test_11_uses_the_ring_by_default(launch, rng):
     """Without options bytes are moved by the ring: no call reads, sends, accepts or polls."""
     server = launch(ONE_LOOP)
@@ -238,7 +279,7 @@ def _moves(server, entry) -> bool:
         return False
 
 
-@claim("11.8", points=7, cli=True, native=True, needs="io_uring")
+@claim("11.8", points=5, cli=True, native=True, needs="io_uring")
 def test_11_few_ring_calls(launch, rng):
     """50 clients with 16 requests in flight cost less than 0.1 calls for the ring a request."""
     server = launch((*RING, *ONE_LOOP))
@@ -246,16 +287,14 @@ def test_11_few_ring_calls(launch, rng):
     bodies = [rng.randbytes(64) for _ in range(IN_FLIGHT)]
     for client in clients:
         ping(client, rng)
-    if server.shim is None or not server.shim.ring_calls():
-        raise NotJudged("the calls of this server for its ring cannot be counted")
-    before = server.shim.ring_calls()
+    before = _ring_calls(server)
     for _ in range(ROUNDS):
         with server.paused():
             for client in clients:
                 client.send_frames(bodies)
         for client in clients:
             client.expect_frames(bodies)
-    calls, requests = server.shim.ring_calls() - before, ROUNDS * CLIENTS * IN_FLIGHT
+    calls, requests = _ring_calls(server) - before, ROUNDS * CLIENTS * IN_FLIGHT
     if calls >= CALLS_A_REQUEST * requests:
         text = f"{requests:,} requests took {calls:,} calls for the ring"
         raise Failure(text, hint="ring-calls-too-many")
@@ -296,7 +335,7 @@ def _expect_reason(argv) -> None:
 
 @claim(
     "11.8",
-    points=6,
+    points=5,
     cli=True,
     native=True,
     hints=dict.fromkeys(("silence", *GONE), "table-too-small"),
@@ -310,7 +349,7 @@ def test_11_five_thousand_at_once(launch, rng):
         ping(server.connect(), rng)
 
 
-@claim("11.8", points=6, cli=True, native=True, descriptors=IDLE_CLIENTS + SPARE, needs="io_uring")
+@claim("11.8", points=5, cli=True, native=True, descriptors=IDLE_CLIENTS + SPARE, needs="io_uring")
 def test_11_idle_clients_own_no_buffer(launch, rng):
     """Each of 10,000 clients that wait costs at most 12 KiB of memory, as in chapter 10."""
     server = launch(RING, nofile=IDLE_CLIENTS + SPARE)

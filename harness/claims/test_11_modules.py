@@ -17,6 +17,7 @@ RECEIVE = dict.fromkeys((*BROKEN, "co-readiness", "co-read"), "ring-receive")
 SEND = dict.fromkeys((*BROKEN, "co-write"), "ring-send")
 CANCEL = dict.fromkeys(BROKEN, "ring-cancel")
 CALLS = dict.fromkeys((*BROKEN, "co-accept", "co-connect"), "ring-calls")
+DEAF = dict.fromkeys((*BROKEN, "co-wait", "co-deaf"), "ring-deaf")
 FORGET = dict.fromkeys(BROKEN, "ring-forget")
 
 
@@ -126,6 +127,12 @@ def test_11_accepts_and_connects(program):
 def test_11_calls_leave_nothing_in_flight(program):
     """Whatever ends co_accept() and co_connect(), nothing is in flight when they return."""
     program("11_calls", "calls", backend="uring")
+
+
+@claim("11.6", points=2, module=True, needs="io_uring", hints=DEAF)
+def test_11_hears_of_a_reset(program):
+    """With a ring co_wait() ends when the peer resets the connection, and not with input or EOF."""
+    program("10_hears", "waits", "hears", backend="uring")
 
 
 # 11.7 forget

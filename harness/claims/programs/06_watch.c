@@ -13,7 +13,7 @@
 #define DELETED "called-after-del"
 #define DEAF    "deaf-to-errors"
 
-enum { MOST = 16, RIVALS = 20, LATER = 40, TURN_MS = 100, RESET_TURNS = 100 };
+enum { MOST = 16, RIVALS = 20, LATER = 40, TURN_MS = 100, RESET_TURNS = 30 };
 
 /* Many descriptors */
 
@@ -147,8 +147,10 @@ static void hears_a_reset(unsigned before)
     watched_set(&heard.watch, 0);
     connection_reset(pair);
     check_step("calls events_turn() with a timeout of %d, again and again", TURN_MS);
-    for (int i = 0; i < RESET_TURNS && heard.calls == 0; i++)
+    for (int i = 0; i < RESET_TURNS && heard.calls == 0; i++) {
         events_turn(watched_events, TURN_MS);
+        check_value("turns", i); /* it goes on */
+    }
     CHECK(
         heard.calls > 0, DEAF,
         "descriptor %d is watched for nothing, and its connection was reset, but its callback was "
@@ -240,8 +242,53 @@ static void expect_one(void)
     CHECK(rival_calls == 1, DELETED, "callbacks were called %d times instead of once", rival_calls);
 }
 
+/* Takes another watch away, which is ready too, and adds it again; it is not ready any more. */
+struct replacer {
+    struct heard heard;
+    struct watch *other;
+};
+
+static void on_replace(struct events *e, struct watch *watch, unsigned what)
+{
+    struct replacer *replacer = (struct replacer *)heard_note(watch, what);
+    pair_read_all(watch->fd);
+    if (replacer->heard.calls > 1 || what == 0)
+        return;
+    pair_read_all(replacer->other->fd);
+    watched_del(replacer->other);
+    watched_add(replacer->other, EVENT_READ);
+    watched_again(replacer->other);
+}
+
+static void added_again_in_the_iteration(void)
+{
+    watched_begin();
+    struct pair a = pair_new(3), b = pair_new(3);
+    struct replacer one = {.heard = heard_new(a.fd)}, other = {.heard = heard_new(b.fd)};
+    one.heard.watch.call = other.heard.watch.call = on_replace;
+    one.other = &other.heard.watch;
+    other.other = &one.heard.watch;
+    pair_make_readable(a);
+    pair_make_readable(b);
+    watched_add(one.other, EVENT_READ);
+    watched_add(other.other, EVENT_READ);
+    watched_turn();
+    CHECK(one.heard.calls + other.heard.calls == 1, DELETED,
+          "one callback took the other's watch away; they were called %d times and %d times",
+          one.heard.calls, other.heard.calls);
+    struct heard *late = one.heard.calls == 0 ? &one.heard : &other.heard;
+    watched_turn();
+    CHECK(!(late->what & EVENT_READ), DELETED,
+          "descriptor %d was added again and is not readable, but its callback got %s",
+          late->watch.fd, watched_names_of(late->what));
+    heard_expect_calls(late, 1, 0, DELETED);
+    watched_end();
+}
+
 static void del_in_the_iteration(void)
 {
+    added_again_in_the_iteration();
+    check_case();
     watched_begin();
     new_rivals();
     expect_one();

@@ -3,6 +3,7 @@
  * links: events.c backend_select.c backend_poll.c backend_epoll.c */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -31,16 +32,19 @@ static void turn_and_pause(void)
 
 /* Accepting */
 
-static bool no_descriptor_left;
+static int descriptors_left = INT_MAX;
 
 /* Replaces that of the C library, to simulate the lack of a descriptor: under valgrind a real lack
  * would lose the client. */
 int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
 {
-    if (!no_descriptor_left)
-        return (int)syscall(SYS_accept4, fd, address, size, flags);
-    errno = EMFILE;
-    return -1;
+    if (descriptors_left == 0) {
+        errno = EMFILE;
+        return -1;
+    }
+    int client = (int)syscall(SYS_accept4, fd, address, size, flags);
+    descriptors_left -= client >= 0;
+    return client;
 }
 
 /* The same without flags. */
@@ -70,6 +74,9 @@ static void accepts(void)
         acceptor_connect(&a, groups[i]);
         expect_accepted(&a, a.own_count);
     }
+    CHECK(a.batch > 1, ACCEPT,
+          "%d clients waited at the same time, but co_accept() never returned more than one",
+          groups[3]);
     check_step("calls co_wake()");
     co_wake(a.co);
     co_io_case_settle(ACCEPT);
@@ -78,29 +85,34 @@ static void accepts(void)
     acceptor_end(&a, ACCEPT);
 }
 
-/* There is a client, and no descriptor for it; later there is one, and no other client comes. */
-static void no_descriptor(void)
+/* Clients wait, and there are `left` descriptors for them, which is not enough; later there are
+ * some, and no other client comes. */
+static void no_descriptor(int left)
 {
     struct acceptor a;
     acceptor_begin(&a);
     co_io_case_settle(ACCEPT);
-    acceptor_connect(&a, 1);
-    check_step("has no descriptor left for a client that connected");
-    no_descriptor_left = true;
+    check_step("has descriptors for %d clients", left);
+    descriptors_left = left;
+    acceptor_connect(&a, left + 1);
     for (int i = 0; i < ACCEPT_LOOKS && a.full == 0; i++)
         turn_and_pause();
-    no_descriptor_left = false;
+    descriptors_left = INT_MAX;
+    CHECK(a.count == left, ACCEPT, "there were descriptors for %d clients, but %d were accepted",
+          left, a.count);
     CHECK(a.full == 1, ACCEPT, "co_accept() did not return NET_FULL");
     check_step("has free descriptors again");
     co_wake(a.co);
-    expect_accepted(&a, 1);
+    expect_accepted(&a, left + 1);
     acceptor_end(&a, ACCEPT);
 }
 
 static void clients(void)
 {
     accepts();
-    no_descriptor();
+    no_descriptor(0);
+    no_descriptor(2);
+    no_descriptor(MOST);
 }
 
 /* Connecting */
@@ -144,8 +156,8 @@ static void expect_connected(const struct caller *c, int listen_fd)
     char byte = 'x', came = 0;
     int fd = accept(listen_fd, NULL, NULL);
     CHECK(fd >= 0, CONNECT, "co_connect() returned IO_OK, but no connection arrived");
-    CHECK(send(c->socket.fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &came, 1, 0) == 1, CONNECT,
-          "co_connect() returned IO_OK, but a byte sent on that socket does not arrive");
+    CHECK(send(c->socket.watch.fd, &byte, 1, MSG_NOSIGNAL) == 1 && recv(fd, &came, 1, 0) == 1,
+          CONNECT, "co_connect() returned IO_OK, but a byte sent on that socket does not arrive");
     close(fd);
 }
 

@@ -46,6 +46,17 @@ static void expect_accepted(const struct acceptor *a, int due)
     CHECK(a->count == due, CALLS, "%d clients have connected, and %d were accepted", due, a->count);
 }
 
+/* So many operations of the next co_accept() end with this, from number `first` on. */
+static void fail_accepts(int first, int count, int result)
+{
+    check_step("has accept operations of the next co_accept() end with %d (%s): %d of them, from "
+               "number %d on",
+               result, strerror(-result), count, first + 1);
+    fake_ring_skip_next(IORING_OP_ACCEPT, first);
+    for (int i = 0; i < count; i++)
+        fake_ring_fail_next(IORING_OP_ACCEPT, result);
+}
+
 static void accepts(unsigned late)
 {
     struct acceptor a;
@@ -54,6 +65,8 @@ static void accepts(unsigned late)
     expect_accepted(&a, 1);
     acceptor_connect(&a, 4);
     expect_accepted(&a, 5);
+    CHECK(a.batch > 1, CALLS,
+          "4 clients waited at the same time, but co_accept() never returned more than one");
     for (int i = 0; i < 3; i++) {
         int before = a.none;
         check_step("calls co_wake() while co_accept() waits");
@@ -72,8 +85,7 @@ static void refused(int result, bool full)
 {
     struct acceptor a;
     begin_accepting(&a, 0);
-    check_step("has the next accept operation end with %d (%s)", result, strerror(-result));
-    fake_ring_fail_next(IORING_OP_ACCEPT, result);
+    fail_accepts(0, MOST, result);
     acceptor_connect(&a, 1);
     settle_more();
     CHECK(a.full == full, CALLS, "co_accept() returned NET_FULL %d times; due is %d", a.full, full);
@@ -83,6 +95,22 @@ static void refused(int result, bool full)
     check_step("calls co_wake(): the client that waits has to be accepted");
     co_wake(a.co);
     expect_accepted(&a, 1);
+    acceptor_end(&a, CALLS);
+}
+
+/* Some operations of a call fail, and the others have accepted clients. */
+static void refused_in_part(int first, int count, int result)
+{
+    struct acceptor a;
+    begin_accepting(&a, 0);
+    fail_accepts(first, count, result);
+    acceptor_connect(&a, MOST);
+    settle_more();
+    CHECK(a.count >= MOST - count, CALLS,
+          "%d clients wait, %d of %d accept operations fail, and %d clients were accepted", MOST,
+          count, MOST, a.count);
+    co_wake(a.co); /* it may wait after NET_FULL */
+    expect_accepted(&a, MOST);
     acceptor_end(&a, CALLS);
 }
 
@@ -153,6 +181,9 @@ static void calls(void)
     refused(-ENFILE, true);
     refused(-ECONNABORTED, false);
     refused(-EINTR, false);
+    refused_in_part(0, 1, -EMFILE);
+    refused_in_part(1, 1, -ECONNABORTED);
+    refused_in_part(MOST - 2, 2, -EMFILE);
     connects(0);
     connects(LATE);
     unanswered(0);

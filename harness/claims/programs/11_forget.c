@@ -24,13 +24,21 @@ struct owner {
 static struct pair pair;
 static bool forgets, forgotten;
 
+/* What it waits for: input; nothing but a reset; or for one after the other. */
+static enum { READS, IDLES, BOTH } does;
+
 static void own(void *argument)
 {
     struct owner *o = argument;
     size_t moved;
-    while (!forgets)
-        if (co_read(&o->socket, &o->in, ROOM, &moved, -1) == IO_CANCELLED)
+    bool idle = does != READS;
+    while (!forgets) {
+        enum io_result result =
+            idle ? co_wait(&o->socket, -1) : co_read(&o->socket, &o->in, ROOM, &moved, -1);
+        if (result == IO_CANCELLED)
             break;
+        idle = does == IDLES;
+    }
     co_forget(&o->socket);
     int count = fake_ring_in_flight(pair.fd);
     CHECK(count == 0, FORGET,
@@ -52,9 +60,14 @@ static struct owner *begin_owner(unsigned late, int slow)
     if (!buffer_append(&o->out, zeros, sizeof zeros))
         check_impossible("no memory");
     co_socket_init(&o->socket, pair.fd, watched_events);
-    check_step("has a coroutine call co_read()");
+    check_step("has a coroutine call %s", does == READS ? "co_read()" : "co_wait()");
     o->co = co_case_start("owns", own, o);
     co_io_case_settle(FORGET);
+    if (does == BOTH) {
+        check_step("wakes it, and then it calls co_read()");
+        co_wake(o->co);
+        co_io_case_settle(FORGET);
+    }
     return o;
 }
 
@@ -91,7 +104,7 @@ static void in_flight(unsigned late, int slow, bool sends, bool cancelled)
         co_io_case_turn();
     }
     CHECK(fake_ring_in_flight(pair.fd) >= (sends ? 2 : 1), FORGET,
-          "co_read()%s called, but %d operations are in flight",
+          "%s%s called, but %d operations are in flight", does == IDLES ? "co_wait()" : "co_read()",
           sends ? " and co_send() were" : " was", fake_ring_in_flight(pair.fd));
     forgets = true;
     if (cancelled) {
@@ -184,10 +197,16 @@ static void forgets_all(void)
 {
     for (unsigned late = 0; late <= LATE; late += LATE) {
         for (int sends = 0; sends < 2; sends++) {
+            does = READS;
             in_flight(late, IORING_OP_SEND, sends, false);
             in_flight(late, IORING_OP_RECV, sends, true);
+            does = IDLES;
+            in_flight(late, IORING_OP_POLL_ADD, sends, false);
+            does = BOTH;
+            in_flight(late, IORING_OP_POLL_ADD, sends, true);
         }
     }
+    does = READS;
     nothing_in_flight();
     another_socket();
     outside();

@@ -29,17 +29,19 @@ int new_tcp_socket(bool nonblocking)
 static void accept_all(void *argument)
 {
     struct acceptor *a = argument;
+    int fds[CLIENTS_MAX];
     while (!a->ends) {
-        int fd = co_accept(&a->socket);
+        int count = co_accept(&a->socket, fds, a->most);
         a->error = errno;
-        look(a->socket.fd, "co_accept()");
-        if (fd >= 0 && a->count < CLIENTS_MAX)
-            a->clients[a->count++] = fd;
-        else if (fd == NET_FULL)
-            a->full++;
-        else
-            a->none++;
-        if (fd == NET_FULL)
+        look(a->socket.watch.fd, "co_accept()");
+        CHECK(count <= a->most, "co-accept", "co_accept() returned %d clients; allowed are %d",
+              count, a->most);
+        for (int i = 0; i < count && a->count < CLIENTS_MAX; i++)
+            a->clients[a->count++] = fds[i];
+        a->batch = count > a->batch ? count : a->batch;
+        a->none += count == NET_NONE;
+        a->full += count == NET_FULL;
+        if (count == NET_FULL)
             co_park(-1);
     }
     a->co = NULL;
@@ -49,7 +51,7 @@ void acceptor_begin(struct acceptor *a)
 {
     socklen_t size = sizeof a->address;
     co_io_case_begin();
-    *a = (struct acceptor){.address = {.sin_family = AF_INET}};
+    *a = (struct acceptor){.address = {.sin_family = AF_INET}, .most = MOST};
     a->address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = net_listen(&a->address);
     if (fd < 0 || getsockname(fd, (struct sockaddr *)&a->address, &size) != 0)
@@ -83,7 +85,7 @@ void acceptor_end(struct acceptor *a, const char *hint)
         close(a->own[--a->own_count]);
     while (a->count > 0)
         close(a->clients[--a->count]);
-    close(a->socket.fd);
+    close(a->socket.watch.fd);
     co_io_case_end();
 }
 
@@ -94,7 +96,7 @@ static void connect_once(void *argument)
     struct caller *c = argument;
     c->result = co_connect(&c->socket, &c->address);
     c->error = errno;
-    look(c->socket.fd, "co_connect()");
+    look(c->socket.watch.fd, "co_connect()");
     c->over = true;
 }
 
@@ -109,5 +111,5 @@ void caller_begin(struct caller *c, const struct sockaddr_in *address, const cha
 void caller_end(struct caller *c)
 {
     co_forget(&c->socket);
-    close(c->socket.fd);
+    close(c->socket.watch.fd);
 }

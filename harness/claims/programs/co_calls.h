@@ -6,20 +6,22 @@
 
 #include "co_io_case.h"
 
-enum { CLIENTS_MAX = 20 };
+enum { CLIENTS_MAX = 20, MOST = 4 };
 
 /* Is called when co_accept or co_connect has returned. NULL: nothing is to be looked at. */
 extern void (*co_calls_look)(int fd, const char *function);
 
 int new_tcp_socket(bool nonblocking);
 
-/* A coroutine that accepts clients again and again. After NET_FULL it waits until it is woken. */
+/* A coroutine that accepts clients again and again, up to `most` (MOST) at a time. After NET_FULL it
+ * waits until it is woken. */
 struct acceptor {
     struct co_socket socket;
     struct sockaddr_in address; /* where it listens */
     struct coroutine *co;       /* NULL: it has ended */
     int own[CLIENTS_MAX], own_count;
     int clients[CLIENTS_MAX], count; /* the other ends, which it has accepted */
+    int most, batch;                 /* clients in one call: allowed, and at most returned */
     int none, full, error;           /* returns without a client, and the last errno */
     bool ends;
 };

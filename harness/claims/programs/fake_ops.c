@@ -16,6 +16,7 @@
 enum {
     OPS_MAX = 8192,
     FAILS_MAX = 16,
+    AS_USUAL = 1,   /* a planned result that is none */
     FILLER = 0xdb,  /* in memory that the kernel may write into */
     EDGE_BYTES = 64 /* of that memory, at its beginning and its end */
 };
@@ -119,6 +120,12 @@ void fake_ring_fail_next(int opcode, int result)
     failing[fail_count++].result = result;
 }
 
+void fake_ring_skip_next(int opcode, int count)
+{
+    for (int i = 0; i < count; i++)
+        fake_ring_fail_next(opcode, AS_USUAL);
+}
+
 static bool planned(int opcode, int *result)
 {
     for (int i = 0; i < fail_count; i++) {
@@ -126,7 +133,7 @@ static bool planned(int opcode, int *result)
             continue;
         *result = failing[i].result;
         memmove(&failing[i], &failing[i + 1], (size_t)(--fail_count - i) * sizeof *failing);
-        return true;
+        return *result != AS_USUAL;
     }
     return false;
 }

@@ -53,6 +53,9 @@ enum { FAKE_RING_REFUSALS = 1000, FAKE_RING_SPINS = 77 };
 /* The next operation of this kind (IORING_OP_...) completes with this result, and moves nothing. */
 void fake_ring_fail_next(int opcode, int result);
 
+/* Before that, so many operations of this kind are carried out as usual. */
+void fake_ring_skip_next(int opcode, int count);
+
 /* How many operations are in flight: on this descriptor, or all (-1). */
 int fake_ring_in_flight(int fd);
 

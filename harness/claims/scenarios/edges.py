@@ -4,100 +4,120 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
+from itertools import accumulate, product
 
-from harness.claims.instruments.observe import until_asleep
+from harness.claims.instruments.observe import bytes_within, until_asleep, until_read
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, ping
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.lab.units import KIB, MIB
 
-SIZES = (0, 100, 1000, 16 * KIB, 100 * KIB, 300 * KIB)  # of bodies, each up to twice as large
-STREAM_BYTES = 5 * MIB
-OWED_BYTES = (100 * KIB, 600 * KIB, 900 * KIB, 1500 * KIB, 3 * MIB)  # sent first, nothing is taken
-ACTIONS = 6  # at most, before the last one
-QUIET = 0.02  # seconds; what is not sent then is sent later
+STREAM_BYTES = 12 * MIB  # more than the kernel holds
+PIECE_BYTES = 100 * KIB  # less than most servers read at once
+BODIES = (100, 1000, 16 * KIB)  # bytes; the frames of a stream are alike, or of all sizes
+OFFERS = (1, 100, 5 * KIB, 300 * KIB, MIB)
+ACTIONS = 4  # at most, before the last ones
+
+# How much the server keeps for the client when that begins to read: less than the lab's servers
+# keep, just as much, and all that they can (None), so that input waits in the kernel as well.
+KEPT_BYTES = (500 * KIB, MIB, None)
+QUIET = 0.05  # seconds, after which nothing more is taken; a claim does not depend on it
+
+# Whether the kernel holds much of what the server sends, how much the server keeps, and whether the
+# client only takes from then on.
+KINDS = tuple(product((False, True), KEPT_BYTES, (False, True)))
 
 
-def any_order(server, rng: random.Random, rounds: int) -> None:
+def any_order(server, rng: random.Random) -> None:
     """Frames whose replies the server has to keep, while its socket becomes readable and writable
     in any order, also both in one iteration. Then the client sends nothing more, and all replies
     that are owed have to come."""
     __tracebackhide__ = True
-    for _ in range(rounds):
-        _Talk(server, rng).run()
+    for roomy, kept, only_takes in KINDS:
+        talk = _Talk(server, rng, roomy)
+        talk.fill(kept)
+        talk.act(only_takes)
+        talk.expect_all()
 
 
 class _Talk:
     """One client with its stream of frames."""
 
-    def __init__(self, server, rng: random.Random) -> None:
+    def __init__(self, server, rng: random.Random, roomy: bool) -> None:
         self._server = server
         self._rng = rng
-        self._client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
-        self._stream = _frames(rng)
+        small = {} if roomy else {"rcvbuf": SMALL_WINDOW, "segment": SHORT_SEGMENT}
+        self._client = server.connect(**small)
+        frames = _frames(rng)
+        self._stream = b"".join(frames)
+        self._ends = [0, *accumulate(map(len, frames))]
         self._replies = Replies.echo_of(self._stream)
         self._sent = 0
 
-    def run(self) -> None:
+    def fill(self, kept: int | None) -> None:
+        """Sends in small pieces until the server keeps so many bytes, or all that it can."""
+        if kept is None:
+            self._sent = self._client.send_some(self._stream, QUIET)
+            return
+        self._note(f"sends until the server keeps {kept:,} bytes, or reads no more")
+        within: int | None = 0
+        while within is not None and within < kept:
+            if not self._offer(PIECE_BYTES) or not until_read(self._client):
+                break
+            until_asleep(self._server)
+            within = bytes_within(self._client, self._sent)
+        self._note(f"has sent {self._sent:,} bytes")
+
+    def act(self, only_takes: bool) -> None:
+        """Takes and sends by chance; the last time while the server is paused."""
         __tracebackhide__ = True
-        owed = min(self._rng.choice(OWED_BYTES), len(self._stream))
-        self._sent = self._client.send_some(self._stream[:owed], QUIET)
+        offers = (0,) if only_takes else OFFERS
         for _ in range(self._rng.randrange(ACTIONS)):
-            self._act()
+            self._act(offers)
             if self._rng.random() < 0.5:
                 until_asleep(self._server)
         with self._server.paused():
-            self._act()
-            self._act()
-        self._expect_all()
+            self._act(offers)
+            self._take(STREAM_BYTES)
 
-    def _act(self) -> None:
-        """Sends something or takes something, or both, perhaps while the server is paused."""
+    def expect_all(self) -> None:
+        """Every complete frame comes back; then the client completes the one that it has begun."""
         __tracebackhide__ = True
+        number = bisect_right(self._ends, self._sent)
+        complete = self._ends[number - 1]
+        self._replies.end_at(complete)
+        if self._replies.missing:
+            self._client.expect_frames(self._replies)
+        if self._sent > complete:
+            begun = self._stream[complete : self._ends[number]]
+            self._client.echo_all(begun, self._sent - complete)
+        ping(self._client, self._rng)
+        self._client.close()
+
+    def _act(self, offers: tuple[int, ...]) -> None:
+        __tracebackhide__ = True
+        sends, takes = self._rng.choice(offers), self._rng.choice((0, 100, 20 * KIB, STREAM_BYTES))
         if self._rng.random() < 0.5:
-            self._offer()
-            self._take()
-        else:
-            self._take()
-            self._offer()
+            sent = self._offer(sends)
+            self._note(f"offers {sends:,} bytes, of which {sent:,} are taken")
+        self._take(takes)
 
-    def _offer(self) -> None:
-        size = self._rng.choice((0, 1, 100, 5 * KIB, 300 * KIB, MIB))
-        taken = self._client.offer(self._stream[self._sent : self._sent + size])
-        self._sent += max(0, taken)
-        self._note(f"offers {size:,} bytes, of which {taken:,} are taken")
+    def _offer(self, size: int) -> int:
+        sent = max(0, self._client.offer(self._stream[self._sent : self._sent + size]))
+        self._sent += sent
+        return sent
 
-    def _take(self) -> None:
+    def _take(self, size: int) -> None:
         __tracebackhide__ = True
-        size = self._rng.choice((0, 100, 20 * KIB, STREAM_BYTES, STREAM_BYTES))
         taken = self._client.take(self._replies, size)
         self._note(f"reads what is there, at most {size:,} bytes: {taken:,}")
 
     def _note(self, text: str) -> None:
         self._client.conversation.note(self._client.name, text)
 
-    def _expect_all(self) -> None:
-        """Every complete frame comes back; then the client completes the one that it has begun."""
-        __tracebackhide__ = True
-        ends = [0, *length_framing.ends(self._stream)]
-        complete = ends[bisect_right(ends, self._sent) - 1]
-        self._replies.end_at(complete)
-        if self._replies.missing:
-            self._client.expect_frames(self._replies)
-        end = ends[min(bisect_right(ends, self._sent), len(ends) - 1)]
-        if self._sent > complete:
-            self._client.echo_all(self._stream[complete:end], self._sent - complete)
-        ping(self._client, self._rng)
-        self._client.close()
 
-
-def _frames(rng: random.Random) -> bytes:
-    """Frames of all sizes, some STREAM_BYTES together; of most sizes several in a row."""
-    stream = bytearray()
-    while len(stream) < STREAM_BYTES:
-        size = rng.choice(SIZES)
-        for _ in range(rng.choice((1, 10, 100))):
-            stream += length_framing.encode(rng.randbytes(rng.randint(size // 2, size)))
-            if len(stream) > STREAM_BYTES:
-                break
-    return bytes(stream)
+def _frames(rng: random.Random) -> list[bytes]:
+    """Frames, about STREAM_BYTES together."""
+    sizes = rng.choice((BODIES, *((size,) for size in BODIES)))
+    lot = [length_framing.encode(rng.randbytes(rng.choice(sizes))) for _ in range(MIB // KIB)]
+    return lot * (STREAM_BYTES // sum(map(len, lot)))

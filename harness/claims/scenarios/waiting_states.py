@@ -39,9 +39,14 @@ FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVE
 
 SOON_MS, NEVER_MS = 150, 2_000_000_000  # of alarms
 FRAME_MS = 300  # for a frame, whose client does not complete it; and of an idle client
+QUOTA_FRAMES = 30  # of an interval: enough for the client that is served meanwhile
+INTERVAL_MS, ENDLESS_MS = 300, 600_000
+LINGER_SECONDS = 5  # without a FIN, a server waits for so long
 HELD_BYTES = 3 * MIB  # of the text of an alarm: memory that is not given back is seen
 OVER_BYTES = 2 * MIB  # of a reply: above the high-water mark
 OWED_BYTES = 900 * KIB  # of a reply: below it, and more than the kernel takes
+
+_TEXTS = [(seq, string(b"%d" % seq)) for seq in range(QUOTA_FRAMES + 1)]
 
 # What a general hint means in a claim of this table, see marker.claim.
 ENDS = {
@@ -51,6 +56,8 @@ ENDS = {
 
 # Why a cell is left out.
 UNREAD_AND_CLOSED = "with replies that are not read, close() sends a RST: see there"
+NOT_READ = "what follows is not read before the interval ends: the next row has a short one"
+LOOKS_LIKE_FIN = "the server has sent its FIN: see there"
 THE_SAME = "it has half-closed already: see silence"
 WITHOUT_LIMIT = "the same as without a time-out, where it is tried"
 
@@ -105,6 +112,22 @@ def _half_closed_with_alarm(server, end, rng) -> Waiting:
 def _frame_begun(server, end, rng) -> Waiting:
     client = server.connect("frame")
     client.send(length_framing.encode(request(ECHO, 1, string(b"begun")))[:-1])
+    return Waiting(client)
+
+
+def _over_quota(server, end, rng) -> Waiting:
+    """A client whose last request has to wait for the next interval."""
+    client = server.connect("held")
+    bodies = [(request(ECHO, seq, text), reply(ECHO, seq, OK, text)) for seq, text in _TEXTS]
+    client.send_frames([asked for asked, _ in bodies])
+    client.expect_frames([due for _, due in bodies[:QUOTA_FRAMES]])
+    return Waiting(client, [due for _, due in bodies[QUOTA_FRAMES:]])
+
+
+def _lingering(server, end, rng) -> Waiting:
+    client = server.connect("lingers")
+    client.send(length_framing.TOO_LONG)
+    client.expect_eof()
     return Waiting(client)
 
 
@@ -176,5 +199,35 @@ TIMER_STATES = (
         silence=FORGOTTEN,
         options=("--frame-timeout", str(FRAME_MS), IDLE_TIMEOUT, str(FRAME_MS)),
         hint="idle-timeout",
+    ),
+)
+
+FLOW_STATES = (
+    State(
+        "over its quota",
+        _over_quota,
+        fin=NOT_READ,
+        rst=FORGOTTEN,
+        half_close=NOT_READ,
+        silence=NOT_READ,
+        options=("--quota", f"{QUOTA_FRAMES}/{ENDLESS_MS}"),
+    ),
+    State(
+        "over its quota for a short time",
+        _over_quota,
+        fin=FORGOTTEN,
+        rst=FORGOTTEN,
+        half_close=ANSWERED,
+        silence=SERVED,
+        options=("--quota", f"{QUOTA_FRAMES}/{INTERVAL_MS}"),
+    ),
+    State(
+        "lingering after a frame that is too long",
+        _lingering,
+        fin=FORGOTTEN,
+        rst=FORGOTTEN,
+        half_close=LOOKS_LIKE_FIN,
+        silence=FORGOTTEN,
+        seconds=LINGER_SECONDS,
     ),
 )

@@ -43,9 +43,19 @@ TEXTS = {
         "each completion, before the next send begins."
     ),
     "ring-calls": (
-        "To accept, wait with a poll operation, and then try once. -ECANCELED means that there was "
-        "no client; -EMFILE means NET_FULL, and the client is still waiting. Only completion or "
-        "co_cancel() ends the wait of a connect."
+        "To accept, wait with a poll operation, then try each of several operations once. "
+        "-ECANCELED means that there was no client. -EMFILE means NET_FULL if no client was "
+        "accepted: collect the results of all. Only completion or co_cancel() ends a connect."
+    ),
+    "ring-accepts-one": (
+        "Each iteration accepts one client, so those that wait in the backlog take one after the "
+        "other. Begin several accept operations together, and hand all of them over in one call. "
+        "co_accept() returns as many clients as they have accepted."
+    ),
+    "ring-deaf": (
+        "While nothing is received, no completion says that the connection was reset. Begin a "
+        "multishot poll operation that requests no event. It completes for POLLERR, and its other "
+        "results are no error. Note the error, and wake the coroutine that is `idle`."
     ),
     "ring-forget": (
         "Cancel the operations in flight, and the coroutines that wait; do not shut down the "

@@ -61,10 +61,20 @@ TEXTS = {
         "buffer. When the kernel has taken nothing (IO_AGAIN), the socket is no longer writable. "
         "It becomes writable again as soon as the peer has read."
     ),
+    "co-wait": (
+        "co_wait() waits for nothing to read or to write: register the coroutine as `idle`, park, "
+        "and clear `idle` afterwards. Return IO_AGAIN for a wake-up, IO_LATE for a timeout and "
+        "IO_CANCELLED for a cancellation. co_forget() cancels this wait, too."
+    ),
+    "co-deaf": (
+        "A coroutine that neither reads nor writes has to hear of a reset. Keep the socket watched "
+        "with no interest: errors are reported even then. Note the error, wake the coroutine that "
+        "is `idle`, and return IO_ERROR with the reason. Input and EOF are no errors."
+    ),
     "co-accept": (
-        "Wait until the listening socket is ready, then accept. Several clients may have come at "
-        "once, so the socket stays ready until accept() finds none; without a free descriptor a "
-        "client is still waiting. A wait that was ended early returns NET_NONE."
+        "Wait until the listening socket is ready, then accept up to `most` clients. The socket "
+        "stays ready until accept() finds none. Without a free descriptor a client is still "
+        "waiting, and those accepted before are returned. A wait that ended early returns NET_NONE."
     ),
     "co-connect": (
         "EINPROGRESS is not a failure, but every other errno is. Park until the socket is "
