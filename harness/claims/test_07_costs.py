@@ -242,7 +242,7 @@ def test_07_stop_with_alarms(launch):
 # 07.5 timers_timeout
 
 
-@claim("07.5", points=5, cli=True, native=True, waits=0.8)
+@claim("07.5", points=4, cli=True, native=True, waits=0.8)
 def test_07_sleeps_until_the_first_timer(launch):
     """While no timer is due, or none is set, the server sleeps: it uses no CPU and no wait ends."""
     server = launch(framing=MESSAGES)

@@ -74,7 +74,7 @@ def test_07_rounds_do_not_drift(program):
     program("07_rounds", "rounds")
 
 
-@claim("07.3", points=4, module=True, hints=FREED)
+@claim("07.3", points=3, module=True, hints=FREED)
 def test_07_due_timers_are_collected_first(program):
     """Callbacks that set, cancel and free timers, even their own, disturb no other due timer."""
     program("07_timers", "due")
