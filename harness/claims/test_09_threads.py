@@ -158,20 +158,24 @@ def _bytes_of_an_idle_client(launch, loops: int) -> float:
     text = f"connects {MANY_LOOPS + IDLE_CLIENTS:,} clients; each of them asks WHO"
     server.conversation.note("the grader", text)
     with connected(server, MANY_LOOPS) as first:
-        _all_served(first)
+        found = _loops_of(first)
+        if found != set(range(loops)):
+            text = f"{MANY_LOOPS} clients are served by {len(found)} of {loops} loops"
+            raise Failure(text, hint="loop-share")
         before = server.process.resident_bytes()
         with connected(server, IDLE_CLIENTS) as idle:
-            _all_served(idle)
+            _loops_of(idle)
             return (server.process.resident_bytes() - before) / IDLE_CLIENTS
 
 
-def _all_served(streams: list[Stream]) -> None:
+def _loops_of(streams: list[Stream]) -> set[int]:
+    """Each of them asks WHO. Returns the replies."""
     __tracebackhide__ = True
     for stream in streams:
         stream.send_all(length_framing.encode(request(WHO, 1)))
     size = len(length_framing.encode(reply(WHO, 1, OK, bytes(4))))
-    for stream in streams:
-        stream.read_exactly(size, "the reply to WHO")
+    came = [stream.read_exactly(size, "the reply to WHO") for stream in streams]
+    return {int.from_bytes(one[-4:], "little") for one in came}
 
 
 # 09.4 sum_up
@@ -285,4 +289,5 @@ def test_09_no_data_races(launch, rng):
 def test_09_every_state_in_each_loop(launch, rng):
     """With four loops, a client that closes, resets, half-closes or does nothing is forgotten or
     served, whatever its connection waits for."""
+    all_clients(launch(THREADS, framing=MESSAGES), 1)  # in fact each loop serves one
     every_end(launch, rng, TIMER_STATES, ways=(THREADS,))

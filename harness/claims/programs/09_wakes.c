@@ -49,6 +49,8 @@ static void one_for_many(void)
     CHECK(made <= A_FEW, ONCE, "%d tasks, queued before the next iteration, caused %d wake-ups",
           MANY, made);
     watched_loop_turn(&loop, WAKE);
+    struct job last = watched_loop_job(MANY, NULL);
+    watched_loop_wake(&loop, &last, WAKE, "the loop slept on, although a task had been queued");
     watched_loop_end(&loop);
 }
 
