@@ -149,7 +149,7 @@ CHAPTERS = (
         "one greedy client must not starve the rest",
         changes=(
             "main.c net/net.[ch] options.[ch] server/answer.[ch] server/conn.[ch] "
-            "server/limits.[ch] server/server.c server/service.h wire/frame.[ch]"
+            "server/limits.[ch] server/server.[ch] wire/frame.[ch]"
         ),
         adds="server/acceptor.[ch] server/flow.[ch]",
     ),

@@ -9,8 +9,8 @@
 #include "net/net.h"
 #include "server/conn.h"
 
-/* Watches the listening socket, or watches it for nothing. While clients have to wait, it is readable
- * all the time, and a level-triggered backend would report that in every iteration. */
+/* Watches the listening socket, or watches it for nothing. While clients have to wait, it is
+ * readable all the time, and a level-triggered backend would report that in every iteration. */
 static void watch(struct acceptor *a, bool watched)
 {
     events_set(a->server->events, &a->watch, watched ? EVENT_READ : 0);

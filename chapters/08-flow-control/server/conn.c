@@ -194,8 +194,8 @@ static void settle(struct conn *c)
 
 /* TODO 4: turn() does everything that is possible without waiting, in one order, and settles.
  * advance() answers every frame that may be answered now, sends the replies, and tells
- * timeouts_frame() whether the client is late with a frame. on_quota_end() sees to the frames
- * that had to wait. Graded by test_08_waiting_frames_are_answered.
+ * timeouts_frame() whether the client is late. on_quota_end() sees to frames that waited. Graded
+ * by test_08_waiting_frames_are_answered.
  * A turn is taken whenever something may have changed: the socket is ready, an alarm rang, or
  * events_again() has asked for it. The stub answers only one run of frames in an iteration, and
  * does not tell timeouts_frame(). */

@@ -64,8 +64,8 @@ struct conn {
 };
 
 /* Takes over a socket just accepted, and serves it whenever it is ready, until it is closed: by the
- * peer, for an error, by a time-out, or by conn_close_all. Borrows the server until then. False: no memory; the
- * caller still owns the socket. */
+ * peer, for an error, by a time-out, or by conn_close_all. Borrows the server until then. False: no
+ * memory; the caller still owns the socket. */
 bool conn_open(int fd, struct server *server);
 
 /* Closes all connections of the server. */

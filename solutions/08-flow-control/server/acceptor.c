@@ -9,8 +9,8 @@
 #include "net/net.h"
 #include "server/conn.h"
 
-/* Watches the listening socket, or watches it for nothing. While clients have to wait, it is readable
- * all the time, and a level-triggered backend would report that in every iteration. */
+/* Watches the listening socket, or watches it for nothing. While clients have to wait, it is
+ * readable all the time, and a level-triggered backend would report that in every iteration. */
 static void watch(struct acceptor *a, bool watched)
 {
     events_set(a->server->events, &a->watch, watched ? EVENT_READ : 0);
@@ -24,9 +24,9 @@ static void reserve(struct acceptor *a)
         a->reserve_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Closes the connections of clients that wait, ACCEPT_BUDGET at most, so that they do not think they
- * are being served. accept() needs a descriptor for that: the reserve gives up its own. If another
- * thread takes it first, no client is turned away this time. True: more clients may wait. */
+/* Closes the connections of clients that wait, ACCEPT_BUDGET at most, so that they do not think
+ * they are being served. accept() needs a descriptor for that: the reserve gives up its own. If
+ * another thread takes it first, no client is turned away this time. True: more may wait. */
 static bool turn_away(struct acceptor *a)
 {
     int fd = NET_NONE, left = ACCEPT_BUDGET;
