@@ -193,12 +193,11 @@ static void settle(struct conn *c)
 }
 
 /* TODO 4: turn() does everything that is possible without waiting, in one order, and settles.
- * advance() answers every frame that may be answered now, sends the replies, and tells
- * timeouts_frame() whether the client is late. on_quota_end() sees to frames that waited. Graded
- * by test_08_waiting_frames_are_answered.
+ * advance() answers every frame that may be answered now, and sends the replies. on_quota_end()
+ * sees to frames that had to wait. Graded by test_08_waiting_frames_are_answered.
  * A turn is taken whenever something may have changed: the socket is ready, an alarm rang, or
- * events_again() has asked for it. The stub answers only one run of frames in an iteration, and
- * does not tell timeouts_frame(). */
+ * events_again() asked for it. timeouts_frame() wants to know whether the client is late. The
+ * stub answers one run of frames in an iteration, and does not tell it. */
 static void advance(struct conn *c)
 {
     if (c->state != CONN_OPEN || buffer_len(&c->in) == 0)
