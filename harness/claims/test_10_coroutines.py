@@ -67,7 +67,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 # 10.8 send_rest
 
 
-@claim("10.8", points=12, cli=True, hints=dict.fromkeys((*LOST, *GONE), "co-send"))
+@claim("10.8", points=13, cli=True, hints=dict.fromkeys((*LOST, *GONE), "co-send"))
 def test_10_serves_on_when_the_peer_reads(launch, rng):
     """A client that reads late gets its 32 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)
@@ -93,7 +93,7 @@ def test_10_serves_on_when_the_peer_reads(launch, rng):
 # 10.9 serve_frames
 
 
-@claim("10.9", points=11, cli=True, native=True, waits=1.5, hints=SERVES)
+@claim("10.9", points=12, cli=True, native=True, waits=1.5, hints=SERVES)
 def test_10_waits_for_the_right_thing(launch, rng):
     """Frames left over, a full output, a used-up quota, a broadcast: each time it goes on."""
     _frames_left_over(launch, rng)
@@ -165,7 +165,7 @@ def test_10_every_state_and_each_end(launch, rng):
 # What coroutines cost
 
 
-@claim("10.9", points=8, native=True, cli=True, descriptors=CLIENTS + SPARE)
+@claim("10.9", points=9, native=True, cli=True, descriptors=CLIENTS + SPARE)
 def test_10_ten_thousand_clients(launch, rng):
     """10,000 clients are served, and each costs only a few pages of its stack."""
     server = launch(nofile=CLIENTS + SPARE)

@@ -43,7 +43,7 @@ def test_10_ten_thousand_coroutines(program):
     program("10_co", "ten_thousand")
 
 
-@claim("10.1", points=2, module=True, valgrind=True)
+@claim("10.1", points=1, module=True, valgrind=True)
 def test_10_ended_coroutines_are_freed(program):
     """Under valgrind: coroutines that have ended leave no memory behind, and none uses it later."""
     program("10_co", "runs")
@@ -77,7 +77,7 @@ def test_10_parked_coroutines_are_woken(program):
     program("10_queue", "wakes")
 
 
-@claim("10.4", points=3, module=True, hints=PARK)
+@claim("10.4", points=2, module=True, hints=PARK)
 def test_10_parked_until_the_time_is_over(program):
     """co_park() ends at a wake-up or at its deadline, and leaves no timer set."""
     program("10_wait", "parks")
@@ -98,7 +98,7 @@ def test_10_cancelled_for_good(program):
 # 10.5 wait_for
 
 
-@claim("10.5", points=3, module=True, hints=READINESS)
+@claim("10.5", points=2, module=True, hints=READINESS)
 def test_10_waits_for_readiness(program):
     """co_read() parks its coroutine until its own socket is ready, with each backend."""
     program("10_read", "readiness", backend=BACKENDS)

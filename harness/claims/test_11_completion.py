@@ -244,7 +244,7 @@ def test_11_rings_for_two(launch, rng):
     expect_stop(server, signal.SIGTERM)
 
 
-@claim("11.8", points=6, cli=True, native=True, needs="io_uring")
+@claim("11.8", points=7, cli=True, native=True, needs="io_uring")
 def test_11_uses_the_ring_by_default(launch, rng):
     """Without options bytes are moved by the ring: no call reads, sends, accepts or polls."""
     server = launch(ONE_LOOP)
@@ -279,7 +279,7 @@ def _moves(server, entry) -> bool:
         return False
 
 
-@claim("11.8", points=5, cli=True, native=True, needs="io_uring")
+@claim("11.8", points=6, cli=True, native=True, needs="io_uring")
 def test_11_few_ring_calls(launch, rng):
     """50 clients with 16 requests in flight cost less than 0.1 calls for the ring a request."""
     server = launch((*RING, *ONE_LOOP))

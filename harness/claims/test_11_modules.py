@@ -123,7 +123,7 @@ def test_11_accepts_and_connects(program):
     program("10_calls", "accepts", "connects", "waits", backend="uring")
 
 
-@claim("11.6", points=3, module=True, native=True, needs="io_uring", hints=CALLS)
+@claim("11.6", points=2, module=True, native=True, needs="io_uring", hints=CALLS)
 def test_11_calls_leave_nothing_in_flight(program):
     """Whatever ends co_accept() and co_connect(), nothing is in flight when they return."""
     program("11_calls", "calls", backend="uring")
@@ -138,7 +138,7 @@ def test_11_hears_of_a_reset(program):
 # 11.7 forget
 
 
-@claim("11.7", points=4, module=True, native=True, needs="io_uring", hints=FORGET)
+@claim("11.7", points=3, module=True, native=True, needs="io_uring", hints=FORGET)
 def test_11_nothing_is_freed_in_flight(program):
     """A coroutine that forgets a socket waits until all of its operations have completed."""
     program("11_forget", "forgets", backend="uring")

@@ -63,9 +63,9 @@ static enum io_result failed(int error)
  * are waited for. And uring_wait(), which hears of a reset while nothing is read or written.
  * Graded by test_11_accepts_and_connects and test_11_hears_of_a_reset.
  * Wait with a poll operation until a client is there. Then up to ACCEPT_BATCH calls, begun
- * together and ended at once, are tried once: each accepts a client, or is cancelled. Look at
- * the result of each of them: one that has failed must not lose the clients of the others.
- * co_wake() does not end the wait in uring_connect().
+ * together and ended at once, are tried once: each accepts a client, or is cancelled. One that
+ * has failed must not lose the clients of the others. co_wake() does not end the wait in
+ * uring_connect().
  * No function returns before end_call(): the kernel may still use the stack.
  * A receive that is in flight finds a reset. If there is none, `reset` does: a poll operation
  * that requests no event, and that is not on the stack, since it stays in flight when

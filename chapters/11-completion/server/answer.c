@@ -5,9 +5,6 @@
 #include "server/rpc.h"
 #include "wire/frame.h"
 
-/* Messages answered in one iteration: about as much work as echoing BUDGET_BYTES. */
-enum { TURN_MESSAGES = 256 };
-
 /* Logs each frame in the first `size` bytes of the input. */
 static void log_frames(const struct conn *c, size_t size)
 {

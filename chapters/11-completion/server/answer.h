@@ -7,6 +7,9 @@
 #include "server/conn.h"
 #include "wire/frame.h"
 
+/* Messages answered in one iteration, and alarms: about as much work as echoing BUDGET_BYTES. */
+enum { TURN_MESSAGES = 256 };
+
 /* Both answer the complete frames at the head of the input, one after the other, until the output
  * is full or the quota is used up. They return the run of frames that they have answered. */
 
@@ -19,7 +22,7 @@ struct run answer_messages(struct conn *c);
 /* Makes the reply of an alarm that has rung. */
 void answer_alarm(struct conn *c, struct alarm *alarm);
 
-/* The same for alarms that have rung while the output was full: for as many as fit, and at most
+/* The same for alarms that could not be answered when they rang: for as many as fit, and at most
  * TURN_MESSAGES. */
 void answer_owed(struct conn *c);
 

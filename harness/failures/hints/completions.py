@@ -43,9 +43,9 @@ TEXTS = {
         "each completion, before the next send begins."
     ),
     "ring-calls": (
-        "To accept, wait with a poll operation, then try each of several operations once. "
-        "-ECANCELED means that there was no client. -EMFILE means NET_FULL if no client was "
-        "accepted: collect the results of all. Only completion or co_cancel() ends a connect."
+        "Wait with a poll operation, then try several accept operations once, and collect the "
+        "results of all: -ECANCELED means that there was no client, -EMFILE means NET_FULL if none "
+        "was accepted. Only completion or co_cancel() ends a connect."
     ),
     "ring-accepts-one": (
         "Each iteration accepts one client, so those that wait in the backlog take one after the "
@@ -54,8 +54,8 @@ TEXTS = {
     ),
     "ring-deaf": (
         "While nothing is received, no completion says that the connection was reset. Begin a "
-        "multishot poll operation that requests no event. It completes for POLLERR, and its other "
-        "results are no error. Note the error, and wake the coroutine that is `idle`."
+        "multishot poll operation that requests no event: POLLERR in a result is the reset, and "
+        "nothing else is. Note it, and wake the coroutine that is `idle`."
     ),
     "ring-forget": (
         "Cancel the operations in flight, and the coroutines that wait; do not shut down the "

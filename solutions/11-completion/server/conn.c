@@ -108,12 +108,10 @@ static void on_sent(void *context, enum io_result result)
         timeouts_traffic(&c->timeouts);
     buffer_trim(&c->out);
     flow_look(c);
-    /* Here, before an alarm that rings later takes the free space. */
-    answer_owed(c);
     /* A coroutine that waits for input does not wait for this. */
     if (c->socket.read.waiting == NULL)
         co_wake(c->serving);
-    if (buffer_len(&c->out) == 0)
+    if (buffer_len(&c->out) == 0 && alarms_owed(c->alarms) == NULL)
         return;
     c->sending = co_start(c->worker->loop.scheduler, "send", send_rest, c);
     if (c->sending == NULL)
@@ -134,6 +132,7 @@ void conn_send_all(struct worker *worker)
     while ((c = LIST_FIRST(&worker->unsent)) != NULL) {
         LIST_REMOVE(c, unsent);
         c->is_unsent = false;
+        c->rung = 0;
         conn_send(c);
         /* It may wait for the last byte to be sent; but not if it waits for input. */
         if (c->socket.read.waiting == NULL)
@@ -145,11 +144,13 @@ void conn_send_all(struct worker *worker)
 static void on_alarm(struct alarm *alarm, void *context)
 {
     struct conn *c = context;
-    if (flow_room(c) == 0) {
+    /* One that rings later does not come before those that are owed. */
+    if (flow_room(c) > 0 && c->rung < TURN_MESSAGES && alarms_owed(c->alarms) == NULL) {
+        answer_alarm(c, alarm);
+        c->rung++;
+    } else {
         alarms_suspend(alarm);
-        return;
     }
-    answer_alarm(c, alarm);
     conn_send_later(c);
     co_wake(c->serving); /* how long it may wait has changed */
 }

@@ -116,12 +116,10 @@ static void on_sent(void *context, enum io_result result)
         timeouts_traffic(&c->timeouts);
     buffer_trim(&c->out);
     flow_look(c);
-    /* Here, before an alarm that rings later takes the free space. */
-    answer_owed(c);
     /* A coroutine that waits for input does not wait for this. */
     if (c->socket.read.waiting == NULL)
         co_wake(c->serving);
-    if (buffer_len(&c->out) == 0)
+    if (buffer_len(&c->out) == 0 && alarms_owed(c->alarms) == NULL)
         return;
     c->sending = co_start(c->worker->loop.scheduler, "send", send_rest, c);
     if (c->sending == NULL)
@@ -142,6 +140,7 @@ void conn_send_all(struct worker *worker)
     while ((c = LIST_FIRST(&worker->unsent)) != NULL) {
         LIST_REMOVE(c, unsent);
         c->is_unsent = false;
+        c->rung = 0;
         conn_send(c);
         /* It may wait for the last byte to be sent; but not if it waits for input. */
         if (c->socket.read.waiting == NULL)

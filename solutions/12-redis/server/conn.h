@@ -41,6 +41,7 @@ struct conn {
     /* Whether it is in the worker's list of connections with output to send. */
     bool is_unsent;
     LIST_ENTRY(conn) unsent;
+    int rung; /* how many alarms it has answered since it was sent from there */
 
     /* Its limits for now: only flow.c writes this. */
     bool suspended; /* the output has reached high water, and not come down to low water since */
