@@ -25,7 +25,7 @@ EDGE = {"in-the-module": "told-once"}
 # 06.1 watch
 
 
-@claim("06.1", points=8, module=True, hints=MOVED)
+@claim("06.1", points=5, module=True, hints=MOVED)
 def test_06_watches(program):
     """Any descriptor can be watched, for what is requested last; a callback may add watches."""
     for backend, limit in LIMITS.items():
@@ -33,7 +33,7 @@ def test_06_watches(program):
     program("06_watch", "changes", "add_in_a_callback", backend=BACKENDS)
 
 
-@claim("06.1", points=2, module=True)
+@claim("06.1", points=1, module=True)
 def test_06_refused_by_the_backend(program):
     """When the backend refuses, events_add() and events_set() fail with its errno, and nothing has
     changed."""
@@ -57,13 +57,13 @@ def test_06_deleted_watches_are_not_called(program):
 # 06.3 wake
 
 
-@claim("06.3", points=5, module=True, hints=WOKEN)
+@claim("06.3", points=4, module=True, hints=WOKEN)
 def test_06_wake_from_another_thread(program):
     """A wake-up by another thread ends events_turn() each time, and ends one iteration only."""
     program("06_wake", "from_a_thread", backend=BACKENDS)
 
 
-@claim("06.3", points=2, module=True, hints=WOKEN)
+@claim("06.3", points=1, module=True, hints=WOKEN)
 def test_06_wake_before_the_sleep(program):
     """A wake-up before the sleep is not lost, not even in a signal handler; 70,000 count as one."""
     program("06_wake", "before_the_sleep", "in_a_signal_handler", backend=BACKENDS)
@@ -72,7 +72,7 @@ def test_06_wake_before_the_sleep(program):
 # 06.4 dispatch
 
 
-@claim("06.4", points=7, module=True)
+@claim("06.4", points=5, module=True)
 def test_06_one_call_an_iteration(program):
     """In an iteration each watch that is ready is called once, with all that was reported."""
     program("06_ready", "one_call", backend=BACKENDS)
@@ -87,7 +87,7 @@ def test_06_both_directions_in_one_report(program):
 # 06.5 again
 
 
-@claim("06.5", points=9, chapters="06-09", module=True, hints=AGAIN)
+@claim("06.5", points=6, chapters="06-09", module=True, hints=AGAIN)
 def test_06_again_in_the_next_iteration(program):
     """A watch that requests another call gets one in the next iteration, which does not sleep."""
     program("06_again", "once", "ready_as_well", "beside_others", backend=BACKENDS)
