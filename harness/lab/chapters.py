@@ -139,7 +139,7 @@ CHAPTERS = (
             "main.c options.[ch] server/answer.c server/conn.[ch] server/rpc.[ch] "
             "server/server.[ch] server/service.h"
         ),
-        adds="events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
+        adds="base/clock.h events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
     ),
     Chapter(
         "flow-control",
@@ -164,12 +164,12 @@ CHAPTERS = (
         "coroutines",
         "callbacks turn the logic inside out",
         changes=(
-            "events/events.[ch] main.c net/io.h options.[ch] server/acceptor.[ch] "
+            "base/clock.h events/events.[ch] main.c net/io.h options.[ch] server/acceptor.[ch] "
             "server/answer.[ch] server/conn.[ch] server/flow.[ch] server/limits.[ch] "
             "server/loop.[ch] server/server.c server/service.[ch]"
         ),
         adds=(
-            "base/clock.h base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "
+            "base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "
             "co/overflow.[ch] co/stack.[ch] server/serve.[ch]"
         ),
     ),
