@@ -43,6 +43,7 @@ export LAB_OUT    = $(call given,OUT)
 export LAB_FORMAT = $(call given,FORMAT)
 export LAB_COLUMN = $(call given,COLUMN)
 export LAB_GRADEBOOK = $(call given,GRADEBOOK)
+export LAB_REDIS  = $(call given,REDIS)
 export LAB_SITE   = $(call given,SITE)
 export LAB_SERVE  = $(call given,SERVE)
 export LAB_SOLUTIONS = $(call given,SOLUTIONS)
@@ -55,7 +56,7 @@ python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
-    TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    REDIS TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -87,6 +88,7 @@ help:
 ##    make watch CH=03       grades again whenever a file is saved
 ##    make fuzz CH=05        malformed messages for the reader (SECONDS=20);
 ##      INPUT=hex            one message that went wrong, again
+##    make tcl CH=12 REDIS=d the tests of Redis, whose source is in d (T=, V=1)
 ##    make handin CH=03      packs your chapter as one file (OUT=x.tar.gz)
 ##
 ##  With a class
@@ -144,7 +146,7 @@ setup:
 	@sh harness/setup.sh
 
 # Each is a line of COMMANDS in harness/__main__.py.
-COMMANDS = grade run watch replay trace demo fuzz doctor bench diff lesson skeletons handout handin \
+COMMANDS = grade run watch replay trace demo fuzz tcl doctor bench diff lesson skeletons handout handin \
     appeal class similar export gradescope site mutants pictures steady
 $(COMMANDS):
 	@$(python) -m harness $@

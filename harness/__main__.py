@@ -20,6 +20,7 @@ COMMANDS = {
     "trace": "student.trace.command",
     "demo": "student.demos.command",
     "fuzz": "student.fuzz",
+    "tcl": "student.tcl",
     "doctor": "student.doctor",
     "bench": "student.bench.command",
     "diff": "lab.skeleton:show_diff",

@@ -43,7 +43,7 @@ def test_07_order_after_cancelling(program):
     program("07_heap", "cancelling")
 
 
-@claim("07.2", points=3, module=True, native=True)
+@claim("07.2", points=2, module=True, native=True)
 def test_07_many_timers_cost_n_log_n(program):
     """100,000 timers, set and cancelled or called, cost little more CPU than sorting them."""
     for check in ("cancelled", "called"):
@@ -123,3 +123,12 @@ def test_07_clock_of_a_machine_that_runs_for_weeks(program):
     near_wraps(program, "07_heap", "order", "equal", "cancelling")
     near_wraps(program, "07_rounds", "rounds", "resets")
     near_wraps(program, "07_timers", "due", "at_once", "timeouts", "time_of_day")
+
+
+# 07.6 timeouts
+
+
+@claim("07.6", points=1, module=True, chapters="07-09")
+def test_07_idle_timer_is_not_moved(program):
+    """Bytes that move only note the time; the idle timer waits for what is left when it is due."""
+    program("07_limits", "idle")

@@ -142,7 +142,7 @@ CHAPTERS = (
             "main.c options.[ch] server/answer.c server/conn.[ch] server/rpc.[ch] "
             "server/server.[ch]"
         ),
-        adds="events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
+        adds="base/clock.h events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
     ),
     Chapter(
         "flow-control",
@@ -166,12 +166,12 @@ CHAPTERS = (
         "coroutines",
         "callbacks turn the logic inside out",
         changes=(
-            "main.c net/io.h options.[ch] server/acceptor.[ch] server/answer.[ch] server/conn.[ch] "
-            "server/flow.[ch] server/limits.[ch] server/loop.[ch] server/server.[ch] "
-            "server/worker.[ch]"
+            "base/clock.h main.c net/io.h options.[ch] server/acceptor.[ch] server/answer.[ch] "
+            "server/conn.[ch] server/flow.[ch] server/limits.[ch] server/loop.[ch] "
+            "server/server.[ch] server/worker.[ch]"
         ),
         adds=(
-            "base/clock.h base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "
+            "base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "
             "co/overflow.[ch] co/stack.[ch] server/serve.[ch]"
         ),
     ),

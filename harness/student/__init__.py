@@ -1,4 +1,5 @@
-"""The commands of a student besides grade: run, watch, replay, trace, demo, fuzz, doctor, bench.
+"""The commands of a student besides grade: run, watch, replay, trace, demo, fuzz, tcl, doctor,
+bench.
 
 Imports: claims, client, failures, grading, lab, server.
 """

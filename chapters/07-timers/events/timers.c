@@ -2,7 +2,8 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* A min-heap: the timer at i is not later than those at 2i + 1 and 2i + 2, so the earliest is at 0.
  * Each timer knows its index, so it need not be searched for. (Sedgewick and Wayne, Algorithms,
@@ -15,13 +16,6 @@ struct timers {
     uint32_t size; /* of both: each has space for every timer that is set */
     uint64_t next_order;
 };
-
-static int64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* The only function that writes into the heap, so each index is right. */
 static void put(struct timers *t, uint32_t index, struct timer *timer)
@@ -109,7 +103,7 @@ static bool set(struct timers *t, struct timer *timer, int64_t start_us, int32_t
 
 bool timer_set(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
 {
-    return set(t, timer, now_us(), ms, recurring);
+    return set(t, timer, clock_us(), ms, recurring);
 }
 
 bool timer_set_since_due(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
@@ -151,7 +145,7 @@ int timers_timeout(const struct timers *t)
  * puts NULL in its place. */
 void timers_run(struct timers *t)
 {
-    while (t->count > 0 && t->heap[0]->deadline_us <= now_us()) {
+    while (t->count > 0 && t->heap[0]->deadline_us <= clock_us()) {
         struct timer *timer = t->heap[0];
         take_out(t, timer);
         timer->call(timer, timer->context);

@@ -2,36 +2,27 @@
 
 #include <stdlib.h>
 
-struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t frame_ms,
-                              timers_callback *on_idle, timers_callback *on_frame, void *context)
-{
-    struct timeouts *t = malloc(sizeof *t);
-    if (t == NULL)
-        return NULL;
-    *t = (struct timeouts){
-        .timers = timers,
-        .idle_ms = idle_ms,
-        .frame_ms = frame_ms,
-        .idle = {.call = on_idle, .context = context},
-        .frame = {.call = on_frame, .context = context},
-    };
-    return t;
-}
+#include "base/clock.h"
 
-void timeouts_free(struct timeouts *t)
+/* The idle timer is due. Bytes may have moved since it was set: then it waits for what is left. */
+static void on_idle_timer(struct timer *timer, void *context)
 {
-    if (t == NULL)
-        return;
-    timer_cancel(t->timers, &t->idle);
-    timer_cancel(t->timers, &t->frame);
-    free(t);
+    struct timeouts *t = context;
+    int64_t left_us = t->moved_us + (int64_t)t->idle_ms * 1000 - clock_us();
+    if (left_us > 0)
+        timer_set(t->timers, timer, (int32_t)((left_us + 999) / 1000), false);
+    else
+        t->on_idle(timer, t->context);
 }
 
 void timeouts_traffic(struct timeouts *t)
 {
     if (t == NULL || t->idle_ms == 0)
         return;
-    timer_set(t->timers, &t->idle, t->idle_ms, false);
+    /* Only the time is noted: bytes move thousands of times before the timer is due once. */
+    t->moved_us = clock_us();
+    if (!timer_is_set(&t->idle))
+        timer_set(t->timers, &t->idle, t->idle_ms, false);
 }
 
 void timeouts_frame(struct timeouts *t, bool waits, bool passed)
@@ -44,6 +35,33 @@ void timeouts_frame(struct timeouts *t, bool waits, bool passed)
         timer_cancel(t->timers, &t->frame);
     if (waits && !timer_is_set(&t->frame))
         timer_set(t->timers, &t->frame, t->frame_ms, false);
+}
+
+struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t frame_ms,
+                              timers_callback *on_idle, timers_callback *on_frame, void *context)
+{
+    struct timeouts *t = malloc(sizeof *t);
+    if (t == NULL)
+        return NULL;
+    *t = (struct timeouts){
+        .timers = timers,
+        .idle_ms = idle_ms,
+        .frame_ms = frame_ms,
+        .on_idle = on_idle,
+        .context = context,
+        .idle = {.call = on_idle_timer, .context = t},
+        .frame = {.call = on_frame, .context = context},
+    };
+    return t;
+}
+
+void timeouts_free(struct timeouts *t)
+{
+    if (t == NULL)
+        return;
+    timer_cancel(t->timers, &t->idle);
+    timer_cancel(t->timers, &t->frame);
+    free(t);
 }
 
 struct quota *quota_new(struct timers *timers, size_t frames, int32_t interval_ms,

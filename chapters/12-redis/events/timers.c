@@ -2,7 +2,8 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* A min-heap: the timer at i is not later than those at 2i + 1 and 2i + 2, so the earliest is at 0.
  * Each timer knows its index, so it need not be searched for. (Sedgewick and Wayne, Algorithms,
@@ -15,13 +16,6 @@ struct timers {
     uint32_t size; /* of both: each has space for every timer that is set */
     uint64_t next_order;
 };
-
-static int64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 /* The only function that writes into the heap, so each index is right. */
 static void put(struct timers *t, uint32_t index, struct timer *timer)
@@ -138,7 +132,7 @@ static bool set(struct timers *t, struct timer *timer, int64_t start_us, int32_t
 
 bool timer_set(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
 {
-    return set(t, timer, now_us(), ms, recurring);
+    return set(t, timer, clock_us(), ms, recurring);
 }
 
 bool timer_set_since_due(struct timers *t, struct timer *timer, int32_t ms, bool recurring)
@@ -152,7 +146,7 @@ bool timer_reset(struct timers *t, struct timer *timer, int32_t ms, bool from_no
 {
     if (!timer_cancel(t, timer))
         return false;
-    int64_t start_us = from_now ? now_us() : timer->deadline_us - timer->delay_us;
+    int64_t start_us = from_now ? clock_us() : timer->deadline_us - timer->delay_us;
     timer->delay_us = (int64_t)ms * 1000;
     timer->deadline_us = start_us + timer->delay_us;
     insert(t, timer);
@@ -168,7 +162,7 @@ int timers_timeout(const struct timers *t)
 {
     if (t->count == 0)
         return -1;
-    int64_t left_us = t->heap[0]->deadline_us - now_us();
+    int64_t left_us = t->heap[0]->deadline_us - clock_us();
     if (left_us <= 0)
         return 0;
     /* Rounded up: a wait that ends too early finds nothing due, and the loop would wait 0 ms again
@@ -182,7 +176,7 @@ int timers_timeout(const struct timers *t)
  * counted from now, since several calls in quick succession help no one. */
 static void start_again(struct timers *t, struct timer *timer)
 {
-    int64_t now = now_us();
+    int64_t now = clock_us();
     timer->deadline_us += timer->delay_us;
     if (timer->deadline_us < now)
         timer->deadline_us = now + timer->delay_us;
@@ -192,7 +186,7 @@ static void start_again(struct timers *t, struct timer *timer)
 /* Takes timers that are due out of the heap, TIMERS_AT_ONCE at most. */
 static void collect_due(struct timers *t)
 {
-    int64_t now = now_us();
+    int64_t now = clock_us();
     while (t->due_count < TIMERS_AT_ONCE && t->count > 0 && t->heap[0]->deadline_us <= now) {
         struct timer *timer = t->heap[0];
         take_out(t, timer);

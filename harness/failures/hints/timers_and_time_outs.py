@@ -47,6 +47,10 @@ TEXTS = {
         "RESET with from_now 0 counts from when the alarm was last due, also when its reply is "
         "owed and its timer is not set meanwhile. If that time is over, the alarm is due at once."
     ),
+    "idle-timer-moved": (
+        "Bytes move far more often than a client is idle, so a read or a send only notes the time. "
+        "When the idle timer is due, it looks at that time, and is set for what is left of it."
+    ),
     "timer-timeout": (
         "A wait ends when a descriptor is ready or the first timer is due, and then timers_run() "
         "checks the timers. Its time limit is in milliseconds, rounded up, and at most INT_MAX. "

@@ -25,8 +25,11 @@ struct timeouts {
     struct timers *timers; /* borrowed */
     int32_t idle_ms;       /* 0: no limit */
     int32_t frame_ms;      /* 0: no limit */
-    struct timer idle;     /* is due when no byte has come or gone for that long */
-    struct timer frame;    /* is set while a frame has begun and is not complete */
+    timers_callback *on_idle;
+    void *context;
+    int64_t moved_us;   /* when a byte came or went last, see clock.h */
+    struct timer idle;  /* is set all the time; when it is due, it looks at moved_us */
+    struct timer frame; /* is set while a frame has begun and is not complete */
 };
 
 /* When a time is over, its callback is called with `context`. NULL: no memory. */
@@ -36,7 +39,7 @@ struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t fr
 /* In all of these, NULL means no time-outs. */
 void timeouts_free(struct timeouts *t);
 
-/* Bytes have come or gone: the peer is there. */
+/* Bytes have come or gone: the peer is there, and has idle_ms from now. */
 void timeouts_traffic(struct timeouts *t);
 
 /* To be called whenever the input has been parsed. `waits`: a frame has begun, and we wait for the

@@ -1,0 +1,1 @@
+../../05-framing/buffer.h

@@ -1,0 +1,1 @@
+../../06-epoll/base/log.c
