@@ -14,13 +14,14 @@ from harness.claims.scenarios.redis_talk import (
     fill,
     pipelined,
     read_value,
+    read_values,
     talk,
     until,
 )
 from harness.client import resp
 from harness.client.redis import client as others
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP, Err, Simple, arguments_of
-from harness.failures.failure import Failure
+from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import MIB
 
 RUN: tuple[Pair, ...] = (("MULTI", OK), ("PING", QUEUED))  # before EXEC
@@ -95,9 +96,12 @@ FORGET: tuple[Sequence[Pair], ...] = (
 )
 
 SEARCHED, SEARCHES = 20_000, 20  # keys, and how often they are searched: milliseconds in any case
+LIVE_MS = (50, 500, 5_000)  # a key that is watched: longer, if it has ended too early
+SHORT_MS, MOST_TRIES = 5, 50
 
 LEAVING, MANY = 20, 5_000  # clients, and keys that each of them watches
 SAME = 200_000  # times, the same key
+ROUNDS = 10  # in which MANY keys change that are watched
 LEFT_BYTES = 4 * MIB  # of memory, after the end of all watches: what malloc keeps
 LEAST_WATCHED, MOST_WATCHED = 30, 80  # names of 1 MiB
 
@@ -178,19 +182,69 @@ def test_12_watched_keys_end(launch):
     """A watched key whose time is over has changed, whether it is removed already or not."""
     server = launch(framing=RESP)
     client, other = server.connect(), server.connect("other")
-    talk(client, ("SET k v PX 20", OK), ("WATCH k", OK))
+    _watch_until_it_ends(client)
     until(server, other, "EXISTS k", 0, "expiry-idle")
     _expect_nil(client)
     fill(client, [b"other:%d" % number for number in range(SEARCHED)], b"v")
-    wait: list[Pair] = [("KEYS nothing*", [])] * SEARCHES
-    for end in (NO_ARRAY, [PONG]):
-        set_it: list[Pair] = [("SET k 9 PX 1", OK)]
-        watch: list[Pair] = [("WATCH k", OK)]
-        # Sent at once: so no timer is called before EXEC.
-        first = [*set_it, *watch, *wait] if end is NO_ARRAY else [*set_it, *wait, *watch]
-        pipelined(client, [*first, ("EXISTS k", 0), *RUN, ("EXEC", end)])
-    pipelined(client, [("SET k 9 PX 1", OK), ("WATCH a k", OK), *wait, *RUN, ("EXEC", NO_ARRAY)])
-    _expect_run(client)
+    _expect_end_at_exec(client)
+    search: list[Pair] = [("KEYS nothing*", [])] * SEARCHES
+    watch: list[Pair] = [("WATCH k", OK), ("EXISTS k", 0)]
+    pipelined(client, [("SET k 9 PX 1", OK), *search, *watch, *RUN, ("EXEC", [PONG])])
+
+
+def _watch_until_it_ends(client) -> None:
+    """Lets the client watch a key that lives for some time. Raises TooBusy."""
+    __tracebackhide__ = True
+    for ms in LIVE_MS:
+        came = _values(client, f"SET k v PX {ms}", "WATCH k", "EXISTS k")
+        if came[2] != 0:
+            return
+        ask(client, "UNWATCH", OK)
+    raise TooBusy(f"a key ended before it was watched, though it was to live for {ms} ms")
+
+
+def _expect_end_at_exec(client) -> None:
+    """EXEC notices that a watched key has ended, although nothing has looked for it. All commands
+    are sent at once, and the server is kept busy, so no timer is called before EXEC. Raises
+    TooBusy."""
+    __tracebackhide__ = True
+    search = ["KEYS nothing*"] * SEARCHES
+    for _ in range(MOST_TRIES):
+        came = _values(
+            client,
+            f"SET k v PX {SHORT_MS}",
+            "TIME",
+            "WATCH k",
+            "EXISTS k",
+            *search,
+            "TIME",
+            "MULTI",
+            "PING",
+            "EXEC",
+            "UNWATCH",
+        )
+        began, ended = (_ms_of(came[place]) for place in (1, 4 + SEARCHES))
+        if came[3] == 0 or ended - began < SHORT_MS + 2:
+            continue  # it had ended before WATCH, or had time left at EXEC
+        if came[-2] is not NO_ARRAY:
+            text = f"a watched key has ended, and EXEC replied {resp.told(came[-2])}; due is nil"
+            raise Failure(text, hint="watch-ends")
+        return
+    raise TooBusy(f"{MOST_TRIES} times a key did not end between WATCH and EXEC")
+
+
+def _values(client, *commands: str) -> list[object]:
+    """The replies to commands that are sent at once."""
+    __tracebackhide__ = True
+    client.send(b"".join(resp.command(*command.split()) for command in commands))
+    return read_values(client, len(commands))
+
+
+def _ms_of(time: object) -> int:
+    __tracebackhide__ = True
+    if not isinstance(time, list) or len(time) != 2:
+        raise Failure(f"TIME replied {resp.told(time)}; due are two strings", hint="watch-ends")
+    return int(time[0]) * 1000 + int(time[1]) // 1000
 
 
 @claim("12.7", points=1, hints=dict.fromkeys(BAD, "watch-forgotten"))
@@ -252,7 +306,13 @@ def test_12_watches_leave_no_memory(launch, rng):
     pipelined(stays, [("WATCH same", OK)] * 1_000)
     what = f"after a client has watched the same key {SAME:,} times"
     bounded(server, base, LEFT_BYTES, what, "before")
-    ask(stays, "SET k v", OK)
+    for number in range(ROUNDS):
+        mine = [name + b":%d" % number for name in names]
+        set_all = ("MSET", *(word for name in mine for word in (name, b"v")))
+        talk(stays, (("WATCH", *mine), OK), (set_all, OK), (("DEL", *mine), MANY), ("UNWATCH", OK))
+    what = f"after {ROUNDS * MANY:,} watched keys have changed"
+    bounded(server, base, LEFT_BYTES, what, "before")
+    talk(stays, ("WATCH k", OK), ("SET k v", OK))
     _expect_nil(stays)
 
 
@@ -272,6 +332,7 @@ def test_12_watches_are_bounded(launch, rng):
         raise Failure(text, hint="watch-forgotten")
     _expect_nil(client)
     bounded(server, base, LEFT_BYTES, "after EXEC has forgotten all watches", "before")
+    pipelined(client, [(("WATCH", name), OK), ("UNWATCH", OK)] * MOST_WATCHED)
     ask(client, "WATCH k", OK)
     _expect_run(client)
 

@@ -74,7 +74,7 @@ void subscriptions_init(struct subscriptions *s, struct channels *channels, stru
 {
     *s = (struct subscriptions){.channels = channels, .conn = conn};
     for (int kind = 0; kind < CHANNEL_KINDS; kind++)
-        TAILQ_INIT(&s->of[kind].all);
+        LIST_INIT(&s->of[kind].all);
 }
 
 size_t subscriptions_count(const struct subscriptions *s)
@@ -96,7 +96,7 @@ static bool add(struct subscriptions *s, struct channel *channel)
     *subscription = (struct subscription){.channel = channel, .owner = s};
     LIST_INSERT_HEAD(&channel->subscribers, subscription, of_channel);
     struct subscription_list *list = &s->of[channel->kind];
-    TAILQ_INSERT_TAIL(&list->all, subscription, of_owner);
+    LIST_INSERT_HEAD(&list->all, subscription, of_owner);
     list->count++;
     return true;
 }
@@ -118,9 +118,8 @@ static void remove_one(struct subscription *subscription)
     struct channel *channel = subscription->channel;
     struct pair pair = {.owner = s, .channel = channel};
     free(dict_remove(&s->channels->by_pair, &pair, sizeof pair));
-    struct subscription_list *list = &s->of[channel->kind];
-    TAILQ_REMOVE(&list->all, subscription, of_owner);
-    list->count--;
+    s->of[channel->kind].count--;
+    LIST_REMOVE(subscription, of_owner);
     LIST_REMOVE(subscription, of_channel);
     free(subscription);
     leave_channel(s->channels, channel);
@@ -138,7 +137,7 @@ void subscriptions_clear(struct subscriptions *s)
 {
     for (int kind = 0; kind < CHANNEL_KINDS; kind++)
         while (s->of[kind].count > 0)
-            remove_one(TAILQ_FIRST(&s->of[kind].all));
+            remove_one(LIST_FIRST(&s->of[kind].all));
 }
 
 static struct bytes name_of(const struct channel *channel)
@@ -146,9 +145,9 @@ static struct bytes name_of(const struct channel *channel)
     return (struct bytes){.data = channel->entry->key, .size = channel->entry->size};
 }
 
-struct bytes subscriptions_first(const struct subscriptions *s, enum channel_kind kind)
+struct bytes subscriptions_any(const struct subscriptions *s, enum channel_kind kind)
 {
-    return name_of(TAILQ_FIRST(&s->of[kind].all)->channel);
+    return name_of(LIST_FIRST(&s->of[kind].all)->channel);
 }
 
 /* A message on its way. */

@@ -38,7 +38,7 @@ struct channel {
 
 /* The subscriptions of one connection that have one kind. */
 struct subscription_list {
-    TAILQ_HEAD(subscription_queue, subscription) all; /* owned; the oldest first */
+    LIST_HEAD(subscriptions_of_owner, subscription) all; /* owned */
     size_t count;
 };
 
@@ -53,7 +53,7 @@ struct subscription {
     struct channel *channel;             /* borrowed */
     struct subscriptions *owner;         /* borrowed */
     LIST_ENTRY(subscription) of_channel; /* its place among the subscribers */
-    TAILQ_ENTRY(subscription) of_owner;  /* its place among the subscriptions */
+    LIST_ENTRY(subscription) of_owner;   /* its place among the subscriptions */
 };
 
 void channels_init(struct channels *channels);
@@ -75,8 +75,8 @@ void subscriptions_remove(struct subscriptions *s, enum channel_kind kind, struc
 /* Removes all channels and patterns. */
 void subscriptions_clear(struct subscriptions *s);
 
-/* The name of the oldest channel, or the oldest pattern. There must be one. */
-struct bytes subscriptions_first(const struct subscriptions *s, enum channel_kind kind);
+/* The name of one of the channels, or of the patterns. There must be one. */
+struct bytes subscriptions_any(const struct subscriptions *s, enum channel_kind kind);
 
 /* Sends a message to all connections that have subscribed to this channel, and once more for each
  * pattern of theirs that its name fits. Returns how many times. A connection that does not take its

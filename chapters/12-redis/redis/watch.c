@@ -70,10 +70,10 @@ static struct key_watch *find(const struct watches *w, const struct watched_key 
 }
 
 /* How much memory a watch takes, with the name of its key. */
-static size_t bytes_of(const struct watched_key *key)
+static uint32_t bytes_of(const struct watched_key *key)
 {
     size_t entries = 2 * sizeof(struct entry) + key->entry->size + sizeof(struct pair);
-    return sizeof(struct key_watch) + sizeof *key + entries;
+    return (uint32_t)(sizeof(struct key_watch) + sizeof *key + entries);
 }
 
 /* TODO 7: Remember who watches which key, and mark all these clients when the key changes.

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "redis/dict.h"
@@ -39,7 +40,7 @@ struct watched_key {
 /* The watches of one client. All zero is none. */
 struct watches {
     LIST_HEAD(watch_of_owner, key_watch) all; /* owned */
-    size_t bytes;                             /* of memory, of all of them */
+    uint32_t bytes;                           /* of memory, of all of them */
     bool changed; /* the mark: a watched key has changed, so EXEC runs nothing */
 };
 

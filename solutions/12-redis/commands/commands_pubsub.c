@@ -61,7 +61,7 @@ static void unsubscribe_all(const struct call *call, enum channel_kind kind)
     if (subscriptions->of[kind].count == 0)
         write_none(call, kind);
     while (subscriptions->of[kind].count > 0) {
-        struct bytes name = subscriptions_first(subscriptions, kind);
+        struct bytes name = subscriptions_any(subscriptions, kind);
         write_name(call, unsubscribed[kind], name);
         subscriptions_remove(subscriptions, kind, name); /* frees the name */
         write_count(call);

@@ -70,17 +70,17 @@ static struct key_watch *find(const struct watches *w, const struct watched_key 
 }
 
 /* How much memory a watch takes, with the name of its key. */
-static size_t bytes_of(const struct watched_key *key)
+static uint32_t bytes_of(const struct watched_key *key)
 {
     size_t entries = 2 * sizeof(struct entry) + key->entry->size + sizeof(struct pair);
-    return sizeof(struct key_watch) + sizeof *key + entries;
+    return (uint32_t)(sizeof(struct key_watch) + sizeof *key + entries);
 }
 
 // BEGIN watch
 /* Makes a watch that is not there yet. False: no memory, or too many bytes. */
 static bool add(struct watches *w, struct watched_key *key)
 {
-    size_t bytes = bytes_of(key);
+    uint32_t bytes = bytes_of(key);
     if (bytes > WATCHES_MAX_BYTES - w->bytes)
         return false;
     struct pair pair = {.owner = w, .key = key};
