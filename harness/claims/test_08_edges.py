@@ -33,7 +33,7 @@ STALLS = dict.fromkeys((*MUTE, *GONE), "one-turn")
 # 08.4 turn
 
 
-@claim("08.4", points=3, cli=True, native=True, hints=STALLS)
+@claim("08.4", points=2, cli=True, native=True, hints=STALLS)
 def test_08_more_than_a_turn_both_ways(launch, rng):
     """More to read and to send than a turn may do, with any marks: all replies come."""
     body = rng.randbytes(FRAME_BYTES - length_framing.HEADER)

@@ -49,7 +49,7 @@ HELD = dict.fromkeys(("silence", "iteration-too-long"), "quota-held")
 # 08.1 budget
 
 
-@claim("08.1", points=7, cli=True, native=True, hints=LONG)
+@claim("08.1", points=8, cli=True, native=True, hints=LONG)
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
     """A polite client's p99 beside 40 greedy ones is at most 5 times its p99 alone."""
     pressed, idle = launch(framing=MESSAGES), launch(framing=MESSAGES)

@@ -31,7 +31,7 @@ STALLS = dict.fromkeys(MUTE, "budget-used-up")
 # 08.1 budget
 
 
-@claim("08.1", points=2, cli=True, hints=STALLS, sees_calls=True)
+@claim("08.1", points=1, cli=True, hints=STALLS, sees_calls=True)
 def test_08_a_send_takes_of_the_budget(launch, rng):
     """With --high-water 1 each empty frame needs a send: those of an iteration are bounded."""
     for backend in ("poll", "epoll"):

@@ -173,7 +173,7 @@ def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
     return passed - first
 
 
-@claim("08.4", points=5, cli=True, waits=1, hints=WAITING)
+@claim("08.4", points=6, cli=True, waits=1, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     for framing, body in _framings(rng):

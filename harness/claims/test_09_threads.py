@@ -32,7 +32,7 @@ from harness.claims.scenarios.rpc_talk import (
     who,
 )
 from harness.claims.scenarios.waiting import every_end
-from harness.claims.scenarios.waiting_states import ENDS, TIMER_STATES
+from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
@@ -285,9 +285,9 @@ def test_09_no_data_races(launch, rng):
 # 09.3 hand_over: in each loop
 
 
-@claim("09.3", points=1, cli=True, native=True, hints=ENDS, refusals=True)
+@claim("09.3", points=1, cli=True, native=True, waits=5, hints=ENDS, refusals=True)
 def test_09_every_state_in_each_loop(launch, rng):
     """With four loops, a client that closes, resets, half-closes or does nothing is forgotten or
     served, whatever its connection waits for."""
     all_clients(launch(THREADS, framing=MESSAGES), 1)  # in fact each loop serves one
-    every_end(launch, rng, TIMER_STATES, ways=(THREADS,))
+    every_end(launch, rng, (*TIMER_STATES, *FLOW_STATES), ways=(THREADS,))
