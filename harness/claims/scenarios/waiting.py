@@ -7,6 +7,7 @@ All clients of a table are connected at once: so a claim takes about as long as 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +18,7 @@ from harness.claims.scenarios.rpc_talk import echo_text
 from harness.client.client import Client
 from harness.client.framing import Framing
 from harness.client.messages import MESSAGES
-from harness.failures.failure import Failure
+from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import MIB
 from harness.server.patience import Longer, wait_until
 
@@ -55,7 +56,9 @@ class State:
     gets the end, too, since an alarm has to ring soon for some ends, and never for others. `fin`,
     `rst`, `half_close` and `silence`: what each end leads to; or why this cell is left out.
     `options`: of the server. `serve`: a request of a client and its reply. `seconds`: that the
-    server may take by itself until it closes. `hint`: when it does not; "" means that of the end.
+    server may take by itself until it closes. `given_up`: after so many seconds it may close a
+    client that does not take what it is owed; 0 means never. `hint`: when a connection stays; ""
+    means that of the end.
     """
 
     name: str
@@ -67,6 +70,7 @@ class State:
     options: tuple[str, ...] = ()
     serve: Callable[[Client], None] = echo_text
     seconds: float = 0
+    given_up: float = 0
     hint: str = ""
 
     def cells(self) -> Iterable[Cell]:
@@ -138,6 +142,7 @@ class _Trial:
     def enter(self) -> None:
         """All clients get into their states, and the server has noticed."""
         __tracebackhide__ = True
+        self._entered = time.monotonic()
         for cell in self._cells:
             self._waiting.append(cell.state.enter(self._server, cell.end, self._rng))
         for waiting in self._waiting:
@@ -157,15 +162,26 @@ class _Trial:
         __tracebackhide__ = True
         connected = len(self._others)
         for cell, waiting in zip(self._cells, self._waiting):
-            if cell.outcome is Outcome.ANSWERED:
-                waiting.client.expect_closed_after(waiting.owed)
-                waiting.client.close()
-            elif cell.outcome is Outcome.SERVED:
-                waiting.client.expect_frames(waiting.owed)
-                cell.state.serve(waiting.client)
-                connected += 1
+            try:
+                connected += self._expect_outcome(cell, waiting)
+            except Failure:
+                passed = time.monotonic() - self._entered
+                if 0 < cell.state.given_up < passed:
+                    raise TooBusy(f"a client was made to wait for {passed:.1f} s") from None
+                raise
         self._settle()
         self._expect_connections(connected)
+
+    def _expect_outcome(self, cell: Cell, waiting: Waiting) -> bool:
+        """Whether the client stays connected."""
+        __tracebackhide__ = True
+        if cell.outcome is Outcome.ANSWERED:
+            waiting.client.expect_closed_after(waiting.owed)
+            waiting.client.close()
+        elif cell.outcome is Outcome.SERVED:
+            waiting.client.expect_frames(waiting.owed)
+            cell.state.serve(waiting.client)
+        return cell.outcome is Outcome.SERVED
 
     def leave(self) -> None:
         """The clients that are left close, and nothing of all of them remains."""

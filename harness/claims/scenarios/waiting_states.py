@@ -41,9 +41,9 @@ SOON_MS, NEVER_MS = 150, 2_000_000_000  # of alarms
 FRAME_MS = 300  # for a frame, whose client does not complete it; and of an idle client
 QUOTA_FRAMES = 30  # of an interval: enough for the client that is served meanwhile
 INTERVAL_MS, ENDLESS_MS = 300, 600_000
-LINGER_SECONDS = 5  # without a FIN, a server waits for so long
+LINGER_SECONDS = 5  # the time that a server waits for a FIN, or for a client that takes nothing
 HELD_BYTES = 3 * MIB  # of the text of an alarm: memory that is not given back is seen
-OVER_BYTES = 2 * MIB  # of a reply: above the high-water mark
+OVER_BYTES = 6 * MIB  # of a reply: above the high-water mark, whatever the kernel takes
 OWED_BYTES = 900 * KIB  # of a reply: below it, and more than the kernel takes
 
 _TEXTS = [(seq, string(b"%d" % seq)) for seq in range(QUOTA_FRAMES + 1)]
@@ -147,6 +147,7 @@ TIMER_STATES = (
         rst=FORGOTTEN,
         half_close=ANSWERED,
         silence=SERVED,
+        given_up=LINGER_SECONDS,
     ),
     State(
         "draining after a frame that is too long",
@@ -155,6 +156,7 @@ TIMER_STATES = (
         rst=FORGOTTEN,
         half_close=ANSWERED,
         silence=ANSWERED,
+        given_up=LINGER_SECONDS,
     ),
     State(
         "waiting for an alarm",
