@@ -186,7 +186,7 @@ def test_only_inherited_claims_failed(source):
 def test_a_todo_that_is_done_names_the_next_one(source):
     for number, step in (
         ("01.2", "TODO 3 (io.c): make grade CH=01 T=01.3"),  # first_frames is of no TODO
-        ("06.1", "TODO 2 (events/events.c): make grade CH=06 T=06.2"),
+        ("06.1", "TODO 2 (server/conn.c): make grade CH=06 T=06.2"),
     ):
         claims = scoring.select(scoring.load(), number)
         outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]

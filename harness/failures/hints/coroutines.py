@@ -68,8 +68,8 @@ TEXTS = {
     ),
     "co-deaf": (
         "A coroutine that neither reads nor writes has to hear of a reset. Keep the socket watched "
-        "with no interest: errors are reported even then. Note the error, wake the coroutine that "
-        "is `idle`, and return IO_ERROR with the reason. Input and EOF are no errors."
+        "with no interest: errors are reported even then, and input and EOF are none. Note the error, "
+        "wake the coroutine that is `idle`, and return IO_ERROR with the reason."
     ),
     "co-accept": (
         "Wait until the listening socket is ready, then accept up to `most` clients. The socket "

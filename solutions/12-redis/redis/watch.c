@@ -76,7 +76,7 @@ static uint32_t bytes_of(const struct watched_key *key)
     return (uint32_t)(sizeof(struct key_watch) + sizeof *key + entries);
 }
 
-// BEGIN watch
+// BEGIN watches
 /* Makes a watch that is not there yet. False: no memory, or too many bytes. */
 static bool add(struct watches *w, struct watched_key *key)
 {
@@ -161,4 +161,4 @@ void watches_touch(struct db *db, struct bytes name)
     }
     leave_key(key);
 }
-// END watch
+// END watches
