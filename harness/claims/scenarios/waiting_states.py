@@ -116,11 +116,18 @@ def _frame_begun(server, end, rng) -> Waiting:
 
 
 def _over_quota(server, end, rng) -> Waiting:
-    """A client whose last request has to wait for the next interval."""
+    """A client whose last request has to wait for the next interval. Before a RST there is one
+    more, which is not even read."""
     client = server.connect("held")
     bodies = [(request(ECHO, seq, text), reply(ECHO, seq, OK, text)) for seq, text in _TEXTS]
-    client.send_frames([asked for asked, _ in bodies])
-    client.expect_frames([due for _, due in bodies[:QUOTA_FRAMES]])
+    client.send_frame(bodies[0][0])
+    client.expect_frame(bodies[0][1])
+    until_asleep(server)  # it waits for input now
+    client.send_frames([asked for asked, _ in bodies[1:]])
+    client.expect_frames([due for _, due in bodies[1:QUOTA_FRAMES]])
+    if end is RST:
+        until_asleep(server)
+        client.send_frame(bodies[0][0])
     return Waiting(client, [due for _, due in bodies[QUOTA_FRAMES:]])
 
 
