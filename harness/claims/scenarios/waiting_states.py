@@ -38,7 +38,7 @@ from harness.lab.units import KIB, MIB
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 
 SOON_MS, NEVER_MS = 150, 2_000_000_000  # of alarms
-FRAME_MS = 300  # for a frame, whose client does not complete it; and of an idle client
+FRAME_MS = 1_000  # for a frame, whose client does not complete it; and of an idle client
 QUOTA_FRAMES = 30  # of an interval: enough for the client that is served meanwhile
 INTERVAL_MS, ENDLESS_MS = 300, 600_000
 LINGER_SECONDS = 5  # the time that a server waits for a FIN, or for a client that takes nothing
