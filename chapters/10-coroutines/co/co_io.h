@@ -54,8 +54,8 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
 enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most);
 
 /* Waits until co_wake() is called, at most `timeout_ms` (-1: no limit), while nothing is to be read
- * or written. IO_AGAIN: it was woken. IO_LATE: the time is over. IO_ERROR: the connection is broken,
- * by a reset for example, and errno has the reason. */
+ * or written. IO_AGAIN: it was woken. IO_LATE: the time is over. IO_ERROR: the connection is
+ * broken, by a reset for example, and errno has the reason. */
 enum io_result co_wait(struct co_socket *s, int timeout_ms);
 
 /* Waits for clients and accepts up to `most` of them, as net_accept() does. Returns how many
