@@ -67,7 +67,7 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 # 10.8 send_rest
 
 
-@claim("10.8", points=13, cli=True, hints=dict.fromkeys((*LOST, *GONE), "co-send"))
+@claim("10.8", points=13, cli=True, hints=dict.fromkeys((*LOST, *GONE, "wrong-seq"), "co-send"))
 def test_10_serves_on_when_the_peer_reads(launch, rng):
     """A client that reads late gets its 32 MiB, alarms that rang meanwhile, and EOF."""
     server = launch(LOW_WATER)

@@ -110,7 +110,7 @@ static bool has_input(const struct co_socket *s)
  * test_11_reads_from_lent_buffers.
  * Copy what has arrived, and give the buffer back at once. The operation ends when no buffer is
  * free; nothing is lost, and it can begin again. Cancel it once LARGE_BYTES have arrived that no
- * coroutine wants to read.
+ * coroutine wants to read. When it has ended, wake the coroutine that is `idle`: see TODO 6.
  * A completion is the end of the input, an error, bytes, or nothing (see is_nothing()).
  * has_input() says when the wait is over. */
 static void on_received(struct operation *op, int result, unsigned flags)

@@ -46,8 +46,8 @@ COMPARED = {
         "01": {"serve_frame"},
         "09": {
             *("advance", "answer_owed", "flush", "read_once", "settle", "wait_for_peer"),
-            *("events_again", "flow_begin_turn", "interest_of", "on_closing_time"),
-            *("on_frame_timeout", "on_idle", "on_ready", "set_interest"),
+            *("events_again", "flow_begin_turn", "on_closing_time"),
+            *("on_frame_timeout", "on_idle", "on_ready", "set_interest", "turn"),
         },
     },
 }

@@ -61,6 +61,7 @@ static void begin_idler(struct idler *i, bool reads, int timeout_ms)
     co_socket_init(&i->socket, i->pair.fd, watched_events);
     check_step("has a coroutine call %sco_wait()", reads ? "co_read(), and then " : "");
     i->co = co_case_start("idle", be_idle, i);
+    co_io_case_settle(WAITS);
     if (reads)
         pair_send_text(i->pair, "first");
     co_io_case_settle(WAITS);
@@ -81,9 +82,9 @@ static void end_idler(struct idler *i)
     co_io_case_end();
 }
 
-static void expect_waiting(const struct idler *i)
+static void expect_waiting(const struct idler *i, const char *hint)
 {
-    CHECK(!i->over, WAITS, "co_wait() returned %s, but nothing had happened that ends this wait",
+    CHECK(!i->over, hint, "co_wait() returned %s, but nothing had happened that ends this wait",
           co_io_case_result_name(i->result));
 }
 
@@ -105,7 +106,7 @@ static void woken(bool reads)
 {
     struct idler i;
     begin_idler(&i, reads, -1);
-    expect_waiting(&i);
+    expect_waiting(&i, WAITS);
     check_step("calls co_wake()");
     i.woken = true;
     co_wake(i.co);
@@ -120,7 +121,7 @@ static void late(void)
     begin_idler(&i, false, WAIT_MS);
     fake_clock_advance(WAIT_MS * MS - 1);
     co_io_case_settle(WAITS);
-    expect_waiting(&i);
+    expect_waiting(&i, WAITS);
     fake_clock_advance(1);
     expect_result(&i, IO_LATE, WAITS);
     close(i.pair.peer);
@@ -176,7 +177,7 @@ static void reset_after(bool reads, bool input, bool end)
         shutdown(i.pair.peer, SHUT_WR);
     }
     co_io_case_settle(DEAF);
-    expect_waiting(&i);
+    expect_waiting(&i, DEAF);
     CHECK(!co_is_broken(&i.socket), DEAF,
           "the peer has not reset the connection, but co_is_broken() returned true");
     connection_reset(i.pair);

@@ -13,8 +13,8 @@ extern void (*co_calls_look)(int fd, const char *function);
 
 int new_tcp_socket(bool nonblocking);
 
-/* A coroutine that accepts clients again and again, up to `most` (MOST) at a time. After NET_FULL it
- * waits until it is woken. */
+/* A coroutine that accepts clients again and again, up to `most` (MOST) at a time. After NET_FULL
+ * it waits until it is woken. */
 struct acceptor {
     struct co_socket socket;
     struct sockaddr_in address; /* where it listens */

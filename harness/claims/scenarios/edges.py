@@ -14,8 +14,10 @@ from harness.lab.units import KIB, MIB
 
 STREAM_BYTES = 12 * MIB  # more than the kernel holds
 PIECE_BYTES = 100 * KIB  # less than most servers read at once
-BODIES = (100, 1000, 16 * KIB)  # bytes; the frames of a stream are alike, or of all sizes
+BODIES = (100, 1000, 4 * KIB)  # bytes; the frames of a stream are alike, or of all sizes
 OFFERS = (1, 100, 5 * KIB, 300 * KIB, MIB)
+LAST_OFFERS = OFFERS[:3]  # so that the output does not become full by them
+TAKES = (0, 100, 20 * KIB)
 ACTIONS = 4  # at most, before the last ones
 
 # How much the server keeps for the client when that begins to read: less than the lab's servers
@@ -69,16 +71,19 @@ class _Talk:
         self._note(f"has sent {self._sent:,} bytes")
 
     def act(self, only_takes: bool) -> None:
-        """Takes and sends by chance; the last time while the server is paused."""
+        """Sends and takes a little, by chance. At last it sends a little and takes everything, both
+        while the server is paused."""
         __tracebackhide__ = True
-        offers = (0,) if only_takes else OFFERS
-        for _ in range(self._rng.randrange(ACTIONS)):
-            self._act(offers)
+        for _ in range(0 if only_takes else self._rng.randrange(ACTIONS)):
+            if self._rng.random() < 0.5:
+                self._offer_by_chance(OFFERS)
+            self._take(self._rng.choice(TAKES))
             if self._rng.random() < 0.5:
                 until_asleep(self._server)
         with self._server.paused():
-            self._act(offers)
-            self._take(STREAM_BYTES)
+            if not only_takes:
+                self._offer_by_chance(LAST_OFFERS)
+            self._take(len(self._stream))
 
     def expect_all(self) -> None:
         """Every complete frame comes back; then the client completes the one that it has begun."""
@@ -94,13 +99,10 @@ class _Talk:
         ping(self._client, self._rng)
         self._client.close()
 
-    def _act(self, offers: tuple[int, ...]) -> None:
-        __tracebackhide__ = True
-        sends, takes = self._rng.choice(offers), self._rng.choice((0, 100, 20 * KIB, STREAM_BYTES))
-        if self._rng.random() < 0.5:
-            sent = self._offer(sends)
-            self._note(f"offers {sends:,} bytes, of which {sent:,} are taken")
-        self._take(takes)
+    def _offer_by_chance(self, sizes: tuple[int, ...]) -> None:
+        size = self._rng.choice(sizes)
+        sent = self._offer(size)
+        self._note(f"offers {size:,} bytes, of which {sent:,} are taken")
 
     def _offer(self, size: int) -> int:
         sent = max(0, self._client.offer(self._stream[self._sent : self._sent + size]))

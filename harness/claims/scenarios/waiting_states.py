@@ -38,7 +38,7 @@ from harness.lab.units import KIB, MIB
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 
 SOON_MS, NEVER_MS = 150, 2_000_000_000  # of alarms
-FRAME_MS = 300  # for a frame, whose client does not complete it; and of an idle client
+FRAME_MS = 1_000  # for a frame, whose client does not complete it; and of an idle client
 QUOTA_FRAMES = 30  # of an interval: enough for the client that is served meanwhile
 INTERVAL_MS, ENDLESS_MS = 300, 600_000
 LINGER_SECONDS = 5  # the time that a server waits for a FIN, or for a client that takes nothing
@@ -116,11 +116,18 @@ def _frame_begun(server, end, rng) -> Waiting:
 
 
 def _over_quota(server, end, rng) -> Waiting:
-    """A client whose last request has to wait for the next interval."""
+    """A client whose last request has to wait for the next interval. Before a RST there is one
+    more, which is not even read."""
     client = server.connect("held")
     bodies = [(request(ECHO, seq, text), reply(ECHO, seq, OK, text)) for seq, text in _TEXTS]
-    client.send_frames([asked for asked, _ in bodies])
-    client.expect_frames([due for _, due in bodies[:QUOTA_FRAMES]])
+    client.send_frame(bodies[0][0])
+    client.expect_frame(bodies[0][1])
+    until_asleep(server)  # it waits for input now
+    client.send_frames([asked for asked, _ in bodies[1:]])
+    client.expect_frames([due for _, due in bodies[1:QUOTA_FRAMES]])
+    if end is RST:
+        until_asleep(server)
+        client.send_frame(bodies[0][0])
     return Waiting(client, [due for _, due in bodies[QUOTA_FRAMES:]])
 
 

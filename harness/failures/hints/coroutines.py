@@ -67,12 +67,12 @@ TEXTS = {
         "IO_CANCELLED for a cancellation. co_forget() cancels this wait, too."
     ),
     "co-deaf": (
-        "A coroutine that neither reads nor writes has to hear of a reset. Keep the socket watched "
-        "with no interest: errors are reported even then, and input and EOF are none. Note the error, "
-        "wake the coroutine that is `idle`, and return IO_ERROR with the reason."
+        "A coroutine that neither reads nor writes hears of a reset, but not of input or EOF. Keep "
+        "the socket watched with no interest: errors are reported even then. Note the error, wake "
+        "the coroutine that is `idle`, and return IO_ERROR with the reason."
     ),
     "co-accept": (
-        "Wait until the listening socket is ready, then accept up to `most` clients. The socket "
+        "Wait until the listening socket is ready, then accept up to `most` clients: the socket "
         "stays ready until accept() finds none. Without a free descriptor a client is still "
         "waiting, and those accepted before are returned. A wait that ended early returns NET_NONE."
     ),
