@@ -80,9 +80,9 @@ TEXTS = {
         "that the push has closed is not counted, and no connection whose end was reported before."
     ),
     "stop-in-order": (
-        "Stop in order. End the threads at once, whatever is in their queues. Close the "
-        "connections: each of them may begin the next broadcast. Then run the tasks that are left, "
-        "and close the connections that these have opened."
+        "End the threads at once, whatever is in their queues. Close the connections then: each of "
+        "them may begin the next broadcast. At last run the tasks that are left, and close the "
+        "connections that these have opened."
     ),
     "idle-by-loops": (
         "A connection belongs to one loop. What it needs must not grow with the number of loops: "
