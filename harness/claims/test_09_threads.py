@@ -169,7 +169,7 @@ def _bytes_of_an_idle_client(launch, loops: int) -> float:
 
 
 def _loops_of(streams: list[Stream]) -> set[int]:
-    """Each of them asks WHO. Returns the replies."""
+    """Each client asks WHO. Returns the replies."""
     __tracebackhide__ = True
     for stream in streams:
         stream.send_all(length_framing.encode(request(WHO, 1)))

@@ -63,7 +63,7 @@ static void once(void)
     watched_end();
 }
 
-/* What is ready is told in the call that was requested. */
+/* The call that was requested tells readiness, too. */
 static void ready_as_well(void)
 {
     watched_begin();

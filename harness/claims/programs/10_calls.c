@@ -131,7 +131,7 @@ static int bind_somewhere(struct sockaddr_in *address, int backlog)
     return fd;
 }
 
-/* Makes turns of the loop until the call is over. */
+/* Runs the loop until the call is over. */
 static void expect_result(struct caller *c, enum io_result due)
 {
     for (int i = 0; i < CONNECT_LOOKS && !c->over; i++)

@@ -85,7 +85,7 @@ TEXTS = {
         "connections that these have opened."
     ),
     "idle-by-loops": (
-        "A connection belongs to one loop. What it needs must not grow with the number of loops: "
+        "A connection belongs to one loop. Its memory must not grow with the number of loops: "
         "no table of a loop has a place for the connections of another."
     ),
 }

@@ -36,8 +36,8 @@ TEXTS = {
     ),
     "again-next-iteration": (
         "A watch that requested another call is called in the next iteration: once, without a "
-        "sleep before it, and only if it is still watched then. What is reported meanwhile is told "
-        "in the same call. The two queues change places at the beginning of each iteration."
+        "sleep before it, and only if it is still watched then. That call tells what was reported, "
+        "too. The two queues change places at the beginning of each iteration."
     ),
     "errors-wake-both": (
         "An error or a hang-up is reported without a request, and sometimes instead of the "
