@@ -47,6 +47,13 @@ def _nobody(_what: str, _data: bytes | memoryview, _at_ns: int) -> None:
     """Does nothing: no trace is wanted."""
 
 
+def _unknown_address() -> str:
+    """An address of this machine. Linux remembers what it has learnt of connections between two
+    addresses (tcp_metrics in ip(8)), and after packets that came in another order its buffers take
+    megabytes. Of a new address it knows nothing."""
+    return "127." + ".".join(str(1 + byte % 254) for byte in os.urandom(3))
+
+
 class Stream:
     """A connected socket. `tap` gets "send" and "recv", and why nothing was received."""
 
@@ -73,6 +80,8 @@ class Stream:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if rcvbuf is not None:
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
+                if address[0].startswith("127."):
+                    self.socket.bind((_unknown_address(), 0))
             if segment is not None:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
             self._address = address

@@ -275,7 +275,7 @@ def test_every_claim_is_marked_with_what_it_needs():
             if path.name.startswith("test_11_"):
                 assert mark == "io_uring", f"{path}: {node.name}: needs="
                 continue
-            if path.name == "test_12_clients.py":
+            if path.name in ("test_12_clients.py", "test_12_watch.py") and mark:
                 assert mark in OTHERS, f"{path}: {node.name}: needs="
                 continue
             kind = "sanitize" if mark in ("thread", "address,undefined") else mark
