@@ -26,6 +26,7 @@ server. `enter` must not wait for what another state needs time for: everything 
 
 from __future__ import annotations
 
+from harness.claims.instruments.observe import until_asleep
 from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.rpc_talk import echo_text
