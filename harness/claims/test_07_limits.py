@@ -19,7 +19,14 @@ from harness.claims.instruments.observe import (
     until_read,
 )
 from harness.claims.marker import claim
-from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo, owe_bytes, ping, words
+from harness.claims.scenarios.exchanges import (
+    SHORT_SEGMENT,
+    SMALL_WINDOW,
+    echo,
+    owe_bytes,
+    ping,
+    words,
+)
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -180,7 +187,7 @@ def _wait_for_an_alarm(client: Client, keeper: Keeper) -> None:
     client.expect_closed_after([rung(1, b"late")])
 
 
-@claim("07.6", points=2, cli=True, hints=IDLE)
+@claim("07.6", points=1, cli=True, hints=IDLE)
 def test_07_replies_not_taken(launch, rng):
     """A client that reads nothing of its reply for --idle-timeout is closed."""
     server = launch(("--idle-timeout", "300"))
@@ -247,6 +254,24 @@ def test_07_replies_before_a_frame_timeout(launch, rng):
     client.send(length_framing.header(100))
     time.sleep(0.3)
     client.expect_closed_after(owed)
+
+
+@claim("07.6", points=1, cli=True, native=True, needs="queues")
+def test_07_both_times_end_together(launch, rng):
+    """When a frame is late and the client is idle, it is closed, although replies are not sent."""
+    server = launch(("--frame-timeout", "400", "--idle-timeout", "400"))
+    until_asleep(server)  # it may open more when it listens
+    base = server.process.descriptors().total
+    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    owe_bytes(client, rng, OWED_BYTES, certain=True)
+    until_asleep(server)
+    client.send(length_framing.header(100))  # from its last byte on, both times run
+    until_read(client)
+    with server.paused():
+        time.sleep(0.5)
+    if not eventually(server, lambda: server.process.descriptors().total <= base):
+        text = "a client that was idle, and late with a frame, is still connected"
+        raise Failure(text, hint="time-outs-together")
 
 
 @claim("07.6", points=1, cli=True, native=True, hints=FRAME)

@@ -28,7 +28,6 @@ BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
 DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
 
-IDLE_TIMEOUT = "--idle-timeout"
 KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
 
 
@@ -141,8 +140,7 @@ class _Trial:
         first.close()
         until_asleep(self._server)
         self._resident = self._server.process.resident_bytes()
-        # One that is idle between two steps would be closed.
-        self._others = [] if IDLE_TIMEOUT in options else [self._server.connect("other")]
+        self._other = self._server.connect("other")
 
     def enter(self) -> None:
         """All clients get into their states, and the server has noticed."""
@@ -165,7 +163,7 @@ class _Trial:
     def expect(self) -> None:
         """Each end leads to what the table says, and another client is served meanwhile."""
         __tracebackhide__ = True
-        self._connected = len(self._others)
+        self._connected = 1
         for cell, waiting in zip(self._cells, self._waiting):
             try:
                 self._connected += self._expect_outcome(cell, waiting)
@@ -195,7 +193,7 @@ class _Trial:
     def leave(self) -> None:
         """The clients that are left close, and nothing of all of them remains."""
         __tracebackhide__ = True
-        for client in (*(waiting.client for waiting in self._waiting), *self._others):
+        for client in (*(waiting.client for waiting in self._waiting), self._other):
             client.close()
         self._expect_connections(0)
         bounded(self._server, self._resident, KEPT_BYTES, "when all clients have gone")
@@ -225,8 +223,8 @@ class _Trial:
     def _settle(self) -> None:
         """Another client is served in two iterations at least, and then the server waits."""
         __tracebackhide__ = True
-        for client in 2 * self._others:
-            self._cells[0].state.serve(client)
+        for _ in range(2):
+            self._cells[0].state.serve(self._other)
         until_asleep(self._server)
 
     def _expect_connections(self, count: int) -> None:

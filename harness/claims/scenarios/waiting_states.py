@@ -26,11 +26,11 @@ server. `enter` must not wait for what another state needs time for: everything 
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.instruments.observe import until_asleep
 from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.rpc_talk import echo_text
-from harness.claims.scenarios.waiting import IDLE_TIMEOUT, RST, Outcome, State, Waiting
+from harness.claims.scenarios.waiting import RST, Outcome, State, Waiting
 from harness.client import length_framing
 from harness.client.messages import ECHO, OK, after, reply, request, rung, string
 from harness.lab.units import KIB, MIB
@@ -38,7 +38,7 @@ from harness.lab.units import KIB, MIB
 FORGOTTEN, ANSWERED, SERVED = Outcome.FORGOTTEN, Outcome.ANSWERED, Outcome.SERVED
 
 SOON_MS, NEVER_MS = 150, 2_000_000_000  # of alarms
-FRAME_MS = 1_000  # for a frame, whose client does not complete it; and of an idle client
+FRAME_MS = 300  # for a frame, whose client does not complete it
 QUOTA_FRAMES = 30  # of an interval: enough for the client that is served meanwhile
 INTERVAL_MS, ENDLESS_MS = 300, 600_000
 LINGER_SECONDS = 5  # the time that a server waits for a FIN, or for a client that takes nothing
@@ -84,15 +84,6 @@ def _owing(server, rng, size: int) -> Waiting:
     text = string(rng.randbytes(size))
     client.send_frame(request(ECHO, 1, text))
     return Waiting(client, [reply(ECHO, 1, OK, text)])
-
-
-def _frame_begun_and_owing(server, end, rng) -> Waiting:
-    """The client's last bytes come when nothing else moves, so both time-outs end together."""
-    waiting = _owing(server, rng, OWED_BYTES)
-    until_read(waiting.client)
-    until_asleep(server)
-    waiting.client.send(length_framing.header(100))
-    return waiting
 
 
 def _alarm_pending(server, end, rng) -> Waiting:
@@ -198,16 +189,6 @@ TIMER_STATES = (
         silence=ANSWERED,
         options=("--frame-timeout", str(FRAME_MS)),
         hint="frame-timeout",
-    ),
-    State(
-        "inside a frame, and does not read what it is owed, with both time-outs",
-        _frame_begun_and_owing,
-        fin=UNREAD_AND_CLOSED,
-        rst=WITHOUT_LIMIT,
-        half_close=WITHOUT_LIMIT,
-        silence=FORGOTTEN,
-        options=("--frame-timeout", str(FRAME_MS), IDLE_TIMEOUT, str(FRAME_MS)),
-        hint="idle-timeout",
     ),
 )
 

@@ -96,4 +96,9 @@ TEXTS = {
         "them starts it again. Every frame has a time of its own, which stands still while the "
         "server itself does not read. Send the replies that are owed before you close."
     ),
+    "time-outs-together": (
+        "Both timers of a connection may be due in one iteration. The callback of the first closes "
+        "it, and it is freed later, in its turn: until then the other callback must leave it as it "
+        "is. A connection that drains again has no timer any more, and stays for ever."
+    ),
 }
