@@ -61,5 +61,8 @@ def complaint(mutant: Mutant, text: str) -> str:
     """How a failure differs from the one that is kept; "" if it does not, or none is kept."""
     if not path(mutant).exists():
         return ""
-    kept, now = path(mutant).read_text().splitlines(), plain(text).splitlines()
+    kept, now = (
+        [re.sub(" +#", " #", line) for line in said.splitlines()]  # as wide as the number was
+        for said in (path(mutant).read_text(), plain(text))
+    )
     return "\n".join(difflib.unified_diff(kept, now, str(path(mutant)), "now", lineterm=""))
