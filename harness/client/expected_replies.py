@@ -52,11 +52,6 @@ class Replies:
         """Bytes still due."""
         return len(self._stream) - self._matched
 
-    @property
-    def came(self) -> int:
-        """Bytes that have come, and were right."""
-        return self._matched
-
     def end_at(self, size: int) -> None:
         """Only the first `size` bytes of the stream are due, which are whole frames."""
         self._stream = self._stream[:size]

@@ -18,7 +18,7 @@ static bool set_interest(struct co_socket *s, unsigned interest)
     return events_add(s->events, &s->watch, interest);
 }
 
-/* Notes that a direction is ready, and wakes who waits for it. The interest stays for the next
+/* Notes that a direction is ready, and wakes its coroutine. The interest stays for the next
  * wait, which usually comes soon. If no coroutine waits, it ends: poll and select would report the
  * same again and again. */
 static void make_ready(struct co_socket *s, unsigned event)

@@ -22,8 +22,7 @@ static int32_t push_to_all(struct worker *worker, struct bytes text)
 {
     int32_t reached = 0;
     struct conn *c;
-    LIST_FOREACH(c, &worker->conns, others)
-    {
+    for (c = LIST_FIRST(&worker->conns); c != NULL; c = LIST_NEXT(c, others)) {
         loop_spend(&worker->loop, MESSAGE_COST + text.size);
         reached += conn_push(c, text);
     }

@@ -19,7 +19,7 @@ static bool set_interest(struct co_socket *s, unsigned interest)
     return events_add(s->events, &s->watch, interest);
 }
 
-/* Notes that a direction is ready, and wakes who waits for it. The interest stays for the next
+/* Notes that a direction is ready, and wakes its coroutine. The interest stays for the next
  * wait, which usually comes soon. If no coroutine waits, it ends: poll and select would report the
  * same again and again. */
 static void make_ready(struct co_socket *s, unsigned event)
@@ -203,10 +203,6 @@ enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address
         result = wait_for(s, EVENT_WRITE, -1);
     if (result != IO_OK)
         return result;
-    int error = 0;
-    socklen_t size = sizeof error;
-    if (getsockopt(s->watch.fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0)
-        return IO_ERROR;
-    errno = error;
-    return error == 0 ? IO_OK : IO_ERROR;
+    errno = net_error(s->watch.fd);
+    return errno == 0 ? IO_OK : IO_ERROR;
 }

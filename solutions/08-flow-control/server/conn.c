@@ -297,7 +297,7 @@ static void on_ready(struct events *events, struct watch *watch, unsigned what)
 static void on_alarm(struct alarm *alarm, void *context)
 {
     struct conn *c = context;
-    if (flow_room(c) == 0)
+    if (flow_room(c) == 0 || alarms_owed(c->alarms) != NULL) /* it comes after those */
         alarms_suspend(alarm);
     else
         answer_alarm(c, alarm);
