@@ -52,7 +52,8 @@ int main(int argc, char **argv)
     if (!server_run(&server, listen_fd))
         die("cannot serve");
     close(listen_fd);
-    stop_uninstall();
+    server_stop(&server);
+    stop_uninstall(); /* the handler may run in any thread, so the threads have ended */
     server_close(&server);
     return EXIT_SUCCESS;
 }

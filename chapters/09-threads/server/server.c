@@ -106,7 +106,6 @@ static void stop(struct server *server)
 
 void server_close(struct server *server)
 {
-    stop(server);
     destroy(server);
     spare_free();
 }

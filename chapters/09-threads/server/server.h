@@ -31,11 +31,14 @@ bool server_open(struct server *server, const struct config *config, int count,
                  const struct backend *backend);
 
 /* Starts the threads, accepts clients and serves them in all workers, until the first loop is told
- * to stop. The others go on until server_close. Borrows the listening socket. False: errno has the
+ * to stop. The others go on until server_stop. Borrows the listening socket. False: errno has the
  * reason. */
 bool server_run(struct server *server, int listen_fd);
 
-/* Ends the threads, closes all connections, runs the tasks that are left, and frees everything. */
+/* Ends the threads, closes all connections, and runs the tasks that are left. */
+void server_stop(struct server *server);
+
+/* Frees everything, after server_stop. */
 void server_close(struct server *server);
 
 /* The counts of all workers together. From any thread. */

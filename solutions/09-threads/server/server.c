@@ -108,7 +108,7 @@ static void join(struct server *server)
 /* Connections are closed before the tasks that are left run: so nothing begins new work, and a
  * broadcast that is left finds nobody to go to. A task may be a client on its way to its loop, and
  * open a connection. */
-static void stop(struct server *server)
+void server_stop(struct server *server)
 {
     join(server);
     close_conns(server);
@@ -120,7 +120,6 @@ static void stop(struct server *server)
 
 void server_close(struct server *server)
 {
-    stop(server);
     destroy(server);
     spare_free();
 }

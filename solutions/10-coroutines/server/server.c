@@ -114,7 +114,7 @@ static void join(struct server *server)
 /* Connections are what begins new work. So they are closed before the tasks that are left run, and
  * the tasks come to an end. A task may be a client on its way to its loop: it opens a connection.
  * */
-static void stop(struct server *server)
+void server_stop(struct server *server)
 {
     join(server);
     close_conns(server);
@@ -126,7 +126,6 @@ static void stop(struct server *server)
 
 void server_close(struct server *server)
 {
-    stop(server);
     destroy(server);
     spare_free();
 }
