@@ -506,7 +506,7 @@ def _expect_both(client, channel: bytes, text: bytes) -> None:
         raise Failure(text, hint="subscribe-pattern")
 
 
-@claim("12.5", points=2, hints=dict.fromkeys(BAD, "subscriber-left"))
+@claim("12.5", points=1, hints=dict.fromkeys(BAD, "subscriber-left"))
 def test_12_subscribers_leave(launch):
     """A subscriber that closes, resets or quits is not counted, and is missing to nobody."""
     server = launch(framing=RESP)

@@ -85,6 +85,10 @@ TEXTS = {
         "connection waits for its operations, other code runs. So take the connection out of every "
         "list before that wait, and free its client after it."
     ),
+    "client-left": (
+        "A client has left, and what it waited for is still there. Whatever ends a connection, its "
+        "channels, its patterns, its queue and its watches are forgotten and freed before it is."
+    ),
     "subscriber-slow": (
         "Do not wait for a subscriber that does not read, and do not collect messages for it "
         "without end. If its output would be above high-water and one message, close it, and log "
