@@ -16,6 +16,10 @@
  * small frames, or a good part of a large one. */
 #define BUDGET_BYTES (256u << 10)
 
+/* What one call sends at most: more than the budget, since each call wakes the client, and a large
+ * frame is to leave in few of them. */
+#define SEND_BYTES (2u << 20)
+
 /* What a system call costs beside its bytes: as much as sending this many. So a client that makes
  * many small ones necessary does not keep the loop. */
 #define CALL_COST (4u << 10)

@@ -63,7 +63,7 @@ static void flush(struct conn *c)
 {
     flow_look(c);
     while (c->state != CONN_CLOSED && c->writable && buffer_len(&c->out) > 0) {
-        size_t size = buffer_len(&c->out) < BUDGET_BYTES ? buffer_len(&c->out) : BUDGET_BYTES;
+        size_t size = buffer_len(&c->out) < SEND_BYTES ? buffer_len(&c->out) : SEND_BYTES;
         size_t moved;
         switch (io_write(c->watch.fd, buffer_head(&c->out), size, &moved)) {
         case IO_OK:

@@ -66,7 +66,7 @@ static void send_rest(void *argument)
      * In each round, alarms that waited for free space come first (answer_owed()), then
      * flow_look(). A write is traffic. `c->end` says why a wait was cancelled. */
     while (c->end != CONN_BROKEN && buffer_len(&c->out) > 0)
-        if (co_write(&c->socket, &c->out, BUDGET_BYTES) == IO_ERROR)
+        if (co_write(&c->socket, &c->out, SEND_BYTES) == IO_ERROR)
             conn_close(c, strerror(errno));
     buffer_trim(&c->out);
     c->sending = NULL;
@@ -78,7 +78,7 @@ void conn_send(struct conn *c)
     flow_look(c);
     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
         return;
-    size_t size = buffer_len(&c->out) < BUDGET_BYTES ? buffer_len(&c->out) : BUDGET_BYTES;
+    size_t size = buffer_len(&c->out) < SEND_BYTES ? buffer_len(&c->out) : SEND_BYTES;
     size_t moved = 0;
     if (io_write(c->socket.watch.fd, buffer_head(&c->out), size, &moved) == IO_ERROR) {
         conn_close(c, strerror(errno));

@@ -15,12 +15,13 @@
 #include <stdint.h>
 
 /* How many there are, a power of two, and the size of each. In one iteration each client that has
- * sent something takes one at least; and most messages are small. To see what happens when none is
+ * sent something takes one at least. Most messages are small, and of such a buffer only the first page
+ * is ever resident. To see what happens when none is
  * free, compile with -DLENT_COUNT=2. */
 #ifndef LENT_COUNT
-#define LENT_COUNT 1024
+#define LENT_COUNT 512
 #endif
-enum { LENT_BYTES = 2 << 10 };
+enum { LENT_BYTES = 8 << 10 };
 
 /* Their group, for an operation that is to use them; see IOSQE_BUFFER_SELECT. */
 enum { LENT_GROUP = 0 };

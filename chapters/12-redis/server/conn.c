@@ -75,7 +75,7 @@ static void send_rest(void *argument)
         flow_look(c);
         if (buffer_len(&c->out) == 0)
             break;
-        enum io_result result = co_write(&c->socket, &c->out, BUDGET_BYTES);
+        enum io_result result = co_write(&c->socket, &c->out, SEND_BYTES);
         if (result == IO_ERROR)
             conn_close(c, strerror(errno));
         if (result != IO_OK)
@@ -97,7 +97,7 @@ void conn_send(struct conn *c)
         flow_look(c);
     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
         return;
-    co_send(&c->socket, &c->out, BUDGET_BYTES);
+    co_send(&c->socket, &c->out, SEND_BYTES);
 }
 
 /* What conn_send() has begun is over. */

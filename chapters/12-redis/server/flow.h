@@ -17,6 +17,10 @@
  * small frames, or a good part of a large one. */
 #define BUDGET_BYTES (256u << 10)
 
+/* What one call sends at most: more than the budget, since each call wakes the client, and a large
+ * frame is to leave in few of them. */
+#define SEND_BYTES (2u << 20)
+
 /* What a push costs in the budget of its loop, beside its bytes. */
 #define MESSAGE_COST (1u << 10)
 

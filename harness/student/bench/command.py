@@ -41,6 +41,8 @@ from harness.student.bench.subjects import Subject
 RESULTS = subjects.BUILT / "bench.json"
 ROUNDS = 5
 MOST_ROUNDS = 100
+# Of TCP, such as "cubic". bbr sends at a pace of its own, on loopback too: large frames are slower.
+CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -227,7 +229,9 @@ def machine() -> str:
         platform.machine(),
     )
     cores = len(os.sched_getaffinity(0))
-    return f"{model}, {cores} cores; Linux {platform.release()}; {time.strftime('%Y-%m-%d')}"
+    control = CONGESTION_CONTROL.read_text().strip()
+    system = f"Linux {platform.release()}, {control}"
+    return f"{model}, {cores} cores; {system}; {time.strftime('%Y-%m-%d')}"
 
 
 def _progress(text: str) -> None:

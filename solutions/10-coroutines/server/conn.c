@@ -67,7 +67,7 @@ static void send_rest(void *argument)
         flow_look(c);
         if (buffer_len(&c->out) == 0)
             break;
-        enum io_result result = co_write(&c->socket, &c->out, BUDGET_BYTES);
+        enum io_result result = co_write(&c->socket, &c->out, SEND_BYTES);
         if (result == IO_ERROR)
             conn_close(c, strerror(errno));
         if (result != IO_OK)
@@ -87,7 +87,7 @@ void conn_send(struct conn *c)
     flow_look(c);
     if (c->sending != NULL || c->end == CONN_BROKEN || buffer_len(&c->out) == 0)
         return;
-    size_t size = buffer_len(&c->out) < BUDGET_BYTES ? buffer_len(&c->out) : BUDGET_BYTES;
+    size_t size = buffer_len(&c->out) < SEND_BYTES ? buffer_len(&c->out) : SEND_BYTES;
     size_t moved = 0;
     if (io_write(c->socket.watch.fd, buffer_head(&c->out), size, &moved) == IO_ERROR) {
         conn_close(c, strerror(errno));
