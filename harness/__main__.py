@@ -39,6 +39,7 @@ COMMANDS = {
     "pictures": "authors.pictures.command",
     "english": "authors.english",
     "steady": "authors.steady",
+    "soak": "authors.soak",
 }
 
 
