@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many there are, a power of two, and the size of each. In one iteration each client that has
- * sent something takes one at least. Most messages are small, and of such a buffer only the first page
- * is ever resident. To see what happens when none is
- * free, compile with -DLENT_COUNT=2. */
+/* How many there are, a power of two, and the size of each: 2 MiB, however many clients there are.
+ * In one iteration each client that has sent something takes one at least. One with many frames in
+ * flight fills several, each with a completion of its own. To see what happens when none is free,
+ * compile with -DLENT_COUNT=2. */
 #ifndef LENT_COUNT
-#define LENT_COUNT 512
+#define LENT_COUNT 256
 #endif
 enum { LENT_BYTES = 8 << 10 };
 
