@@ -16,9 +16,10 @@ from harness.client.expected_replies import Replies
 from harness.lab.units import KIB, MIB
 
 FRAME_BYTES = 16 * KIB
-READ_BYTES = 256 * KIB  # what one turn reads and sends at most
+READ_BYTES = 256 * KIB  # what one turn reads at most
+SEND_BYTES = 2 * MIB  # what one call sends at most
 MARKS = (("1", "0"), ("1000", "0"), ("65536", "65536"), ("1048576", "524288"), ("16777216", "1"))
-DEFAULT = MARKS[3]
+DEFAULT, LARGE = MARKS[3:]
 SIZES = (0, 1, READ_BYTES - 1, READ_BYTES, READ_BYTES)  # what comes while the server is stopped
 STEP_BYTES = 4 * FRAME_BYTES
 STREAM_BYTES = 96 * MIB
@@ -38,17 +39,18 @@ def test_08_more_than_a_turn_both_ways(launch, rng):
     """More to read and to send than a turn may do, with any marks: all replies come."""
     body = rng.randbytes(FRAME_BYTES - length_framing.HEADER)
     stream = length_framing.encode(body) * (STREAM_BYTES // FRAME_BYTES)
-    for backend, marks in (
-        *(("epoll", DEFAULT), ("epoll", DEFAULT), ("epoll", rng.choice(MARKS))),
-        *(("poll", rng.choice(MARKS)), ("select", rng.choice(MARKS))),
+    for backend, marks, piece in (
+        ("epoll", DEFAULT, READ_BYTES),
+        ("epoll", LARGE, SEND_BYTES),
+        *((backend, rng.choice(MARKS), READ_BYTES) for backend in ("epoll", "poll", "select")),
     ):
         high, low = marks
         server = launch(("--high-water", high, "--low-water", low, "--backend", backend))
         talk = _Talk(server.connect(), stream)
         for number in range(ROUNDS):
-            talk.fill(server, rng.randrange(5 * READ_BYTES // 2, 7 * READ_BYTES // 2))
+            talk.fill(server, rng.randrange(5 * piece // 2, 7 * piece // 2))
             with server.paused():
-                if marks is DEFAULT or rng.random() < 0.5:
+                if marks in (DEFAULT, LARGE) or rng.random() < 0.5:
                     talk.take()
                 talk.send(rng.choice(SIZES) if number else READ_BYTES)
             talk.expect_all()
