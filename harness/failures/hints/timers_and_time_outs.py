@@ -6,6 +6,11 @@ TEXTS = {
         "first. No parent in the heap may be later than its children at 2i + 1 and 2i + 2: "
         "compare both, and move the earlier one up."
     ),
+    "alarms-owed": (
+        "Alarms that ring while the output is full wait in a list, and are answered from its head "
+        "when there is space. As long as one of them waits, an alarm that rings is put at the end "
+        "of the list, even if there is space for its reply."
+    ),
     "timer-removal": (
         "The last timer fills the gap, and may be too late or too early there: move it down, or "
         "up. Whenever you put a timer anywhere, update its index."
