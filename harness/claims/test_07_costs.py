@@ -91,8 +91,8 @@ def test_07_alarms_that_nobody_reads(launch, rng):
 
 @claim("07.3", points=1, cli=True, waits=1.5, hints=IN_ORDER)
 def test_07_alarms_wait_in_line(launch, rng):
-    """Alarms that wait for a client that does not read are answered in the order in which they rang,
-    and before those that ring later."""
+    """Alarms that wait for a client that does not read are answered in the order in which they
+    rang, and before those that ring later."""
     client = launch(framing=MESSAGES).connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     texts = [rng.randbytes(OVER_BYTES), *(b"%d" % seq for seq in range(1, IN_LINE))]
     alarms = [after(seq, FULL_MS + seq // EACH_MS, text) for seq, text in enumerate(texts)]
