@@ -79,7 +79,7 @@ BOUND = dict.fromkeys((*MUTE, *WRONG, "memory-grows", "over-limit"), "push-bound
 # 09.5 broadcast
 
 
-@claim("09.5", points=7, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-reach"))
+@claim("09.5", points=6, cli=True, hints=dict.fromkeys((*MUTE, *WRONG), "broadcast-reach"))
 def test_09_broadcast_reaches_all(launch, rng):
     """A BROADCAST goes to all clients of all loops, its sender too, and they are counted."""
     for loops in (LOOPS, 1, 2):
@@ -148,7 +148,7 @@ def _expect_in_order(client: Client, senders, replies: int) -> None:
             raise Failure(text, hint="broadcast-order", received=came)
 
 
-@claim("09.5", points=5, cli=True, hints=GONE)
+@claim("09.5", points=4, cli=True, hints=GONE)
 def test_09_senders_that_are_gone(launch):
     """A BROADCAST arrives though its sender leaves at once; a client that left is not counted."""
     server = launch(THREADS, framing=MESSAGES)

@@ -1,4 +1,4 @@
-"""Chapter 09, a loop by itself: tasks that threads queue into it, and who runs them when."""
+"""Chapter 09, loops by themselves: tasks that threads queue into them, and who runs them when."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ RUN = {"in-the-module": "tasks-run"}
 LOCK = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "task-lock")
 BUDGET = {"in-the-module": "task-budget"}
 OWN = {"in-the-module": "task-thread"}
+PUSHES = {"in-the-module": "push-budget"}
+ORDER = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "stop-in-order")
 
 
 # 09.1 queue
@@ -64,3 +66,22 @@ def test_09_tasks_within_the_budget(program):
 def test_09_own_thread_runs_at_once(program):
     """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")
+
+
+# 09.5 broadcast
+
+
+@claim("09.5", points=2, chapters="09", module=True, hints=PUSHES)
+def test_09_pushes_within_the_budget(program):
+    """The pushes of one iteration have a budget, whichever broadcasts they belong to."""
+    program("09_server", "pushes_within_the_budget")
+
+
+# 09.7 stop
+
+
+@claim("09.7", points=2, chapters="09", module=True, hints=ORDER)
+def test_09_clients_on_their_way_are_closed(program):
+    """A server that stops also closes the clients that it has accepted, and whose loop has not got
+    them yet."""
+    program("09_server", "on_their_way", sanitize="address,undefined")

@@ -220,7 +220,7 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
 # 09.7 join
 
 
-@claim("09.7", points=5, cli=True, valgrind=True)
+@claim("09.7", points=4, cli=True, valgrind=True)
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)
@@ -257,7 +257,7 @@ def test_09_stops_under_load(launch, rng):
             expect_stop(server, signal.SIGTERM)
 
 
-@claim("09.7", points=4, cli=True, native=True, hints=ORDER)
+@claim("09.7", points=3, cli=True, native=True, hints=ORDER)
 def test_09_stops_with_broadcasts_waiting(launch):
     """SIGTERM ends the server within a second, though 20 clients have thousands of BROADCASTs
     waiting."""

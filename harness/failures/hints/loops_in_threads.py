@@ -25,6 +25,10 @@ TEXTS = {
         "task begins when it is used up. The tasks that are left stay in the queue of the loop's "
         "own, in front of all that come later, and the loop does not sleep while there are any."
     ),
+    "push-budget": (
+        "A push costs its loop the bytes of the text and MESSAGE_COST. Tell that to loop_spend() "
+        "for each of them: so other clients are served between broadcasts."
+    ),
     "task-thread": (
         "run_in_loop() checks which thread calls it. In the thread of this loop it runs the task "
         "before it returns. In any other thread, also in that of another loop, it queues the "
