@@ -38,7 +38,7 @@ ONE_LOOP = ("--threads", "1")
 WRONG_WAYS = ("=", "=URING", "=ring", "=poll", "=uring,epoll", "=0", "")
 
 SENDERS = 1_200  # clients that send at the same time: more than there are lent buffers
-EACH_BYTES = 5_000  # of each: more than one buffer
+EACH_BYTES = 20_000  # of each: more than one buffer
 SMALL = ("LENT_COUNT=2", "RING_ENTRIES=2")  # see lent.h and ring.c
 FEW = 12  # clients for these
 
@@ -55,6 +55,9 @@ A_CLIENT = 12 * KIB  # resident, as in chapter 10
 
 LEAVING = 20  # clients that leave in each way
 FILLED = 100 * KIB
+SEND_BYTES = 2 * MIB  # what one send takes at most
+HIGH_WATER = 3 * SEND_BYTES
+LOW_WATER = HIGH_WATER - SEND_BYTES - 64 * KIB  # reached by the second send, and not by the first
 OWED_BYTES = 3 * MIB
 FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of a client hold
 
@@ -89,18 +92,19 @@ def test_11_sends_are_short(launch, rng):
     ping(other, rng)
     late.expect_frames(owed)
     late.expect_eof()
-    _frames_are_left(server, rng)
+    marks = ("--high-water", str(HIGH_WATER), "--low-water", str(LOW_WATER))
+    _frames_are_left(launch((*RING, *ONE_LOOP, *marks)), rng)
 
 
 def _frames_are_left(server, rng) -> None:
     """The output is at high water, frames are left, and FIN follows them. Then the client takes so
     much at once that several sends complete one after the other."""
     __tracebackhide__ = True
-    late = server.connect("late", rcvbuf=SMALL_WINDOW)
-    owed = owe_bytes(late, rng, MIB - FILLED)
+    late = server.connect("late")
+    owed = owe_bytes(late, rng, HIGH_WATER - FILLED)
     size = len(length_framing.encode(owed[0]))
     for _ in range(FILLED // size):  # a few at a time: the server reads all of them at once
-        if (bytes_within(late, size * len(owed)) or 0) > MIB:
+        if (bytes_within(late, size * len(owed)) or 0) > HIGH_WATER:
             break
         late.send_frames(owed[:FEW])
         owed += owed[:FEW]
