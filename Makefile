@@ -47,6 +47,7 @@ export LAB_REDIS  = $(call given,REDIS)
 export LAB_SITE   = $(call given,SITE)
 export LAB_SERVE  = $(call given,SERVE)
 export LAB_SOLUTIONS = $(call given,SOLUTIONS)
+export LAB_PART   = $(call given,PART)
 export LAB_REPO   = $(call given,REPO)
 export LAB_BASE   = $(call given,BASE)
 export LAB_WITH   = $(call given,WITH)
@@ -57,7 +58,7 @@ python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
-    REDIS WITH TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    REDIS WITH PART TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -81,6 +82,7 @@ help:
 ##      SERVER='cmd {port}'  any server; PORT=1234 if its port is fixed
 ##    make run CH=03         builds the server and runs it (ARGS=-v, PORT=)
 ##    make demo CH=03        the problem that the chapter is about
+##      PART=2               only of that part, where the handout has parts
 ##    make memcheck CH=03    grades it under valgrind
 ##    make trace CH=03 T=..  one test, call by call, and where the bytes were:
 ##                           in the terminal, and as a page (or ID=...)

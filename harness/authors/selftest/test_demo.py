@@ -11,14 +11,14 @@ from harness.authors.selftest import shell
 from harness.authors.selftest.drawn import each_chapter
 from harness.lab import chapters
 from harness.server.linux import ring
-from harness.student.demos import ch11
+from harness.student.demos import ch08, ch11
 from harness.student.demos import command as demo
 from harness.student.demos import shown
 
 
-def show(chapter):
-    """What the demo prints, by line."""
-    result = shell.lab("demo", chapter)
+def show(chapter, part=""):
+    """What the demo of the chapter, or of that part of its handout, prints, by line."""
+    result = shell.lab("demo", chapter, LAB_PART=part)
     assert (result.returncode, result.stderr) == (0, "")
     lines = result.stdout.splitlines()
     assert len(lines) <= 24
@@ -45,6 +45,20 @@ def test_a_chapter_without_a_demo_says_which_file_is_missing(monkeypatch, capsys
     assert demo.main([new.number]) == 2
     said = f"demo: chapter {new.number} has no demo: harness/student/demos/ch{new.number}.py\n"
     assert capsys.readouterr().err == said
+
+
+@each_chapter
+def test_every_part_of_a_handout_has_a_demo(chapter):
+    text = (chapter.chapter_dir / "README.md").read_text()
+    parts = re.findall("^### Part ", text, re.M)
+    assert len(parts) == len(demo.parts_of(chapter))
+    for number, _ in enumerate(parts, 1):
+        assert f"make demo CH={chapter.number} PART={number}" in text
+
+
+@pytest.mark.parametrize("chapter, says", [("05", "has no parts"), ("08", "has parts 1 to 3")])
+def test_a_part_that_is_not_there(chapter, says):
+    shell.check_refused(shell.lab("demo", chapter, LAB_PART="4"), f"chapter {chapter} {says}")
 
 
 def test_01_joins_small_messages():
@@ -89,6 +103,16 @@ def test_06_idle_clients_cost_cpu():
     assert rows[-1][2] > 3 * rows[0][2]
 
 
+def test_06_part_one_closes_the_wrong_client():
+    lines = show("06", part="1")
+    assert any(line.endswith("closes the connection of C") for line in lines)
+    assert "    C reads: the end" in lines
+
+
+def test_06_part_two_is_the_problem_of_the_chapter():
+    assert demo.of(chapters.find("06"), "2") is demo.of(chapters.find("06"))
+
+
 def test_06_is_content_with_few_descriptors():
     result = shell.run("prlimit", "--nofile=1024", sys.executable, "-m", "harness", "demo", "06")
     assert (result.returncode, result.stderr) == (0, "")
@@ -106,12 +130,16 @@ def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
 
 
 @pytest.mark.full("demos")
-def test_08_greedy_clients_make_others_wait_and_a_reset_destroys_replies():
-    lines = show("08")
+@pytest.mark.parametrize("parts", ["", "123"])
+def test_08_greedy_clients_waiting_clients_and_lost_replies(parts):
+    lines = [line for part in parts or [""] for line in show("08", part)]
     alone, _, beside_many = [numbers(line) for line in lines if line.endswith(" ms")]
     assert beside_many[1] > 3 * alone[1]
+    waiting = [numbers(line) for line in lines if line.endswith("have none, and no end")]
+    assert len(waiting) == 2
+    assert all(0 < served < served + rest == ch08.MANY for _, served, rest in waiting)
     came = next(line for line in lines if line.endswith("Connection reset by peer"))
-    assert numbers(came)[0] < 2_000_000
+    assert numbers(came)[0] < ch08.OWED / 2
 
 
 @pytest.mark.full("demos")

@@ -19,7 +19,7 @@ from harness.student.demos.shown import server_of
 
 COMMANDS = (("PING",), ("SET", "name", "Ada Lovelace"), ("GET", "name"), ("GETT", "name"))
 SECONDS = 10  # for redis-cli to end
-PARTS = ((0, 4), (4, 8), (8, 14))  # of the bytes of PING: its lines
+LINES = ((0, 4), (4, 8), (8, 14))  # of the bytes of PING: its lines
 
 
 def show() -> None:
@@ -41,8 +41,8 @@ def show() -> None:
 def _show_the_bytes() -> None:
     data = _sent()
     print("`redis-cli PING` sends this:\n")
-    print("    " + "   ".join(data[start:end].hex(" ") for start, end in PARTS))
-    below = "   ".join(_under(data[start:end]) for start, end in PARTS)
+    print("    " + "   ".join(data[start:end].hex(" ") for start, end in LINES))
+    below = "   ".join(_under(data[start:end]) for start, end in LINES)
     print(f"    {below.rstrip()}\n", flush=True)
 
 
