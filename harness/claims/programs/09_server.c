@@ -14,6 +14,7 @@
 #include "acceptor.h"
 #include "backend.h"
 #include "check.h"
+#include "conn.h"
 #include "net.h"
 #include "rpc.h"
 
@@ -177,6 +178,13 @@ static void pushes_within_the_budget(void)
     }
     CHECK(server_counts(&server).sent == due, BUDGET, "%d replies and pushes were made; due are %d",
           (int)server_counts(&server).sent, (int)due);
+    check_step("calls acceptor_close(), conn_close_all() and server_close()");
+    acceptor_close(&acceptor);
+    conn_close_all(&server.workers[0]);
+    server_close(&server);
+    close(listen_fd);
+    for (int i = 0; i < SENDERS; i++)
+        close(clients[i]);
 }
 
 const struct check checks[] = {
