@@ -162,7 +162,7 @@ def live(life: Life, binary: Path, source: Path, tool: str, seconds: float) -> N
                     patience=PATIENCE,
                     environment=sanitizers.environment(),
                 )
-                told = _talk(life, process, seconds)
+                told = _talk(life, process, tool, seconds)
             except Failure as failure:
                 told = [str(failure)]
         life.found = "\n".join([*told, *_reported(process, logs, source)])
@@ -177,14 +177,15 @@ def _wrapper(tool: str, logs: Path) -> list[str]:
     return ["valgrind", f"--tool={tool}", "--vgdb=no", f"--log-file={logs}/%p.log"]
 
 
-def _talk(life: Life, process: ServerProcess, seconds: float) -> list[str]:
+def _talk(life: Life, process: ServerProcess, tool: str, seconds: float) -> list[str]:
     """Lets clients come, do something at random, and go; then stops the server, while some are
     connected. Returns what is wrong."""
     rng, clients = random.Random(life.number), []
     end = time.monotonic() + seconds
     while time.monotonic() < end and process.status is None:
         if len(clients) < life.clients:
-            clients.append(RandomClient(process.address, life.talk, rng))
+            calm = life.nofile is not None  # so that the others wait until they are turned away
+            clients.append(RandomClient(process.address, life.talk, rng, calm))
             life.connections += 1
         client = rng.choice(clients)
         if not client.act():
@@ -193,20 +194,24 @@ def _talk(life: Life, process: ServerProcess, seconds: float) -> list[str]:
             life.requests += client.requests
             clients.remove(client)
     life.requests += sum(client.requests for client in clients)
-    wrong = _ended_badly(life, process)
+    wrong = _ended_badly(life, process, tool)
     for client in clients:
         client.close()
     return wrong
 
 
-def _ended_badly(life: Life, process: ServerProcess) -> list[str]:
+def _ended_badly(life: Life, process: ServerProcess, tool: str) -> list[str]:
     """What is wrong: the server has to answer once more, and then to stop."""
     if process.status is not None:
         return [f"it ended by itself: {process.describe()}"]
     wrong = [] if _answers(life, process) else [f"no answer within {PATIENCE.seconds:g} s"]
-    status = process.stop_gently(PATIENCE.seconds)
+    status = process.stop_gently(PATIENCE.seconds / 2)
+    if status is None and tool == "thread":
+        # ThreadSanitizer calls a signal handler late: at the next call into the C library. liburing
+        # waits without one, so a signal just before the wait is heard when the next event comes.
+        status = process.stop_gently(PATIENCE.seconds / 2)
     if status is None:
-        return [*wrong, f"it did not stop within {PATIENCE.seconds:g} s of SIGTERM"]
+        return [*wrong, f"it did not stop within {PATIENCE.seconds / 2:g} s of SIGTERM"]
     return wrong if status == ExitStatus(code=0) else [*wrong, process.describe()]
 
 
