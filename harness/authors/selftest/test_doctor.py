@@ -259,7 +259,7 @@ def needed_by(function: ast.FunctionDef) -> set[str]:
             found.add("sanitize")
         if told(call, "certain") or name == "leaves_at_once":
             found.add("queues")
-        if told(call, "ways"):
+        if "ways=(RING,)" in ast.unparse(call):
             found.add("io_uring")
         if name == "NotJudged" and "tcp_wmem" in ast.unparse(call):
             found.add("small-sockets")
