@@ -21,9 +21,9 @@ from harness.client.framing import LENGTH, Fixed
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MB, MIB
 
-HIGH, LOW = 8 * MIB, 4 * MIB  # so far apart that what the kernel takes at once does not matter
+HIGH, LOW = 16 * MIB, 8 * MIB  # so far apart that what the kernel takes at once does not matter
 INPUT = MIB  # that a server may have read beyond the mark, or hold as frames that have to wait
-SENT_AT_ONCE = 2 * MIB  # by a server, when the kernel takes something again
+SENT_AT_ONCE = 4 * MIB  # by a server, when the kernel takes something again: tcp_wmem in tcp(7)
 STEP = 256 * KIB  # taken by the client between two looks
 OFFERED = 64 * MIB
 
