@@ -1,5 +1,5 @@
-"""What greedy clients take from a polite one, who waits for a descriptor for ever, and what a
-close() takes from everybody."""
+"""What greedy clients take from a polite one, clients for which no descriptor is left, and replies
+that a reset destroys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALLEST = messages.request(messages.ECHO, 1, messages.string(b""))
 REQUEST = messages.request(messages.ECHO, 2, messages.string(b"hi"))
 DESCRIPTORS = 40  # of the server: enough for the greedy clients
 MANY = 50  # clients, more than it has descriptors for
-LOOKS = (0.5, 4.0)  # seconds after which it is asked who has a reply
+LOOKS = (0.5, 4.0)  # seconds after which the replies are counted
 REPLIES = 20  # of the polite client, for each number of greedy ones
 RESET_MS = 8_000  # at most, until the server has closed
 REPLY = 10_000
