@@ -11,7 +11,7 @@ from harness.claims.instruments.observe import SOCKET_BYTES, kernel_bytes, until
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import HELD_BYTES, WATCHED, bounded, few_waits, no_cpu
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, ask, expect_stop
-from harness.claims.scenarios.rpc_talk import echo_text
+from harness.claims.scenarios.rpc_talk import echo_text, wrong_reply
 from harness.claims.scenarios.single_faults import DROPPED
 from harness.client import length_framing
 from harness.client.client import Client
@@ -35,7 +35,7 @@ from harness.client.messages import (
     rung_again,
     string,
 )
-from harness.failures.failure import Failure, NotJudged
+from harness.failures.failure import Failure, NotJudged, TooBusy
 from harness.lab.units import MIB
 from harness.server.shim import Group, Plan, fail
 
@@ -48,7 +48,7 @@ TOGETHER, TOGETHER_MS = 10_000, 300  # alarms, and when they are due
 TOGETHER_SENDS = TOGETHER // 20  # one for each call of timers_run() is needed, and some more
 
 OVER_BYTES = 6 * MIB  # of a reply: above the high-water mark, whatever the kernel takes
-FULL_MS = 100  # until that is made
+RING_MS = (100, 400, 1600, 6400, 25600)  # until it is due: more when the server reads slowly
 IN_LINE = 20  # alarms that are due after it
 
 WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
@@ -94,16 +94,31 @@ def test_07_alarms_wait_in_line(launch, rng):
     """Alarms that wait for a client that does not read are answered in the order in which they
     rang, and before those that ring later."""
     server = launch(framing=MESSAGES)
-    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
-    texts = [rng.randbytes(OVER_BYTES), *(b"%d" % seq for seq in range(1, IN_LINE + 1)), b"last"]
-    *first, last = texts
-    client.send_frames(
-        [after(seq, FULL_MS * (1 + (seq > 0)), text) for seq, text in enumerate(first)]
-    )
-    time.sleep(3 * FULL_MS / 1000)
-    until_asleep(server)  # they have rung, and there is no space for their replies
-    client.send_frame(after(len(first), 0, last))  # is read when there is space for one of them
-    client.expect_frames([rung(seq, text) for seq, text in enumerate(texts)])
+    texts = [rng.randbytes(OVER_BYTES), *(b"%d" % seq for seq in range(1, IN_LINE + 1))]
+    rings = [rung(seq, text) for seq, text in enumerate(texts)]
+    for ms in RING_MS:
+        client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+        client.send_frames([after(seq, ms, text) for seq, text in enumerate(texts)])
+        if not _are_set(client, rings[0]):
+            continue  # the first alarm rang before the last one was set
+        time.sleep(2 * ms / 1000)
+        until_asleep(server)  # they have rung, and there is no space for their replies
+        client.send_frame(after(len(texts), 0, b"last"))  # is read when there is space for one
+        client.expect_frames([*rings, rung(len(texts), b"last")])
+        return
+    raise TooBusy("the server did not read 21 messages before the first of them was due")
+
+
+def _are_set(client: Client, ring: bytes) -> bool:
+    """Whether all alarms so far are set before this one rings: an ECHO behind them is answered
+    first."""
+    __tracebackhide__ = True
+    echoed = reply(ECHO, 7, OK, string(b"set"))
+    client.send_frame(request(ECHO, 7, string(b"set")))
+    came = client.read_frame()
+    if came not in (echoed, ring):
+        raise wrong_reply(echoed, came)
+    return came == echoed
 
 
 @claim("07.3", points=1, cli=True, waits=1.2, hints=RESUME, needs="small-sockets")

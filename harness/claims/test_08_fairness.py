@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from typing import TYPE_CHECKING
@@ -134,15 +135,21 @@ def _p99(*asked: tuple[Server, Client]) -> list[float]:
 
 
 def _seconds_to_reply(server: Server, client: Client) -> float:
-    """Seconds until the reply, less the time in which the server waited for a processor: a busy
-    server waits longer than one that mostly sleeps."""
+    """Seconds until the reply, less those in which the server or this client waited for a
+    processor: a busy server waits longer than one that mostly sleeps."""
     __tracebackhide__ = True
-    before, start = procfs.seconds_in_line(server.process.pid), time.monotonic()
+    pids = (server.process.pid, os.getpid())
+    before, start = [procfs.seconds_in_line(pid) for pid in pids], time.monotonic()
     client.send_frame(request(ECHO, 1, string(b"polite")))
     client.expect_frame(reply(ECHO, 1, OK, string(b"polite")))
-    took, after = time.monotonic() - start, procfs.seconds_in_line(server.process.pid)
+    took, after = time.monotonic() - start, [procfs.seconds_in_line(pid) for pid in pids]
+    return max(0.0, took - sum(map(_longest, before, after)))
+
+
+def _longest(before: dict[int, float], after: dict[int, float]) -> float:
+    """The seconds that one thread waited for a processor: the one that waited longest."""
     in_line = [seconds - before.get(thread, seconds) for thread, seconds in after.items()]
-    return max(0.0, took - max(in_line, default=0.0))
+    return max(in_line, default=0.0)
 
 
 # 08.5 accept_clients

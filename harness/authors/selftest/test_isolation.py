@@ -283,7 +283,7 @@ def test_memory_and_threads_are_bounded(outside):
     if group is None:
         pytest.skip("no control group can be made here")
     group.leave()
-    command = outside.command("sh", "-c", "echo ready; exec cat")
+    command = outside.command("sh", "-c", "echo ready; read line")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
         process.stdout.readline()

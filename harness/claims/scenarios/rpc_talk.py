@@ -41,7 +41,7 @@ AT_ONCE = 5  # clients that have asked something before the first of them is hea
 ASKED = 4  # requests of each
 FLIGHT = 20  # broadcasts of each client, at the end
 LEAVING = ("close", "reset", "half_close")
-LEAVES = 0.25  # of the rounds, how many begin with a client that goes
+LEAVES = 0.5  # of the rounds, in how many a client goes
 
 
 def echo_text(client: Client, text: bytes = b"ok", seq: int = 99) -> None:
@@ -116,11 +116,16 @@ def expect_in_any_order(client: Client, bodies: Iterable[bytes]) -> None:
     while left:
         came = client.read_frame()
         if came not in left:
-            due, frame = length_framing.encode(left[0]), length_framing.encode(came)
-            at = first_difference(due, frame) or 0
-            found = MESSAGES.difference(due, frame, at, "the reply")
-            raise Failure(found.text, hint=found.hint, expected=due, received=found.came)
+            raise wrong_reply(left[0], came)
         left.remove(came)
+
+
+def wrong_reply(due_body: bytes, body: bytes) -> Failure:
+    """The failure for a frame that came in place of the one that is due."""
+    due, came = length_framing.encode(due_body), length_framing.encode(body)
+    at = first_difference(due, came) or 0
+    found = MESSAGES.difference(due, came, at, "the reply")
+    return Failure(found.text, hint=found.hint, expected=due, received=found.came)
 
 
 def broadcast_to(sender: Client, others: Sequence[Client], seq: int, text: bytes) -> None:
@@ -140,9 +145,10 @@ def storm(connect: Callable[[], Client], rng: random.Random, rounds: int) -> lis
     __tracebackhide__ = True
     clients = [connect() for _ in range(CLIENTS)]
     for number in range(rounds):
-        if rng.random() < LEAVES:
-            _one_goes(clients, connect, rng)
-        waiting = [(client, _ask(client, rng, number)) for client in rng.sample(clients, AT_ONCE)]
+        rng.shuffle(clients)
+        waiting = [(client, _ask(client, rng, number)) for client in clients[:AT_ONCE]]
+        if rng.random() < LEAVES:  # a new one arrives while the loops have work
+            _one_goes(clients, rng.randrange(AT_ONCE, CLIENTS), connect, rng)
         for client, seqs in waiting:
             _hear(client, seqs)
     return clients
@@ -156,10 +162,11 @@ def broadcasts_in_flight(clients: list[Client]) -> None:
         client.send_frames([broadcast(seq, bytes(1000)) for seq in range(FLIGHT)])
 
 
-def _one_goes(clients: list[Client], connect: Callable[[], Client], rng: random.Random) -> None:
-    """Replaces one client by a new one. Its last request may still be unanswered."""
+def _one_goes(
+    clients: list[Client], at: int, connect: Callable[[], Client], rng: random.Random
+) -> None:
+    """Replaces the client at this place by a new one. Its last request may still be unanswered."""
     __tracebackhide__ = True
-    at = rng.randrange(len(clients))
     _ask(clients[at], rng, 0)
     getattr(clients[at], rng.choice(LEAVING))()
     clients[at].abandon()
