@@ -15,6 +15,7 @@ from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
 from harness.lab.units import MB
 from harness.server import limits, readiness, scratch, shim, spawn
+from harness.server.clock import Clock
 from harness.server.linux import procfs
 from harness.server.output import Drain, Output
 from harness.server.patience import PATIENCE, Deadline, Fair, Patience, Spent, wait_until
@@ -61,6 +62,7 @@ class ServerProcess:
         self._watching = threading.Lock()  # held by the drain, and by a check of the limits
         self._tree: ProcessTree | None = None
         self._destroyed = False
+        self.clock: Clock | None = None  # if one was asked for, after start()
         self._shim: Shim | None = None
         self._shim_is_loaded = False
         self._killed_for = ""
@@ -132,6 +134,8 @@ class ServerProcess:
             else:
                 self.address = readiness.accepting(self, port, patience)
             self._look_for_shim(command)
+            if command.clock is not None:
+                self.clock = Clock(self.shim, self.pid)
         except BaseException:
             self.destroy()
             raise
@@ -154,6 +158,8 @@ class ServerProcess:
             self._shim = Shim(home / "shim", calls=command.counted, crashes=crashes)
             if command.traced:
                 self._shim.record_what_is_watched()
+            if command.clock is not None:
+                command.clock.set(self._shim)
             environment.update(shim.environment(command.preload, self._shim.path, directory))
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))

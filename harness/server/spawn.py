@@ -17,6 +17,7 @@ from pathlib import Path
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
 from harness.lab.units import MIB
+from harness.server.clock import Start
 from harness.server.linux import landlock, seccomp
 from harness.server.shim import NO_DESCRIPTOR, PRELOAD, Limit, start_words
 
@@ -39,7 +40,8 @@ class Command:
     `environment`: variables that it gets, beside ours. `inherited`: descriptors that the program
     gets unchanged. `linked_here`: the lab has linked the program, so it has to load `preload`.
     `counted`: the shim counts and disturbs calls. `traced`: it records what each wait is for.
-    `ring`: the kernel has io_uring for it.
+    `ring`: the kernel has io_uring for it. `clock`: it gets a clock that the harness moves, see
+    clock.py.
     """
 
     argv: str | Sequence[str]
@@ -53,6 +55,7 @@ class Command:
     counted: bool = True
     traced: bool = False
     ring: bool = True
+    clock: Start | None = None
 
     def words(self, port: int | None) -> list[str]:
         """The arguments, with programs and files named so that they are found from any

@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from harness.claims.instruments import crash, gdb, sanitizers, valgrind
-from harness.claims.instruments.observe import Hang, never_waits, waits_for_readiness
+from harness.claims.instruments.observe import Hang, all_arrived, never_waits, waits_for_readiness
 from harness.claims.stage import recorder
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.server import build
+from harness.server.clock import Clock, Start
 from harness.server.linux import network, procfs
 from harness.server.patience import PATIENCE, Fair, Patience, Stretched, Watchful, wait_until
 from harness.server.process import ServerProcess
@@ -75,7 +76,8 @@ class Options:
     `shim`: its calls can be counted and disturbed. `allocations`: they can be made to fail.
     `environment`: variables that it gets. `framing`: of the server and its clients. `sanitize`:
     "thread", or other sanitizers of the compiler; then without the shim. `ring`: the kernel has
-    io_uring for it. `defines`: macros with which it is built again, "NAME=1".
+    io_uring for it. `defines`: macros with which it is built again, "NAME=1". `clock`:
+    it gets a clock that the claim moves, which begins as the machine's or as Start says.
     """
 
     argv_extra: tuple[str, ...] = ()
@@ -89,6 +91,7 @@ class Options:
     sanitize: str = ""
     ring: bool = True
     defines: tuple[str, ...] = ()
+    clock: bool | Start = False
 
 
 class Server:
@@ -112,6 +115,13 @@ class Server:
     @property
     def address(self) -> tuple[str, int]:
         return self.process.address
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of a server that was launched with one."""
+        if self.process.clock is None:
+            raise RuntimeError("the test did not ask for a clock: launch(clock=True)")
+        return self.process.clock
 
     @property
     def own(self) -> bool:
@@ -277,7 +287,16 @@ class Stage:
             patience=self.patience,
             traced=bool(self.run.trace),
             ring=wanted.ring,
+            clock=self._clock(wanted),
         )
+        if server.process.clock is not None:
+            server.process.clock.arrived = lambda: all_arrived(server.clients)
+
+    def _clock(self, wanted: Options) -> Start | None:
+        """How the clock of a server begins that gets one; not while a debugger looks at it."""
+        if not wanted.clock or self.run.debugger:
+            return None
+        return wanted.clock if isinstance(wanted.clock, Start) else Start()
 
     def _wrapper(self, server: Server, wanted: Options) -> list[str]:
         """The command in front of the server's: valgrind's, or one that a sanitizer needs."""

@@ -80,6 +80,18 @@ def thread_states(pid: int) -> set[str]:
     return {fields[0].decode() for fields in _threads(pid)}
 
 
+def states(pid: int) -> dict[int, str]:
+    """The state of each of its threads, by their ids; empty if the process does not exist."""
+    found = ((name, _stat(f"/proc/{pid}/task/{name}/stat")) for name in _names(f"/proc/{pid}/task"))
+    return {int(name): fields[0].decode() for name, fields in found if fields}
+
+
+def times_run(pid: int, thread: int) -> int:
+    """How often the thread was given a processor so far; 0 if the kernel does not count that."""
+    words = _first_piece(f"/proc/{pid}/task/{thread}/schedstat").split()
+    return int(words[2]) if len(words) == 3 else 0
+
+
 def table() -> dict[int, Process]:
     """Every process, by pid."""
     found = (read_process(int(name)) for name in os.listdir("/proc") if name.isdigit())

@@ -27,6 +27,10 @@ _INFO = 2  # the attribute with a struct tcp_info
 _INFO_BIT = 1 << (_INFO - 1)  # of the extensions that a request wants
 # Where they are in struct tcp_info of linux/tcp.h
 _UNACKED, _CWND, _NOTSENT = 24, 80, 144
+_RECEIVED, _SENT = 128, 200  # bytes, each 64 bits; behind the second one those that were sent again
+_INFO_BYTES = 256  # more than it has
+# States of linux/tcp.h
+_ESTABLISHED, _FIN_WAIT1 = 1, 4
 
 
 class Unavailable(Exception):
@@ -75,6 +79,23 @@ def sending(here: tuple, there: tuple) -> Sending | None:
         raise Unavailable("this kernel's tcp_info has no count of the bytes that are not sent")
     fields = (struct.unpack_from("=I", info, place)[0] for place in (_NOTSENT, _UNACKED, _CWND))
     return Sending(_ANSWER.unpack_from(answer)[6], *fields)
+
+
+def arrived(sock: socket.socket) -> bool:
+    """Whether all that this socket has sent has come to the other one, on this machine, also its
+    FIN. True where the connection is over, or the kernel does not tell."""
+    try:
+        answer = _found(sock.getpeername(), sock.getsockname(), _INFO_BIT)
+        ours = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
+    except (OSError, Unavailable):
+        return True
+    theirs = _attribute(answer, _INFO) if answer else b""
+    if len(theirs) < _RECEIVED + 8 or len(ours) < _SENT + 16:
+        return True
+    sent, again = struct.unpack_from("=QQ", ours, _SENT)
+    received = struct.unpack_from("=Q", theirs, _RECEIVED)[0]
+    fin_on_its_way = ours[0] == _FIN_WAIT1 and theirs[0] == _ESTABLISHED
+    return received >= sent - again and not fin_on_its_way
 
 
 def _found(here: tuple, there: tuple, extensions: int) -> bytes | None:

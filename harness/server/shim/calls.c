@@ -32,15 +32,6 @@ int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout
 int epoll_pwait2(int epfd, struct epoll_event *events, int room, const struct timespec *timeout,
                  const sigset_t *mask);
 
-/* The C library's function, if it has it. */
-#define CALL(name, ...) (REAL(name) != NULL ? REAL(name)(__VA_ARGS__) : no_such_function())
-
-static int no_such_function(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
-
 /* A call that moves bytes: CALL is made for turn.size of them. */
 #define TRANSFER(name, fd, size, flags, ...)                                                       \
     do {                                                                                           \
@@ -78,11 +69,15 @@ ssize_t sendfile64(int to, int from, off64_t *offset, size_t size)
 
 ssize_t read(int fd, void *data, size_t size)
 {
+    if (!timers_await(fd))
+        return -1;
     TRANSFER(read, fd, size, 0, fd, data, turn.size);
 }
 
 ssize_t __read_chk(int fd, void *data, size_t size, size_t room)
 {
+    if (!timers_await(fd))
+        return -1;
     TRANSFER(__read_chk, fd, size, 0, fd, data, turn.size, room);
 }
 
@@ -227,9 +222,10 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
 }
 
 /* A wait. Where the schedule says SPURIOUS it is made without waiting (`now`), and `pretend` is
- * what is added to its result; when that is nothing, the wait is made as it was asked for. `asked`
- * and `found` tell what it was for, and what was ready. */
-#define WAIT_FOR(name, fd, size, now, pretend, asked, found, ...)                                  \
+ * what is added to its result; when that is nothing, the wait is made as it was asked for, for
+ * `limit` ns, or in slices: `slice` is one. `asked` and `found` tell what it was for, and what was
+ * ready. */
+#define WAIT_FOR(name, fd, size, limit, signals, now, pretend, asked, found, slice, ...)           \
     do {                                                                                           \
         struct turn turn = turn_begin(CALL_##name, fd, size, 0);                                   \
         int ready = 0;                                                                             \
@@ -242,24 +238,40 @@ static int pretend_poll(const struct turn *turn, struct pollfd *fds, nfds_t coun
             return (int)turn_fail(&turn);                                                          \
         }                                                                                          \
         if (ready == 0) {                                                                          \
+            struct wait wait = wait_for(CALL_##name, fd, limit);                                   \
+            wait_with_mask(&wait, signals);                                                        \
             do                                                                                     \
-                ready = CALL(name, __VA_ARGS__);                                                   \
-            while (ready < 0 && turn_was_paused(&turn));                                           \
+                ready = wait.sliced ? slice : CALL(name, __VA_ARGS__);                             \
+            while (wait_again(&wait, ready == 0) || (ready < 0 && turn_was_paused(&turn)));        \
+            wait_end(&wait);                                                                       \
         }                                                                                          \
         if (ready > 0)                                                                             \
             found;                                                                                 \
         return (int)turn_end(&turn, ready);                                                        \
     } while (0)
 
-#define POLL_FOR(name, now, ...)                                                                   \
-    WAIT_FOR(name, -1, count, now, pretend_poll(&turn, fds, count),                                \
-             watched_poll(&turn, fds, count), watched_poll_ready(&turn, fds, count), __VA_ARGS__)
+#define POLL_FOR(name, limit, signals, now, ...)                                                   \
+    WAIT_FOR(name, -1, count, limit, signals, now, pretend_poll(&turn, fds, count),                \
+             watched_poll(&turn, fds, count), watched_poll_ready(&turn, fds, count),               \
+             REAL(ppoll)(fds, count, &wait.slice, &wait.mask), __VA_ARGS__)
 
-#define EPOLL_FOR(name, now, ...)                                                                  \
-    WAIT_FOR(name, epfd, 0, now, pretend_epoll(&turn, events, ready, room), (void)0,               \
-             watched_epoll_ready(&turn, events, ready), __VA_ARGS__)
+#define EPOLL_FOR(name, limit, signals, now, ...)                                                  \
+    WAIT_FOR(name, epfd, 0, limit, signals, now, pretend_epoll(&turn, events, ready, room),        \
+             (void)0, watched_epoll_ready(&turn, events, ready),                                   \
+             REAL(epoll_pwait)(epfd, events, room, ms_of(&wait.slice), &wait.mask), __VA_ARGS__)
 
 static const struct timespec NO_TIME;
+
+/* A time-out in ms as a limit in ns; below 0 it is none. */
+static int64_t limit_of_ms(int timeout)
+{
+    return timeout < 0 ? NO_LIMIT : (int64_t)timeout * 1000000;
+}
+
+static int ms_of(const struct timespec *slice)
+{
+    return (int)((slice->tv_nsec + 999999) / 1000000);
+}
 
 /* What is left of a time-out in ms since the wait began; -1 is none. */
 static int ms_left(int timeout, const struct turn *turn)
@@ -286,23 +298,26 @@ static const struct timespec *time_left(const struct timespec *timeout, const st
 
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {
-    POLL_FOR(poll, REAL(poll)(fds, count, 0), fds, count, timeout);
+    POLL_FOR(poll, limit_of_ms(timeout), NULL, REAL(poll)(fds, count, 0), fds, count, timeout);
 }
 
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t room)
 {
-    POLL_FOR(__poll_chk, REAL(poll)(fds, count, 0), fds, count, timeout, room);
+    POLL_FOR(__poll_chk, limit_of_ms(timeout), NULL, REAL(poll)(fds, count, 0), fds, count, timeout,
+             room);
 }
 
 int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask)
 {
-    POLL_FOR(ppoll, REAL(ppoll)(fds, count, &NO_TIME, mask), fds, count, timeout, mask);
+    POLL_FOR(ppoll, limit_of(timeout), mask, REAL(ppoll)(fds, count, &NO_TIME, mask), fds, count,
+             timeout, mask);
 }
 
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                 const sigset_t *mask, size_t room)
 {
-    POLL_FOR(__ppoll_chk, REAL(ppoll)(fds, count, &NO_TIME, mask), fds, count, timeout, mask, room);
+    POLL_FOR(__ppoll_chk, limit_of(timeout), mask, REAL(ppoll)(fds, count, &NO_TIME, mask), fds,
+             count, timeout, mask, room);
 }
 
 /* The bit of a descriptor in a set that may be larger than FD_SETSIZE. */
@@ -330,8 +345,30 @@ static int meant_in(const struct turn *turn, const fd_set *in, int count)
     return fd;
 }
 
-/* A wait whose sets say both what it is for and what is ready. `now` makes it without waiting. */
-#define SELECT_FOR(name, now, ...)                                                                 \
+/* Each slice gets the sets as they were: the one before has left in them what was ready. */
+static int select_in_slices(struct wait *wait, int count, fd_set *in, fd_set *out, fd_set *urgent)
+{
+    fd_set *sets[] = {in, out, urgent};
+    size_t size = ((size_t)count + NFDBITS - 1) / NFDBITS * sizeof(fd_mask);
+    char asked[3][FDS_MAX / 8];
+    if (count < 0 || size > sizeof asked[0])
+        return REAL(pselect)(count, in, out, urgent, &wait->slice, &wait->mask);
+    for (int i = 0; i < 3; i++)
+        if (sets[i] != NULL)
+            memcpy(asked[i], sets[i], size);
+    int ready;
+    do {
+        for (int i = 0; i < 3; i++)
+            if (sets[i] != NULL)
+                memcpy(sets[i], asked[i], size);
+        ready = REAL(pselect)(count, in, out, urgent, &wait->slice, &wait->mask);
+    } while (wait_again(wait, ready == 0));
+    return ready;
+}
+
+/* A wait whose sets say both what it is for and what is ready. `now` makes it without waiting;
+ * `after` is done behind it. */
+#define SELECT_FOR(name, limit, signals, now, after, ...)                                          \
     do {                                                                                           \
         struct turn turn = turn_begin(CALL_##name, -1, (size_t)count, 0);                          \
         watched_select(&turn, count, in, out, urgent);                                             \
@@ -343,23 +380,47 @@ static int meant_in(const struct turn *turn, const fd_set *in, int count)
         if (turn.error > 0)                                                                        \
             return (int)turn_fail(&turn);                                                          \
         turn.error = 0;                                                                            \
-        int ready = CALL(name, __VA_ARGS__);                                                       \
+        struct wait wait = wait_for(CALL_##name, -1, limit);                                       \
+        wait_with_mask(&wait, signals);                                                            \
+        int ready = wait.sliced ? select_in_slices(&wait, count, in, out, urgent)                  \
+                                : CALL(name, __VA_ARGS__);                                         \
+        after;                                                                                     \
+        wait_end(&wait);                                                                           \
         if (ready > 0)                                                                             \
             watched_select_ready(&turn, count, in, out, urgent);                                   \
         return (int)turn_end(&turn, ready);                                                        \
     } while (0)
 
+static int64_t limit_of_timeval(const struct timeval *limit)
+{
+    if (limit == NULL)
+        return NO_LIMIT;
+    return limit->tv_sec >= 0 && limit->tv_usec >= 0
+               ? clock_ns(limit->tv_sec, 0) + limit->tv_usec * 1000
+               : 0;
+}
+
+/* As Linux does it, select() leaves in its limit what is left of it. */
+static void tell_left(const struct wait *wait, struct timeval *limit)
+{
+    if (!wait->sliced || limit == NULL)
+        return;
+    struct timespec left = clock_timespec(wait_left(wait));
+    *limit = (struct timeval){.tv_sec = left.tv_sec, .tv_usec = left.tv_nsec / 1000};
+}
+
 int select(int count, fd_set *in, fd_set *out, fd_set *urgent, struct timeval *timeout)
 {
     struct timeval none = {0};
-    SELECT_FOR(select, REAL(select)(count, in, out, urgent, &none), count, in, out, urgent,
-               timeout);
+    SELECT_FOR(select, limit_of_timeval(timeout), NULL, REAL(select)(count, in, out, urgent, &none),
+               tell_left(&wait, timeout), count, in, out, urgent, timeout);
 }
 
 int pselect(int count, fd_set *in, fd_set *out, fd_set *urgent, const struct timespec *timeout,
             const sigset_t *mask)
 {
-    SELECT_FOR(pselect, REAL(pselect)(count, in, out, urgent, &NO_TIME, mask), count, in, out,
+    SELECT_FOR(pselect, limit_of(timeout), mask,
+               REAL(pselect)(count, in, out, urgent, &NO_TIME, mask), (void)0, count, in, out,
                urgent, timeout, mask);
 }
 
@@ -387,13 +448,14 @@ static int pretend_epoll(const struct turn *turn, struct epoll_event *events, in
 
 int epoll_wait(int epfd, struct epoll_event *events, int room, int timeout)
 {
-    EPOLL_FOR(epoll_wait, REAL(epoll_wait)(epfd, events, room, 0), epfd, events, room,
-              ms_left(timeout, &turn));
+    EPOLL_FOR(epoll_wait, limit_of_ms(timeout), NULL, REAL(epoll_wait)(epfd, events, room, 0), epfd,
+              events, room, ms_left(timeout, &turn));
 }
 
 int epoll_pwait(int epfd, struct epoll_event *events, int room, int timeout, const sigset_t *mask)
 {
-    EPOLL_FOR(epoll_pwait, REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
+    EPOLL_FOR(epoll_pwait, limit_of_ms(timeout), mask,
+              REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
               ms_left(timeout, &turn), mask);
 }
 
@@ -401,8 +463,8 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int room, const struct ti
                  const sigset_t *mask)
 {
     struct timespec left;
-    EPOLL_FOR(epoll_pwait2, REAL(epoll_pwait)(epfd, events, room, 0, mask), epfd, events, room,
-              time_left(timeout, &turn, &left), mask);
+    EPOLL_FOR(epoll_pwait2, limit_of(timeout), mask, REAL(epoll_pwait)(epfd, events, room, 0, mask),
+              epfd, events, room, time_left(timeout, &turn, &left), mask);
 }
 
 /* Not scheduled, but remembered. */
@@ -461,6 +523,7 @@ int close(int fd)
 {
     struct turn turn = turn_begin(CALL_close, fd, 0, 0);
     turn.closed_before = shared != NULL && sockets_closing(fd);
+    timers_closing(fd);
     int result = CALL(close, fd);
     if (turn.error != 0 && result == 0)
         return (int)turn_fail(&turn);

@@ -8,7 +8,7 @@ import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 from pathlib import Path
 from tempfile import gettempdir
 from typing import NamedTuple
@@ -17,12 +17,14 @@ from harness.failures.failure import NotJudged
 from harness.lab.units import KIB
 
 MAGIC = 0x4D494853
-VERSION = 10
+VERSION = 11
 PLANS_MAX = 64
 STEPS_MAX = 64
 TABLES = 2
 RECORD_ENTRIES = 8192  # of a table; then the oldest are overwritten
 LONGEST_ROUND = 256  # entries, of what is counted when it repeats: see record.c
+WAITERS = 512
+TIMERS = 64
 FRAMES_MAX = 16
 PROGRAM_MAX = 512
 ANY = -1  # connection
@@ -32,7 +34,11 @@ SPURIOUS = -1  # in place of an errno
 FUNCTIONS = """
     write writev send sendto sendmsg sendmmsg sendfile sendfile64 read __read_chk readv recv
     __recv_chk recvfrom __recvfrom_chk recvmsg recvmmsg poll __poll_chk ppoll __ppoll_chk select
-    pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 close malloc epoll_ctl
+    pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 close malloc epoll_ctl clock_gettime
+    gettimeofday time timespec_get nanosleep clock_nanosleep pthread_cond_signal
+    pthread_cond_broadcast pthread_cond_timedwait pthread_cond_clockwait sem_timedwait sem_clockwait
+    sigtimedwait timerfd_create timerfd_settime timerfd_gettime setitimer getitimer alarm
+    timer_create timer_settime timer_gettime timer_getoverrun timer_delete io_uring_enter
 """.split()
 _MOVING = {
     name.replace("__", "").replace("_chk", "")
@@ -48,16 +54,24 @@ _DETAIL_AT = _GENERATION_AT + 8
 _PAUSES_AT = _DETAIL_AT + 4
 _TAKEN_AT = _HEAD.size - 8
 _CRASH = struct.Struct(f"=IiQQQ{FRAMES_MAX}Q{PROGRAM_MAX}s")  # see struct crash
+_CLOCK = struct.Struct("=IIqqQ")  # see struct clock
+_WAITER = struct.Struct("=IIIiqIII4x")  # see struct waiter
+_TIMER = struct.Struct("=IIiiqq")  # see struct timer
 _PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
 _STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
 _CRASH_AT = _HEAD.size
-_PLANS_AT = _CRASH_AT + _CRASH.size
+_CLOCK_AT = _CRASH_AT + _CRASH.size
+_WAITERS_AT = _CLOCK_AT + _CLOCK.size
+_TIMERS_AT = _WAITERS_AT + WAITERS * _WAITER.size
+_PLANS_AT = _TIMERS_AT + TIMERS * _TIMER.size
 _RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
 SIZE = _RECORD_AT + TABLES * RECORD_ENTRIES * _ENTRY.size
 
 _NO_ADDRESS = 2**64 - 1
 _CALLS, _CRASHES = 1, 2  # duties
+NO_DUE = 2**63 - 1
+_DESCRIPTOR = 1  # kind of a timer: the others send a signal
 FAULT, CLOSED_TWICE, WATCHED, REPEATED = 1, 2, 4, 8  # flags of an entry
 # Interest and readiness, in an entry that is watched.
 IN, OUT, ERROR, HANGUP, END, URGENT, CLOSED = 1, 2, 4, 8, 16, 32, 64
@@ -175,6 +189,38 @@ class UnderWay(NamedTuple):
     start_ns: int
 
 
+class Mode(IntEnum):
+    """How the clock goes that a server reads; see enum clock_mode."""
+
+    MACHINE = 0
+    FLOWS = 1
+    STANDS = 2
+
+
+class Waiter(NamedTuple):
+    """A thread that has waited, in a call that the library looks after."""
+
+    pid: int
+    tid: int
+    function: str  # of its last wait
+    fd: int  # that this was for; -1 none
+    due_ns: int  # on the monotonic clock of the server: when the wait ends; NO_DUE
+    waits: bool  # now
+    count: int  # of its waits so far
+    seen: int  # generation of the clock when it has looked at it last
+
+
+class Timer(NamedTuple):
+    """A timer of the kernel that goes by the server's clock: see struct timer."""
+
+    place: int
+    pid: int
+    signal: int  # that it sends; 0: it is a descriptor
+    clock: int  # of time.clock_gettime()
+    due_ns: int  # on this clock; NO_DUE
+    interval_ns: int
+
+
 class Crash(NamedTuple):
     """A signal that a fault of the program has raised, and where. Addresses are those of memory,
     but for `frames`: these are of the file `program`, the innermost first; 0 is outside of it.
@@ -271,6 +317,47 @@ class Shim:
             return None
         fd = call & 0xFFFFFFFF
         return UnderWay(_name((call >> 32) - 1), fd if fd < 2**31 else -1, size, since)
+
+    def set_clock(self, mode: Mode, monotonic_ns: int, realtime_ns: int) -> int:
+        """Sets the clock that the server reads: see struct clock. Returns the new generation."""
+        generation = struct.unpack_from("=I", self._map, _CLOCK_AT + 4)[0]
+        struct.pack_into("=I", self._map, _CLOCK_AT + 4, generation | 1)
+        new = generation + 2 & 0xFFFFFFFF
+        struct.pack_into("=qq", self._map, _CLOCK_AT + 8, monotonic_ns, realtime_ns)
+        struct.pack_into("=II", self._map, _CLOCK_AT, mode, new)
+        return new
+
+    def clock_ahead(self) -> int:
+        """How far a clock that flows is ahead of the machine's, in ns: the monotonic one."""
+        return _CLOCK.unpack_from(self._map, _CLOCK_AT)[2]
+
+    def clock_reads(self) -> int:
+        """How often the server has read that clock so far."""
+        return _CLOCK.unpack_from(self._map, _CLOCK_AT)[4]
+
+    def waiters(self) -> list[Waiter]:
+        """The threads that have waited and not ended; some may have been killed."""
+        found = _WAITER.iter_unpack(self._map[_WAITERS_AT:_TIMERS_AT])
+        return [
+            Waiter(pid, tid, _name(call), fd, due, bool(waits), *counts)
+            for pid, tid, call, fd, due, waits, *counts in found
+            if pid and tid
+        ]
+
+    def timers(self) -> list[Timer]:
+        """The timers that are armed."""
+        found = enumerate(_TIMER.iter_unpack(self._map[_TIMERS_AT:_PLANS_AT]))
+        return [
+            Timer(place, pid, 0 if kind == _DESCRIPTOR else which, clock, due, interval)
+            for place, (pid, kind, which, clock, due, interval) in found
+            if pid and kind and due != NO_DUE
+        ]
+
+    def expire(self, timer: Timer) -> None:
+        """Notes that the signal of this timer has been sent: it is due again after its interval."""
+        due = timer.due_ns + timer.interval_ns if timer.interval_ns else NO_DUE
+        at = _TIMERS_AT + timer.place * _TIMER.size + _TIMER.size - 16
+        struct.pack_into("=q", self._map, at, due)
 
     def crash(self) -> Crash | None:
         """The first crash of one of the processes; None: there was none."""

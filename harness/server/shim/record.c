@@ -39,9 +39,7 @@ void record_start(void)
 
 uint64_t record_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return (uint64_t)clock_machine(CLOCK_MONOTONIC);
 }
 
 /* Puts an entry into the record; `entry` says all of it but how long it took, thread and stamp. */

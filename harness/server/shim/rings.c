@@ -1,5 +1,6 @@
 /* Counts the calls that hand over operations of io_uring(7), or wait for their completions. Most
- * are made by liburing itself. So its functions that make one are counted. */
+ * are made by liburing itself. So its functions that make one are counted. Those with a limit wait
+ * in slices, see waits.c. IORING_OP_TIMEOUT is the kernel's, and goes by the machine's clock. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -38,6 +39,43 @@ static int counted(bool makes_a_call, int result)
         real != NULL ? real(__VA_ARGS__) : -ENOSYS;                                                \
     })
 
+/* struct __kernel_timespec */
+struct limit {
+    int64_t seconds;
+    long long ns;
+};
+
+static struct wait wait_of(const struct limit *limit)
+{
+    struct timespec time = {0};
+    if (limit != NULL)
+        time = (struct timespec){.tv_sec = limit->seconds, .tv_nsec = limit->ns};
+    return wait_for(CALL_io_uring_enter, -1, limit_of(limit != NULL ? &time : NULL));
+}
+
+static struct limit slice_of(const struct wait *wait)
+{
+    return (struct limit){.seconds = wait->slice.tv_sec, .ns = wait->slice.tv_nsec};
+}
+
+/* A call of the library that takes a `limit` and a `set` of signals; both may be NULL. The
+ * signals that are blocked between two slices may come while it waits. */
+#define WAIT_FOR(limit, set, call)                                                                 \
+    do {                                                                                           \
+        struct wait wait = wait_of(limit);                                                         \
+        struct limit slice;                                                                        \
+        int result;                                                                                \
+        wait_with_mask(&wait, set);                                                                \
+        do {                                                                                       \
+            slice = slice_of(&wait);                                                               \
+            limit = wait.sliced ? &slice : limit;                                                  \
+            set = wait.sliced ? &wait.mask : set;                                                  \
+            result = call;                                                                         \
+        } while (wait_again(&wait, result == -ETIME));                                             \
+        wait_end(&wait);                                                                           \
+        return counted(true, result);                                                              \
+    } while (0)
+
 /* With nothing to submit it makes no call. */
 int io_uring_submit(void *ring)
 {
@@ -54,8 +92,8 @@ int io_uring_submit_and_wait(void *ring, unsigned least)
 int io_uring_submit_and_wait_timeout(void *ring, void *completion, unsigned least, void *limit,
                                      void *set)
 {
-    return counted(true,
-                   LIBRARY(io_uring_submit_and_wait_timeout, ring, completion, least, limit, set));
+    WAIT_FOR(limit, set,
+             LIBRARY(io_uring_submit_and_wait_timeout, ring, completion, least, limit, set));
 }
 
 int io_uring_submit_and_get_events(void *ring)
@@ -70,12 +108,13 @@ int io_uring_get_events(void *ring)
 
 int io_uring_wait_cqes(void *ring, void *completion, unsigned least, void *limit, void *set)
 {
-    return counted(true, LIBRARY(io_uring_wait_cqes, ring, completion, least, limit, set));
+    WAIT_FOR(limit, set, LIBRARY(io_uring_wait_cqes, ring, completion, least, limit, set));
 }
 
 int io_uring_wait_cqe_timeout(void *ring, void *completion, void *limit)
 {
-    return counted(true, LIBRARY(io_uring_wait_cqe_timeout, ring, completion, limit));
+    void *set = NULL; /* the same call, with a set */
+    WAIT_FOR(limit, set, LIBRARY(io_uring_wait_cqes, ring, completion, 1, limit, set));
 }
 
 /* Inline functions of the header call it when no completion is there. */

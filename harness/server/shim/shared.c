@@ -29,6 +29,12 @@ void *real_function(enum call call)
     return found;
 }
 
+int no_such_function(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
 /* The harness sends SIGUSR1 to interrupt a call that waits (EINTR, or a transfer cut short). The
  * handler does nothing, and is installed without SA_RESTART. */
 static void ignore_signal(int number)
@@ -70,6 +76,7 @@ __attribute__((constructor)) static void shim_start(void)
         struct sigaction action = {.sa_handler = ignore_signal};
         sigaction(SIGUSR1, &action, NULL);
         record_start();
+        waits_start();
         sockets_start();
         if (getenv("EVENT_LOOP_DEBUG") != NULL) /* gdb is not our ancestor: see ptrace(2), Yama */
             prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

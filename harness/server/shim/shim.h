@@ -11,6 +11,10 @@
  *   record.c     the record of all calls
  *   schedule.c   what the schedule has for a call
  *   sockets.c    which descriptor is which connection; readiness
+ *   clock.c      the clock that the server reads: the harness can move it
+ *   waits.c      where each thread waits, and until when on that clock
+ *   sleeps.c     waits of a thread by itself
+ *   timers.c     the kernel's timers, on that clock
  *   watched.c    what a wait was for, and what it found; only where a trace is wanted
  *   crash.c      where a program has crashed
  *   shared.c     the file, and the handler of SIGUSR1
@@ -24,18 +28,22 @@
 #ifndef SHIM_H
 #define SHIM_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 /* The layout of the file. layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        10u
+#define VERSION        11u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
+#define WAITERS        512   /* threads; what more of them wait for is not told */
+#define TIMERS         64
 
 /* What a call does, as far as a schedule is concerned. */
 enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION = 32 };
@@ -72,7 +80,32 @@ enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION
     X(accept4, ACCEPT)                                                                             \
     X(close, CLOSE)                                                                                \
     X(malloc, ALLOCATION)                                                                          \
-    X(epoll_ctl, 0)
+    X(epoll_ctl, 0)                                                                                \
+    X(clock_gettime, 0)                                                                            \
+    X(gettimeofday, 0)                                                                             \
+    X(time, 0)                                                                                     \
+    X(timespec_get, 0)                                                                             \
+    X(nanosleep, 0)                                                                                \
+    X(clock_nanosleep, 0)                                                                          \
+    X(pthread_cond_signal, 0)                                                                      \
+    X(pthread_cond_broadcast, 0)                                                                   \
+    X(pthread_cond_timedwait, 0)                                                                   \
+    X(pthread_cond_clockwait, 0)                                                                   \
+    X(sem_timedwait, 0)                                                                            \
+    X(sem_clockwait, 0)                                                                            \
+    X(sigtimedwait, 0)                                                                             \
+    X(timerfd_create, 0)                                                                           \
+    X(timerfd_settime, 0)                                                                          \
+    X(timerfd_gettime, 0)                                                                          \
+    X(setitimer, 0)                                                                                \
+    X(getitimer, 0)                                                                                \
+    X(alarm, 0)                                                                                    \
+    X(timer_create, 0)                                                                             \
+    X(timer_settime, 0)                                                                            \
+    X(timer_gettime, 0)                                                                            \
+    X(timer_getoverrun, 0)                                                                         \
+    X(timer_delete, 0)                                                                             \
+    X(io_uring_enter, 0)
 
 enum call {
 #define CALL_ID(name, does) CALL_##name,
@@ -125,6 +158,48 @@ struct crash {
     uint64_t pc, sp;            /* registers: program counter and stack pointer */
     uint64_t frame[FRAMES_MAX]; /* the innermost comes first; an unused one is OUTSIDE */
     char program[PROGRAM_MAX];  /* path of the file that was executed */
+};
+
+/* The clock that the server reads. The harness writes all but `reads`. A clock that FLOWS goes on
+ * with the machine's; then its two times are what has to be added to CLOCK_MONOTONIC. One that STANDS is
+ * moved by the harness. The time of day may be moved alone. */
+enum clock_mode { CLOCK_OF_THE_MACHINE, CLOCK_FLOWS, CLOCK_STANDS };
+
+struct clock {
+    _Atomic uint32_t mode;
+    _Atomic uint32_t generation; /* raised by 2 at each move; odd while it is written */
+    _Atomic int64_t monotonic_ns;
+    _Atomic int64_t realtime_ns;
+    _Atomic uint64_t reads; /* so often the server has read it */
+};
+
+/* A thread that has waited. It writes all of it. */
+enum waiter_state { RUNS, WAITS };
+
+struct waiter {
+    _Atomic uint32_t pid;   /* 0: nobody's */
+    _Atomic uint32_t tid;   /* 0: not written yet */
+    _Atomic uint32_t call;  /* enum call */
+    _Atomic int32_t fd;     /* -1: none */
+    _Atomic int64_t due_ns; /* on the monotonic clock that the server reads; NO_DUE */
+    _Atomic uint32_t state; /* enum waiter_state */
+    _Atomic uint32_t waits; /* so often it has begun to wait */
+    _Atomic uint32_t seen;  /* generation of the clock when it has looked at it last */
+    uint32_t unused;
+};
+
+#define NO_DUE INT64_MAX
+
+/* A timer of the kernel, made by a process that has a clock of ours. */
+enum timer_kind { NO_TIMER, TIMER_DESCRIPTOR, TIMER_SIGNAL, TIMER_CREATED };
+
+struct timer {
+    _Atomic uint32_t pid;        /* 0: nobody's */
+    uint32_t kind;               /* enum timer_kind */
+    int32_t which;               /* its descriptor, or the number of its signal */
+    int32_t clock;               /* clockid_t */
+    _Atomic int64_t due_ns;      /* on this clock; NO_DUE: it is not armed */
+    _Atomic int64_t interval_ns; /* 0: once */
 };
 
 /* One call, after it has returned. */
@@ -190,6 +265,9 @@ struct shared {
     uint32_t taken;                  /* of those in MAJOR: seen by the harness */
     _Atomic uint32_t rings;          /* calls of io_uring_enter() so far */
     struct crash crash;
+    struct clock clock;
+    struct waiter waiter[WAITERS];
+    struct timer timer[TIMERS];
     struct plan plan[PLANS_MAX];
     struct entry entry[TABLES][RECORD_ENTRIES];
 };
@@ -200,6 +278,59 @@ extern struct shared *shared; /* NULL: the library does nothing */
 void *real_function(enum call call);
 
 #define REAL(name) ((__typeof__(name) *)real_function(CALL_##name))
+
+/* The C library's function, if it has it. */
+#define CALL(name, ...) (REAL(name) != NULL ? REAL(name)(__VA_ARGS__) : no_such_function())
+
+int no_such_function(void);
+
+/* clock.c. Whether the harness gives the server this clock; its time for the server; that of the
+ * machine, in which the library itself measures. */
+bool clock_is_ours(clockid_t id);
+int64_t clock_now(clockid_t id);
+int64_t clock_machine(clockid_t id);
+struct timespec clock_timespec(int64_t ns);
+int64_t clock_ns(time_t seconds, int64_t ns); /* at most NO_DUE - 1 */
+
+/* A limit in ns. 0 if it is invalid, so that the real call is made, and says so. */
+int64_t limit_of(const struct timespec *limit);
+
+#define NO_LIMIT (-1)
+
+/* waits.c. A wait:
+ *
+ *     struct wait wait = wait_for(call, fd, limit);
+ *     do
+ *         result = wait.sliced ? a call that waits for `wait.slice` : the call as it is;
+ *     while (wait_again(&wait, result says that nothing has come));
+ *     wait_end(&wait);
+ *
+ * With wait_with_mask() the slices are calls that have the mask `wait.mask`. */
+struct wait {
+    clockid_t clock;
+    int64_t due_ns; /* on this clock, or NO_DUE */
+    bool noted;     /* in the table of waiters */
+    bool sliced;
+    bool masked;
+    uint64_t began_ns; /* on the machine's clock */
+    struct timespec slice;
+    sigset_t mask, before;
+};
+
+void waits_start(void);
+struct wait wait_for(enum call call, int fd, int64_t limit_ns); /* NO_LIMIT; 0: it does not wait */
+struct wait wait_until(enum call call, int fd, clockid_t clock, int64_t due_ns);
+void wait_with_mask(struct wait *wait, const sigset_t *mask);
+bool wait_again(struct wait *wait, bool nothing);
+int64_t wait_left(const struct wait *wait); /* ns */
+void wait_end(struct wait *wait);           /* keeps errno */
+
+/* timers.c. Whether the process has a timerfd of ours; timers_fire() lets those expire that are
+ * due, and returns whether there were some; timers_await() waits before a read() that may wait. */
+bool timers_in_use(void);
+bool timers_fire(void);
+void timers_closing(int fd);
+bool timers_await(int fd);
 
 /* crash.c. From now on a crash is written to this place of the file. The place is that of a program
  * which has no sanitizer: under one nothing happens. */

@@ -1,0 +1,213 @@
+"""The clock of a server that the harness moves: each call that waits or tells the time goes by it,
+to the nanosecond."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.authors.selftest.drawn import some
+from harness.client.client import Client, Conversation
+from harness.server import shim
+from harness.server.clock import MS, Clock, Start
+from harness.server.patience import wait_until
+from harness.server.process import ServerProcess
+from harness.server.shim import Shim, shim_library
+
+SERVERS = Path(__file__).with_name("servers")
+WAYS = """
+    poll ppoll select pselect epoll_wait epoll_pwait epoll_pwait2 nanosleep clock_nanosleep
+    clock_nanosleep_until usleep sleep cond_timedwait cond_monotonic cond_clockwait sem_timedwait
+    sem_clockwait sigtimedwait timerfd timerfd_read timerfd_interval setitimer alarm timer_create
+    interrupted_sleep interrupted_poll
+""".split()
+OF_DAY = ("clock_nanosleep_until", "cond_timedwait", "sem_timedwait")
+HOUR = 3_600_000  # ms
+
+
+class Clocked:
+    """clocked.c with a clock of ours."""
+
+    def __init__(self, tmp_path, *words, start=Start()):
+        program = tmp_path / "clocked"
+        source = SERVERS / "clocked.c"
+        subprocess.run(["cc", "-O1", "-o", program, source, "-pthread"], check=True)
+        shared = Shim(tmp_path / "shim")
+        start.set(shared)
+        self.process = subprocess.Popen(
+            [program, *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=shim.environment([shim_library()], shared.path),
+            bufsize=0,
+        )
+        assert self.process.stdout.readline() == b"ready\n"
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.clock = Clock(shared, self.process.pid)
+
+    def begin(self):
+        self.process.stdin.write(b".")
+        assert self.clock.settle()
+        assert self.clock.ours
+
+    def printed(self):
+        """For each wait that has ended: how long it took on both clocks, in ms, and its result."""
+        lines = (self.process.stdout.read() or b"").decode().splitlines()
+        numbers = [list(map(int, line.split())) for line in lines]
+        return [(passed / MS, of_day / MS, result) for passed, of_day, result in numbers]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.mark.parametrize("way", some(WAYS, 8, "ways to wait", str))
+def test_a_wait_ends_at_its_limit(tmp_path, way):
+    with Clocked(tmp_path, way, 5_000) as program:
+        for _ in range(3):
+            program.begin()
+            program.clock.advance(4_999)
+            assert program.printed() == []
+            program.clock.advance(1)
+            assert program.printed() == [(5_000, 5_000, 0)]
+
+
+def test_a_part_of_a_millisecond(tmp_path):
+    with Clocked(tmp_path, "poll", 3) as program:
+        program.begin()
+        program.clock.advance(2.75)
+        assert program.printed() == []
+        program.clock.advance(0.5)
+        assert program.printed() == [(3, 3, 0)]
+
+
+def test_an_hour_takes_no_time(tmp_path):
+    with Clocked(tmp_path, "poll", HOUR) as program:
+        program.begin()
+        began = time.monotonic()
+        program.clock.advance(HOUR - 1)
+        assert program.printed() == []
+        program.clock.advance(1)
+        assert program.printed() == [(HOUR, HOUR, 0)]
+        assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("kind", ["threads", "fork"])
+@pytest.mark.parametrize("way", ["poll", "cond_timedwait", "timerfd"])
+def test_each_has_a_limit_of_its_own(tmp_path, way, kind):
+    limits = (700, 30, 100, 30)
+    words = ([] if kind == "threads" else ["fork"]) + [way, *limits]
+    with Clocked(tmp_path, *words) as program:
+        program.begin()
+        for passed in range(10, 710, 10):
+            program.clock.advance(9)
+            assert program.printed() == []
+            program.clock.advance(1)
+            assert program.printed() == [(passed, passed, 0)] * limits.count(passed)
+
+
+@pytest.mark.parametrize("way", ["poll", "timerfd", "setitimer"])
+def test_one_advance_goes_from_due_to_due(tmp_path, way):
+    """The one that is late does not keep the others: each wait ends at its own time."""
+    limits = [100, 1, 30, 7, 7, 99] if way != "setitimer" else [50]
+    with Clocked(tmp_path, "fork", way, *limits, *limits) as program:
+        program.begin()
+        program.clock.advance(HOUR)
+        assert sorted(program.printed()) == sorted((ms, ms, 0) for ms in 2 * limits)
+        assert program.clock.ours
+
+
+@pytest.mark.parametrize("way", ["poll", *OF_DAY])
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_the_time_of_day_is_set(tmp_path, way, hours):
+    """A wait for a time of day lasts an hour longer, or ends at once; no other wait changes."""
+    with Clocked(tmp_path, way, 1_000) as program:
+        program.begin()
+        program.clock.advance(600)
+        program.clock.jump(hours * HOUR)
+        more = 400 if way not in OF_DAY else max(0, 400 - hours * HOUR)
+        if more:
+            assert program.printed() == []
+            program.clock.advance(more - 1)
+            assert program.printed() == []
+            program.clock.advance(1)
+        assert program.printed() == [(600 + more, 600 + more + hours * HOUR, 0)]
+
+
+def test_the_start_can_be_chosen(tmp_path):
+    with Clocked(tmp_path, "poll", 1_000, start=Start(uptime_ms=2**32 - 60_000)) as program:
+        assert 2**32 - 60_000 <= program.clock.now_ms < 2**32
+        program.begin()
+        program.clock.advance(120_000)
+        assert program.printed() == [(1_000, 1_000, 0)]
+        assert program.clock.now_ms > 2**32
+
+
+def test_a_paused_server_sees_the_time_afterwards(tmp_path):
+    with Clocked(tmp_path, "poll", 1_000) as program:
+        program.begin()
+        os.kill(program.process.pid, 19)
+        program.clock.advance(3_000)
+        os.kill(program.process.pid, 18)
+        wait_until(program.clock.settle, 5)
+        assert wait_until(lambda: program.process.stdout.readable(), 5)
+        assert program.printed() in ([(3_000, 3_000, 0)], [])
+
+
+def test_one_that_does_not_read_it_keeps_the_clock_of_the_machine(tmp_path):
+    """It waits with a limit and has asked for no time: it may read the counter of a processor."""
+    code = "import select, sys; print('ready', flush=True); select.poll().poll(1000)"
+    shared = Shim(tmp_path / "shim")
+    Start().set(shared)
+    command = [sys.executable, "-S", "-c", code]
+    environment = shim.environment([shim_library()], shared.path)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as process:
+        assert process.stdout.readline() == b"ready\n"
+        clock = Clock(shared, process.pid)
+        reads = shared.clock_reads()
+        ours = clock.ours
+        assert ours == (shared.clock_reads() > reads)
+        if not ours:
+            assert process.wait(10) == 0
+        process.kill()
+
+
+PYTHON = """
+import select, socket, sys, time
+listener = socket.create_server(("127.0.0.1", 0))
+poller = select.{kind}()
+print("listening on 127.0.0.1:%d" % listener.getsockname()[1], flush=True)
+client, _ = listener.accept()
+poller.register(client, select.POLLIN)
+while True:
+    ms = int(client.recv(16))
+    due = time.monotonic() + ms / 1000
+    while (left := due - time.monotonic()) > 0:
+        poller.poll(left * {unit})
+    client.send(b"due\\n")
+"""
+
+
+@pytest.mark.parametrize("kind, unit", [("poll", 1000), ("epoll", 1)])
+def test_a_server_in_python(kind, unit):
+    code = PYTHON.format(kind=kind, unit=unit)
+    with ServerProcess() as process:
+        command = [sys.executable, "-S", "-c", code]
+        process.start(command, preload=[shim_library()], clock=Start())
+        client = Client(process.address, Conversation())
+        for _ in range(100):
+            client.send(b"60000")
+            assert process.clock.settle()
+            process.clock.advance(59_999)
+            client.expect_nothing_yet()
+            process.clock.advance(1 + 1)  # its numbers are rounded
+            assert client.read_some(10) == b"due\n"
+        client.abandon()

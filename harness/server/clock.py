@@ -1,0 +1,240 @@
+"""The clock of a server that has loaded the shim: it stands still until a claim moves it.
+
+So a claim can say that a reply comes after 60,000 ms and not after 59,999, however busy the machine
+is, and an hour takes some milliseconds. The clock goes from one time at which a wait of the server
+ends, or a timer expires, to the next, and each time lets the server do what is due.
+
+Where that is not possible the server keeps the clock of the machine, and advance() sleeps.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from harness.failures.failure import NotJudged
+from harness.server.linux import procfs
+from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
+
+MS = 1_000_000  # ns
+LOOK_SECONDS = 0.0002  # between two looks at the server
+SETTLE_SECONDS = 30.0  # of the machine's time for a server to come to rest, at most
+SETTLE_CPU = 3.0  # seconds of a processor, of one that never does
+RESTLESS_SECONDS = 0.1  # for one that has not come to rest before
+LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
+MOST_SLEEP_MS = 10_000  # with the clock of the machine
+MOST_STEPS = 5_000  # in one advance(); then the clock goes to its end at once
+_TIMES_OF_DAY = (time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", 11))
+
+
+class Start(NamedTuple):
+    """How the clock of a server begins. `uptime_ms`: what the monotonic clock shows when the server
+    begins, by default what that of the machine shows."""
+
+    uptime_ms: int | None = None
+
+    def set(self, shim: Shim) -> None:
+        """Lets the clock go on while the server starts: it may sleep until something is there."""
+        machine = time.monotonic_ns()
+        ahead = 0 if self.uptime_ms is None else self.uptime_ms * MS - machine
+        shim.set_clock(Mode.FLOWS, ahead, time.time_ns() - machine)
+
+
+class Clock:
+    """The clock of one server that runs.
+
+    `pid` is the server's, `arrived` says whether all that clients have sent is in its sockets.
+    """
+
+    def __init__(self, shim: Shim | None, pid: int) -> None:
+        self.arrived: Callable[[], bool] = lambda: True
+        self._shim = shim
+        self._pid = pid
+        self._restless = self._decided = False
+        self._monotonic = self._realtime = self._reads = self._generation = 0
+        if shim is not None:
+            machine, ahead = time.monotonic_ns(), shim.clock_ahead()
+            # At a whole millisecond, after every time that the server has seen so far.
+            self._monotonic = (machine + ahead) // MS * MS + 2 * MS
+            self._realtime = time.time_ns() // MS * MS + 2 * MS
+            self._reads = shim.clock_reads()
+            self._set(Mode.STANDS)
+
+    @property
+    def ours(self) -> bool:
+        """Whether it stands still until it is moved: otherwise it is the machine's.
+
+        The first call decides that. It should be made when the server waits with a limit: only then
+        it shows by which clock it goes.
+        """
+        if self._shim is not None and not self._decided:
+            self._decided = True
+            self.settle()
+            if not self._is_read():
+                self._give_back()
+        return self._shim is not None
+
+    @property
+    def now_ms(self) -> float:
+        """The server's monotonic clock."""
+        return (self._monotonic if self._shim is not None else time.monotonic_ns()) / MS
+
+    def advance(self, ms: float) -> None:
+        """Moves the clock forward. Returns when the server has done all that was due, and waits."""
+        if not self.ours:
+            if ms > MOST_SLEEP_MS:
+                raise NotJudged(f"this server has a clock of its own, and {ms:,} ms are too long")
+            time.sleep(ms / 1000)
+            return
+        self.settle()
+        target = self._monotonic + round(ms * MS)
+        for step in range(MOST_STEPS):
+            due = min(filter(lambda due: due > self._monotonic, self._dues()), default=target)
+            self._go_to(min(due, target) if step + 1 < MOST_STEPS else target)
+            self.settle()
+            if self._monotonic == target:
+                return
+
+    def jump(self, ms: float) -> None:
+        """Sets the time of day forward, or back; the monotonic clock does not notice."""
+        if not self.ours:
+            return
+        self.settle()
+        self._realtime += round(ms * MS)
+        self._set(Mode.STANDS)
+        waiting = {(one.pid, one.tid): one.count for one in self._waiting() if one.due_ns != NO_DUE}
+        self._until(lambda: not any(self._unaware(waiting)))
+        self.settle()
+
+    def settle(self) -> bool:
+        """Waits until each thread of the server waits, and nothing is on its way to it. Whether
+        that happened: a server that spins, say, never comes to rest."""
+        if self._shim is None:
+            return False
+        began, cpu = time.monotonic(), procfs.cpu_seconds(self._pid)
+        most = RESTLESS_SECONDS if self._restless else SETTLE_SECONDS
+        before: dict[tuple[int, int], int] | None = None
+        while time.monotonic() - began < most:
+            now = self._at_rest() if self.arrived() else None
+            if now is not None and now == before:
+                self._restless = False
+                return True
+            before = now
+            if now is None:
+                time.sleep(LOOK_SECONDS)
+            if procfs.cpu_seconds(self._pid) - cpu > SETTLE_CPU:
+                break
+        self._restless = True
+        return False
+
+    # Inside: all of these are for a clock that is ours
+
+    def _set(self, mode: Mode) -> None:
+        self._generation = self._shim.set_clock(mode, self._monotonic, self._realtime)
+
+    def _is_read(self) -> bool:
+        """Whether the server goes by this clock. One that makes its system calls by itself waits
+        nowhere that we know, and one that reads the counter of a processor waits with a limit and
+        has asked for no time."""
+        waiters = self._waiting()
+        limited = any(waiter.due_ns != NO_DUE for waiter in waiters)
+        if self._shim.timers():
+            return True
+        return bool(waiters) and (not limited or self._shim.clock_reads() > self._reads)
+
+    def _give_back(self) -> None:
+        """From now on it is the machine's, and goes on from where it is."""
+        machine = time.monotonic_ns()
+        self._monotonic, self._realtime = self._monotonic - machine, self._realtime - machine
+        self._set(Mode.FLOWS)
+        self._shim = None
+
+    def _waiting(self) -> list[Waiter]:
+        return [waiter for waiter in self._shim.waiters() if waiter.waits]
+
+    def _dues(self) -> Iterable[int]:
+        """When something is due, on the monotonic clock."""
+        yield from (waiter.due_ns for waiter in self._waiting())
+        yield from map(self._due, self._shim.timers())
+
+    def _due(self, timer: Timer) -> int:
+        of_day = timer.clock in _TIMES_OF_DAY
+        return timer.due_ns + (self._monotonic - self._realtime if of_day else 0)
+
+    def _go_to(self, ns: int) -> None:
+        """Moves the clock. Returns when every wait that is over then has ended, and every timer
+        that is due has expired."""
+        self._realtime += ns - self._monotonic
+        self._monotonic = ns
+        over = {
+            (waiter.pid, waiter.tid): waiter.count
+            for waiter in self._waiting()
+            if waiter.due_ns <= ns
+        }
+        self._set(Mode.STANDS)
+        for timer in self._shim.timers():
+            if timer.signal and self._due(timer) <= ns:
+                self._shim.expire(timer)
+                _send(timer)
+        self._until(lambda: not any(self._still(over)) and not self._unexpired())
+
+    def _still(self, waits: dict[tuple[int, int], int]) -> Iterable[Waiter]:
+        """The threads that are in these waits, given by their numbers, and could leave them."""
+        for waiter in self._waiting():
+            if waits.get((waiter.pid, waiter.tid)) == waiter.count and _can_run(waiter):
+                yield waiter
+
+    def _unaware(self, waits: dict[tuple[int, int], int]) -> Iterable[Waiter]:
+        """The threads of _still() that have not looked at the clock since it was moved."""
+        return (one for one in self._still(waits) if one.seen != self._generation)
+
+    def _unexpired(self) -> bool:
+        """Whether a timer that is a descriptor is due, and a thread waits that will notice it."""
+        pids = {waiter.pid for waiter in self._waiting() if _can_run(waiter)}
+        return any(
+            not timer.signal and timer.pid in pids and self._due(timer) <= self._monotonic
+            for timer in self._shim.timers()
+        )
+
+    @staticmethod
+    def _until(condition: Callable[[], bool]) -> None:
+        began = time.monotonic()
+        while not condition() and time.monotonic() - began < LEAVE_SECONDS:
+            time.sleep(LOOK_SECONDS)
+
+    def _at_rest(self) -> dict[tuple[int, int], int] | None:
+        """A number for each thread, which is the same as before if the thread has done nothing
+        since. None: one of them runs, or wants to.
+
+        First we look at their states, and then at their waits. If the numbers are the same twice,
+        each was asleep in its wait between the two looks at these: so none can have woken another.
+        """
+        pids = {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
+        threads = {}
+        for pid in pids:
+            for tid, state in procfs.states(pid).items():
+                if state not in "STtZX":
+                    return None
+                runs = 0 if state in "TtZX" else procfs.times_run(pid, tid)
+                threads[pid, tid] = runs
+        for waiter in self._waiting():
+            if (waiter.pid, waiter.tid) in threads:
+                threads[waiter.pid, waiter.tid] = -waiter.count
+        return threads
+
+    def _family(self) -> Iterable[int]:
+        return procfs.family(self._pid, thorough=False)
+
+
+def _can_run(waiter: Waiter) -> bool:
+    """Whether the thread exists, and is not stopped."""
+    return procfs.states(waiter.pid).get(waiter.tid, "X") not in "TtZX"
+
+
+def _send(timer: Timer) -> None:
+    try:
+        os.kill(timer.pid, timer.signal)
+    except ProcessLookupError:
+        pass
