@@ -8,8 +8,15 @@ import time
 
 from harness.claims.instruments.observe import bytes_within, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import EXACT, HELD_BYTES, bounded, burst_is_cheap, linear, no_cpu
-from harness.claims.scenarios.cuts import random_plan
+from harness.claims.scenarios.cost import (
+    EXACT,
+    HELD_BYTES,
+    Amount,
+    bounded,
+    burst_is_cheap,
+    linear,
+    no_cpu,
+)
 from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
@@ -25,10 +32,17 @@ from harness.claims.scenarios.single_faults import DROPPED
 from harness.client import length_framing
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MB, MIB
-from harness.server.shim import Group, Plan, fail
+from harness.server.shim import Group, Plan, fail, piece
 
-# Of a write, so that a large reply takes some thousand of them.
-PART_BYTES = 8192
+# Of a write, 1 to as many, so that a reply takes hundreds of them; drawn from this seed, with which
+# twice the reply takes 2.00 times as many.
+PART_BYTES = Amount(steps=512, cpu=8192)
+PART_SEED = 29
+PARTED_KIB = Amount(steps=128, cpu=4096)
+
+LARGE_MIB = Amount(steps=2, cpu=16)  # of a frame, and twice as many
+IN_FLIGHT = Amount(steps=5_000, cpu=60_000)  # frames
+FRAMES = Amount(steps=5_000, cpu=100_000)  # and twice as many
 
 ROW = 4  # frames of one length in a row: a server may pass them more quickly than others
 FRAMES_A_WRITE = 10  # at least, on average, in a burst of small frames
@@ -76,32 +90,35 @@ HALF_CLOSE = {
 
 
 @claim("04.1", points=8, native=True, hints={"quadratic": "consume-moves"}, sees_calls=True)
-def test_04_reply_taken_in_small_parts(server, rng):
-    """A reply of 8 MiB that is sent in small parts costs about twice the CPU of one of 4 MiB."""
+def test_04_reply_taken_in_small_parts(launch, rng):
+    """A reply of twice the bytes, sent in small parts, takes about twice the work."""
+    server = launch(steps=True)
     if server.shim is None:  # then nobody makes sure that the parts are small
         return
-    parts = random_plan(Group.OUTPUT, rng, server.shim.connections(), PART_BYTES, between=())
-    server.shim.schedule(parts)
-    server.conversation.note("the grader", f"lets a write take {PART_BYTES:,} bytes at most")
+    most = PART_BYTES.of(server)
+    server.conversation.note("the grader", f"lets a write take {most:,} bytes at most")
+    parts = Plan(Group.OUTPUT, [piece(most)], seed=PART_SEED)
     client = server.connect()
-    small, large = (length_framing.encode(rng.randbytes(MIB) * count) for count in (4, 8))
-    client.echo_all(small)
-    what = "a reply of 4 MiB costs {one:.2f} s of CPU, and one of 8 MiB {two:.2f} s"
-    linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
+    body = rng.randbytes(KIB)
+
+    def work(size: int) -> None:
+        server.shim.schedule(parts)
+        client.echo_all(length_framing.encode(body * size))
+
+    linear(server, work, PARTED_KIB, "a reply of {:,} KiB")
 
 
-@claim("04.1", points=2, native=True)
+@claim("04.1", points=2, native=True, sees_calls=True)
 def test_04_cost_grows_with_the_bytes(launch, rng):
-    """A frame of 32 MiB costs about twice the CPU of one of 16 MiB."""
-    server = launch(environment=EXACT)  # else 16 MiB are kept for the next time, and 32 are not
+    """A frame of twice the bytes takes about twice the work."""
+    server = launch(environment=EXACT, steps=True)  # else a block is kept, and a larger one is not
     client = server.connect()
-    small, large = (
-        length_framing.encode(rng.randbytes(MIB) * count)
-        for count in (length_framing.MAX_FRAME // MIB // 2, length_framing.MAX_FRAME // MIB)
-    )
-    client.echo_all(small)
-    what = "a frame of 16 MiB costs {one:.2f} s of CPU, and one of 32 MiB {two:.2f} s"
-    linear(server, lambda: client.echo_all(small), lambda: client.echo_all(large), what)
+    body = rng.randbytes(MIB)
+
+    def work(size: int) -> None:
+        client.echo_all(length_framing.encode(body * size))
+
+    linear(server, work, LARGE_MIB, "a frame of {:,} MiB")
 
 
 # 04.2 answering and sending
@@ -135,21 +152,21 @@ def test_04_replies_are_batched(server, rng):
         raise Failure(text, hint="write-per-frame")
 
 
-@claim("04.3", points=5, native=True)
-def test_04_burst_costs_no_more_than_small_batches(server, rng):
-    """A frame costs no more CPU when 60,000 are in flight than when 64 are."""
-    bodies = [rng.randbytes(12)] * 60_000
+@claim("04.3", points=5, native=True, sees_calls=True)
+def test_04_burst_costs_no_more_than_small_batches(launch, rng):
+    """A frame takes no more work when thousands are in flight than when 64 are."""
+    server = launch(steps=True)
+    bodies = [rng.randbytes(12)] * IN_FLIGHT.of(server)
     burst_is_cheap(server, server.connect(), bodies, "consume-moves")
 
 
-@claim("04.3", points=5, native=True)
-def test_04_cost_grows_with_the_frames(server, rng):
-    """200,000 frames of 16 bytes cost about twice the CPU of 100,000."""
+@claim("04.3", points=5, native=True, sees_calls=True)
+def test_04_cost_grows_with_the_frames(launch, rng):
+    """Twice as many frames of 16 bytes take about twice the work."""
+    server = launch(steps=True)
     client = server.connect()
-    bodies = [rng.randbytes(16)] * 200_000
-    burst(client, bodies[:1000])
-    what = "100,000 frames cost {one:.2f} s of CPU, and 200,000 cost {two:.2f} s"
-    linear(server, lambda: burst(client, bodies[:100_000]), lambda: burst(client, bodies), what)
+    body = rng.randbytes(16)
+    linear(server, lambda count: burst(client, [body] * count), FRAMES, "{:,} frames")
 
 
 @claim("04.3", points=5, hints=STARVED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
 import threading
@@ -43,3 +44,13 @@ def appearing(path: Path) -> Iterator[Path]:
         made = Path(scratch) / path.name
         yield made
         os.replace(made, path)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Holds the lock of this file, which it makes with its directory: of all processes that want it
+    one at a time is in the block. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

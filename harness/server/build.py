@@ -2,6 +2,7 @@
 
     cached_server(source)         all of its files
     server_of(chapter, source)    the same for a submission: finds out whose fault a failure is
+    counted_server(source)        all of its files, so that the work of the server is counted
     cached_program(source, ...)   some of them, with a program of the grader's
 
 The objects are kept, too (objects.py): most programs share most of a submission's files.
@@ -26,10 +27,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.failures.failure import LabFault, NotJudged
-from harness.lab import chapters
+from harness.lab import chapters, files
 from harness.lab.command_line import BUILD, NO_SPACE
 from harness.lab.sources import c_files, folders, name_of
 from harness.lab.units import MIB
+from harness.server import work
 from harness.server.objects import Object, Objects, prerequisites
 from harness.server.patience import Deadline
 from harness.server.shim import start_words
@@ -150,6 +152,14 @@ def cached_server(source: Path, *, extra_flags: tuple[str, ...] = ()) -> Compile
     return _cached(source, "server", find_compiler(), extra_flags, tuple(sources(source)))
 
 
+def counted_server(source: Path) -> Path:
+    """The server of all *.c in `source`, built so that its work is counted, see
+    harness/server/work. One process at a time makes it. Raises what cached_server() raises."""
+    words = (*sources(source), str(work.SOURCE))
+    with files.alone(CACHE / f"{_label(source)}.lock"):
+        return _cached(source, "server", find_compiler(), work.FLAGS, words, work.LINKING).binary
+
+
 def _libraries(objects: list[Object]) -> list[str]:
     """Options for the libraries whose headers the files of these objects include."""
     included = [f"/{name}" for one in objects for name in one.included]
@@ -198,7 +208,6 @@ def _cached(
     linking: tuple[str, ...] = (),
 ) -> Compiled:
     command = [*compiler, *FLAGS, *flags]
-    label = re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
     deadline = Deadline(COMPILE_SECONDS)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
@@ -210,7 +219,7 @@ def _cached(
         messages = "".join(one.message for one in objects)
         made_of = "\0".join([*command, *linking, *(one.digest for one in objects)])
         digest = hashlib.sha256(os.fsencode(made_of)).hexdigest()[:16]
-        binary = CACHE / f"{label}-{digest}" / name
+        binary = CACHE / f"{_label(source)}-{digest}" / name
         notes = binary.with_name("warnings")
         if not binary.exists() or not notes.exists():
             product = Path(scratch).resolve() / "server"
@@ -222,6 +231,10 @@ def _cached(
             notes.write_text(said)
             os.replace(product, binary)
         return Compiled(binary, messages + notes.read_text())
+
+
+def _label(source: Path) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", source.resolve().name)
 
 
 def _objects(
@@ -269,7 +282,7 @@ def others(source: Path) -> tuple[str, ...]:
     """More options for the grader's own files. They include a header of the source by its name
     alone, whatever layer it is in."""
     layers = [word for one in folders(source)[1:] for word in ("-iquote", name_of(one, source))]
-    return (*OTHERS, *layers)
+    return (*OTHERS, work.NOT_COUNTED, *layers)
 
 
 def _failed(messages: str, status: int) -> BuildFailed | NoCompiler:

@@ -28,6 +28,7 @@ from harness.server.process_tree import (
     signal_name,
 )
 from harness.server.shim import Calls, Crash, Shim
+from harness.server.work import Work
 
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
@@ -65,6 +66,7 @@ class ServerProcess:
         self.clock: Clock | None = None  # if one was asked for, after start()
         self._shim: Shim | None = None
         self._shim_is_loaded = False
+        self._work: Work | None = None
         self._killed_for = ""
         self._last_words = ""  # what describe() said before destroy()
 
@@ -161,6 +163,9 @@ class ServerProcess:
             if command.clock is not None:
                 command.clock.set(self._shim)
             environment.update(shim.environment(command.preload, self._shim.path, directory))
+        if command.steps:
+            self._work = Work(home / "work")
+            environment.update(self._work.environment())
         writable = [home, *command.writable]
         if port is not None:  # any program: some need named semaphores (shm_overview(7))
             writable.append(SHARED_MEMORY)
@@ -309,6 +314,11 @@ class ServerProcess:
     def calls(self) -> Calls | None:
         """System calls so far; None without the shim, or when it could not be loaded."""
         return self.shim.calls() if self.shim else None
+
+    def steps(self) -> int | None:
+        """The work so far of all its processes, see harness/server/work. None: it was not built so
+        that it counts."""
+        return self._work.steps() if self._work else None
 
     @property
     def shim(self) -> Shim | None:

@@ -41,7 +41,7 @@ class Command:
     gets unchanged. `linked_here`: the lab has linked the program, so it has to load `preload`.
     `counted`: the shim counts and disturbs calls. `traced`: it records what each wait is for.
     `ring`: the kernel has io_uring for it. `clock`: it gets a clock that the harness moves, see
-    clock.py.
+    clock.py. `steps`: it was built so that its work is counted.
     """
 
     argv: str | Sequence[str]
@@ -56,6 +56,7 @@ class Command:
     traced: bool = False
     ring: bool = True
     clock: Start | None = None
+    steps: bool = False
 
     def words(self, port: int | None) -> list[str]:
         """The arguments, with programs and files named so that they are found from any

@@ -359,3 +359,15 @@ def cpu_of(server, work: Callable[[], None]) -> float:
     before = server.process.cpu_seconds()
     work()
     return server.process.cpu_seconds() - before
+
+
+def steps_of(server, work: Callable[[], None]) -> int:
+    """The steps that the server takes while `work` is done, from one rest to the next: see
+    harness/server/work. For a server that counts them. The number is a step of the conversation."""
+    until_asleep(server)
+    before = server.process.steps()
+    work()
+    until_asleep(server)
+    steps = server.process.steps() - before
+    server.conversation.note("the grader", f"has counted {steps:,} steps of the server")
+    return steps

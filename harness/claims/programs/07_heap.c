@@ -102,7 +102,7 @@ static void cancelling(void)
     probes_end_case();
 }
 
-/* What many timers cost in CPU seconds; and, to hold it against, what it costs to sort them */
+/* What many timers cost, in steps and in CPU seconds; and what it costs to sort them, beside it */
 
 static struct timer *set_of_them; /* as many as are measured */
 static long called;
@@ -176,10 +176,12 @@ static void measure(void (*end)(struct timers *, long))
     if (timers == NULL)
         check_impossible("no memory for timers");
     check_value("sorted", cost_of_sorting(count));
-    double before = check_cpu_seconds();
+    double before = check_cpu_seconds(), steps = check_steps();
     set_all(timers, count);
     end(timers, count);
     check_value("timers", check_cpu_seconds() - before);
+    if (steps >= 0)
+        check_value("steps", check_steps() - steps);
     timers_free(timers);
     free(set_of_them);
 }

@@ -452,13 +452,13 @@ static void tell(const char *call, size_t key)
         check_step("calls dict_%s(), key %zu", call, key);
 }
 
-/* CPU seconds for so many keys: put in, looked for, taken out. */
+/* Steps and CPU seconds for so many keys: put in, looked for, taken out. */
 static void cost(void)
 {
     size_t count = (size_t)check_number("keys");
     struct dict d;
     begin(&d, count);
-    double before = check_cpu_seconds();
+    double before = check_cpu_seconds(), steps = check_steps();
     for (size_t i = 0; i < count; i++) {
         tell("insert", i);
         insert(&d, i);
@@ -472,6 +472,8 @@ static void cost(void)
         take_out(&d, i);
     }
     check_value("seconds", check_cpu_seconds() - before);
+    if (steps >= 0)
+        check_value("steps", check_steps() - steps);
     end(&d);
 }
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include "../../server/work/work.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -287,6 +289,11 @@ double check_cpu_seconds(void)
     struct timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double check_steps(void)
+{
+    return work_steps != NULL ? (double)work_steps() : -1;
 }
 
 #ifndef FUZZER /* it brings a main() of its own */

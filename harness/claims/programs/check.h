@@ -91,4 +91,8 @@ void check_thread(pthread_t *thread, void *(*work)(void *), void *context);
 /* CPU seconds that the program has used, all threads together. */
 double check_cpu_seconds(void);
 
+/* Steps that the modules have taken so far, see harness/server/work; -1 in a program that does not
+ * count them. */
+double check_steps(void);
+
 #endif

@@ -10,7 +10,7 @@ from harness.claims.instruments import sanitizers
 from harness.failures.failure import Failure
 from harness.lab import sources
 from harness.lab.chapters import ROOT
-from harness.server import build
+from harness.server import build, work
 
 PROGRAMS = ROOT / "harness" / "claims" / "programs"
 MESSAGE_LINES = 12  # of the compiler
@@ -19,6 +19,8 @@ NO_REFERENCE = "If you have changed no declaration, report this: the lab may be 
 # For a module that needs more than the files a program names. The program's own functions come
 # first, and a function that is never called may lack the ones it calls.
 ALL_FILES = ("-Wl,--gc-sections", "-Wl,--allow-multiple-definition")
+
+STEPS = "steps"  # in the place of sanitizers: the modules are built so that their work is counted
 
 _INCLUDES = re.compile(r'^#include "(\w+)\.h"', re.M)
 _LINKS = re.compile(r"^ \* links: (.*?)(?: \*/)?$", re.M)
@@ -56,11 +58,12 @@ def built(
     directory: Path, name: str, sanitize: str, untouched: tuple[str, ...] = ()
 ) -> Path | None:
     """The program, linked with the module in `directory`. None: it cannot be built with these
-    sanitizers, and perhaps without. `untouched`: directories with the lab's own files. Raises
-    Failure, NotJudged."""
+    sanitizers, or for STEPS, and perhaps without. `untouched`: directories with the lab's own
+    files. Raises Failure, NotJudged."""
     __tracebackhide__ = True
     try:
-        return link(directory, name, sanitizers.flags(sanitize))
+        flags = work.FLAGS if sanitize == STEPS else sanitizers.flags(sanitize)
+        return link(directory, name, flags)
     except build.BuildFailed as error:
         if sanitize:
             return None
@@ -82,15 +85,18 @@ def link(
     if missing:
         raise build.BuildFailed(f"there is no {missing[0]}")
     files = (*(str(PROGRAMS / file) for file in own_files(name)), *module)
+    linking = ()
+    if flags == work.FLAGS:
+        files, linking = (*files, str(work.SOURCE)), work.LINKING
     try:
-        return build.cached_program(directory, name, files, flags, compiler)
+        return build.cached_program(directory, name, files, flags, compiler, linking)
     except build.BuildFailed as error:
         if not _MISSING.search(str(error)):
             raise
         others = [file for file in build.sources(directory) if file not in (*module, "main.c")]
-        every = (*files, *others)
+        every, linking = (*files, *others), (*linking, *ALL_FILES)
         try:
-            return build.cached_program(directory, name, every, flags, compiler, ALL_FILES)
+            return build.cached_program(directory, name, every, flags, compiler, linking)
         except build.BuildFailed:
             raise error from None
 

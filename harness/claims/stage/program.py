@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.claims.instruments import gdb, sanitizers, valgrind
 from harness.claims.instruments.observe import never_waits
-from harness.claims.stage.linking import built
+from harness.claims.stage.linking import STEPS, built
 from harness.claims.stage.report_channel import Channel, Ended
 from harness.claims.stage.stage import Stage
 from harness.failures.failure import NotJudged
@@ -68,6 +68,7 @@ class Programs:
         backend: str | tuple[str, ...] = "",
         sanitize: str = "",
         nofile: int | None = None,
+        steps: bool = False,
         **options: int | str,
     ) -> dict[str, float]:
         """Runs checks of a program, one after the other. Returns the values that the last one has
@@ -75,7 +76,8 @@ class Programs:
 
         `backend`: of an event manager; if there are several, each runs all checks.
         `sanitize`: "address,undefined" or "thread", where this machine has it; not under valgrind.
-        `nofile`: it needs this many descriptors. `options`: for the check, see check_option().
+        `nofile`: it needs this many descriptors. `steps`: those of the modules are counted, if they
+        can be built for that: see check_steps(). `options`: for the check, see check_option().
         Raises Failure, when the module does not build or is wrong, and NotJudged.
         """
         __tracebackhide__ = True
@@ -84,7 +86,7 @@ class Programs:
             given = {"seed": self._seed, "backend": one, **options}
             for check in checks:
                 words = [check, *(f"{option}={value}" for option, value in given.items())]
-                values = self._run(name, words, sanitize, nofile)
+                values = self._run(name, words, STEPS if steps else sanitize, nofile)
         return values
 
     def _run(
@@ -140,7 +142,7 @@ class Programs:
         or with valgrind or a sanitizer."""
         if ran.logs:
             return Command(words, wrapper=valgrind.wrapper(ran.logs), writable=(ran.logs,))
-        if sanitize:
+        if sanitize and sanitize != STEPS:
             return Command(words, wrapper=sanitizers.wrapper(sanitize))
         preload = self._stage.run.preload
         return Command(words, preload=(Path(preload),) if preload else (), counted=False)

@@ -77,7 +77,8 @@ class Options:
     `environment`: variables that it gets. `framing`: of the server and its clients. `sanitize`:
     "thread", or other sanitizers of the compiler; then without the shim. `ring`: the kernel has
     io_uring for it. `defines`: macros with which it is built again, "NAME=1". `clock`:
-    it gets a clock that the claim moves, which begins as the machine's or as Start says.
+    it gets a clock that the claim moves, which begins as the machine's or as Start says. `steps`:
+    its work is counted, see harness/server/work, if it can be built for that.
     """
 
     argv_extra: tuple[str, ...] = ()
@@ -92,6 +93,7 @@ class Options:
     ring: bool = True
     defines: tuple[str, ...] = ()
     clock: bool | Start = False
+    steps: bool = False
 
 
 class Server:
@@ -207,13 +209,14 @@ class Stage:
         if self.run.port is not None and not wanted.restarted:
             self._free_the_port()
         self.sanitized |= bool(wanted.sanitize)
-        argv = self._argv(wanted)
+        counted = self._counted() if wanted.steps else None
+        argv = self._argv(wanted, counted)
         logs = self.new_logs() if self.valgrind else None
         server = Server(self, ServerProcess(), logs, wanted.framing)
         server.process.tell = self.conversation.signalled
         self.servers.append(server)
         try:
-            self._start(server, argv, wanted)
+            self._start(server, argv, wanted, bool(counted))
         except Failure:
             problem = self._unusable(server, wanted)
             if problem:
@@ -225,9 +228,10 @@ class Stage:
             gdb.hold(server.process.pid, Path(self.run.debugger))
         return server
 
-    def _argv(self, wanted: Options) -> list[str]:
-        """The server's command line."""
+    def _argv(self, wanted: Options, counted: str | None) -> list[str]:
+        """The server's command line. `counted`: the program that is built to be counted."""
         program, *more = self.run.argv
+        program = counted or program
         if wanted.sanitize or wanted.defines:
             program = self._built(wanted)
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
@@ -235,18 +239,18 @@ class Stage:
         framing = wanted.framing.options if self.run.sources else ()  # another server has its own
         return [program, *more, *calls, *framing, *port, *wanted.argv_extra]
 
-    def _start(self, server: Server, argv: list[str], wanted: Options) -> None:
+    def _start(self, server: Server, argv: list[str], wanted: Options, steps: bool) -> None:
         """Starts it; twice, if only connections of another claim were in its way."""
         __tracebackhide__ = True
         try:
-            self._start_once(server, argv, wanted)
+            self._start_once(server, argv, wanted, steps)
         except Failure as failure:
             if wanted.restarted and failure.hint == "died-at-start":
                 text = f"started again on port {wanted.port} at once, {failure.message}"
                 raise Failure(text, hint="port-still-in-use") from None
             if failure.hint != "died-at-start" or not self._make_port_free():
                 raise
-            self._start_once(server, argv, wanted)
+            self._start_once(server, argv, wanted, steps)
 
     def _make_port_free(self) -> bool:
         """Frees a fixed port on which connections of earlier servers are left. Returns whether it
@@ -267,7 +271,7 @@ class Stage:
 
         return wait_until(free, TIME_WAIT_SECONDS, TIME_WAIT_LOOK_SECONDS)
 
-    def _start_once(self, server: Server, argv: list[str], wanted: Options) -> None:
+    def _start_once(self, server: Server, argv: list[str], wanted: Options, steps: bool) -> None:
         __tracebackhide__ = True
         environment = dict(wanted.environment or {})
         if wanted.sanitize:
@@ -288,6 +292,7 @@ class Stage:
             traced=bool(self.run.trace),
             ring=wanted.ring,
             clock=self._clock(wanted),
+            steps=steps,
         )
         if server.process.clock is not None:
             server.process.clock.arrived = lambda: all_arrived(server.clients)
@@ -323,6 +328,18 @@ class Stage:
             if wanted.sanitize:
                 text = f"the compiler does not build with -fsanitize={wanted.sanitize}"
             raise NotJudged(text.splitlines()[0]) from None
+
+    def _counted(self) -> str | None:
+        """The server, built from the student's files so that its work is counted. None: there are
+        no files, or it runs under valgrind, or cannot be built like that."""
+        if not self.run.sources or not self.run.directory or self.valgrind:
+            return None
+        try:
+            return str(build.counted_server(Path(self.run.directory)))
+        except (build.BuildFailed, NotJudged):
+            text = "cannot build the server so that its work is counted, so its CPU time counts"
+            self.conversation.note("the grader", text)
+            return None
 
     def new_logs(self) -> Path:
         """An empty directory for valgrind's logs of one server."""

@@ -15,7 +15,7 @@ TEXTS = {
         "have appended."
     ),
     "quadratic": (
-        "Twice the work costs much more than twice the time. Look for work per frame that grows "
+        "Twice the work takes much more than twice the steps. Look for work per frame that grows "
         "with the bytes or frames held: a memmove(), a search, a realloc()."
     ),
     "line-search": (

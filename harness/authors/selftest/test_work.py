@@ -1,0 +1,137 @@
+"""Work that is counted: what small programs do, and a server beside other programs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.authors.selftest import submissions
+from harness.claims.instruments.observe import steps_of
+from harness.claims.scenarios.cost import GROWTH, grows
+from harness.claims.scenarios.exchanges import burst
+from harness.claims.stage.stage import Run, Stage
+from harness.failures.failure import Failure
+from harness.server import build
+from harness.server.work import BYTES_A_STEP, CALL_STEPS, Work
+
+PROGRAM = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char bytes[1 << 20];
+static volatile long sum;
+static void loop(long n) { for (long i = 0; i < n; i++) sum++; }
+static void *thread(void *n) { loop((long)n); return NULL; }
+static void work(const char *what, long n)
+{
+    pthread_t other;
+    if (strcmp(what, "linear") == 0) loop(n);
+    if (strcmp(what, "loop") == 0) for (long i = 0; i < n; i++) loop(i);
+    if (strcmp(what, "memmove") == 0)
+        for (long i = 1; i < n; i++) memmove(bytes, bytes + 1, 16 * i);
+    if (strcmp(what, "calls") == 0)
+        for (long i = 0; i < n; i++)
+            for (long k = 0; k < i / 10; k++) sum += write(1, bytes, 0);
+    if (strcmp(what, "move") == 0) memmove(bytes, bytes + 1, (size_t)n);
+    if (strcmp(what, "length") == 0) { memset(bytes, 'x', (size_t)n); sum += strlen(bytes); }
+    if (strcmp(what, "call") == 0) for (; n > 0; n--) sum += write(1, bytes, 0);
+    if (strcmp(what, "thread") == 0) {
+        pthread_create(&other, NULL, thread, (void *)n);
+        pthread_join(other, NULL);
+    }
+    if (strcmp(what, "fork") == 0) { if (fork() == 0) { loop(n); _exit(0); } wait(NULL); }
+}
+int main(int count, char **words) { if (count > 2) work(words[1], atol(words[2])); return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory):
+    """steps(what, n): of the program that does so much of that, without those of its start."""
+    place = tmp_path_factory.mktemp("work")
+    (place / "main.c").write_text(PROGRAM)
+    binary = build.counted_server(place)
+
+    def run(what: str, n: int) -> int:
+        work = Work(place / "file")
+        environment = {**os.environ, **work.environment()}
+        subprocess.run([binary, what, str(n)], env=environment, check=True)
+        return work.steps()
+
+    return lambda what, n: run(what, n) - run(what, 0)
+
+
+def test_linear_work_is_linear(steps):
+    assert steps("linear", 20_000) == pytest.approx(2 * steps("linear", 10_000), rel=0.001)
+    grows(lambda n: steps("linear", n), 1000, "{:,} turns", GROWTH, "quadratic")
+
+
+@pytest.mark.parametrize("how", ["loop", "memmove", "calls"])
+def test_quadratic_work_is_not(steps, how):
+    with pytest.raises(Failure, match=r"^4,000 turns took .*: [34]\.\d times as many$") as caught:
+        grows(lambda n: steps(how, n), 2000, "{:,} turns", GROWTH, "quadratic")
+    assert caught.value.hint == "quadratic"
+
+
+def test_a_block_that_grows_makes_one_doubling_dear():
+    """2 MiB took the block that was there, 4 MiB a new one: only the second doubling counts."""
+    found = {1: 100, 2: 299, 4: 598}
+    grows(found.__getitem__, 1, "{:,} MiB", GROWTH, "quadratic")
+
+
+@pytest.mark.parametrize("how", ["linear", "loop", "memmove", "calls", "thread", "fork"])
+def test_the_same_again(steps, how):
+    assert len({steps(how, 300) for _ in range(5)}) == 1
+
+
+def test_what_is_a_step(steps):
+    assert steps("move", 160_000) == 160_000 // BYTES_A_STEP
+    assert steps("length", 160_000) == 2 * 160_000 // BYTES_A_STEP
+    assert steps("call", 100) >= 100 * CALL_STEPS
+    assert steps("linear", 1000) >= 1000
+
+
+@pytest.mark.parametrize("where", ["thread", "fork"])
+def test_all_threads_and_processes_count(steps, where):
+    assert steps(where, 10_000) == steps("linear", 10_000)
+
+
+def _stage(source: Path) -> Stage:
+    names = [path.name for path in source.glob("*.c")]
+    binary = build.cached_server(source).binary
+    return Stage(Run([str(binary)], sources=names, directory=str(source)))
+
+
+def test_a_server_takes_the_same_steps_again(tmp_path):
+    source = submissions.submission(tmp_path / "submission", submissions.right())
+    taken = []
+    for _ in range(3):
+        stage = _stage(source)
+        server = stage.launch(steps=True)
+        client = server.connect()
+        burst(client, [b"x" * 16])
+        taken.append(steps_of(server, lambda: [burst(client, [b"x" * 16]) for _ in range(50)]))
+        stage.clear()
+    assert len(set(taken)) == 1
+
+
+def test_a_server_that_cannot_be_built_for_it_is_judged_by_its_cpu_time(tmp_path):
+    """It has a function of the name that the compiler calls."""
+    source = submissions.submission(tmp_path / "submission", submissions.right())
+    own = "void __sanitizer_cov_trace_pc(void);\nvoid __sanitizer_cov_trace_pc(void)\n{\n}\n"
+    (source / "own.c").write_text(own)
+    stage = _stage(source)
+    assert stage.launch(steps=True).process.steps() is None
+    stage.clear()
+
+
+def test_a_server_without_sources_is_judged_by_its_cpu_time(tmp_path):
+    source = submissions.submission(tmp_path / "submission", submissions.right())
+    stage = Stage(Run([str(build.cached_server(source).binary)]))
+    assert stage.launch(steps=True).process.steps() is None
+    stage.clear()

@@ -1,0 +1,18 @@
+/* How much work a program has done: see work.c, which is linked only with programs that count. */
+#ifndef WORK_H
+#define WORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BYTES_A_STEP = 16, /* as many as a register for vectors holds */
+    CALL_STEPS = 100,  /* a system call takes as long as some hundred blocks */
+};
+
+/* The steps of all threads, and of all processes, so far. In a program that does not count it is
+ * NULL. */
+uint64_t work_steps(void) __attribute__((weak));
+
+#endif
