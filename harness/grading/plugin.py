@@ -145,7 +145,7 @@ class Outcomes:
 
     def pytest_testnodedown(self, node, error):
         """A worker has ended: what its servers leave is ours now, and nobody else would end it."""
-        self._a_worker_died = True
+        self._a_worker_died |= bool(error)
         kill.until_gone(_orphans, SWEEP_SECONDS)
 
     def pytest_runtest_logstart(self, nodeid, location):

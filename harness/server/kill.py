@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import time
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ from harness.server.linux import procfs
 from harness.server.patience import Deadline
 
 LOOK_SECONDS = 0.001  # between two checks of processes that are about to end
+ENDING_SECONDS = 0.005  # at most, for the end of a process that was killed just now
 PATIENT_LOOKS = 5  # after this many it is a race
 RACE_SECONDS = 0.05
 
@@ -50,12 +52,28 @@ def until_gone(
         looks += 1
         processes(found)
         pids = {process.pid for process in found}
+        _wait_for_end(found[0].pid)
         for pid in pids:
             reap(pid)
         if looks > PATIENT_LOOKS and may_race():
             race(set(procfs.children(os.getpid())) - pids, reap)
-        time.sleep(LOOK_SECONDS)
+        if looks > 1:
+            time.sleep(LOOK_SECONDS)
     return True
+
+
+def _wait_for_end(pid: int) -> None:
+    """Waits a moment for the end of a killed process: mostly the others have ended by then."""
+    try:
+        exited = os.pidfd_open(pid)
+    except OSError:  # it is gone, or the kernel is an old one
+        return
+    try:
+        poller = select.poll()
+        poller.register(exited, select.POLLIN)
+        poller.poll(ENDING_SECONDS * 1000)
+    finally:
+        os.close(exited)
 
 
 def processes(chosen: Iterable[procfs.Process]) -> None:

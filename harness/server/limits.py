@@ -32,7 +32,7 @@ GRADERS_BYTES = 1024 * MIB
 GRADERS_THREADS = 1024
 
 LOOK = 5  # calls from one check to the next
-FULL_LOOK = 50  # the same, for a search of all processes
+FULL_LOOK = 50  # the same, for a search of all its processes
 # A check comes at once when the machine's load has grown by this much since the last one.
 MORE_THREADS = 256
 SUDDENLY_MORE = 2 * MORE_THREADS  # within 20 ms: no right server does that
@@ -105,28 +105,29 @@ class Watch:
         if self._calls % LOOK and not more_threads:
             return ""
         now = machine(self._directory)
-        if self._calls % FULL_LOOK == 0 or now.grew_since(self._at_full_look):
-            self._look_at_all(now)
+        grown = now.grew_since(self._at_full_look)
+        if self._calls % FULL_LOOK == 0 or grown:
+            self._look_at_all(now, thorough=grown)
         return self._too_much(now)
 
     def excess_now(self) -> str:
-        """What the server uses too much of, "" if nothing, by a full search even if the last one
-        was just now."""
+        """What the server uses too much of, "" if nothing, by a search even if the last one was
+        just now."""
         now = machine(self._directory)
-        self._look_at_all(now)
+        self._look_at_all(now, thorough=now.grew_since(self._at_full_look))
         return self._too_much(now)
 
     def _too_much(self, now: Machine) -> str:
         return self._crowd() or self._memory() or self._printed() or self._files(now)
 
-    def _look_at_all(self, now: Machine) -> None:
-        """Finds all its processes; stops them meanwhile if they may be many and growing, since a
-        search takes long then."""
+    def _look_at_all(self, now: Machine, thorough: bool) -> None:
+        """Finds all its processes; `thorough`: see procfs.family(). Stops them meanwhile if they
+        may be many and growing, since a search takes long then."""
         suspect = now.threads - self._at_full_look.threads > SUDDENLY_MORE
         if suspect:
             self._tree.hold()
         try:
-            self._members = self._tree.members(thorough=True)
+            self._members = self._tree.members(thorough)
             self._at_full_look = now
         finally:
             if suspect and not self._crowd():

@@ -28,6 +28,7 @@ _LISTEN = b"0A"  # include/net/tcp_states.h
 # linux/sched.h
 _PF_EXITING = 4  # set before a process's descriptors are closed
 _PF_KTHREAD = 0x200000
+_WALL = 0x40000000  # children of each kind, see waitpid(2)
 
 
 class Process(NamedTuple):
@@ -104,6 +105,9 @@ def family(pid: int, thorough: bool = True) -> dict[int, Process]:
     `thorough`: searches all processes. Otherwise it reads the list of children of each, which costs
     less, and may miss a process whose parent ends at that moment.
     """
+    if pid == os.getpid() and childless():
+        own = read_process(pid)
+        return {pid: own} if own else {}
     if thorough or not _tells_children():
         processes = table()
         return {process.pid: process for process in tree([pid], processes)}
@@ -117,6 +121,16 @@ def family(pid: int, thorough: bool = True) -> dict[int, Process]:
             found[pid] = process
             pids += children(pid)
     return found
+
+
+def childless() -> bool:
+    """Whether this process has no children, not even ended ones: then nothing is below it, and no
+    search is needed. The kernel looks at all threads at once, see __do_wait() in kernel/exit.c."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT | _WALL)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def below(thorough: bool = True) -> list[Process]:
