@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from harness.claims.stage.draws import Draws
 from harness.claims.stage.program import Programs
 
 
@@ -30,7 +31,7 @@ def server(launch):
 @pytest.fixture
 def rng(request):
     """Random numbers that are the same for every run with the same SEED."""
-    return random.Random(f"{request.config.lab_run.seed} {request.node.name}")
+    return Draws(f"{request.config.lab_run.seed} {request.node.name}")
 
 
 @pytest.fixture
