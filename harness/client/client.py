@@ -19,7 +19,7 @@ from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
 from harness.failures.conversation import Conversation, Step, counted, describe_bytes
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
-from harness.server.patience import PATIENCE, Deadline, Patience
+from harness.server.patience import PATIENCE, Deadline, Patience, Waited
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
 
@@ -71,6 +71,7 @@ class Client:
         began = time.monotonic_ns()
         with self._step("connects"):
             self._stream = Stream(address, patience, rcvbuf, segment, self._moved)
+        self.ends = self._stream.ends
         conversation.connected(name, self._stream.port, began)
 
     # Sending
@@ -192,7 +193,7 @@ class Client:
             deadline = Deadline(self.patience)
             came = self._open().receive(limit, deadline)
             if isinstance(came, End):
-                raise self._open().stopped(came, deadline.seconds)
+                raise self._open().stopped(came, deadline.waited)
             step.text += f", and gets {describe_bytes(came)}"
             return came
 
@@ -313,7 +314,11 @@ class Client:
             raise self._extra(came)
         if came is End.SILENCE:
             self.patience.expired()
-            text = f"the connection is still open after {deadline.seconds:g} s"
+            waited = deadline.waited
+            how_long = (
+                waited.told("will stay so") if waited.hopeless else f" after {waited.seconds:g} s"
+            )
+            text = f"the connection is still open{how_long}"
             raise Failure(text, hint="not-closed")
 
     def _expect_silence(self, seconds: float) -> None:
@@ -322,7 +327,7 @@ class Client:
         if isinstance(came, bytes):
             raise self._extra(came)
         if came is not End.SILENCE:
-            raise self._open().stopped(came, seconds)
+            raise self._open().stopped(came, Waited(seconds))
 
     def _extra(self, came: bytes) -> Failure:
         """The failure when bytes came where none were due; waits a moment so that all can be

@@ -11,6 +11,7 @@ from enum import Enum
 from harness.client.framing import LENGTH, Framing
 from harness.failures.compare import first_difference
 from harness.failures.failure import Failure
+from harness.server.patience import Waited
 
 
 class End(Enum):
@@ -96,17 +97,18 @@ class Replies:
         came = self._stream[start : self._matched] + self._wrong
         return self._stream[start : start + size], came, which
 
-    def ended(self, end: End, seconds: float, unsent: str = "") -> Failure:
-        """The failure to raise when the replies stop early; `seconds` is how long was waited.
+    def ended(self, end: End, waited: Waited, unsent: str = "") -> Failure:
+        """The failure to raise when the replies stop early; `waited`: how long one waited.
 
         `unsent`: a remark for a server that has not taken all of our data.
         """
         start, size, which = self._frame()
         at = self._matched - start
         so_far = f"{at:,} of {size:,} bytes of {which}"
-        text, hint = why_it_stopped(end, seconds, so_far, begun=at > 0)
+        text, hint = why_it_stopped(end, waited, so_far, begun=at > 0)
         if hint == "silence" and start:
-            text, hint = f"nothing of {which} came for {seconds:g} s", "replies-missing"
+            text = f"nothing of {which} came{waited.told('nothing will')}"
+            hint = "replies-missing"
         elif hint == "silence" and unsent:
             hint = "not-taken"
         return self._failure(text + unsent, hint, self._stream[start : self._matched])
@@ -131,7 +133,7 @@ class Replies:
         return "the reply" if self.count == 1 else f"reply {index + 1:,} of {self.count:,}"
 
 
-def why_it_stopped(end: End, seconds: float, so_far: str, begun: bool) -> tuple[str, str]:
+def why_it_stopped(end: End, waited: Waited, so_far: str, begun: bool) -> tuple[str, str]:
     """The message and the hint for bytes that did not come.
 
     `so_far` says how much did ("3 of 9 bytes of the reply"), `begun` whether it is more than none.
@@ -142,5 +144,5 @@ def why_it_stopped(end: End, seconds: float, so_far: str, begun: bool) -> tuple[
     if end is End.RESET:
         return f"the connection was reset {after}", "reset-early"
     if begun:
-        return f"only {so_far} came, then nothing for {seconds:g} s", "stalled-reply"
-    return f"nothing came back for {seconds:g} s", "silence"
+        return f"only {so_far} came, then nothing{waited.told('nothing will')}", "stalled-reply"
+    return f"nothing came back{waited.told('nothing will')}", "silence"

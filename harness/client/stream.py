@@ -21,7 +21,7 @@ from harness.failures.conversation import describe_bytes
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB
 from harness.server.linux import sockdiag
-from harness.server.patience import Deadline, Patience
+from harness.server.patience import Deadline, Patience, Waited
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs
@@ -86,7 +86,8 @@ class Stream:
                 self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
             self._address = address
             self._connecting = self.socket.connect_ex(address)
-            self.port = self.socket.getsockname()[1]
+            self.ends = (self.socket.getsockname(), address)  # also known when it is closed
+            self.port = self.ends[0][1]
             if wait:
                 self.wait_until_connected()
         except BaseException:
@@ -197,7 +198,7 @@ class Stream:
         __tracebackhide__ = True
         deadline = Deadline(self._patience)
         came = self.receive(min(limit, replies.missing), deadline)
-        self._accept(replies, came, deadline.seconds)
+        self._accept(replies, came, deadline.waited)
 
     def take(self, replies: Replies, limit: int) -> int:
         """Reads what is there already of the replies, at most `limit` bytes. Returns how many."""
@@ -207,7 +208,7 @@ class Stream:
             came = self.receive(min(limit - size, replies.missing), Deadline(0))
             if came is End.SILENCE:
                 break
-            self._accept(replies, came, 0)
+            self._accept(replies, came, Waited(0))
             size += len(came)
         return size
 
@@ -226,7 +227,7 @@ class Stream:
             if ready and replies.missing:
                 came = self.receive(replies.missing, Deadline(0))
             if not ready or came is not End.SILENCE:
-                self._accept(replies, came, deadline.seconds, out.remark())
+                self._accept(replies, came, deadline.waited, out.remark())
             if out.push() or came is not End.SILENCE:
                 deadline.restart()
 
@@ -240,27 +241,27 @@ class Stream:
             came = self.receive(end - at, deadline)
             if isinstance(came, End):
                 so_far = f"{at:,} of {end:,} bytes of {which}"
-                raise self.stopped(came, deadline.seconds, so_far, b"".join(parts))
+                raise self.stopped(came, deadline.waited, so_far, b"".join(parts))
             parts.append(came)
             at += len(came)
         return b"".join(parts)[len(before) :]
 
-    def stopped(self, end: End, seconds: float, so_far: str = "", came: bytes = b"") -> Failure:
+    def stopped(self, end: End, waited: Waited, so_far: str = "", came: bytes = b"") -> Failure:
         """The failure for bytes that did not come. `so_far`: "3 of 9 bytes of the reply"."""
         if end is End.SILENCE:
             self._patience.expired()
-        text, hint = why_it_stopped(end, seconds, so_far, begun=bool(came))
+        text, hint = why_it_stopped(end, waited, so_far, begun=bool(came))
         return Failure(text, hint=hint, received=came)
 
     def _accept(
-        self, replies: Replies, came: bytes | End, seconds: float, remark: str = ""
+        self, replies: Replies, came: bytes | End, waited: Waited, remark: str = ""
     ) -> None:
         """Accepts the bytes that came, or raises what is wrong with them."""
         __tracebackhide__ = True
         if isinstance(came, End):
             if came is End.SILENCE:
                 self._patience.expired()
-            raise replies.ended(came, seconds, remark)
+            raise replies.ended(came, waited, remark)
         if not replies.accept(came):
             replies.add_wrong(self.at_hand(replies.still_wanted(), REMAINDER_SECONDS))
             raise replies.wrong()
@@ -308,7 +309,9 @@ class Stream:
 
     def _not_taken(self, out: _Outgoing, deadline: Deadline) -> Failure:
         self._patience.expired()
-        text = f"the server took {out.progress()} and then no more for {deadline.seconds:g} s"
+        waited = deadline.waited
+        how_long = f": it {waited.hopeless}" if waited.hopeless else waited.told("")
+        text = f"the server took {out.progress()} and then no more{how_long}"
         return Failure(text, hint="not-taken")
 
     def _gone(self, out: _Outgoing) -> Failure:

@@ -93,7 +93,7 @@ def diagnose(
         hint=hint,
         steps=stage.conversation.render(),
         compare=compare(error.expected, error.received, COMPARE_WIDTH) if seen else "",
-        server=f"{fate}{stage.busy()}",
+        server=f"{fate}{stage.busy() or stage.waits_for()}",
         stderr=printed,
         crashed=stage.crashed(),
     )

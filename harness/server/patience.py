@@ -15,7 +15,7 @@ from harness.server.linux import procfs
 # that hangs everywhere is still graded within a minute.
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 
-HANGS_PART = 4  # of a wait: a server that has slept for such a part, and for ever, hangs
+SPINS_PART = 4  # of a wait: one that is to do next to nothing, and computes for so long, spins
 MOST_TIMES = 10  # so that the wait gets shorter, too, for a server that hangs everywhere
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 WORKED_PART = 8  # of a wait: a server that has computed for so much of it is not held up
@@ -24,6 +24,7 @@ LEAST_SECONDS = 0.01  # a wait is not continued for less
 LATE_SECONDS = 1.0  # between two looks at a wait: then we could not run ourselves
 WAIT_SECONDS = 60  # of the clock, for a wait that other programs make longer
 SHORT_SECONDS = 0.03  # of a wait, in which the patience is not read again
+SELDOM_PART = 8  # of the time that has passed: the pause before the patience is read again
 LOOK_SELDOM = 0.02  # of the time that has passed: the minimum pause between two later looks
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
@@ -98,9 +99,10 @@ class Patience:
         """CPU time and waiting of the servers that are waited for. See Fair."""
         return Spent()
 
-    def hopeless(self, began: float) -> bool:
-        """Whether a wait that began then, on time.monotonic(), has nothing more to wait for."""
-        return False
+    def hopeless(self, began: float) -> str:
+        """What the server does so that a wait that began then, on time.monotonic(), has nothing
+        more to wait for: "sleeps", "spins"; "" if it has."""
+        return ""
 
     def expired(self) -> None:
         """Counts a wait that ran out; each has to be counted once."""
@@ -199,18 +201,33 @@ class Longer(Around):
 
 
 class Watchful(Around):
-    """A patience that gives up early. `hangs` tells which waits are hopeless: it gets when the wait
-    began, and for how many seconds a server that hangs must have slept."""
+    """A patience that gives up early. `hopeless` tells which waits are; it gets when one began,
+    and for how many seconds a server that spins must have computed."""
 
-    def __init__(self, patience: Patience, hangs: Callable[[float, float], bool]) -> None:
+    def __init__(self, patience: Patience, hopeless: Callable[[float, float], str]) -> None:
         super().__init__(patience)
-        self._hangs = hangs
+        self._hopeless = hopeless
 
     def spent(self) -> Spent:
         return self._patience.spent()
 
-    def hopeless(self, began: float) -> bool:
-        return self._hangs(began, self.seconds / HANGS_PART)
+    def hopeless(self, began: float) -> str:
+        return self._hopeless(began, self.seconds / SPINS_PART)
+
+
+class Waited(NamedTuple):
+    """How long somebody waited in vain, and what the server does if it will not do anything more:
+    "sleeps", "spins"."""
+
+    seconds: float
+    hopeless: str = ""
+
+    def told(self, no_more: str) -> str:
+        """ " for 8 s"; or ", and nothing will: the server sleeps", where `no_more` is "nothing
+        will"."""
+        if self.hopeless:
+            return f", and {no_more}: the server {self.hopeless}"
+        return f" for {self.seconds:g} s"
 
 
 class Deadline:
@@ -238,6 +255,7 @@ class Deadline:
         self._looked = self._restarted
         self._late = self._excused = 0.0  # seconds that do not count
         self._before: Spent | None = None
+        self._hopeless = ""
 
     def left(self) -> float:
         """Seconds that are left now, never below 0."""
@@ -247,15 +265,23 @@ class Deadline:
         passed = self._passed()
         if passed > SHORT_SECONDS:
             self._before = self._before or self._patience.spent()
-            hopeless = self._shrink(passed) if passed < self.seconds else False
-            if self._passed() >= self.seconds and not hopeless:
+            if passed < self.seconds:
+                self._shrink(passed)
+            if self._passed() >= self.seconds and not self._hopeless:
                 self._excuse(self._before, self._patience.spent())
         return max(0.0, self.seconds - self._passed())
 
+    @property
+    def waited(self) -> Waited:
+        """What to say of it when it has run out."""
+        return Waited(self.seconds, self._hopeless)
+
     def pause(self) -> float:
         """Seconds after which left() has to be called again, if so many are left."""
-        first = self._patience is not None and self._before is None
-        return SHORT_SECONDS if first else LATE_SECONDS / 2
+        if self._patience is None:
+            return LATE_SECONDS / 2
+        waited = time.monotonic() - self._restarted
+        return min(max(SHORT_SECONDS, waited / SELDOM_PART), LATE_SECONDS / 2)
 
     def _notice_late_look(self) -> None:
         """Time in which this program could not run is not the server's."""
@@ -266,12 +292,11 @@ class Deadline:
     def _passed(self) -> float:
         return self._now() - self._began - self._excused
 
-    def _shrink(self, passed: float) -> bool:
-        """Makes it as short as the patience is now. Returns whether nothing can come any more."""
-        hopeless = not self._kernel and self._patience.hopeless(self._restarted)
-        now = 0.0 if hopeless else self._patience.seconds
+    def _shrink(self, passed: float) -> None:
+        """Makes it as short as the patience is now; it is over if nothing can come any more."""
+        self._hopeless = "" if self._kernel else self._patience.hopeless(self._restarted)
+        now = 0.0 if self._hopeless else self._patience.seconds
         self.seconds = min(self.seconds, max(round(passed, 1), now))
-        return hopeless
 
     def _excuse(self, before: Spent, spent: Spent) -> None:
         """Goes on for the time in which the servers could not run. Raises TooBusy if that is

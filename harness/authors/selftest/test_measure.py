@@ -14,6 +14,7 @@ import pytest
 
 from harness.authors.selftest.peer import peer  # noqa: F401: a fixture
 from harness.claims.instruments import observe
+from harness.claims.instruments.quiescence import Quiescence
 from harness.claims.scenarios import sent_at_once
 from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.many_clients import arrive_together
@@ -137,7 +138,7 @@ def test_a_server_that_hangs(program, hangs):
             pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
         )
         observe.until_asleep(SimpleNamespace(process=process), 1)
-        hang, began = observe.Hang(lambda: [server], spinning=True), time.monotonic()
+        hang, began = Quiescence(lambda: [server], spinning=True), time.monotonic()
         assert not hang(began, 0.6)
         assert wait_until(lambda: hang(began, 0.6), 60 if hangs else 2) is hangs
 

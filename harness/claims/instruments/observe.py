@@ -19,7 +19,6 @@ from weakref import WeakSet
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
 from harness.server.linux import procfs, sockdiag
-from harness.server.linux.syscalls import has_timer, sleeps_for_ever
 from harness.server.patience import PATIENCE, Fair, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
@@ -28,9 +27,6 @@ ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 WAIT_CHANNELS = ("poll", "select", "cqring")  # parts of the names of where they sleep
 SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
-UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
-HANG_LOOKS = 8  # in the time after which one that sleeps hangs; at most one in HANG_LOOK_SECONDS
-HANG_LOOK_SECONDS = 0.1
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES, SHARE_TRIES = 4, 8
 FREE_PART = 10  # of a measurement counts at least, however busy the machine is
@@ -204,69 +200,6 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     patience = Fair(Patience(((0, seconds),)), lambda: [server.process])
     wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, patience)
     return procfs.thread_states(pid) == {"S"}
-
-
-class Hang:
-    """Whether servers will do nothing more, however long one waits: for `seconds` all of their
-    threads were asleep in calls that have no time limit, whenever we looked, and used no CPU time.
-
-    None of them has a timer, and the kernel has nothing left to deliver between these clients and
-    them.
-
-    Or, with `spinning`, they have used `seconds` of it in this wait: for work that takes next
-    to none. One that stands in line for a processor is not asleep.
-    """
-
-    def __init__(
-        self,
-        processes: Callable[[], list],
-        clients: Callable[[], list] = list,
-        spinning: bool = False,
-    ) -> None:
-        self._processes = processes
-        self._clients = clients
-        self._spinning = spinning
-        self._began = self._since = self._looked = 0.0
-        self._cpu = self._cpu_then = 0.0
-        self._hangs = False
-
-    def __call__(self, began: float, seconds: float) -> bool:
-        """Whether a wait that began at `began`, on time.monotonic(), is hopeless."""
-        now = time.monotonic()
-        pause = min(seconds / HANG_LOOKS, HANG_LOOK_SECONDS)
-        if began == self._began and now - self._looked < pause:
-            return self._hangs
-        processes = self._processes()
-        cpu = sum(process.cpu_seconds() for process in processes)
-        if began != self._began:
-            self._began, self._cpu_then = began, cpu
-        pids = [pid for process in processes for pid in process.pids()]
-        asleep = bool(pids) and all(map(sleeps_for_ever, pids))
-        seen = now - self._looked <= UNSEEN_SECONDS and self._since >= began
-        if not asleep or cpu != self._cpu or not seen:
-            self._cpu, self._since = cpu, now
-        self._looked = now
-        spins = self._spinning and cpu - self._cpu_then >= seconds
-        sleeps = asleep and now - self._since >= seconds
-        self._hangs = spins or sleeps and not any(map(has_timer, pids)) and not self._is_sending()
-        return self._hangs
-
-    def _is_sending(self) -> bool:
-        """Whether the kernel still has something to deliver, to a client or to a server that has
-        nothing to read, or does not tell. A busy machine may leave it undelivered for a while."""
-        ends = [_ends(client) for client in self._clients() if not client.closed]
-        try:
-            found = [
-                (sockdiag.queues(there, here), sockdiag.queues(here, there))
-                for here, there in filter(None, ends)
-            ]
-        except sockdiag.Unavailable:
-            return True
-        return any(
-            theirs.unsent or ours and ours.unsent and not theirs.unread
-            for theirs, ours in found
-            if theirs
-        )
 
 
 def waits_in_silence(server, seconds: float) -> int | None:

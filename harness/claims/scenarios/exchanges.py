@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
 from harness.claims.instruments.observe import (
-    Hang,
     bytes_within,
     eventually,
     kernel_tells,
     until_asleep,
     until_read,
 )
+from harness.claims.instruments.quiescence import Quiescence
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -224,7 +224,7 @@ def run_to_its_end(
     whether the kernel has io_uring for it."""
     process = ServerProcess()
     fair = Fair(patience, lambda: [process])
-    ended = process.run(argv, Watchful(fair, Hang(lambda: [process])), ring)
+    ended = process.run(argv, Watchful(fair, Quiescence(lambda: [process])), ring)
     if ended is None:
         patience.expired()
     return process, ended

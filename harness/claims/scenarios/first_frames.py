@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import random
 
-from harness.claims.instruments.observe import Hang, unread_bytes, until_asleep, until_read
+from harness.claims.instruments.observe import unread_bytes, until_asleep, until_read
+from harness.claims.instruments.quiescence import Quiescence
 from harness.claims.scenarios.exchanges import echo, words
 from harness.claims.scenarios.sent_at_once import HELD_BACK, leaves_at_once
 from harness.client import length_framing
@@ -27,8 +28,8 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
     __tracebackhide__ = True
     watched = server.patience
     if server.own:
-        hang = Hang(lambda: [server.process], lambda: server.clients, spinning=True)
-        watched = Watchful(watched, hang)
+        hopeless = Quiescence(lambda: [server.process], lambda: server.clients, spinning=True)
+        watched = Watchful(watched, hopeless)
     first = server.connect(patience=watched)
     _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)

@@ -13,8 +13,8 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from harness.claims.instruments import crash, gdb, sanitizers, valgrind
-from harness.claims.instruments.observe import Hang, all_arrived, never_waits, waits_for_readiness
+from harness.claims.instruments import crash, gdb, quiescence, sanitizers, valgrind
+from harness.claims.instruments.observe import all_arrived, never_waits, waits_for_readiness
 from harness.claims.stage import recorder
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
@@ -189,7 +189,9 @@ class Stage:
         else:
             self.patience = Fair(PATIENCE, self._processes)
         if run.sources:
-            self.patience = Watchful(self.patience, Hang(self._processes, self._clients))
+            self.patience = Watchful(
+                self.patience, quiescence.Quiescence(self._processes, self._clients)
+            )
         if run.debugger:
             self.patience = gdb.PATIENCE
         self.names = _letters()
@@ -393,6 +395,12 @@ class Stage:
         if pid is None or not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
             return ""
         return ", and busy: it never waits"
+
+    def waits_for(self) -> str:
+        """ ", and ..." if the last server is asleep: what for."""
+        pid = self._running()
+        text = quiescence.told(self.servers[-1].process, self.servers[-1].clients) if pid else ""
+        return f", and {text}" if text else ""
 
     def at_rest(self) -> bool:
         """Whether no thread of the last server runs, or wants to: it sleeps, or has ended."""

@@ -21,6 +21,7 @@ _PORTS = struct.Struct("!HH")
 _WHERE = struct.Struct("=III")  # interface, cookie
 _ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, ..., expires, queues, user, inode
 _LISTEN = 10  # what the kernel finds if the connection does not exist
+_ESTABLISHED, _SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2 = 1, (3, 12), 4, 5
 _MESSAGE_BYTES = 72  # of struct inet_diag_msg; attributes follow
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
 _INFO = 2  # the attribute with a struct tcp_info
@@ -57,6 +58,36 @@ class Sending(NamedTuple):
         """Bytes are not sent although congestion control allows it. The peer's window is not
         looked at: ask only about a few bytes."""
         return self.unsent > 0 and self.in_flight < self.window
+
+
+class End(NamedTuple):
+    """One end of a connection: bytes received and not read, bytes not acknowledged by the peer (a
+    FIN counts as one), and the number by which the descriptors of a process name the socket."""
+
+    unread: int
+    unsent: int
+    inode: int
+    state: int  # include/net/tcp_states.h
+
+    @property
+    def has_heard_of_the_end(self) -> bool:
+        """Whether a FIN or RST of the peer has arrived, or the program has closed it."""
+        return self.state not in (_ESTABLISHED, *_SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2)
+
+    @property
+    def begins(self) -> bool:
+        """Whether the last segment of its beginning is still on its way."""
+        return self.state in _SYN_RECEIVED
+
+
+def end(here: tuple, there: tuple) -> End | None:
+    """The socket at `here` that is connected with `there`; None if there is none. Raises
+    Unavailable."""
+    answer = _found(here, there, 0)
+    if answer is None:
+        return None
+    _, state, _, _, _, unread, unsent, _, inode = _ANSWER.unpack_from(answer)
+    return End(unread, unsent, inode, state)
 
 
 def queues(here: tuple, there: tuple) -> Queues | None:

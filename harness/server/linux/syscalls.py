@@ -9,35 +9,31 @@ import signal
 
 from harness.server.linux import procfs
 
-# For each machine the calls that can wait, by their number in the kernel's unistd.h, and which
-# argument, counted from 0, is the time limit: a negative int or a null pointer means no limit, and
-# so do flags without _EXT_ARG.
-_INT, _POINTER, _FLAG = "int", "pointer", "flag"
-_EXT_ARG = 8  # of io_uring_enter: one more argument, with a time limit
+# The calls that can wait, by their numbers in the kernel's unistd.h for each machine.
 _X86_64 = {
-    **dict.fromkeys((0, 1, 19, 20, 34, 43, 44, 45, 46, 47, 61, 288), None),  # read, accept, pause
-    7: (_INT, 2),  # poll
-    23: (_POINTER, 4),  # select
-    202: (_POINTER, 3),  # futex
-    232: (_INT, 3),  # epoll_wait
-    270: (_POINTER, 4),  # pselect6
-    271: (_POINTER, 2),  # ppoll
-    281: (_INT, 3),  # epoll_pwait
-    426: (_FLAG, 3),  # io_uring_enter
-    441: (_POINTER, 3),  # epoll_pwait2
+    **{0: "read", 1: "write", 7: "poll", 19: "readv", 20: "writev", 23: "select", 34: "pause"},
+    **{43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4"},
+    **{202: "futex", 232: "epoll_wait", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait"},
+    **{288: "accept4", 426: "io_uring_enter", 441: "epoll_pwait2"},
 }
 _AARCH64 = {
-    **dict.fromkeys((63, 64, 65, 66, 202, 206, 207, 211, 212, 242, 260), None),
-    22: (_INT, 3),
-    72: (_POINTER, 4),
-    73: (_POINTER, 2),
-    98: (_POINTER, 3),
-    426: (_FLAG, 3),
-    441: (_POINTER, 3),
+    **{22: "epoll_pwait", 63: "read", 64: "write", 65: "readv", 66: "writev", 72: "pselect6"},
+    **{73: "ppoll", 98: "futex", 202: "accept", 206: "sendto", 207: "recvfrom", 211: "sendmsg"},
+    **{212: "recvmsg", 242: "accept4", 260: "wait4", 426: "io_uring_enter", 441: "epoll_pwait2"},
+}
+CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
+
+# Of those that have a time limit, which argument it is, counted from 0: a negative int or a null
+# pointer means no limit, and so do flags without _EXT_ARG.
+_INT, _POINTER, _FLAG = "int", "pointer", "flag"
+_EXT_ARG = 8  # of io_uring_enter: one more argument, with a time limit
+_LIMITS = {
+    **{"poll": (_INT, 2), "ppoll": (_POINTER, 2), "select": (_POINTER, 4)},
+    **{"pselect6": (_POINTER, 4), "epoll_wait": (_INT, 3), "epoll_pwait": (_INT, 3)},
+    **{"epoll_pwait2": (_POINTER, 3), "futex": (_POINTER, 3), "io_uring_enter": (_FLAG, 3)},
 }
 _CAUGHT = re.compile(rb"^SigCgt:\s*([0-9a-f]+)$", re.M)
 _CLOSE = {"x86_64": "3", "aarch64": "57"}.get(platform.machine())
-CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 
 
 def sleeps_for_ever(pid: int) -> bool:
@@ -68,7 +64,7 @@ def is_endless(line: str) -> bool:
     number, *arguments = line.split() or ["running"]
     if not number.isdigit() or int(number) not in CALLS:
         return False
-    limit = CALLS[int(number)]
+    limit = _LIMITS.get(CALLS[int(number)])
     if limit is None:
         return True
     kind, place = limit

@@ -1,0 +1,108 @@
+"""A server that can do nothing more: when it is called so, and what it is said to wait for."""
+
+import contextlib
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from harness.claims.instruments import quiescence
+from harness.client.client import Client
+from harness.failures.conversation import Conversation
+from harness.server.linux import procfs
+from harness.server.patience import Patience, wait_until
+
+# A server that prints its port, lets one client in as `c`, and then does CODE.
+PROGRAM = """
+import select, socket, signal
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+c = s.accept()[0]
+{code}
+"""
+POLL = "p = select.poll(); p.register(s, 1); p.register(c, {events}); p.poll({limit})"
+EPOLL = "e = select.epoll(); e.register(s, 1); e.register(c, 1); e.poll()"
+SELECT = "select.select([s, c], [], [])"
+
+LOOKS_MS = 1000 * 3 * quiescence.QUIET_SECONDS
+CALM_SECONDS = 1.0  # in which one that is not quiescent has been looked at often
+
+
+@contextlib.contextmanager
+def served(code):
+    """A process, as far as Quiescence needs it, and a client of it."""
+    command = [sys.executable, "-c", PROGRAM.format(code=code)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        try:
+            address = ("127.0.0.1", int(process.stdout.readline()))
+            with Client(address, Conversation(), patience=Patience(((0, 5.0),))) as client:
+                yield SimpleNamespace(
+                    pid=process.pid,
+                    pids=lambda: [process.pid],
+                    cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
+                ), client
+        finally:
+            process.kill()
+
+
+def told(code, before=lambda client: None) -> str:
+    """What is said of it when it is quiescent."""
+    with served(code) as (process, client):
+        before(client)
+        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        assert wait_until(lambda: asks(began, 60) == "sleeps", 30)
+        return quiescence.told(process, [client])
+
+
+@pytest.mark.parametrize(
+    "code, said",
+    [
+        (POLL.format(events=1, limit=""), "asleep in poll(): fd 3 POLLIN, fd 4 (A) POLLIN"),
+        (POLL.format(events=0, limit=""), "asleep in poll(): fd 3 POLLIN, fd 4 (A) nothing"),
+        (EPOLL, "asleep in epoll_wait(): fd 3 POLLIN, fd 4 (A) POLLIN"),
+        (SELECT, "asleep in select(): fd 3 readable, fd 4 (A) readable"),
+        ("c.recv(1)", "asleep in recv(): fd 4 (A)"),
+        ("s.accept()", "asleep in accept(): fd 3"),
+        ("signal.pause()", "asleep in pause()"),
+    ],
+)
+def test_what_it_waits_for(code, said):
+    assert told(code).replace("accept4", "accept") == said
+
+
+def test_what_it_has_not_read():
+    said = told("s.accept()", lambda client: client.send(b"twelve bytes"))
+    assert said.endswith("; it has not read 12 bytes of fd 4 (A)")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        POLL.format(events=1, limit=LOOKS_MS * 100),
+        "import struct\nc.setsockopt(1, 20, struct.pack('ll', 60, 0))\nc.recv(1)",
+        "signal.signal(signal.SIGALRM, print); signal.alarm(60); signal.pause()",
+        "import time; time.sleep(60)",
+    ],
+    ids=["a time limit", "SO_RCVTIMEO", "an alarm", "sleeps"],
+)
+def test_what_time_will_wake(code):
+    with served(code) as (process, client):
+        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        assert not wait_until(lambda: asks(began, 60), CALM_SECONDS)
+
+
+def test_what_the_kernel_has_still_to_deliver():
+    """Its receive buffer is full: what the server has written is not all on its way."""
+    with served("c.sendall(bytes(1 << 26))") as (process, client):
+        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        assert not wait_until(lambda: asks(began, 60), CALM_SECONDS)
+
+
+def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():
+    with served("socket.socket.recv(c, 1); s.accept()") as (process, client):
+        asks = quiescence.Quiescence(lambda: [process], lambda: [client])
+        client.close()
+        began = time.monotonic()
+        assert wait_until(lambda: asks(began, 60) == "sleeps", 30)

@@ -1,0 +1,158 @@
+"""When nothing can happen any more: a server that waits for an event which nobody will make.
+
+Then a reply that is not there will not come, however long one waits. What the server waits for
+comes from the kernel, and so this works for every program; where the kernel does not tell, no
+server is called quiescent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+from weakref import WeakSet
+
+from harness.failures.conversation import counted
+from harness.server.linux import asleep, procfs, sockdiag, time_outs
+from harness.server.linux.syscalls import has_timer, sleeps_for_ever
+
+# One that is woken runs at once, or stands in line for a processor, and then it is not asleep. So
+# two looks would do; but a packet is delivered by the kernel when it finds the time.
+QUIET_SECONDS, QUIET_LOOKS = 0.05, 3
+LOOK_SECONDS = 0.01  # between two looks, at least
+UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
+SHOWN = 4  # descriptors, of those that a server waits for
+
+_CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"}
+
+
+class Quiescence:
+    """Whether servers will do nothing more, however long one waits: all of their threads are asleep
+    in calls that have no time limit, use no CPU time, have no timer, and the kernel has nothing
+    left to deliver between these clients and them.
+
+    Or, with `spinning`, they have used `seconds` of CPU time in this wait: for work that takes next
+    to none.
+    """
+
+    def __init__(
+        self,
+        processes: Callable[[], list],
+        clients: Callable[[], list] = list,
+        spinning: bool = False,
+    ) -> None:
+        self._processes = processes
+        self._clients = clients
+        self._spinning = spinning
+        self._began = self._since = self._looked = 0.0
+        self._cpu = self._cpu_then = 0.0
+        self._looks = 0  # at which they were asleep, since `_since`
+        self._ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
+        self._found = ""
+
+    def __call__(self, began: float, seconds: float) -> str:
+        """What the servers do if a wait that began at `began`, on time.monotonic(), is hopeless:
+        "sleeps" or "spins"; otherwise ""."""
+        now = time.monotonic()
+        if began == self._began and now - self._looked < LOOK_SECONDS:
+            return self._found
+        cpu = sum(process.cpu_seconds() for process in self._processes())
+        if began != self._began:
+            self._began, self._cpu_then, self._looks = began, cpu, 0
+        self._found = ""
+        if self._have_slept(now, cpu) and not self._may_be_woken():
+            self._found = "sleeps"
+        elif self._spinning and cpu - self._cpu_then >= seconds:
+            self._found = "spins"
+        return self._found
+
+    def _have_slept(self, now: float, cpu: float) -> bool:
+        """Whether they were asleep at each look for a while, up to this one."""
+        pids = self._pids()
+        asleep_now = bool(pids) and all(map(sleeps_for_ever, pids))
+        if not self._looks or cpu != self._cpu or now - self._looked > UNSEEN_SECONDS:
+            self._looks, self._since = 0, now
+        self._looks = self._looks + 1 if asleep_now else 0
+        self._cpu, self._looked = cpu, now
+        return self._looks >= QUIET_LOOKS and now - self._since >= QUIET_SECONDS
+
+    def _may_be_woken(self) -> bool:
+        pids = self._pids()
+        if any(map(has_timer, pids)) or any(map(time_outs.longest, pids)):
+            return True
+        try:
+            return any(map(self._is_delivering, self._clients()))
+        except sockdiag.Unavailable:
+            return True
+
+    def _is_delivering(self, client) -> bool:
+        """Whether the kernel still has something for this client, or from it for a server that has
+        nothing else to read."""
+        if client in self._ended:
+            return False
+        here, there = client.ends
+        theirs = sockdiag.end(there, here)
+        if client.closed:
+            ended = theirs is None or theirs.has_heard_of_the_end
+            if ended:
+                self._ended.add(client)
+            return not ended
+        if theirs is None:
+            return False
+        ours = sockdiag.end(here, there)
+        arrives = ours is not None and ours.unsent > 0 and not theirs.unread
+        return theirs.begins or theirs.unsent > 0 or arrives
+
+    def _pids(self) -> list[int]:
+        return [pid for process in self._processes() for pid in process.pids()]
+
+
+class _Peer(NamedTuple):
+    """The client at the other end of a descriptor, and how many of its bytes are not read."""
+
+    name: str
+    unread: int
+
+
+def told(process, clients: Iterable) -> str:
+    """What a server that is asleep waits for, and what it has not read: "asleep in poll(): fd 3
+    POLLIN, fd 6 (A) POLLIN". "" if it is not asleep, or the kernel does not tell."""
+    threads = asleep.threads(process.pid)
+    calls = dict.fromkeys(map(_called, filter(lambda one: one.call, threads)))
+    if not calls:
+        return ""
+    peers = _peers(process.pid, clients)
+    watched = {fd: what for one in threads for fd, what in one.watched.items()}
+    text = "asleep in " + ", ".join(calls)
+    if watched:
+        shown = sorted(sorted(watched, key=lambda fd: (fd not in peers, fd))[:SHOWN])
+        text += ": " + ", ".join(f"{_named(fd, peers)} {watched[fd]}".strip() for fd in shown)
+        text += f" and {len(watched) - SHOWN:,} more" if len(watched) > SHOWN else ""
+    unread = [fd for fd, peer in peers.items() if peer.unread]
+    for fd in unread[:SHOWN]:
+        text += f"; it has not read {counted(peers[fd].unread, 'byte')} of {_named(fd, peers)}"
+    return text
+
+
+def _called(one: asleep.Asleep) -> str:
+    limit = " with a time limit" if one.limited else ""
+    return f"{_CALLED.get(one.call, one.call)}(){limit}"
+
+
+def _named(fd: int, peers: dict[int, _Peer]) -> str:
+    return f"fd {fd} ({peers[fd].name})" if fd in peers else f"fd {fd}"
+
+
+def _peers(pid: int, clients: Iterable) -> dict[int, _Peer]:
+    """The peer of each descriptor of the server that is connected with one of these clients."""
+    numbers = {target: int(fd) for fd, target in procfs.descriptors(pid)}
+    found = {}
+    for client in clients:
+        try:
+            end = None if client.closed else sockdiag.end(*reversed(client.ends))
+        except sockdiag.Unavailable:
+            return {}
+        fd = numbers.get(f"socket:[{end.inode}]") if end else None
+        if fd is not None:
+            found[fd] = _Peer(client.name, end.unread)
+    return dict(sorted(found.items()))
