@@ -319,7 +319,7 @@ class Client:
                 waited.told("will stay so") if waited.hopeless else f" after {waited.seconds:g} s"
             )
             text = f"the connection is still open{how_long}"
-            raise Failure(text, hint="not-closed")
+            raise Failure(text, hint="not-closed", asleep=waited.asleep)
 
     def _expect_silence(self, seconds: float) -> None:
         __tracebackhide__ = True

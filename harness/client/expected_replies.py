@@ -111,7 +111,9 @@ class Replies:
             hint = "replies-missing"
         elif hint == "silence" and unsent:
             hint = "not-taken"
-        return self._failure(text + unsent, hint, self._stream[start : self._matched])
+        failure = self._failure(text + unsent, hint, self._stream[start : self._matched])
+        failure.asleep = waited.asleep
+        return failure
 
     def _failure(self, text: str, hint: str, received: bytes) -> Failure:
         start, size, _ = self._frame()

@@ -251,7 +251,7 @@ class Stream:
         if end is End.SILENCE:
             self._patience.expired()
         text, hint = why_it_stopped(end, waited, so_far, begun=bool(came))
-        return Failure(text, hint=hint, received=came)
+        return Failure(text, hint=hint, received=came, asleep=waited.asleep)
 
     def _accept(
         self, replies: Replies, came: bytes | End, waited: Waited, remark: str = ""
@@ -312,7 +312,7 @@ class Stream:
         waited = deadline.waited
         how_long = f": it {waited.hopeless}" if waited.hopeless else waited.told("")
         text = f"the server took {out.progress()} and then no more{how_long}"
-        return Failure(text, hint="not-taken")
+        return Failure(text, hint="not-taken", asleep=waited.asleep)
 
     def _gone(self, out: _Outgoing) -> Failure:
         """The failure when the server is gone while we send, with what it had answered."""

@@ -36,7 +36,8 @@ class Failure(AssertionError):
     """The server did something wrong. `message` is one sentence: what happened, no advice.
 
     `hint` is one of HINT_KEYS or a key that hints/ adds. `expected` and `received` are the bytes
-    of the frame that went wrong, from its first byte to as far as is known.
+    of the frame that went wrong, from its first byte to as far as is known. `asleep`: the server
+    waits, and will wait for ever.
     """
 
     def __init__(
@@ -46,12 +47,14 @@ class Failure(AssertionError):
         hint: str | None = None,
         expected: bytes | None = None,
         received: bytes | None = None,
+        asleep: bool = False,
     ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.expected = expected
         self.received = received
+        self.asleep = asleep
 
 
 class NotJudged(Exception):

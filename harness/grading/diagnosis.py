@@ -93,7 +93,7 @@ def diagnose(
         hint=hint,
         steps=stage.conversation.render(),
         compare=compare(error.expected, error.received, COMPARE_WIDTH) if seen else "",
-        server=f"{fate}{stage.busy() or stage.waits_for()}",
+        server=f"{fate}{stage.waits_for() if error.asleep else stage.busy()}",
         stderr=printed,
         crashed=stage.crashed(),
     )

@@ -26,6 +26,7 @@ WAIT_SECONDS = 60  # of the clock, for a wait that other programs make longer
 SHORT_SECONDS = 0.03  # of a wait, in which the patience is not read again
 SELDOM_PART = 8  # of the time that has passed: the pause before the patience is read again
 LOOK_SELDOM = 0.02  # of the time that has passed: the minimum pause between two later looks
+SLEEPS, SPINS = "sleeps", "spins"  # what a server does for which it is hopeless to wait
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 
 
@@ -101,7 +102,7 @@ class Patience:
 
     def hopeless(self, began: float) -> str:
         """What the server does so that a wait that began then, on time.monotonic(), has nothing
-        more to wait for: "sleeps", "spins"; "" if it has."""
+        more to wait for: SLEEPS or SPINS; "" if it has."""
         return ""
 
     def expired(self) -> None:
@@ -217,10 +218,15 @@ class Watchful(Around):
 
 class Waited(NamedTuple):
     """How long somebody waited in vain, and what the server does if it will not do anything more:
-    "sleeps", "spins"."""
+    SLEEPS or SPINS."""
 
     seconds: float
     hopeless: str = ""
+
+    @property
+    def asleep(self) -> bool:
+        """Whether the server waits, and will wait for ever."""
+        return self.hopeless == SLEEPS
 
     def told(self, no_more: str) -> str:
         """ " for 8 s"; or ", and nothing will: the server sleeps", where `no_more` is "nothing

@@ -7,6 +7,7 @@ none of them fails a server.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import socket
 import struct
@@ -16,6 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
+from harness.claims.instruments.quiescence import Quiescence
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
 from harness.server.linux import procfs, sockdiag
@@ -26,6 +28,7 @@ UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long 
 ASLEEP_SECONDS = 5.0  # a server that waits for the processor may need that long to go to sleep
 BUSY_SECONDS = 0.011  # no multiple of a millisecond, or of a tick
 WAIT_CHANNELS = ("poll", "select", "cqring")  # parts of the names of where they sleep
+REST_SECONDS = 0.3  # to finish something, and to be seen asleep
 SLEEPS_SECONDS = 1.0  # for one that works a little now and then to be seen asleep
 SPINS_SHARE = 0.15  # of a processor, in each of SURE_TRIES measurements
 SURE_TRIES, SHARE_TRIES = 4, 8
@@ -202,13 +205,24 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     return procfs.thread_states(pid) == {"S"}
 
 
+def is_quiescent(server) -> bool:
+    """Whether it can do nothing at all until a client does something. It has a moment to finish
+    what it does; one with a timer, or whose output a client does not read, is not."""
+    quiescence, began = (
+        Quiescence(lambda: [server.process], lambda: server.clients),
+        time.monotonic(),
+    )
+    return wait_until(lambda: quiescence(began, math.inf), REST_SECONDS)
+
+
 def waits_in_silence(server, seconds: float) -> int | None:
     """How many calls that wait it makes while nothing happens. None: the library does not count."""
     before = server.process.calls()
     if before is None:
         return None
     server.conversation.note("the grader", "counts the wait calls while nothing happens")
-    time.sleep(seconds)
+    if not is_quiescent(server):
+        time.sleep(seconds)
     return server.process.calls().waits - before.waits
 
 
@@ -268,10 +282,13 @@ def cpu_share(server, limit: float, seconds: float = 0.5) -> float:
     Measured over `seconds`, and again up to SHARE_TRIES times if it is over `limit`: what the
     server still had to do, or a neighbour's noise, is over by then. One that was busy each time is
     not measured as often: it spins. Time in which it wanted the processor and other programs had it
-    does not count: so a server that spins is seen on a busy machine, too.
+    does not count: so a server that spins is seen on a busy machine, too. One that can do nothing
+    needs no measurement.
     This is a step of the conversation.
     """
     server.conversation.note("the grader", "watches what the server costs while nothing happens")
+    if is_quiescent(server):
+        return 0.0
     shares: list[float] = []
     while len(shares) < SHARE_TRIES and not (
         len(shares) == SURE_TRIES and min(shares) > SPINS_SHARE

@@ -15,6 +15,7 @@ from weakref import WeakSet
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
 from harness.server.linux.syscalls import has_timer, sleeps_for_ever
+from harness.server.patience import SLEEPS, SPINS
 
 # One that is woken runs at once, or stands in line for a processor, and then it is not asleep. So
 # two looks would do; but a packet is delivered by the kernel when it finds the time.
@@ -52,7 +53,7 @@ class Quiescence:
 
     def __call__(self, began: float, seconds: float) -> str:
         """What the servers do if a wait that began at `began`, on time.monotonic(), is hopeless:
-        "sleeps" or "spins"; otherwise ""."""
+        SLEEPS or SPINS; otherwise ""."""
         now = time.monotonic()
         if began == self._began and now - self._looked < LOOK_SECONDS:
             return self._found
@@ -61,9 +62,9 @@ class Quiescence:
             self._began, self._cpu_then, self._looks = began, cpu, 0
         self._found = ""
         if self._have_slept(now, cpu) and not self._may_be_woken():
-            self._found = "sleeps"
+            self._found = SLEEPS
         elif self._spinning and cpu - self._cpu_then >= seconds:
-            self._found = "spins"
+            self._found = SPINS
         return self._found
 
     def _have_slept(self, now: float, cpu: float) -> bool:
