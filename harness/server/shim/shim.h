@@ -161,8 +161,8 @@ struct crash {
 };
 
 /* The clock that the server reads. The harness writes all but `reads`. A clock that FLOWS goes on
- * with the machine's; then its two times are what has to be added to CLOCK_MONOTONIC. One that STANDS is
- * moved by the harness. The time of day may be moved alone. */
+ * with the machine's; then its two times are what has to be added to CLOCK_MONOTONIC. One that
+ * STANDS is moved by the harness. The time of day may be moved alone. */
 enum clock_mode { CLOCK_OF_THE_MACHINE, CLOCK_FLOWS, CLOCK_STANDS };
 
 struct clock {
