@@ -77,6 +77,11 @@ class Clock:
         return self._shim is not None
 
     @property
+    def stands(self) -> bool:
+        """Whether it is known to be ours: then no wait of the server ends by itself."""
+        return self._decided and self._shim is not None
+
+    @property
     def now_ms(self) -> float:
         """The server's monotonic clock."""
         return (self._monotonic if self._shim is not None else time.monotonic_ns()) / MS
@@ -117,7 +122,7 @@ class Clock:
         most = RESTLESS_SECONDS if self._restless else SETTLE_SECONDS
         before: dict[tuple[int, int], int] | None = None
         while time.monotonic() - began < most:
-            now = self._at_rest() if self.arrived() else None
+            now = self.rest() if self.arrived() else None
             if now is not None and now == before:
                 self._restless = False
                 return True
@@ -128,6 +133,26 @@ class Clock:
                 break
         self._restless = True
         return False
+
+    def rest(self) -> dict[tuple[int, int], int] | None:
+        """A number for each thread, which is the same as before if the thread has done nothing
+        since. None: one of them runs, or wants to.
+
+        First we look at their states, and then at their waits. If the numbers are the same twice,
+        each was asleep in its wait between the two looks at these: so none can have woken another.
+        """
+        pids = {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
+        threads = {}
+        for pid in pids:
+            for tid, state in procfs.states(pid).items():
+                if state not in "STtZX":
+                    return None
+                runs = 0 if state in "TtZX" else procfs.times_run(pid, tid)
+                threads[pid, tid] = runs
+        for waiter in self._waiting():
+            if (waiter.pid, waiter.tid) in threads:
+                threads[waiter.pid, waiter.tid] = -waiter.count
+        return threads
 
     # Inside: all of these are for a clock that is ours
 
@@ -203,26 +228,6 @@ class Clock:
         began = time.monotonic()
         while not condition() and time.monotonic() - began < LEAVE_SECONDS:
             time.sleep(LOOK_SECONDS)
-
-    def _at_rest(self) -> dict[tuple[int, int], int] | None:
-        """A number for each thread, which is the same as before if the thread has done nothing
-        since. None: one of them runs, or wants to.
-
-        First we look at their states, and then at their waits. If the numbers are the same twice,
-        each was asleep in its wait between the two looks at these: so none can have woken another.
-        """
-        pids = {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
-        threads = {}
-        for pid in pids:
-            for tid, state in procfs.states(pid).items():
-                if state not in "STtZX":
-                    return None
-                runs = 0 if state in "TtZX" else procfs.times_run(pid, tid)
-                threads[pid, tid] = runs
-        for waiter in self._waiting():
-            if (waiter.pid, waiter.tid) in threads:
-                threads[waiter.pid, waiter.tid] = -waiter.count
-        return threads
 
     def _family(self) -> Iterable[int]:
         return procfs.family(self._pid, thorough=False)

@@ -135,7 +135,9 @@ WAITS = "import select; select.select([], [], []{})"
 def test_a_server_that_hangs(program, hangs):
     with running(program) as process:
         server = SimpleNamespace(
-            pids=lambda: [process.pid], cpu_seconds=lambda: procfs.cpu_seconds(process.pid)
+            clock=None,
+            pids=lambda: [process.pid],
+            cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
         )
         observe.until_asleep(SimpleNamespace(process=process), 1)
         hang, began = Quiescence(lambda: [server], spinning=True), time.monotonic()

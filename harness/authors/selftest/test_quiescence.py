@@ -11,8 +11,11 @@ import pytest
 from harness.claims.instruments import quiescence
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
+from harness.server.clock import Start
 from harness.server.linux import procfs
-from harness.server.patience import Patience, wait_until
+from harness.server.patience import SLEEPS, Patience, wait_until
+from harness.server.process import ServerProcess
+from harness.server.shim import shim_library
 
 # A server that prints its port, lets one client in as `c`, and then does CODE.
 PROGRAM = """
@@ -39,6 +42,7 @@ def served(code):
             with Client(address, Conversation(), patience=Patience(((0, 5.0),))) as client:
                 yield SimpleNamespace(
                     pid=process.pid,
+                    clock=None,
                     pids=lambda: [process.pid],
                     cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
                 ), client
@@ -51,7 +55,7 @@ def told(code, before=lambda client: None) -> str:
     with served(code) as (process, client):
         before(client)
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
-        assert wait_until(lambda: asks(began, 60) == "sleeps", 30)
+        assert wait_until(lambda: asks(began, 60) == SLEEPS, 30)
         return quiescence.told(process, [client])
 
 
@@ -104,4 +108,21 @@ def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():
         asks = quiescence.Quiescence(lambda: [process], lambda: [client])
         client.close()
         began = time.monotonic()
-        assert wait_until(lambda: asks(began, 60) == "sleeps", 30)
+        assert wait_until(lambda: asks(began, 60) == SLEEPS, 30)
+
+
+def test_a_clock_that_stands_wakes_nobody():
+    """A server with a time limit waits for the claim to move its clock."""
+    code = f"c.recv(1)\nimport time; time.monotonic()\n{POLL.format(events=1, limit=60_000)}"
+    listens = "print('listening on 127.0.0.1', end=':'); print("
+    program = PROGRAM.format(code=code).replace("print(", listens)
+    with ServerProcess() as process:
+        command = [sys.executable, "-S", "-c", program]
+        process.start(command, preload=[shim_library()], clock=Start())
+        with Client(process.address, Conversation()) as client:
+            client.send(b"x")
+            process.clock.advance(10)
+            assert process.clock.stands
+            asks = quiescence.Quiescence(lambda: [process], lambda: [client])
+            began = time.monotonic()
+            assert wait_until(lambda: asks(began, 60) == SLEEPS, 30)

@@ -29,8 +29,8 @@ _CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": 
 
 class Quiescence:
     """Whether servers will do nothing more, however long one waits: all of their threads are asleep
-    in calls that have no time limit, use no CPU time, have no timer, and the kernel has nothing
-    left to deliver between these clients and them.
+    in calls that have no time limit, or whose clock stands (server/clock.py); they use no CPU time,
+    have no timer, and the kernel has nothing left to deliver between these clients and them.
 
     Or, with `spinning`, they have used `seconds` of CPU time in this wait: for work that takes next
     to none.
@@ -46,7 +46,8 @@ class Quiescence:
         self._clients = clients
         self._spinning = spinning
         self._began = self._since = self._looked = 0.0
-        self._cpu = self._cpu_then = 0.0
+        self._cpu_then = 0.0
+        self._rest: list = []  # what rest() said of them at the last look
         self._looks = 0  # at which they were asleep, since `_since`
         self._ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
         self._found = ""
@@ -61,25 +62,23 @@ class Quiescence:
         if began != self._began:
             self._began, self._cpu_then, self._looks = began, cpu, 0
         self._found = ""
-        if self._have_slept(now, cpu) and not self._may_be_woken():
+        if self._have_slept(now) and not self._may_be_woken():
             self._found = SLEEPS
         elif self._spinning and cpu - self._cpu_then >= seconds:
             self._found = SPINS
         return self._found
 
-    def _have_slept(self, now: float, cpu: float) -> bool:
+    def _have_slept(self, now: float) -> bool:
         """Whether they were asleep at each look for a while, up to this one."""
-        pids = self._pids()
-        asleep_now = bool(pids) and all(map(sleeps_for_ever, pids))
-        if not self._looks or cpu != self._cpu or now - self._looked > UNSEEN_SECONDS:
+        rest = list(map(_rest, self._processes()))
+        if not self._looks or rest != self._rest or now - self._looked > UNSEEN_SECONDS:
             self._looks, self._since = 0, now
-        self._looks = self._looks + 1 if asleep_now else 0
-        self._cpu, self._looked = cpu, now
+        self._looks = self._looks + 1 if rest and None not in rest else 0
+        self._rest, self._looked = rest, now
         return self._looks >= QUIET_LOOKS and now - self._since >= QUIET_SECONDS
 
     def _may_be_woken(self) -> bool:
-        pids = self._pids()
-        if any(map(has_timer, pids)) or any(map(time_outs.longest, pids)):
+        if any(map(_may_wake_up, self._processes())):
             return True
         try:
             return any(map(self._is_delivering, self._clients()))
@@ -104,8 +103,21 @@ class Quiescence:
         arrives = ours is not None and ours.unsent > 0 and not theirs.unread
         return theirs.begins or theirs.unsent > 0 or arrives
 
-    def _pids(self) -> list[int]:
-        return [pid for process in self._processes() for pid in process.pids()]
+
+def _rest(process) -> object | None:
+    """What changes whenever a thread of this server runs; None if one runs now, or if a wait of one
+    ends by itself."""
+    if process.clock is not None and process.clock.stands:
+        return process.clock.rest()
+    pids = process.pids()
+    return process.cpu_seconds() if pids and all(map(sleeps_for_ever, pids)) else None
+
+
+def _may_wake_up(process) -> bool:
+    """Whether something of its own may end its sleep: a timer, or a time-out of a socket."""
+    stands = process.clock is not None and process.clock.stands
+    timer = not stands and any(map(has_timer, process.pids()))
+    return timer or any(map(time_outs.longest, process.pids()))
 
 
 class _Peer(NamedTuple):
