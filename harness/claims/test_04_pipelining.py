@@ -10,6 +10,7 @@ from harness.claims.instruments.observe import bytes_within, until_asleep, until
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import (
     EXACT,
+    GROWTH_COPIED,
     HELD_BYTES,
     Amount,
     bounded,
@@ -120,7 +121,7 @@ def test_04_cost_grows_with_the_bytes(launch, rng):
     def work(size: int) -> None:
         client.echo_all(length_framing.encode(body * size))
 
-    linear(server, work, LARGE_MIB, "a frame of {:,} MiB")
+    linear(server, work, LARGE_MIB, "a frame of {:,} MiB", GROWTH_COPIED)
 
 
 # 04.2 answering and sending
