@@ -1,13 +1,12 @@
-"""Chapter 12: keys and the time that they live, subscribers, and commands that wait for EXEC."""
+"""Chapter 12: keys, subscribers, and commands that wait for EXEC."""
 
 from __future__ import annotations
 
 import signal
-import time
 
-from harness.claims.instruments.observe import eventually, until_asleep, waits_in_silence
+from harness.claims.instruments.observe import eventually, until_asleep
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import EXACT, IDLE_WAITS, WATCHED, bounded, no_cpu
+from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
@@ -31,31 +30,24 @@ from harness.client import resp
 from harness.client.client import PATIENCE
 from harness.client.resp import (
     EXECABORT,
-    NO_KEY,
-    NOT_AN_INTEGER,
     OK,
     PONG,
     QUEUED,
     RESP,
     WRONGTYPE,
     Err,
-    Simple,
     arguments_of,
     reply,
 )
-from harness.failures.failure import Failure, TooBusy
-from harness.lab.units import KIB, MIB
+from harness.failures.failure import Failure
+from harness.lab.units import MIB
 
 KEYS = 3_000
 PART = 100  # keys of a SCAN
 
 FAR = 1_000  # seconds: no test takes as long
-SEARCHED, SEARCHES = 20_000, 20  # keys, and how often they are searched: milliseconds in any case
 
-EXPIRING, EXPIRING_BYTES = 80, 256 * KIB
-KEPT_BYTES = 4 * MIB  # after their end
-REPLACED = 80_000  # times, one key with a time to live
-REPLACED_BYTES = 4 * MIB  # lent buffers, and what malloc keeps
+GIVEN_BACK_BYTES = 4 * MIB  # what is left of what was used
 
 MESSAGE = MIB  # bytes
 MOST_MESSAGES = 80  # until the slow subscriber is closed: Redis waits for 32 MiB
@@ -72,119 +64,6 @@ SLOW = dict.fromkeys((*BAD, "memory-grows", "over-limit", "not-closed"), "subscr
 BOUND = dict.fromkeys((*BAD, "memory-grows", "over-limit"), "multi-bound")
 STOPS = dict.fromkeys(
     ("not-ended", "wrong-exit", "memory-fault", "memory-leak", *BAD), "redis-stop"
-)
-
-EXPIRY = (
-    ("TTL none", -2),
-    ("PTTL none", -2),
-    ("SET k v", OK),
-    ("TTL k", -1),
-    ("PERSIST k", 0),
-    ("EXPIRE none 100", 0),
-    (f"EXPIRE k {FAR}", 1),
-    ("PERSIST k", 1),
-    ("TTL k", -1),
-    (f"SET k v EX {FAR}", OK),
-    ("SET k v", OK),
-    ("TTL k", -1),
-    (f"SET k v PX {1000 * FAR}", OK),
-    ("GETSET k w", b"v"),
-    ("TTL k", -1),
-    ("EXPIRE k 100 XX", 0),
-    ("EXPIRE k 100 GT", 0),
-    ("EXPIRE k 100 NX", 1),
-    ("EXPIRE k 200 NX", 0),
-    ("EXPIRE k 50 GT", 0),
-    ("EXPIRE k 500 LT", 0),
-    (f"EXPIRE k {FAR} XX", 1),
-    (
-        "EXPIRE k 10 NX GT",
-        Err("ERR NX and XX, GT or LT options at the same time are not compatible"),
-    ),
-    ("EXPIRE k 10 GT LT", Err("ERR GT and LT options at the same time are not compatible")),
-    ("EXPIRE k 10 SOON", Err("ERR Unsupported option SOON")),
-    ("EXPIRE k 9223372036854775807", Err("ERR invalid expire time in 'expire' command")),
-    ("SET k v EX 9223372036854775807", Err("ERR invalid expire time in 'set' command")),
-    ("EXPIRE k -1", 1),
-    ("GET k", None),
-    ("TTL k", -2),
-    ("SET k v", OK),
-    ("EXPIREAT k 1", 1),
-    ("EXISTS k", 0),
-    ("RPUSH l a", 1),
-    ("PEXPIRE l 0", 1),
-    (f"SETEX k {FAR} v", OK),
-    ("EXPIRE k 5 GT", 0),
-    ("PEXPIREAT k 4102444800000 LT", 0),
-    ("PEXPIREAT k 4102444800000 GT", 1),
-    (f"PSETEX k {1000 * FAR} w", OK),
-    (f"EXPIRE k {2 * FAR} LT", 0),
-    ("EXPIREAT k 4102444800 LT", 0),
-    ("SETNX k x", 0),
-    ("GET k", b"w"),
-    ("SETEX k 0 v", Err("ERR invalid expire time in 'setex' command")),
-    ("PSETEX k 9223372036854775807 v", Err("ERR invalid expire time in 'psetex' command")),
-    ("SETEX k x v", NOT_AN_INTEGER),
-    ("PEXPIREAT k 1", 1),
-    ("TYPE l", Simple("none")),
-)
-# Commands that keep a time to live, and the key that has it then.
-KEEP = (
-    ("APPEND k 1", 2, "k"),
-    ("INCR k", 12, "k"),
-    ("SET k 13 KEEPTTL", OK, "k"),
-    ("SET k 14 XX KEEPTTL GET", b"13", "k"),
-    ("RENAME k other", OK, "other"),
-    ("EXPIREAT other 4102444800 LT", 0, "other"),
-)
-# What commands say of a key whose time is over, and that nobody has removed.
-OVER = (
-    ("GET {}", None),
-    ("EXISTS {}", 0),
-    ("TYPE {}", Simple("none")),
-    ("TTL {}", -2),
-    ("STRLEN {}", 0),
-    ("INCR {}", 1),
-    ("APPEND {} ab", 2),
-    ("SET {} new XX", None),
-    ("SET {} new NX", OK),
-    ("GETSET {} new", None),
-    ("GETDEL {}", None),
-    ("LPUSH {} a", 1),
-    ("LRANGE {} 0 -1", []),
-    ("RENAME {} other", NO_KEY),
-    ("PERSIST {}", 0),
-    ("EXPIRE {} 10", 0),
-    ("DEL {}", 0),
-    ("MGET {} {}", [None, None]),
-    ("KEYS {}", []),
-)
-
-# Times to live, {} of LIVE_MS, that are taken back at once: by a value, by a name, by a time.
-LIVE_MS = 150
-TAKEN_BACK = (
-    ("SET set v PX {}", OK),
-    ("SET set new", OK),
-    ("SET deleted v PX {}", OK),
-    ("DEL deleted", 1),
-    ("SET deleted new", OK),
-    ("SET moved v PX {}", OK),
-    ("RENAME moved to", OK),
-    ("SET moved new", OK),
-    ("SET kept v PX {}", OK),
-    ("PERSIST kept", 1),
-    ("SET later v PX {}", OK),
-    ("EXPIRE later 1000", 1),
-    ("SET over v PX {}", OK),
-    ("SET from new", OK),
-    ("RENAME from over", OK),
-    ("SELECT 1", OK),
-    ("SET set v PX {}", OK),
-    ("FLUSHDB", OK),
-    ("SELECT 2", OK),
-    ("SET kept v PX {}", OK),
-    ("SELECT 0", OK),
-    (f"SET marker v PX {2 * LIVE_MS}", OK),  # the last of all
 )
 
 CANNOT = "only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
@@ -272,114 +151,6 @@ def test_12_wrong_ways_to_start_it(launch, run):
         expect_failed_start([*run.argv, *options], 2, "usage", PATIENCE)
     client = launch(("--threads", "1"), framing=RESP).connect()
     ask(client, "PING", PONG)
-
-
-# 12.4 expiry
-
-
-@claim("12.4", points=3, hints=dict.fromkeys(BAD, "expiry-commands"))
-def test_12_times_to_live(launch):
-    """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
-    client = launch(framing=RESP).connect()
-    talk(client, *EXPIRY)
-    ask(client, f"SET k 1 EX {FAR}", OK)
-    for command, value, key in KEEP:
-        ask(client, command, value)
-        for unit, times in (("TTL", 1), ("PTTL", 1000)):
-            came = answer(client, f"{unit} {key}")
-            if not isinstance(came, int) or not FAR * times // 2 <= came <= FAR * times:
-                text = f"after {command}, {unit} {key} replied {resp.told(came)}"
-                text += f"; due is a little below {FAR * times}"
-                raise Failure(text, hint="expiry-commands")
-    talk(client, ("FLUSHALL", OK), ("SET a v", OK), ("SET b v EX 500", OK), ("SET c v EX 500", OK))
-    talk(client, (f"EXPIRE b {FAR}", 1), ("PERSIST c", 1))
-    came = answer(client, "INFO keyspace")
-    if not isinstance(came, bytes) or b"db0:keys=3,expires=1," not in came:
-        text = f"of 3 keys one has a time to live; INFO keyspace replied {resp.told(came)}"
-        raise Failure(text, hint="expiry-commands")
-
-
-@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-on-access"))
-def test_12_expired_keys_are_gone(launch):
-    """From the moment a key has expired no command finds it, though no timer has been called."""
-    client = launch(framing=RESP).connect()
-    fill(client, [b"other:%d" % number for number in range(SEARCHED)], b"v")
-    pairs: list = [(f"SET over:{number} 9 PX 1", OK) for number in range(len(OVER))]
-    pairs += [("KEYS nothing*", [])] * SEARCHES
-    for number, (command, value) in enumerate(OVER):
-        key = f"over:{number}"
-        pairs.append((command.format(key, key), value))
-    pipelined(client, pairs)
-
-
-@claim("12.4", points=3, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
-def test_12_keys_expire_by_themselves(launch, rng):
-    """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
-    server = launch(framing=RESP, environment=EXACT)
-    client = server.connect()
-    ask(client, "SET kept v", OK)
-    base = server.process.resident_bytes()
-    value = rng.randbytes(EXPIRING_BYTES)
-    pipelined(client, [(f"SET k{n} x PX {40 + n}", OK) for n in range(EXPIRING)])
-    large = [(("SET", f"large{n}", value, "PX", 40 + n), OK) for n in range(EXPIRING)]
-    pipelined(client, large)
-    if server.own:
-        what = f"when {EXPIRING} keys with {EXPIRING_BYTES // KIB} KiB each should have expired"
-        bounded(server, base, KEPT_BYTES, what)
-    until(server, client, "DBSIZE", 1, "expiry-idle")
-    ask(client, "GET kept", b"v")
-
-
-@claim("12.4", points=3, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
-def test_12_times_that_were_taken_back(launch):
-    """A time to live that was replaced, or whose key is gone, has no effect and costs nothing."""
-    server = launch(framing=RESP)
-    client = server.connect()
-    ask(client, f"SET k v EX {FAR}", OK)
-    data = resp.command("SET", "k", "v", "EX", FAR) * 1_000
-    client.exchange(data, [reply(OK) * 1_000])
-    base = server.process.resident_bytes()
-    for _ in range(REPLACED // 1_000):
-        client.exchange(data, [reply(OK) * 1_000])
-    bounded(server, base, REPLACED_BYTES, f"after {REPLACED:,} times to live of the same key")
-    _take_back(client)
-    until(server, client, "EXISTS marker", 0, "expiry-idle")
-    values = [b"new", b"new", b"new", b"v", b"v", b"new"]
-    ask(client, "MGET set deleted moved kept later over", values)
-    until(server, client, "EXISTS to", 0, "expiry-stale")
-    talk(client, ("SELECT 1", OK), ("DBSIZE", 0), ("SELECT 2", OK))
-    until(server, client, "EXISTS kept", 0, "expiry-stale")
-
-
-def _take_back(client) -> None:
-    """Stores keys with a short time to live, and takes the times back before they are over. Raises
-    TooBusy if that took too long."""
-    __tracebackhide__ = True
-    began = time.monotonic()
-    try:
-        pipelined(client, [(command.format(LIVE_MS), value) for command, value in TAKEN_BACK])
-    except Failure:
-        if time.monotonic() - began < LIVE_MS / 1000:
-            raise
-        text = f"{len(TAKEN_BACK)} commands took longer than {LIVE_MS} ms"
-        raise TooBusy(text) from None
-
-
-@claim("12.4", points=2, native=True, sees_calls=True)
-def test_12_times_to_live_cost_no_cpu(launch):
-    """While keys wait for the end of their time the server sleeps."""
-    server = launch(framing=RESP)
-    client = server.connect()
-    ask(client, "SET soon v PX 1", OK)
-    until(server, client, "GET soon", None, "expiry-idle")
-    pipelined(client, [(f"SET k{n} v EX {FAR + n}", OK) for n in range(1_000)])
-    pipelined(client, [(f"SET far{days} v EX {86_400 * days}", OK) for days in (30, 60, 20_000)])
-    until_asleep(server)
-    waits = waits_in_silence(server, WATCHED)
-    if waits is not None and waits > IDLE_WAITS:  # Redis looks ten times a second
-        text = f"in {WATCHED} s in which no key expires the server waits {waits} times"
-        raise Failure(text, hint="expiry-polls")
-    no_cpu(server, "while 1,000 keys wait for their end", "expiry-polls", seconds=WATCHED)
 
 
 # 12.5 subscribers
@@ -655,7 +426,7 @@ def test_12_queues_are_bounded(launch, rng):
         text = f"after MULTI {queued + 1} commands of 1 MiB each were queued; due are about 60"
         raise Failure(text, hint="multi-bound")
     talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
-    bounded(server, base, KEPT_BYTES, "after EXEC has run none of the commands", "before")
+    bounded(server, base, GIVEN_BACK_BYTES, "after EXEC has run none of the commands", "before")
 
 
 @claim("12.6", points=1, native=True, hints=dict.fromkeys(ENDED, "client-listed"))

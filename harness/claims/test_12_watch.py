@@ -11,17 +11,16 @@ from harness.claims.scenarios.redis_talk import (
     BAD,
     Pair,
     ask,
-    fill,
     pipelined,
     read_value,
-    read_values,
     talk,
+    time_of_day_passes,
     until,
 )
 from harness.client import resp
 from harness.client.redis import client as others
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP, Err, Simple, arguments_of
-from harness.failures.failure import Failure, TooBusy
+from harness.failures.failure import Failure
 from harness.lab.units import MIB
 
 RUN: tuple[Pair, ...] = (("MULTI", OK), ("PING", QUEUED))  # before EXEC
@@ -95,9 +94,7 @@ FORGET: tuple[Sequence[Pair], ...] = (
     (("EXEC x", Err(f"EXECABORT Transaction discarded because of: {arguments_of('exec')[4:]}")),),
 )
 
-SEARCHED, SEARCHES = 20_000, 20  # keys, and how often they are searched: milliseconds in any case
-LIVE_MS = (50, 500, 5_000)  # a key that is watched: longer, if it has ended too early
-SHORT_MS, MOST_TRIES = 5, 50
+LIVE_MS = 1_000  # of a key that is watched
 
 LEAVING, MANY = 20, 5_000  # clients, and keys that each of them watches
 SAME = 200_000  # times, the same key
@@ -180,71 +177,19 @@ def test_12_what_changes_a_key(launch):
 @claim("12.7", points=1, hints=ENDS)
 def test_12_watched_keys_end(launch):
     """A watched key whose time is over has changed, whether it is removed already or not."""
-    server = launch(framing=RESP)
+    server = launch(framing=RESP, clock=True)
     client, other = server.connect(), server.connect("other")
-    _watch_until_it_ends(client)
+    watched: list[Pair] = [(f"SET k 9 PX {LIVE_MS}", OK), ("WATCH k", OK), ("EXISTS k", 1)]
+    pipelined(client, watched)
+    server.clock.advance(LIVE_MS + 2)
     until(server, other, "EXISTS k", 0, "expiry-idle")
     _expect_nil(client)
-    fill(client, [b"other:%d" % number for number in range(SEARCHED)], b"v")
-    _expect_end_at_exec(client)
-    search: list[Pair] = [("KEYS nothing*", [])] * SEARCHES
-    watch: list[Pair] = [("WATCH k", OK), ("EXISTS k", 0)]
-    pipelined(client, [("SET k 9 PX 1", OK), *search, *watch, *RUN, ("EXEC", [PONG])])
-
-
-def _watch_until_it_ends(client) -> None:
-    """Lets the client watch a key that lives for some time. Raises TooBusy."""
-    __tracebackhide__ = True
-    for ms in LIVE_MS:
-        came = _values(client, f"SET k v PX {ms}", "WATCH k", "EXISTS k")
-        if came[2] != 0:
-            return
-        ask(client, "UNWATCH", OK)
-    raise TooBusy(f"a key ended before it was watched, though it was to live for {ms} ms")
-
-
-def _expect_end_at_exec(client) -> None:
-    """EXEC notices that a watched key has ended, although nothing has looked for it. All commands
-    are sent at once, and the server is kept busy, so no timer is called before EXEC. Raises
-    TooBusy."""
-    __tracebackhide__ = True
-    search = ["KEYS nothing*"] * SEARCHES
-    for _ in range(MOST_TRIES):
-        came = _values(
-            client,
-            f"SET k v PX {SHORT_MS}",
-            "TIME",
-            "WATCH k",
-            "EXISTS k",
-            *search,
-            "TIME",
-            "MULTI",
-            "PING",
-            "EXEC",
-            "UNWATCH",
-        )
-        began, ended = (_ms_of(came[place]) for place in (1, 4 + SEARCHES))
-        if came[3] == 0 or ended - began < SHORT_MS + 2:
-            continue  # it had ended before WATCH, or had time left at EXEC
-        if came[-2] is not NO_ARRAY:
-            text = f"a watched key has ended, and EXEC replied {resp.told(came[-2])}; due is nil"
-            raise Failure(text, hint="watch-ends")
-        return
-    raise TooBusy(f"{MOST_TRIES} times a key did not end between WATCH and EXEC")
-
-
-def _values(client, *commands: str) -> list[object]:
-    """The replies to commands that are sent at once."""
-    __tracebackhide__ = True
-    client.send(b"".join(resp.command(*command.split()) for command in commands))
-    return read_values(client, len(commands))
-
-
-def _ms_of(time: object) -> int:
-    __tracebackhide__ = True
-    if not isinstance(time, list) or len(time) != 2:
-        raise Failure(f"TIME replied {resp.told(time)}; due are two strings", hint="watch-ends")
-    return int(time[0]) * 1000 + int(time[1]) // 1000
+    pipelined(client, watched)
+    time_of_day_passes(server, LIVE_MS + 2)
+    _expect_nil(client)
+    ask(client, f"SET k 9 PX {LIVE_MS}", OK)
+    time_of_day_passes(server, LIVE_MS + 2)  # when it is watched, it has ended, and that is all
+    pipelined(client, [("WATCH k", OK), ("EXISTS k", 0), *RUN, ("EXEC", [PONG])])
 
 
 @claim("12.7", points=1, hints=dict.fromkeys(BAD, "watch-forgotten"))

@@ -102,6 +102,15 @@ def until(
         raise Failure(text, hint=hint)
 
 
+def time_of_day_passes(server, ms: int) -> None:
+    """Lets so much time go by; where the clock is ours, the time of day alone: no timer is due."""
+    __tracebackhide__ = True
+    if server.clock.ours:
+        server.clock.jump(ms)
+    else:
+        server.clock.advance(ms)
+
+
 def fill(client: Client, keys: Sequence[bytes], value: bytes) -> None:
     """Sets all keys to the value, with few commands."""
     __tracebackhide__ = True

@@ -48,6 +48,19 @@ TEXTS = {
         "A key whose time is over is gone for every command, even if no timer has removed it yet. "
         "So the function that looks for a key compares the time, and removes the key."
     ),
+    "expiry-late": (
+        "A key is there until its end, and gone one millisecond after it. Keep the end in "
+        "milliseconds: an end in seconds, or a time to live that is rounded, is early or late."
+    ),
+    "expiry-clock": (
+        "The end of a key is a time of day, and that can be set. The timer of a key goes by the "
+        "monotonic clock: when it rings, compare the end with the time of day. If the end is not "
+        "reached, set the timer again."
+    ),
+    "expiry-far": (
+        "A timer waits for at most 2^31 - 1 ms, which are not 25 days. Set it for as long as it "
+        "can wait. When it rings and the end is not reached, set it again. Keep times in 64 bits."
+    ),
     "expiry-idle": (
         "Keys expire while no command comes, too: otherwise those that nobody uses are never "
         "removed. A timer for each key with a time to live removes it and frees its value."

@@ -1,0 +1,328 @@
+"""Chapter 12: keys that live for some time. Where the server's clock is the claim's, to the
+millisecond; otherwise as exactly as the clock of a busy machine allows."""
+
+from __future__ import annotations
+
+from harness.claims.instruments.observe import until_asleep, waits_in_silence
+from harness.claims.marker import claim
+from harness.claims.scenarios.cost import EXACT, IDLE_WAITS, WATCHED, bounded, no_cpu
+from harness.claims.scenarios.redis_talk import (
+    BAD,
+    answer,
+    ask,
+    pipelined,
+    talk,
+    time_of_day_passes,
+    until,
+)
+from harness.client import resp
+from harness.client.resp import NO_KEY, NOT_AN_INTEGER, OK, RESP, Err, Simple, reply
+from harness.failures.failure import Failure
+from harness.lab.units import KIB, MIB
+
+FAR = 1_000  # seconds: no test takes as long
+LIVE_MS = 1_000
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+
+EXPIRING, EXPIRING_BYTES = 80, 256 * KIB
+KEPT_BYTES = 4 * MIB  # after their end
+REPLACED = 80_000  # times, one key with a time to live
+REPLACED_BYTES = 4 * MIB  # lent buffers, and what malloc keeps
+
+EXPIRY = (
+    ("TTL none", -2),
+    ("PTTL none", -2),
+    ("SET k v", OK),
+    ("TTL k", -1),
+    ("PERSIST k", 0),
+    ("EXPIRE none 100", 0),
+    (f"EXPIRE k {FAR}", 1),
+    ("PERSIST k", 1),
+    ("TTL k", -1),
+    (f"SET k v EX {FAR}", OK),
+    ("SET k v", OK),
+    ("TTL k", -1),
+    (f"SET k v PX {1000 * FAR}", OK),
+    ("GETSET k w", b"v"),
+    ("TTL k", -1),
+    ("EXPIRE k 100 XX", 0),
+    ("EXPIRE k 100 GT", 0),
+    ("EXPIRE k 100 NX", 1),
+    ("EXPIRE k 200 NX", 0),
+    ("EXPIRE k 50 GT", 0),
+    ("EXPIRE k 500 LT", 0),
+    (f"EXPIRE k {FAR} XX", 1),
+    (
+        "EXPIRE k 10 NX GT",
+        Err("ERR NX and XX, GT or LT options at the same time are not compatible"),
+    ),
+    ("EXPIRE k 10 GT LT", Err("ERR GT and LT options at the same time are not compatible")),
+    ("EXPIRE k 10 SOON", Err("ERR Unsupported option SOON")),
+    ("EXPIRE k 9223372036854775807", Err("ERR invalid expire time in 'expire' command")),
+    ("SET k v EX 9223372036854775807", Err("ERR invalid expire time in 'set' command")),
+    ("EXPIRE k -1", 1),
+    ("GET k", None),
+    ("TTL k", -2),
+    ("SET k v", OK),
+    ("EXPIREAT k 1", 1),
+    ("EXISTS k", 0),
+    ("RPUSH l a", 1),
+    ("PEXPIRE l 0", 1),
+    (f"SETEX k {FAR} v", OK),
+    ("EXPIRE k 5 GT", 0),
+    ("PEXPIREAT k 4102444800000 LT", 0),
+    ("PEXPIREAT k 4102444800000 GT", 1),
+    (f"PSETEX k {1000 * FAR} w", OK),
+    (f"EXPIRE k {2 * FAR} LT", 0),
+    ("EXPIREAT k 4102444800 LT", 0),
+    ("SETNX k x", 0),
+    ("GET k", b"w"),
+    ("SETEX k 0 v", Err("ERR invalid expire time in 'setex' command")),
+    ("PSETEX k 9223372036854775807 v", Err("ERR invalid expire time in 'psetex' command")),
+    ("SETEX k x v", NOT_AN_INTEGER),
+    ("PEXPIREAT k 1", 1),
+    ("TYPE l", Simple("none")),
+)
+# Commands that keep a time to live, and the key that has it then.
+KEEP = (
+    ("APPEND k 1", 2, "k"),
+    ("INCR k", 12, "k"),
+    ("SET k 13 KEEPTTL", OK, "k"),
+    ("SET k 14 XX KEEPTTL GET", b"13", "k"),
+    ("RENAME k other", OK, "other"),
+    ("EXPIREAT other 4102444800 LT", 0, "other"),
+)
+# What commands say of a key whose time is over, and that nobody has removed.
+OVER = (
+    ("GET {}", None),
+    ("EXISTS {}", 0),
+    ("TYPE {}", Simple("none")),
+    ("TTL {}", -2),
+    ("STRLEN {}", 0),
+    ("INCR {}", 1),
+    ("APPEND {} ab", 2),
+    ("SET {} new XX", None),
+    ("SET {} new NX", OK),
+    ("GETSET {} new", None),
+    ("GETDEL {}", None),
+    ("LPUSH {} a", 1),
+    ("LRANGE {} 0 -1", []),
+    ("RENAME {} other", NO_KEY),
+    ("PERSIST {}", 0),
+    ("EXPIRE {} 10", 0),
+    ("DEL {}", 0),
+    ("MGET {} {}", [None, None]),
+    ("KEYS {}", []),
+)
+
+# Times to live, {} of LIVE_MS, that are taken back at once: by a value, by a name, by a time.
+TAKEN_BACK = (
+    ("SET set v PX {}", OK),
+    ("SET set new", OK),
+    ("SET deleted v PX {}", OK),
+    ("DEL deleted", 1),
+    ("SET deleted new", OK),
+    ("SET moved v PX {}", OK),
+    ("RENAME moved to", OK),
+    ("SET moved new", OK),
+    ("SET kept v PX {}", OK),
+    ("PERSIST kept", 1),
+    ("SET later v PX {}", OK),
+    ("EXPIRE later 1000", 1),
+    ("SET over v PX {}", OK),
+    ("SET from new", OK),
+    ("RENAME from over", OK),
+    ("SELECT 1", OK),
+    ("SET set v PX {}", OK),
+    ("FLUSHDB", OK),
+    ("SELECT 2", OK),
+    ("SET kept v PX {}", OK),
+    ("SELECT 0", OK),
+    (f"SET marker v PX {2 * LIVE_MS}", OK),  # the last of all
+)
+
+
+# 12.4 expiry
+
+
+@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-commands"))
+def test_12_times_to_live(launch):
+    """SET, EXPIRE and PERSIST give a key a time to live, or take it; others keep it."""
+    server = launch(framing=RESP, clock=True)
+    client = server.connect()
+    talk(client, *EXPIRY)
+    ask(client, f"SET k 1 EX {FAR}", OK)
+    for command, value, key in KEEP:
+        ask(client, command, value)
+        for unit, times in (("TTL", 1), ("PTTL", 1000)):
+            _expect_left(server, client, f"{unit} {key}", FAR * times, f"after {command}, ")
+    talk(client, ("FLUSHALL", OK), ("SET a v", OK), ("SET b v EX 500", OK), ("SET c v EX 500", OK))
+    talk(client, (f"EXPIRE b {FAR}", 1), ("PERSIST c", 1))
+    came = answer(client, "INFO keyspace")
+    if not isinstance(came, bytes) or b"db0:keys=3,expires=1," not in came:
+        text = f"of 3 keys one has a time to live; INFO keyspace replied {resp.told(came)}"
+        raise Failure(text, hint="expiry-commands")
+
+
+def _expect_left(server, client, command: str, due: int, when: str = "") -> None:
+    """The reply says what is left of a time to live, of which `due` was there at first."""
+    __tracebackhide__ = True
+    came = answer(client, command)
+    least = due if server.clock.ours else due // 2
+    if not isinstance(came, int) or not least <= came <= due:
+        about = f"{due:,}" if server.clock.ours else f"a little below {due:,}"
+        text = f"{when}{command} replied {resp.told(came)}; due is {about}"
+        raise Failure(text, hint="expiry-commands")
+
+
+@claim("12.4", points=1, hints=dict.fromkeys((*BAD, "expiry-commands"), "expiry-late"))
+def test_12_keys_end_to_the_millisecond(launch):
+    """A key is there one millisecond before its end, and gone one after it, however it was set."""
+    server = launch(framing=RESP, clock=True)
+    client = server.connect()
+    now_ms = _now_ms(client)
+    client_sets = (
+        f"SET a v PX {LIVE_MS}",
+        f"PSETEX b {LIVE_MS} v",
+        f"SET c v EX {LIVE_MS // 1_000}",
+        f"SETEX d {LIVE_MS // 1_000} v",
+        f"SET e v PXAT {now_ms + LIVE_MS}",
+    )
+    pipelined(client, [*((command, OK) for command in client_sets), ("SET f v", OK)])
+    pipelined(client, [(f"PEXPIRE f {LIVE_MS}", 1), ("SET stays v EX 100", OK)])
+    if server.clock.ours:
+        server.clock.advance(LIVE_MS - 1)
+        ask(client, "MGET a b c d e f", [b"v"] * 6)
+        pipelined(client, [(f"PTTL {key}", 1) for key in "abcdef"])
+        server.clock.advance(2)
+    else:
+        server.clock.advance(LIVE_MS + 1)
+    ask(client, "MGET a b c d e f", [None] * 6)
+    if server.clock.ours:
+        _expect_nearest_second(server, client)
+
+
+def _expect_nearest_second(server, client) -> None:
+    """TTL rounds to the nearest second, up and down."""
+    __tracebackhide__ = True
+    ask(client, "SET k v EX 100", OK)
+    for ms, seconds in ((0, 100), (400, 100), (200, 99), (900, 99), (200, 98)):
+        server.clock.advance(ms)
+        ask(client, "TTL k", seconds)
+
+
+def _now_ms(client) -> int:
+    """The time of day of the server."""
+    __tracebackhide__ = True
+    seconds, micros = map(int, answer(client, "TIME"))
+    return seconds * 1_000 + micros // 1_000
+
+
+@claim("12.4", points=2, hints=dict.fromkeys((*BAD, "expiry-commands"), "expiry-clock"))
+def test_12_the_time_of_day_is_set(launch):
+    """Times to live go by the time of day: when that is set back an hour, keys live an hour longer;
+    when it is set forward, they are gone at once."""
+    server = launch(framing=RESP, clock=True)
+    client = server.connect()
+    talk(client, (f"SET soon v PX {LIVE_MS}", OK), (f"SET late v PX {2 * HOUR_MS}", OK))
+    if not server.clock.ours:
+        server.clock.advance(LIVE_MS + 1)
+        talk(client, ("GET soon", None), ("GET late", b"v"))
+        return
+    server.clock.jump(-HOUR_MS)
+    _expect_left(
+        server, client, "PTTL soon", HOUR_MS + LIVE_MS, "with the clock set back an hour, "
+    )
+    server.clock.advance(2 * LIVE_MS)  # any timer that was set for the end has rung
+    ask(client, "GET soon", b"v")
+    server.clock.advance(HOUR_MS - LIVE_MS + 10 * LIVE_MS)
+    ask(client, "DBSIZE", 1)
+    _expect_left(server, client, "PTTL late", 2 * HOUR_MS - 11 * LIVE_MS)
+    server.clock.jump(2 * HOUR_MS)
+    talk(client, ("GET late", None), ("EXISTS late", 0))
+
+
+@claim("12.4", points=1, hints=dict.fromkeys((*BAD, "expiry-commands"), "expiry-far"))
+def test_12_a_key_lives_for_sixty_days(launch):
+    """A time to live may be longer than any timer waits: 2^31 ms are not 25 days."""
+    server = launch(framing=RESP, clock=True)
+    client = server.connect()
+    talk(client, (f"SET k v PX {60 * DAY_MS}", OK), (f"SET year v PX {365 * DAY_MS}", OK))
+    if not server.clock.ours:
+        ask(client, "GET k", b"v")
+        return
+    for days in (20, 39):
+        server.clock.advance(days * DAY_MS)
+        talk(client, ("GET k", b"v"), ("GET year", b"v"))
+    _expect_left(server, client, "PTTL k", DAY_MS, "one day before its end, ")
+    server.clock.advance(DAY_MS + 10 * LIVE_MS)
+    talk(client, ("DBSIZE", 1), ("GET k", None))
+
+
+@claim("12.4", points=2, hints=dict.fromkeys(BAD, "expiry-on-access"))
+def test_12_expired_keys_are_gone(launch):
+    """From the moment a key has expired no command finds it, though no timer has been called."""
+    server = launch(framing=RESP, clock=True)
+    client = server.connect()
+    pipelined(client, [(f"SET over:{number} 9 PX {LIVE_MS}", OK) for number in range(len(OVER))])
+    time_of_day_passes(server, LIVE_MS + 2)
+    keys = [f"over:{number}" for number in range(len(OVER))]
+    pipelined(client, [(text.format(key, key), value) for key, (text, value) in zip(keys, OVER)])
+
+
+@claim("12.4", points=2, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-idle"))
+def test_12_keys_expire_by_themselves(launch, rng):
+    """Keys that nobody asks for expire, too: while no command comes their memory is given back."""
+    server = launch(framing=RESP, environment=EXACT, clock=True)
+    client = server.connect()
+    ask(client, "SET kept v", OK)
+    base = server.process.resident_bytes()
+    value = rng.randbytes(EXPIRING_BYTES)
+    pipelined(client, [(f"SET k{n} x PX {40 + n}", OK) for n in range(EXPIRING)])
+    large = [(("SET", f"large{n}", value, "PX", 40 + n), OK) for n in range(EXPIRING)]
+    pipelined(client, large)
+    server.clock.advance(40 + EXPIRING + 1)
+    if server.own:
+        what = f"when {EXPIRING} keys with {EXPIRING_BYTES // KIB} KiB each should have expired"
+        bounded(server, base, KEPT_BYTES, what)
+    until(server, client, "DBSIZE", 1, "expiry-idle")
+    ask(client, "GET kept", b"v")
+
+
+@claim("12.4", points=2, native=True, hints=dict.fromkeys((*BAD, "memory-grows"), "expiry-stale"))
+def test_12_times_that_were_taken_back(launch):
+    """A time to live that was replaced, or whose key is gone, has no effect and costs nothing."""
+    server = launch(framing=RESP, clock=True)
+    client = server.connect()
+    ask(client, f"SET k v EX {FAR}", OK)
+    data = resp.command("SET", "k", "v", "EX", FAR) * 1_000
+    client.exchange(data, [reply(OK) * 1_000])
+    base = server.process.resident_bytes()
+    for _ in range(REPLACED // 1_000):
+        client.exchange(data, [reply(OK) * 1_000])
+    bounded(server, base, REPLACED_BYTES, f"after {REPLACED:,} times to live of the same key")
+    pipelined(client, [(command.format(LIVE_MS), value) for command, value in TAKEN_BACK])
+    server.clock.advance(2 * LIVE_MS + 2)
+    until(server, client, "EXISTS marker", 0, "expiry-idle")
+    values = [b"new", b"new", b"new", b"v", b"v", b"new"]
+    ask(client, "MGET set deleted moved kept later over", values)
+    until(server, client, "EXISTS to", 0, "expiry-stale")
+    talk(client, ("SELECT 1", OK), ("DBSIZE", 0), ("SELECT 2", OK))
+    until(server, client, "EXISTS kept", 0, "expiry-stale")
+
+
+@claim("12.4", points=1, native=True, sees_calls=True)
+def test_12_times_to_live_cost_no_cpu(launch):
+    """While keys wait for the end of their time the server sleeps."""
+    server = launch(framing=RESP)
+    client = server.connect()
+    ask(client, "SET soon v PX 1", OK)
+    until(server, client, "GET soon", None, "expiry-idle")
+    pipelined(client, [(f"SET k{n} v EX {FAR + n}", OK) for n in range(1_000)])
+    pipelined(client, [(f"SET far{days} v EX {86_400 * days}", OK) for days in (30, 60, 20_000)])
+    until_asleep(server)
+    waits = waits_in_silence(server, WATCHED)
+    if waits is not None and waits > IDLE_WAITS:  # Redis looks ten times a second
+        text = f"in {WATCHED} s in which no key expires the server waits {waits} times"
+        raise Failure(text, hint="expiry-polls")
+    no_cpu(server, "while 1,000 keys wait for their end", "expiry-polls", seconds=WATCHED)
