@@ -24,7 +24,7 @@ SORTS = 20
 # 07.1 sift
 
 
-@claim("07.1", points=4, module=True)
+@claim("07.1", points=3, module=True)
 def test_07_thousand_timers_in_order(program):
     """A thousand timers are called in the order of their deadlines, each as soon as it is due."""
     program("07_heap", "order")

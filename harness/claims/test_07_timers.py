@@ -1,16 +1,24 @@
 """Chapter 07, replies for later: AFTER, EVERY, CANCEL and RESET.
 
-A busy machine may be late, and so may a right server: nobody is blamed for that. What rings too
-early, in the wrong order, too often or not at all is found.
+The clock of the server is ours: a reply that is early, or late by more than a millisecond, is
+found, however busy the machine is. One claim, in test_07_costs.py, keeps the machine's.
 """
 
 from __future__ import annotations
 
-import time
-
 from harness.claims.marker import GONE, claim
 from harness.claims.scenarios.exchanges import ask, expect_failed_start, words
 from harness.claims.scenarios.rpc_talk import echo_text, expect_in_any_order
+from harness.claims.scenarios.timed import (
+    DAY,
+    HOUR,
+    LONGEST,
+    MINUTE,
+    expect_at,
+    expect_closed_at,
+    expect_nothing_until,
+    pass_until,
+)
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
@@ -33,36 +41,22 @@ from harness.client.messages import (
     rung,
     rung_again,
 )
-from harness.failures.failure import Failure
+from harness.server.clock import Start
 
-FAR = 60_000  # ms: nobody waits for it import
-LONG_AGO = 0.15  # seconds, between the start of a timer and a reset
-MANY = 10_000
+FAR = 60_000  # ms: nobody waits for it
+TICK_MS = 50_017  # the second one is beyond a minute
+LONG_AGO = 150  # ms, between the start of a timer and a reset
+MANY, MANY_MS = 10_000, 5_000
 
 # What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
 RINGS = {**dict.fromkeys(LOST, "alarm-lost"), "wrong-seq": "timer-order"}
 EVERY_HINTS = {**dict.fromkeys(LOST, "alarm-lost"), **dict.fromkeys(WRONG, "every-replies")}
-RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early"), "timer-start")
-
-
-def ask_later(client: Client, *bodies: bytes) -> float:
-    """Sends requests in one go. Returns when: no timer of theirs was set before."""
-    __tracebackhide__ = True
-    began = time.monotonic()
-    client.send_frames(bodies)
-    return began
-
-
-def expect_not_before(client: Client, body: bytes, began: float, ms: int) -> None:
-    """Expects this reply, at least `ms` milliseconds after `began`."""
-    __tracebackhide__ = True
-    client.expect_frame(body)
-    passed = 1000 * (time.monotonic() - began)
-    if passed < ms:
-        text = f"a reply that was due after {ms} ms came after {passed:.0f} ms"
-        raise Failure(text, hint="timer-early")
+WEEKS = dict.fromkeys(
+    (*LOST, "timer-early", "timer-late", "not-closed", "closed-early"), "time-in-32-bits"
+)
+RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early", "timer-late"), "timer-start")
 
 
 def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
@@ -78,12 +72,13 @@ def expect_cancelled(client: Client, cmd: int, seq: int) -> None:
 @claim("07.1", points=4, cli=True, hints=RINGS)
 def test_07_earlier_timer_rings_first(launch, rng):
     """Of two AFTERs the one with the earlier deadline is answered first, and none too early."""
-    client = launch(framing=MESSAGES).connect()
-    for late, soon in ((150, 30), (100, 0)):
-        text = words(rng, 5)
-        began = ask_later(client, after(1, late, text), after(2, soon, b""))
-        expect_not_before(client, rung(2, b""), began, soon)
-        expect_not_before(client, rung(1, text), began, late)
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
+    for late, soon in ((150, 30), (100, 0), (101, 100)):
+        text, began = words(rng, 5), server.clock.now_ms
+        client.send_frames([after(1, late, text), after(2, soon, b"")])
+        expect_at(server, client, [rung(2, b"")], began, soon)
+        expect_at(server, client, [rung(1, text)], began, late)
     echo_text(client)
 
 
@@ -146,14 +141,17 @@ def test_07_refuses_wrong_options(run):
 @claim("07.2", points=4, cli=True, hints=dict.fromkeys((*WRONG, *LOST), "alarm-cancel"))
 def test_07_cancel(launch):
     """CANCEL is answered, the alarm gets a last reply, and nothing more comes of it."""
-    client = launch(framing=MESSAGES).connect()
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
     client.send_frames([after(1, FAR, b"far"), every(2, FAR, 9, b"far")])
     client.send_frames([after(3, 150, b"never"), cancel(7, 3)])
     expect_in_any_order(client, [reply(CANCEL, 7, OK), reply(AFTER, 3, CANCELLED)])
     for cmd, seq in ((EVERY, 2), (AFTER, 1)):
         expect_cancelled(client, cmd, seq)
         ask(client, cancel(8, seq), reply(CANCEL, 8, NO_TIMER))
-    ask(client, after(1, 200, b"next"), rung(1, b"next"))
+    began = server.clock.now_ms
+    client.send_frame(after(1, 200, b"next"))
+    expect_at(server, client, [rung(1, b"next")], began, 200)
     ask(client, cancel(8, 1), reply(CANCEL, 8, NO_TIMER))
     echo_text(client)
 
@@ -163,24 +161,37 @@ def test_07_cancel(launch):
 
 @claim("07.3", points=3, cli=True, hints=EVERY_HINTS)
 def test_07_every_rings_count_times(launch, rng):
-    """EVERY is answered `count` times, with an index that starts at 0; then its seq is free."""
-    client = launch(framing=MESSAGES).connect()
+    """EVERY is answered `count` times, `ms` apart, with an index that starts at 0; then its seq is
+    free."""
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
     for ms, count in ((30, 4), (1, 20), (20, 1)):
-        text = words(rng, 5)
-        began = ask_later(client, every(1, ms, count, text))
-        for index in range(count):
-            expect_not_before(client, rung_again(1, index, text), began, ms * (index + 1))
+        _rings_in_rounds(server, client, words(rng, 5), ms, count)
+    if server.clock.ours:
+        _rings_in_rounds(server, client, words(rng, 5), MINUTE, 100)
     echo_text(client)
+
+
+def _rings_in_rounds(server, client: Client, text: bytes, ms: int, count: int) -> None:
+    __tracebackhide__ = True
+    began = server.clock.now_ms
+    client.send_frame(every(1, ms, count, text))
+    for index in range(count):
+        expect_at(server, client, [rung_again(1, index, text)], began, ms * (index + 1))
 
 
 @claim("07.3", points=2, cli=True, hints=dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof"))
 def test_07_half_close_with_alarms_owed(launch):
     """A client that half-closes gets all its delayed replies, then it is closed."""
-    client = launch(framing=MESSAGES).connect()
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
+    began = server.clock.now_ms
     client.send_frames([after(1, 100, b"ring"), every(2, 20, 3, b"tick"), after(3, 10, b"ring")])
     client.half_close()
-    ticks = [rung_again(2, index, b"tick") for index in range(3)]
-    expect_in_any_order(client, [rung(3, b"ring"), *ticks, rung(1, b"ring")])
+    expect_at(server, client, [rung(3, b"ring")], began, 10)
+    for index in range(3):
+        expect_at(server, client, [rung_again(2, index, b"tick")], began, 20 * (index + 1))
+    expect_at(server, client, [rung(1, b"ring")], began, 100)
     client.expect_eof()
 
 
@@ -195,10 +206,13 @@ def test_07_frame_too_long_ends_alarms(launch):
 @claim("07.3", points=2, cli=True, hints=RINGS)
 def test_07_ten_thousand_alarms(launch):
     """10,000 AFTERs of the same ms are answered in the order in which they were sent."""
-    client = launch(framing=MESSAGES).connect()
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
     texts = [b"%05d" % seq for seq in range(MANY)]
-    data = b"".join(length_framing.encode(after(seq, 40, text)) for seq, text in enumerate(texts))
-    client.exchange(data, [rung(seq, text) for seq, text in enumerate(texts)])
+    began = server.clock.now_ms
+    client.send_frames([after(seq, MANY_MS, text) for seq, text in enumerate(texts)])
+    rings = [rung(seq, text) for seq, text in enumerate(texts)]
+    expect_at(server, client, rings, began, MANY_MS)
     echo_text(client)
 
 
@@ -208,25 +222,36 @@ def test_07_ten_thousand_alarms(launch):
 @claim("07.4", points=3, cli=True, hints=RESETS)
 def test_07_reset(launch):
     """RESET moves an alarm forward or back, counted from now or from when it was set."""
-    client = launch(framing=MESSAGES).connect()
-    _set_long_ago(client)
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
+    began = _set_long_ago(server, client)
     client.send_frames([reset(4, 1, 200, 0), after(2, 100, b"later")])
-    client.expect_frames([reply(RESET, 4, OK), rung(1, b"set"), rung(2, b"later")])
-    _set_long_ago(client)
-    began = ask_later(client, reset(4, 1, 180, 1))
     client.expect_frame(reply(RESET, 4, OK))
-    expect_not_before(client, rung(1, b"set"), began, 180)
-    began = ask_later(client, every(1, FAR, 3, b"tick"), reset(4, 1, 20, 1))
+    expect_at(server, client, [rung(1, b"set")], began, 200)
+    expect_at(server, client, [rung(2, b"later")], began, LONG_AGO + 100)
+    _set_long_ago(server, client)
+    began = server.clock.now_ms
+    client.send_frame(reset(4, 1, 180, 1))
+    client.expect_frame(reply(RESET, 4, OK))
+    expect_at(server, client, [rung(1, b"set")], began, 180)
+    _set_long_ago(server, client)
+    client.send_frame(reset(4, 1, LONG_AGO // 2, 0))  # that is over
+    client.expect_frames([reply(RESET, 4, OK), rung(1, b"set")])
+    began = server.clock.now_ms
+    client.send_frames([every(1, FAR, 3, b"tick"), reset(4, 1, 20, 1)])
     client.expect_frame(reply(RESET, 4, OK))
     for index in range(3):
-        expect_not_before(client, rung_again(1, index, b"tick"), began, 20 * (index + 1))
+        expect_at(server, client, [rung_again(1, index, b"tick")], began, 20 * (index + 1))
     echo_text(client)
 
 
-def _set_long_ago(client: Client) -> None:
+def _set_long_ago(server, client: Client) -> float:
+    """Sets an alarm, and lets some time go by. Returns when it was set."""
+    began = server.clock.now_ms
     client.send_frame(after(1, FAR, b"set"))
     echo_text(client)
-    time.sleep(LONG_AGO)
+    pass_until(server, began, LONG_AGO)
+    return began
 
 
 @claim("07.4", points=1, cli=True)
@@ -241,3 +266,86 @@ def test_07_reset_that_is_refused(launch):
     client.expect_frames([reply(RESET, 4, OK), rung(1, b"x")])
     ask(client, reset(4, 1, 5, 1), reply(RESET, 4, NO_TIMER))
     echo_text(client)
+
+
+# 07.5 timers_timeout
+
+
+@claim("07.5", points=1, cli=True, hints=RINGS)
+def test_07_an_hour_and_the_longest_time(launch):
+    """An alarm rings after exactly an hour, and after 2,147,483,647 ms, which are 24.8 days."""
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
+    began = server.clock.now_ms
+    client.send_frame(after(1, LONGEST, b"weeks"))
+    if not server.clock.ours:
+        expect_nothing_until(server, client, began, LONG_AGO)
+        return
+    expect_at(server, client, [rung(1, b"weeks")], began, LONGEST)
+    began = server.clock.now_ms
+    client.send_frames([after(1, HOUR, b"hour"), every(2, LONGEST, 2, b"weeks")])
+    expect_at(server, client, [rung(1, b"hour")], began, HOUR)
+    for index in range(2):
+        ring = rung_again(2, index, b"weeks")
+        expect_at(server, client, [ring], began, LONGEST * (index + 1))
+
+
+@claim("07.5", points=1, cli=True, hints=RINGS)
+def test_07_no_part_of_a_millisecond_early(launch):
+    """Alarms are not early, and no later than a millisecond, when other messages end the waits."""
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
+    for passed in (0.25, 0.5, 0.999):
+        server.clock.advance(passed)
+        began = server.clock.now_ms
+        client.send_frames([after(1, 15, b"once"), every(2, 10, 12, b"tick")])
+        for index in range(12):
+            pass_until(server, began, 10 * index + 3.5)
+            echo_text(client)  # and the server waits again, for a part of a millisecond, too
+            expect_at(server, client, [rung_again(2, index, b"tick")], began, 10 * (index + 1))
+            if index == 0:
+                expect_at(server, client, [rung(1, b"once")], began, 15)
+
+
+@claim("07.5", points=1, cli=True, hints=WEEKS)
+def test_07_server_on_a_machine_that_runs_for_weeks(launch):
+    """Alarms and time limits hold when the uptime passes 2^31 and 2^32 ms, 24.8 and 49.7 days."""
+    for wrap in (2**31, 2**32):
+        start = Start(uptime_ms=wrap - MINUTE)
+        server = launch(("--idle-timeout", str(DAY)), framing=MESSAGES, clock=start)
+        client = server.connect()
+        began = server.clock.now_ms
+        client.send_frames([after(1, 2 * MINUTE, b"over it"), every(2, TICK_MS, 3, b"tick")])
+        echo_text(client)
+        if server.clock.ours:
+            _rings_over_the_wrap(server, client, began)
+
+
+def _rings_over_the_wrap(server, client: Client, began: float) -> None:
+    __tracebackhide__ = True
+    ticks = [rung_again(2, index, b"tick") for index in range(3)]
+    expect_at(server, client, ticks[:1], began, TICK_MS)
+    expect_at(server, client, ticks[1:2], began, 2 * TICK_MS)
+    expect_at(server, client, [rung(1, b"over it")], began, 2 * MINUTE)
+    expect_at(server, client, ticks[2:], began, 3 * TICK_MS)
+    expect_closed_at(server, client, began + 3 * TICK_MS, DAY)
+
+
+@claim(
+    "07.5",
+    points=1,
+    cli=True,
+    hints=dict.fromkeys((*LOST, "timer-early", "timer-late"), "timer-clock"),
+)
+def test_07_server_whose_time_of_day_is_set(launch):
+    """Alarms keep their time when the time of day is set an hour back, or forward."""
+    server = launch(framing=MESSAGES, clock=True)
+    client = server.connect()
+    for hours in (-1, 1):
+        began = server.clock.now_ms
+        client.send_frame(after(1, 10 * MINUTE, b"ring"))
+        echo_text(client)
+        if server.clock.ours:
+            pass_until(server, began, MINUTE)
+            server.clock.jump(hours * HOUR)
+            expect_at(server, client, [rung(1, b"ring")], began, 10 * MINUTE)

@@ -21,7 +21,7 @@ from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
 MS = 1_000_000  # ns
 LOOK_SECONDS = 0.0002  # between two looks at the server
 SETTLE_SECONDS = 30.0  # of the machine's time for a server to come to rest, at most
-SETTLE_CPU = 3.0  # seconds of a processor, of one that never does
+SETTLE_CPU = 2.0  # seconds of a processor, of one that never does
 RESTLESS_SECONDS = 0.1  # for one that has not come to rest before
 LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
 MOST_SLEEP_MS = 10_000  # with the clock of the machine
@@ -52,6 +52,7 @@ class Clock:
         self.arrived: Callable[[], bool] = lambda: True
         self._shim = shim
         self._pid = pid
+        self.spins = False  # it has used SETTLE_CPU without coming to rest
         self._restless = self._decided = False
         self._monotonic = self._realtime = self._reads = self._generation = 0
         if shim is not None:
@@ -130,6 +131,7 @@ class Clock:
             if now is None:
                 time.sleep(LOOK_SECONDS)
             if procfs.cpu_seconds(self._pid) - cpu > SETTLE_CPU:
+                self.spins = True
                 break
         self._restless = True
         return False

@@ -22,6 +22,7 @@ from harness.server.patience import SLEEPS, SPINS
 QUIET_SECONDS, QUIET_LOOKS = 0.05, 3
 LOOK_SECONDS = 0.01  # between two looks, at least
 UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
+LENT_MS = 5_000  # of its own time, for a server whose clock stands
 SHOWN = 4  # descriptors, of those that a server waits for
 
 _CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"}
@@ -31,6 +32,8 @@ class Quiescence:
     """Whether servers will do nothing more, however long one waits: all of their threads are asleep
     in calls that have no time limit, or whose clock stands (server/clock.py); they use no CPU time,
     have no timer, and the kernel has nothing left to deliver between these clients and them.
+
+    A server whose clock stands gets some seconds of it first: it may look round every so often.
 
     Or, with `spinning`, they have used `seconds` of CPU time in this wait: for work that takes next
     to none.
@@ -48,6 +51,7 @@ class Quiescence:
         self._began = self._since = self._looked = 0.0
         self._cpu_then = 0.0
         self._rest: list = []  # what rest() said of them at the last look
+        self._lent = False  # LENT_MS, in this wait
         self._looks = 0  # at which they were asleep, since `_since`
         self._ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
         self._found = ""
@@ -60,10 +64,10 @@ class Quiescence:
             return self._found
         cpu = sum(process.cpu_seconds() for process in self._processes())
         if began != self._began:
-            self._began, self._cpu_then, self._looks = began, cpu, 0
+            self._began, self._cpu_then, self._looks, self._lent = began, cpu, 0, False
         self._found = ""
         if self._have_slept(now) and not self._may_be_woken():
-            self._found = SLEEPS
+            self._found = "" if self._lend() else SLEEPS
         elif self._spinning and cpu - self._cpu_then >= seconds:
             self._found = SPINS
         return self._found
@@ -76,6 +80,16 @@ class Quiescence:
         self._looks = self._looks + 1 if rest and None not in rest else 0
         self._rest, self._looked = rest, now
         return self._looks >= QUIET_LOOKS and now - self._since >= QUIET_SECONDS
+
+    def _lend(self) -> bool:
+        """Moves the clocks that stand, once in a wait. Whether there are some."""
+        clocks = [one.clock for one in self._processes() if one.clock and one.clock.stands]
+        if not clocks or self._lent:
+            return False
+        self._lent, self._looks = True, 0
+        for clock in clocks:
+            clock.advance(LENT_MS)
+        return True
 
     def _may_be_woken(self) -> bool:
         if any(map(_may_wake_up, self._processes())):

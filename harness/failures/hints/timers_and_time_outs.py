@@ -23,6 +23,12 @@ TEXTS = {
         "A timer may be late, but it is never called before its deadline. Compare times in one "
         "unit. Wait for a remaining part of a millisecond, too."
     ),
+    "timer-late": (
+        "A wait ends when the first timer is due: its time limit is what is left until then, "
+        "rounded up to the next millisecond and no further. Is it counted again before each wait, "
+        "from the current time? Does a new first timer shorten it, and is each round counted from "
+        "the end of the one before?"
+    ),
     "timer-cost": (
         "To set, cancel or call a timer takes about log2(n) steps. Look for code that goes "
         "through all timers. Each timer knows its index, so no search is needed, and one path of "

@@ -30,8 +30,6 @@ _INFO_BIT = 1 << (_INFO - 1)  # of the extensions that a request wants
 _UNACKED, _CWND, _NOTSENT = 24, 80, 144
 _RECEIVED, _SENT = 128, 200  # bytes, each 64 bits; behind the second one those that were sent again
 _INFO_BYTES = 256  # more than it has
-# States of linux/tcp.h
-_ESTABLISHED, _FIN_WAIT1 = 1, 4
 
 
 class Unavailable(Exception):
@@ -113,8 +111,8 @@ def sending(here: tuple, there: tuple) -> Sending | None:
 
 
 def arrived(sock: socket.socket) -> bool:
-    """Whether all that this socket has sent has come to the other one, on this machine, also its
-    FIN. True where the connection is over, or the kernel does not tell."""
+    """Whether all that this socket has sent has come to the other one, on this machine, as far as
+    that has space; also its FIN. True where the connection is over, or the kernel does not tell."""
     try:
         answer = _found(sock.getpeername(), sock.getsockname(), _INFO_BIT)
         ours = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
@@ -125,8 +123,9 @@ def arrived(sock: socket.socket) -> bool:
         return True
     sent, again = struct.unpack_from("=QQ", ours, _SENT)
     received = struct.unpack_from("=Q", theirs, _RECEIVED)[0]
-    fin_on_its_way = ours[0] == _FIN_WAIT1 and theirs[0] == _ESTABLISHED
-    return received >= sent - again and not fin_on_its_way
+    held_back = struct.unpack_from("=I", ours, _NOTSENT)[0] and not _ANSWER.unpack_from(answer)[5]
+    fin_on_its_way = ours[0] == _FIN_WAIT_1 and theirs[0] == _ESTABLISHED
+    return received >= sent - again and not held_back and not fin_on_its_way
 
 
 def _found(here: tuple, there: tuple, extensions: int) -> bytes | None:
