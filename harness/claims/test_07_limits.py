@@ -45,7 +45,7 @@ STEP = 50  # ms between two bytes, or frames, of a client that takes its time
 # send meanwhile. Most machines have at most 4 MiB of it.
 CHUNK_BYTES = 5 * MIB
 OWED_BYTES = 256 * KIB  # in the server, with the kernel full
-LINGER_MS = 10_000  # for a server that gives a client some seconds to take what it is owed
+LINGER_MS = 60_000  # for a server that gives a client some seconds to take what it is owed
 SENT_SECONDS = 2.0  # for the kernel to send what the client's window takes
 
 # What a general hint means in a claim, see marker.claim.

@@ -22,6 +22,7 @@ MS = 1_000_000  # ns
 LOOK_SECONDS = 0.0002  # between two looks at the server
 SETTLE_SECONDS = 30.0  # of the machine's time for a server to come to rest, at most
 SETTLE_CPU = 2.0  # seconds of a processor, of one that never does
+FIRST_SECONDS = 1.0  # the same, of one that has just begun to listen
 RESTLESS_SECONDS = 0.1  # for one that has not come to rest before
 LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
 MOST_SLEEP_MS = 10_000  # with the clock of the machine
@@ -55,26 +56,27 @@ class Clock:
         self.spins = False  # it has used SETTLE_CPU without coming to rest
         self._restless = self._decided = False
         self._monotonic = self._realtime = self._reads = self._generation = 0
+        self._waits: dict[tuple[int, int], int] = {}
         if shim is not None:
             machine, ahead = time.monotonic_ns(), shim.clock_ahead()
             # At a whole millisecond, after every time that the server has seen so far.
             self._monotonic = (machine + ahead) // MS * MS + 2 * MS
             self._realtime = time.time_ns() // MS * MS + 2 * MS
-            self._reads = shim.clock_reads()
             self._set(Mode.STANDS)
+            self._restless = not self._settle(FIRST_SECONDS)
+            self._reads = shim.clock_reads()
+            self._waits = {(one.pid, one.tid): one.count for one in shim.waiters()}
 
     @property
     def ours(self) -> bool:
         """Whether it stands still until it is moved: otherwise it is the machine's.
 
-        The first call decides that. It should be made when the server waits with a limit: only then
-        it shows by which clock it goes.
+        That is decided when the server has first waited with a limit: only then it shows by which
+        clock it goes. So ask it then.
         """
         if self._shim is not None and not self._decided:
-            self._decided = True
             self.settle()
-            if not self._is_read():
-                self._give_back()
+            self._decide()
         return self._shim is not None
 
     @property
@@ -117,10 +119,11 @@ class Clock:
     def settle(self) -> bool:
         """Waits until each thread of the server waits, and nothing is on its way to it. Whether
         that happened: a server that spins, say, never comes to rest."""
-        if self._shim is None:
-            return False
+        return self._shim is not None and self._settle(SETTLE_SECONDS)
+
+    def _settle(self, seconds: float) -> bool:
         began, cpu = time.monotonic(), procfs.cpu_seconds(self._pid)
-        most = RESTLESS_SECONDS if self._restless else SETTLE_SECONDS
+        most = RESTLESS_SECONDS if self._restless else seconds
         before: dict[tuple[int, int], int] | None = None
         while time.monotonic() - began < most:
             now = self.rest() if self.arrived() else None
@@ -161,15 +164,20 @@ class Clock:
     def _set(self, mode: Mode) -> None:
         self._generation = self._shim.set_clock(mode, self._monotonic, self._realtime)
 
-    def _is_read(self) -> bool:
-        """Whether the server goes by this clock. One that makes its system calls by itself waits
-        nowhere that we know, and one that reads the counter of a processor waits with a limit and
+    def _decide(self) -> None:
+        """Decides whether the server goes by this clock. One that makes its system calls by itself
+        waits nowhere that we know. One that reads the counter of a processor waits with a limit and
         has asked for no time."""
         waiters = self._waiting()
-        limited = any(waiter.due_ns != NO_DUE for waiter in waiters)
-        if self._shim.timers():
-            return True
-        return bool(waiters) and (not limited or self._shim.clock_reads() > self._reads)
+        limited = any(
+            one.due_ns != NO_DUE and one.count > self._waits.get((one.pid, one.tid), 0)
+            for one in waiters
+        )
+        if self._shim.timers() or self._shim.clock_reads() > self._reads:
+            self._decided = True
+        elif limited or not waiters:
+            self._decided = True
+            self._give_back()
 
     def _give_back(self) -> None:
         """From now on it is the machine's, and goes on from where it is."""
