@@ -86,16 +86,18 @@ def test_03_first_frames(server, rng):
 
 
 @claim("03.1", points=6, native=True, waits=0.5)
-def test_03_idle_server_uses_no_cpu(server, rng):
+def test_03_idle_server_uses_no_cpu(launch, rng):
     """With fifty idle clients the server uses no CPU time."""
+    server = launch(steps=True)
     for _ in range(50):
         ping(server.connect(), rng)
     no_cpu(server, "with 50 idle clients", "spins-idle")
 
 
 @claim("03.1", points=6, native=True, waits=0.5)
-def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
+def test_03_peer_that_does_not_read_uses_no_cpu(launch, rng):
     """While a client does not read its reply the server uses no CPU time."""
+    server = launch(steps=True)
     body = rng.randbytes(12 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
@@ -108,8 +110,9 @@ def test_03_peer_that_does_not_read_uses_no_cpu(server, rng):
 
 
 @claim("03.1", points=6, native=True, waits=0.5, hints=HALF_CLOSE)
-def test_03_half_closed_peer_uses_no_cpu(server, rng):
+def test_03_half_closed_peer_uses_no_cpu(launch, rng):
     """While a half-closed client does not read its reply the server uses no CPU time."""
+    server = launch(steps=True)
     body = rng.randbytes(12 * MIB)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_frame(body)
@@ -174,8 +177,9 @@ def test_03_more_than_a_thousand_connections(server, rng):
 
 
 @claim("03.2", points=8, native=True, waits=0.5, descriptors=IDLE_CLIENTS + 200)
-def test_03_idle_clients_use_no_cpu(server, rng):
+def test_03_idle_clients_use_no_cpu(launch, rng):
     """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
+    server = launch(steps=True, clock=True)
     clients = _crowd(server)
     ping(clients[0], rng)
     ping(clients[-1], rng)

@@ -269,8 +269,9 @@ def test_04_small_frames_after_a_large_one(server, rng):
 
 
 @claim("04.4", points=4, native=True, waits=0.8)
-def test_04_waiting_for_a_reader_uses_no_cpu(server, rng):
+def test_04_waiting_for_a_reader_uses_no_cpu(launch, rng):
     """While frames wait behind replies that the client does not read, no CPU time is used."""
+    server = launch(steps=True)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     client.send_some(length_framing.encode(rng.randbytes(1024)) * 20_000)
     no_cpu(server, "while the client does not read its replies", "spins-writing")
@@ -302,8 +303,9 @@ def test_04_half_close_with_a_late_reader(server, rng):
 
 
 @claim("04.5", points=3, native=True, waits=0.5, hints=HALF_CLOSE)
-def test_04_draining_uses_no_cpu(server, rng):
+def test_04_draining_uses_no_cpu(launch, rng):
     """While a half-closed client does not read its last replies the server uses no CPU time."""
+    server = launch(steps=True)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     lot = [rng.randbytes(1000) for _ in range(16)]
     size = len(b"".join(map(length_framing.encode, lot)))

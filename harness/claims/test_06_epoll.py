@@ -211,7 +211,7 @@ def test_06_stops_with_each_backend(launch, rng):
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):
-        server = launch(("--backend", backend))
+        server = launch(("--backend", backend), steps=True)
         for _ in range(20):
             ping(server.connect(), rng)
         no_cpu(server, f"with {backend} and 20 idle clients", "spins-idle")
@@ -358,8 +358,9 @@ def test_06_eof_with_the_last_bytes(server, rng):
 
 
 @claim("06.7", points=1, native=True, hints=dict.fromkeys(LOST, "urgent-untold"))
-def test_06_urgent_data_between_frames(server, rng):
+def test_06_urgent_data_between_frames(launch, rng):
     """Urgent data between two frames makes the server miss neither, and costs no CPU later."""
+    server = launch(steps=True)
     client = server.connect()
     ping(client, rng)
     bodies = [words(rng, 8), words(rng, 8)]

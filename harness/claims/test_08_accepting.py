@@ -63,7 +63,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
 def test_08_max_conns_cost_no_cpu(launch, rng):
     """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):
-        server = launch(("--max-conns", "2", "--backend", backend))
+        server = launch(("--max-conns", "2", "--backend", backend), steps=True)
         served = connect_and_ping(server, rng, 2, "served")
         for _ in range(3):
             waiting = server.connect("waits")

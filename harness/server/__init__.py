@@ -2,6 +2,7 @@
 
     linux/    what the kernel reports and does: a module for each of its interfaces
     shim/     C in the process of a server, which counts, records and disturbs its system calls
+    work/     C that is linked with a server, and counts its steps
 
 Imports: failures, lab.
 """

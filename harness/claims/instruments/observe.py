@@ -321,3 +321,28 @@ def steps_of(server, work: Callable[[], None]) -> int:
     steps = server.process.steps() - before
     server.conversation.note("the grader", f"has counted {steps:,} steps of the server")
     return steps
+
+
+def steps_in_silence(server, seconds: float, most: float) -> int:
+    """The steps that the server takes in `seconds` of its clock in which nothing happens.
+
+    On the clock of the machine, until it has been seen at rest after them, or has taken more than
+    `most`: so one that spins has its turn on a busy machine, too.
+    """
+    server.conversation.note("the grader", "counts the steps of the server while nothing happens")
+    before = server.process.steps()
+    if server.process.clock is not None:
+        server.process.clock.advance(1000 * seconds)
+        return server.process.steps() - before
+    end = time.monotonic() + seconds
+
+    def enough() -> bool:
+        late = time.monotonic() >= end
+        return server.process.steps() - before > most or late and _rests(server)
+
+    wait_until(enough, seconds + ASLEEP_SECONDS)
+    return server.process.steps() - before
+
+
+def _rests(server) -> bool:
+    return procfs.thread_states(server.process.pid) <= set("SZX")

@@ -13,7 +13,9 @@ from harness.claims.instruments.observe import (
     cpu_of,
     cpu_share,
     eventually,
+    steps_in_silence,
     steps_of,
+    until_asleep,
     waits_in_silence,
 )
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, burst, burst_that_waits
@@ -34,7 +36,7 @@ GROWTH = 2.05
 N_LOG_N = 2.25  # n log n is 2.17 from 4,000 to 8,000, and 2.15 after that
 
 # The same where most steps are copies of a buffer that grows. The first doubling may be 3, as a
-# block is needed that is not there yet. What is copied for a byte depends on where the last block
+# block is needed that is not there yet. How often a byte is copied depends on where the last block
 # ends: a buffer that grows by half took 2.07 in two doublings. See test_work.py.
 GROWTH_COPIED = 2.25
 
@@ -56,6 +58,8 @@ EXACT = {"MALLOC_MMAP_THRESHOLD_": str(128 * KIB)}
 # Of a server with nothing to do. One that waits uses no CPU time; one that looks at 50 connections
 # every millisecond uses 2 % of a processor and more.
 IDLE_SHARE = 0.01
+STEPS_A_SECOND = 60_000_000  # of a server that never waits, about: half of them for its calls
+IDLE_TRIES = 2
 WATCHED = 0.25  # seconds
 IDLE_WAITS = 5  # calls in that time; one or two may be made by chance
 
@@ -208,13 +212,30 @@ def steady_reader(server, rng) -> None:
 
 def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: float = 0.5) -> None:
     """The server uses no CPU time while nothing happens: at most the part `limit` of a processor.
+    Where its steps are counted, as many of them as it could take in that time.
 
     `limit` and `seconds`: see cpu_share().
     """
     __tracebackhide__ = True
+    if server.process.steps() is not None:
+        return _no_steps(server, when, hint, limit)
     share = cpu_share(server, limit, seconds)
     if share > limit:
         raise Failure(f"{when} the server uses {share:.1%} of a processor", hint=hint)
+
+
+def _no_steps(server, when: str, hint: str, limit: float) -> None:
+    """Watches a server for WATCHED, or for a second of its own clock. Its first steps may be what
+    it still had to do."""
+    __tracebackhide__ = True
+    seconds = WATCHED if server.process.clock is None else 1.0
+    most = limit * STEPS_A_SECOND * seconds
+    for _ in range(IDLE_TRIES):
+        until_asleep(server)
+        taken = steps_in_silence(server, seconds, most)
+        if taken <= most:
+            return
+    raise Failure(f"{when} the server took {_large(taken)} steps in {seconds:g} s", hint=hint)
 
 
 def few_waits(

@@ -4,8 +4,8 @@ do.
     work.c, work.h   linked with a server that counts: see build.counted_server()
 
 A step is a basic block of the program, or BYTES_A_STEP bytes that a function of the C library or
-of the kernel has moved or looked at, or a descriptor that was given to poll() or select(). A system
-call is CALL_STEPS of them.
+of the kernel has moved or looked at. A system call is CALL_STEPS of them, and one that waits
+WATCHED_STEPS more for each descriptor that poll() or select() was given.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ LINKING = tuple(f"-Wl,--wrap={name}" for name in WRAPPED)
 
 BYTES_A_STEP = 16
 CALL_STEPS = 100
+WATCHED_STEPS = 10
 TALLIES = 256
 _HEAD = 64  # bytes
 _TALLY = struct.Struct("=QQQQ32x")  # struct tally of work.c
@@ -57,6 +58,6 @@ class Work:
     def steps(self) -> int:
         """What all threads and processes of the server have done so far."""
         return sum(
-            blocks + moved // BYTES_A_STEP + CALL_STEPS * calls + watched
+            blocks + moved // BYTES_A_STEP + CALL_STEPS * calls + WATCHED_STEPS * watched
             for blocks, moved, calls, watched in _TALLY.iter_unpack(self._map[_HEAD:])
         )

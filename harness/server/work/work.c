@@ -92,7 +92,8 @@ uint64_t work_steps(void)
     uint64_t steps = 0;
     for (int i = 0; i < TALLIES; i++) {
         const struct tally *one = &tallies->tally[i];
-        steps += one->blocks + one->bytes / BYTES_A_STEP + CALL_STEPS * one->calls + one->watched;
+        steps += one->blocks + one->bytes / BYTES_A_STEP + CALL_STEPS * one->calls +
+                 WATCHED_STEPS * one->watched;
     }
     return steps;
 }
