@@ -77,7 +77,8 @@ class Conversation:
             self._move(began_ns, who, "connect", 0, b"", port)
 
     def signalled(self, text: str) -> None:
-        """Notes a step of the grader that sends a signal: "sends SIGTERM to the server"."""
+        """Notes a step of the grader that the server notices: "sends SIGTERM to the server", "lets
+        60,000 ms go by"."""
         self.note(GRADER, text)
         self.moved(GRADER, "signal")
 

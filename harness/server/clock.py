@@ -47,10 +47,12 @@ class Clock:
     """The clock of one server that runs.
 
     `pid` is the server's, `arrived` says whether all that clients have sent is in its sockets.
+    `tell` gets a text for each step.
     """
 
     def __init__(self, shim: Shim | None, pid: int) -> None:
         self.arrived: Callable[[], bool] = lambda: True
+        self.tell: Callable[[str], object] = str
         self._shim = shim
         self._pid = pid
         self.spins = False  # it has used SETTLE_CPU without coming to rest
@@ -91,6 +93,7 @@ class Clock:
 
     def advance(self, ms: float) -> None:
         """Moves the clock forward. Returns when the server has done all that was due, and waits."""
+        self.tell(f"lets {ms:,} ms go by")
         if not self.ours:
             if ms > MOST_SLEEP_MS:
                 raise NotJudged(f"this server has a clock of its own, and {ms:,} ms are too long")
@@ -109,6 +112,7 @@ class Clock:
         """Sets the time of day forward, or back; the monotonic clock does not notice."""
         if not self.ours:
             return
+        self.tell(f"sets the time of day {'back' if ms < 0 else 'forward'} by {abs(ms):,} ms")
         self.settle()
         self._realtime += round(ms * MS)
         self._set(Mode.STANDS)
