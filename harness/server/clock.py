@@ -182,6 +182,7 @@ class Clock:
         elif limited or not waiters:
             self._decided = True
             self._give_back()
+            self.tell("leaves the server the clock of the machine: it does not read the given one")
 
     def _give_back(self) -> None:
         """From now on it is the machine's, and goes on from where it is."""
