@@ -64,9 +64,11 @@ static struct shared *map_file(const char *path)
 __attribute__((constructor)) static void shim_start(void)
 {
     int saved = errno;
-    /* Now, since dlsym() must not be called in a signal handler, and write() may be. */
+    /* Now, since dlsym() must not be called in a signal handler, and write() may be. liburing may
+     * not be there: see rings.c. */
     for (enum call call = 0; call < CALLS; call++)
-        real_function(call);
+        if (call != CALL_io_uring_enter)
+            real_function(call);
     const char *path = getenv("EVENT_LOOP_SHIM");
     struct shared *found = path != NULL ? map_file(path) : NULL;
     if (found != NULL && found->duties & CRASHES_NOTE)
