@@ -29,7 +29,7 @@ from harness.failures.failure import Failure, NotJudged
 from harness.grading import diagnosis, guard
 from harness.grading.lanes import Deal, Lanes
 from harness.server import kill, limits
-from harness.server.linux import prctl, procfs, ring
+from harness.server.linux import malloc, prctl, procfs, ring
 from harness.server.patience import PATIENCE
 from harness.server.process_tree import destroy_all
 
@@ -58,6 +58,7 @@ def pytest_configure(config):
     if is_worker:
         prctl.die_with_parent()
         guard.leave_group()
+        malloc.keep_freed()
     else:
         signal.signal(signal.SIGTERM, _end)
         prctl.die_with_parent(signal.SIGTERM)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -63,29 +64,26 @@ class Patience:
 
     def __init__(self, schedule: tuple[tuple[int, float], ...] = SCHEDULE) -> None:
         self._schedule = schedule
+        self._latest_first = schedule[::-1]
         self._ran_out = 0
-        self._file: Path | None = None
+        self._shared: int | None = None  # a descriptor: each wait reads how long the file is
 
     def share(self, file: Path) -> None:
         """Counts together with every process that names the same file; the file has one byte for
         each wait."""
-        self._file = file
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._shared = os.open(file, flags, 0o600)
 
     @property
     def ran_out(self) -> int:
         """How many waits have run out."""
-        if self._file is not None:
-            try:
-                return self._file.stat().st_size
-            except OSError:  # no wait has run out, or the file is lost
-                pass
-        return self._ran_out
+        return self._ran_out if self._shared is None else os.fstat(self._shared).st_size
 
     @property
     def seconds(self) -> float:
         """How long a wait that begins now may take."""
         ran_out = self.ran_out
-        return [seconds for count, seconds in self._schedule if count <= ran_out][-1]
+        return next(seconds for count, seconds in self._latest_first if count <= ran_out)
 
     @property
     def shortest(self) -> bool:
@@ -108,12 +106,9 @@ class Patience:
     def expired(self) -> None:
         """Counts a wait that ran out; each has to be counted once."""
         self._ran_out += 1
-        if self._file is not None:
-            try:
-                with self._file.open("ab") as file:
-                    file.write(b".")
-            except OSError:  # no descriptor is free: then this one is counted here alone
-                pass
+        if self._shared is not None:
+            with suppress(OSError):  # the disk is full: then this one does not count
+                os.write(self._shared, b".")
 
     def give_up(self) -> None:
         """Notes that the server does nothing at all: further waits are as short as they get."""

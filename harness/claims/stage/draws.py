@@ -8,25 +8,22 @@ import random
 from harness.lab.units import KIB, MIB
 
 MANY = 64 * KIB  # bytes
-PLACES = MIB  # where a piece of the supply can begin
 
-_supply = b""  # has to be the same in each process: a test draws what it drew before
+_SUPPLY = hashlib.shake_128().digest(2 * MIB)  # the same in each process
+_ALPHABET = bytes(random.Random(1).sample(range(256), 256))
 
 
 class Draws(random.Random):
-    """Random numbers. To compute each of millions of bytes would take longer than to send them all;
-    so many bytes at once are a piece of a supply, from a place that is drawn."""
+    """Random numbers. To compute each of millions of bytes would take longer than to send them all.
+    So many bytes at once are a MiB of a supply, from a place that is drawn, and the same in one
+    alphabet after the other."""
 
     def randbytes(self, n: int) -> bytes:
         if n < MANY:
             return super().randbytes(n)
-        start = self.randrange(PLACES)
-        return _supplied(PLACES + n)[start : start + n]
-
-
-def _supplied(size: int) -> bytes:
-    """A supply of at least so many bytes: a longer one begins like a shorter one."""
-    global _supply
-    if len(_supply) < size:
-        _supply = hashlib.shake_128().digest(max(size, 2 * len(_supply)))
-    return _supply
+        start = self.randrange(MIB)
+        parts = [_SUPPLY[start : start + min(n, MIB)]]
+        while len(parts) * MIB < n:
+            parts.append(parts[-1].translate(_ALPHABET))
+        parts[-1] = parts[-1][: n - MIB * (len(parts) - 1)]
+        return b"".join(parts)

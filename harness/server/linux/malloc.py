@@ -1,0 +1,21 @@
+"""How the C library of this process takes memory from the kernel."""
+
+from __future__ import annotations
+
+import ctypes
+
+from harness.lab.units import MIB
+
+# malloc.h of glibc, where mallopt(3) is
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+LARGEST = 32 * MIB  # of the second: a larger one is refused
+KEPT = 64 * MIB
+
+
+def keep_freed() -> None:
+    """Keeps memory that is free again for the next use. Otherwise each large block is new, and the
+    kernel has to clear every page of it: for frames of megabytes, that is half of their cost."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, LARGEST)
+        mallopt(_TRIM_THRESHOLD, KEPT)
