@@ -63,6 +63,7 @@ CACHE = BUILD / "bin"
 LAYERED = ("-iquote", ".")
 # For the grader's own files. They only call what is to be judged, and compile faster so.
 OTHERS = (*LAYERED, "-O1")
+UNDEFINED = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 AT_ONCE = 2  # files that are compiled at the same time
 
 
@@ -221,12 +222,18 @@ def _cached(
         digest = hashlib.sha256(os.fsencode(made_of)).hexdigest()[:16]
         binary = CACHE / f"{_label(source)}-{digest}" / name
         notes = binary.with_name("warnings")
+        undefined = binary.with_name(f"{name}-undefined")
+        if undefined.exists():
+            raise BuildFailed(undefined.read_text())
         if not binary.exists() or not notes.exists():
             product = Path(scratch).resolve() / "server"
             inputs = [*(str(one.file) for one in objects), *_libraries(objects)]
             failed, said = _make(product, [*command, *linking, *inputs], source, deadline)
             if failed:
-                raise _failed(messages + said, failed)
+                error = _failed(messages + said, failed)
+                if UNDEFINED.search(str(error)):  # as it will be with the same objects
+                    files.write(undefined, str(error).encode())
+                raise error
             binary.parent.mkdir(exist_ok=True)
             notes.write_text(said)
             os.replace(product, binary)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from harness.lab import files, sources
 
 SHARED = "LAB_SHARED_OBJECTS"  # in the environment: objects of another directory count as well
 CLOCK_NS = 20_000_000  # the kernel's time of a file may be this much too early
+SETTLED_NS = 2_000_000_000  # some file systems count in seconds
+
+_read: dict[Path, tuple] = {}  # the state of a file when it was read, and its hash
 
 
 @dataclass(frozen=True)
@@ -114,8 +118,18 @@ class Objects:
 
 
 def _content(path: Path) -> str | None:
+    """A hash of the file, read again only if it may have changed; None if it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        now = path.stat()
+        if not stat.S_ISREG(now.st_mode):
+            return None
+        state = (now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+        known, digest = _read.get(path, (None, None))
+        if known != state:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            if now.st_ctime_ns < time.time_ns() - SETTLED_NS:  # else the next change may look alike
+                _read[path] = state, digest
+        return digest
     except OSError:
         return None
 

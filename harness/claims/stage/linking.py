@@ -24,7 +24,6 @@ STEPS = "steps"  # in the place of sanitizers: the modules are built so that the
 
 _INCLUDES = re.compile(r'^#include "(\w+)\.h"', re.M)
 _LINKS = re.compile(r"^ \* links: (.*?)(?: \*/)?$", re.M)
-_MISSING = re.compile(r"undefined (?:reference to|symbol:) [`']?(\w+)")
 
 
 def links(name: str, directory: Path | None = None) -> list[str]:
@@ -91,7 +90,7 @@ def link(
     try:
         return build.cached_program(directory, name, files, flags, compiler, linking)
     except build.BuildFailed as error:
-        if not _MISSING.search(str(error)):
+        if not build.UNDEFINED.search(str(error)):
             raise
         others = [file for file in build.sources(directory) if file not in (*module, "main.c")]
         every, linking = (*files, *others), (*linking, *ALL_FILES)
@@ -108,7 +107,7 @@ def _missing(name: str, directory: Path) -> list[str]:
 
 def _complaint(message: str, files: list[str]) -> str:
     """The compiler's messages, in a form that a student can read."""
-    missing = dict.fromkeys(_MISSING.findall(message))
+    missing = dict.fromkeys(build.UNDEFINED.findall(message))
     what = " and ".join(files)
     if missing:
         names = ", ".join(f"{name}()" for name in missing)
