@@ -249,6 +249,9 @@ def _objects(
 ) -> list[Object]:
     """An object of each file: one that was kept, or a new one. Raises BuildFailed."""
     commands = {word: [*command, *_more(word, source)] for word in words}
+    if work.FLAGS[0] in command:
+        for word in filter(os.path.isabs, words):  # the grader's
+            commands[word].append(work.NOT_COUNTED)
     objects = Objects(CACHE / "objects", commands, source)
     failures: list[int] = []
 
@@ -289,7 +292,7 @@ def others(source: Path) -> tuple[str, ...]:
     """More options for the grader's own files. They include a header of the source by its name
     alone, whatever layer it is in."""
     layers = [word for one in folders(source)[1:] for word in ("-iquote", name_of(one, source))]
-    return (*OTHERS, work.NOT_COUNTED, *layers)
+    return (*OTHERS, *layers)
 
 
 def _failed(messages: str, status: int) -> BuildFailed | NoCompiler:
