@@ -26,7 +26,7 @@ FIRST_SECONDS = 1.0  # the same, of one that has just begun to listen
 RESTLESS_SECONDS = 0.1  # for one that has not come to rest before
 LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
 MOST_SLEEP_MS = 10_000  # with the clock of the machine
-MOST_STEPS = 5_000  # in one advance(); then the clock goes to its end at once
+MOST_STEPS = 200  # in one advance(): one that always looks round goes to the end at once
 _TIMES_OF_DAY = (time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", 11))
 
 
