@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import time
-
 from harness.claims.instruments.observe import is_open, most_accepted_in_an_iteration, until_asleep
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import WATCHED, few_waits, no_cpu
 from harness.claims.scenarios.exchanges import connect_and_ping, echo, ping, words
+from harness.claims.scenarios.timed import MOMENT_MS, pass_until, soon
 from harness.client.client import Client
 from harness.failures.failure import Failure
-from harness.server.patience import Longer, wait_until
 
 BACKENDS = ("select", "poll", "epoll")
 
 DESCRIPTORS = 32
 SERVED = 10
 WAITING = 40
-REFUSE_SECONDS = 3  # what a client waits in vain for, before it is turned away
-EARLY_SECONDS = 2  # before that nobody is
+REFUSE_MS = 3_000  # for which a client waits in vain, before it is turned away
+TRY_MS = 100  # from one try to accept it to the next
+LATE_MS = 2 * TRY_MS  # docs/protocol.md
+MACHINES_MS = 2_000  # with the clock of the machine: before that we look whether it waits
 
 CROWD = 400  # clients that connect when there is no descriptor
 AT_ONCE = 64  # of them are turned away in an iteration, at most
@@ -79,38 +79,42 @@ def test_08_max_conns_cost_no_cpu(launch, rng):
 # 08.6 turn_away. valgrind has a limit of its own, and closes what it accepts above it.
 
 
-@claim("08.6", points=4, cli=True, native=True, waits=6, hints=dict.fromkeys(LOST, "turned-away"))
+@claim("08.6", points=4, cli=True, native=True, hints=dict.fromkeys(LOST, "turned-away"))
 def test_08_turned_away_in_the_end(launch, rng):
     """With no descriptor left clients are turned away after 3 s, each time; the others stay."""
-    server = launch(nofile=DESCRIPTORS)
+    server = launch(nofile=DESCRIPTORS, clock=True)
     served = connect_and_ping(server, rng, SERVED, "served")
     served += _expect_turned_away(server, rng)
-    served += _expect_turned_away(server, rng, "reserve", begins=False)
+    served += _expect_turned_away(server, rng, "reserve", before=TRY_MS)
     for client in served:
         ping(client, rng)
 
 
-@claim("08.6", points=3, cli=True, native=True, waits=6, hints=dict.fromkeys(LOST, "reserve"))
+@claim("08.6", points=3, cli=True, native=True, hints=dict.fromkeys(LOST, "reserve"))
 def test_08_descriptors_come_back(launch, rng):
     """After clients were turned away and others have left, new ones are served, each time."""
-    server = launch(nofile=DESCRIPTORS)
+    server = launch(nofile=DESCRIPTORS, clock=True)
     for hint in ("turned-away", "reserve"):
         served = connect_and_ping(server, rng, SERVED, "served")
         let_in = _expect_turned_away(server, rng, hint)
         for client in served:
             client.close()
-        new = connect_and_ping(server, rng, SERVED, "new")
+        new = [server.connect("new") for _ in range(SERVED)]
+        server.clock.advance(LATE_MS)  # they may have to wait for the next try
+        for client in new:
+            ping(client, rng)
         for client in new + let_in:
             client.close()
 
 
-@claim("08.6", points=2, cli=True, native=True, waits=3, hints=dict.fromkeys(LOST, "turned-away"))
+@claim("08.6", points=2, cli=True, native=True, hints=dict.fromkeys(LOST, "turned-away"))
 def test_08_turned_away_a_few_at_a_time(launch, rng):
     """One iteration turns away at most 64 of 400 waiting clients; connected ones are served."""
-    server = launch(nofile=DESCRIPTORS)
+    server = launch(nofile=DESCRIPTORS, clock=True)
     served = connect_and_ping(server, rng, SERVED, "served")
+    began = server.clock.now_ms
     waiting = [server.connect("waits") for _ in range(CROWD)]
-    _until_turned_away(server, waiting[-1], "turned-away")
+    _until_turned_away(server, waiting[-1], began, "turned-away")
     for client in served:
         ping(client, rng)
     most = most_accepted_in_an_iteration(server)
@@ -119,22 +123,17 @@ def test_08_turned_away_a_few_at_a_time(launch, rng):
         raise Failure(f"{text}, and {AT_ONCE} are allowed", hint="turns-all-away")
 
 
-def _expect_turned_away(
-    server, rng, hint: str = "turned-away", begins: bool = True
-) -> list[Client]:
+def _expect_turned_away(server, rng, hint: str = "turned-away", before: int = 0) -> list[Client]:
     """Connects more clients than there are descriptors for. Returns those that were let in.
 
-    `begins`: until then there were enough, so no client is turned away before its time is over.
+    `before`: for so many milliseconds at most there was no descriptor already.
     """
     __tracebackhide__ = True
-    began = time.monotonic()
+    began = server.clock.now_ms
     waiting = [server.connect("waits") for _ in range(WAITING)]
-    last, body = waiting[-1], words(rng, 8)
-    _until_turned_away(server, last, hint)
-    passed = time.monotonic() - began
-    if begins and passed < EARLY_SECONDS:
-        text = f"no descriptor is free, and a client was turned away after {passed:.1f} s"
-        raise Failure(text, hint=hint)
+    body = words(rng, 8)
+    _expect_nobody_is(server, waiting, began, REFUSE_MS - before, hint)
+    _until_turned_away(server, waiting[-1], began, hint)
     let_in = [client for client in waiting if is_open(client)]
     if len(let_in) + SERVED >= DESCRIPTORS:
         text = f"{len(let_in)} of {WAITING} clients still wait, and others were turned away"
@@ -144,13 +143,25 @@ def _expect_turned_away(
     return let_in
 
 
-def _until_turned_away(server, last: Client, hint: str) -> None:
-    """Waits until the last of those that wait has been closed."""
+def _expect_nobody_is(server, waiting: list[Client], began: float, ms: int, hint: str) -> None:
+    """Checks that none of these has been turned away until `ms` after `began`."""
     __tracebackhide__ = True
-    longer = Longer(server.patience, REFUSE_SECONDS)
-    seconds = longer.seconds
     server.conversation.note("the grader", "watches the waiting clients")
-    if not wait_until(lambda: not is_open(last), longer):
-        server.patience.expired()
-        text = f"no descriptor is free, and after {seconds:g} s a client still waits"
-        raise Failure(text, hint=hint)
+    server.clock.advance(1)  # the server waits with a time limit now
+    pass_until(server, began, ms - MOMENT_MS if server.clock.ours else MACHINES_MS)
+    closed = not all(map(is_open, waiting))
+    if closed and server.clock.now_ms - began < ms:
+        text = f"no descriptor is free, and a client was turned away before {REFUSE_MS:,} ms"
+        raise Failure(f"{text} were over", hint=hint)
+
+
+def _until_turned_away(server, last: Client, began: float, hint: str) -> None:
+    """The last of those that wait is closed in time: goes to the moment when that happens."""
+    __tracebackhide__ = True
+    server.clock.advance(1)
+    for late in range(0, LATE_MS + 1, TRY_MS):
+        pass_until(server, began, REFUSE_MS + late)
+        if soon(server, lambda: not is_open(last)):
+            return
+    text = f"no descriptor is free, and after {REFUSE_MS + LATE_MS:,} ms a client still waits"
+    raise Failure(text, hint=hint)

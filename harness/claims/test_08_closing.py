@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import time
-
-from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.instruments.observe import sending, until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
+from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, in_time, pass_until, soon
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE
 from harness.client.messages import MESSAGES, after, every, rung
-from harness.failures.failure import Failure, TooBusy
+from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.server.patience import Deadline, Longer, wait_until
+from harness.server.patience import wait_until
 
 AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
-LINGER_SECONDS = 5  # the time of a peer that makes no progress
-TOLD_SECONDS = 4  # in which a peer gets the FIN after its last reply
-EARLY_SECONDS = 3  # before that nobody is given up
-LATE_MS = 5500  # of an alarm: later than a peer has that makes no progress, not than the pauses
-PAUSE_SECONDS = 2.9  # of a reader that takes its time: two of them are longer than LINGER_SECONDS
-TRIES = 3  # with a machine that makes the pauses too long
+LINGER_MS = 5_000  # the time of a peer that makes no progress
+SENT_SECONDS = 2.0  # for the kernel to send what a client's window takes
+STEP_MS = 50  # between two lots of one that keeps sending
+EARLY_MS = 3_000  # with the clock of the machine: before that we look whether anybody is given up
+ALARM_MS = 5_500  # of an alarm: later than a peer has that makes no progress
+PAUSE_MS = 4_900  # of a reader that takes its time: two of them are longer than LINGER_MS
+MACHINES_PAUSE_MS = 2_900  # with the clock of the machine
 
 OWED_BYTES = 256 * KIB  # in the server, with the kernel full; less than the default high-water
 HIGH, OWED_TO_SLOW = 16 * MIB, 7 * MIB
@@ -79,115 +79,112 @@ def _read_while_sending(client: Client, rest: bytes, bodies: list[bytes]) -> Non
     client.expect_eof()
 
 
-def _expect_descriptors(server, goal: int, otherwise: str, seconds: float = 0) -> None:
-    """Checks that `goal` descriptors or fewer are open soon, or within `seconds` more."""
+def _expect_descriptors(server, goal: int, otherwise: str) -> None:
+    """Checks that `goal` descriptors or fewer are open, or soon are."""
     __tracebackhide__ = True
-    longer = Longer(server.patience, seconds)
-    text = f"after {longer.seconds:g} s {otherwise}"
-    if not wait_until(lambda: server.process.descriptors().total <= goal, longer):
-        longer.expired()
+    text = f"after {server.patience.seconds:g} s {otherwise}"
+    if not soon(server, lambda: server.process.descriptors().total <= goal):
         raise Failure(text, hint="linger")
+
+
+def _until_nearly_over(server, began: float, open_ones: int, who: str) -> None:
+    """A moment before the time of a peer is over, which began at `began`, so many descriptors are
+    open. With the clock of the machine it is some seconds before."""
+    __tracebackhide__ = True
+    server.clock.advance(1)  # the server waits with a time limit now
+    pass_until(server, began, LINGER_MS - MOMENT_MS if server.clock.ours else EARLY_MS)
+    closed = server.process.descriptors().total < open_ones
+    if closed and server.clock.now_ms - began < LINGER_MS:
+        text = f"{who} was given up before {LINGER_MS:,} ms were over"
+        raise Failure(text, hint="linger-early")
+
+
+def _until_over(server, began: float, open_ones: int, who: str) -> None:
+    """When the time of a peer is over, no more descriptors than so many are open."""
+    __tracebackhide__ = True
+    pass_until(server, began, LINGER_MS + LATE_MS)
+    text = f"{LATE_MS} ms after the {LINGER_MS:,} ms of a peer that makes no progress {who}"
+    if not soon(server, lambda: server.process.descriptors().total <= open_ones):
+        raise Failure(f"{text} is still connected", hint="linger")
 
 
 # 08.8 closing
 
 
-@claim(
-    "08.8", points=4, cli=True, native=True, waits=5, hints=LINGER, refusals=True, needs="queues"
-)
+@claim("08.8", points=4, cli=True, native=True, hints=LINGER, refusals=True, needs="queues")
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """A client that half-closes and never reads, or never closes, is closed after 5 s."""
-    server = launch()
+    server = launch(clock=True)
     base = _descriptors(server)
     client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
     owe_bytes(client, rng, OWED_BYTES, certain=True)
-    began = time.monotonic()
+    wait_until(lambda: not sending(client).in_flight, SENT_SECONDS)
+    began = server.clock.now_ms
     client.half_close()
     silent.send(length_framing.TOO_LONG)
     silent.expect_eof()
     server.conversation.note("the grader", "waits until both are closed")
-    late = "a client that reads nothing, or that never closes, is still connected"
-    if not wait_until(lambda: server.process.descriptors().total < base + 2, EARLY_SECONDS):
-        _expect_descriptors(server, base, late, LINGER_SECONDS - EARLY_SECONDS)
-        return
-    text = f"a client with owed replies was closed after {time.monotonic() - began:.1f} s"
-    raise Failure(text, hint="linger")
+    who = "a client that reads nothing, or that never closes,"
+    _until_nearly_over(server, began, base + 2, who)
+    _until_over(server, began, base, who)
 
 
-@claim("08.8", points=2, cli=True, waits=5, hints=ENDLESS, refusals=True)
+@claim("08.8", points=2, cli=True, hints=ENDLESS, refusals=True)
 def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     """A client that keeps sending after a frame that is too long is closed in the end."""
-    server = launch()
+    server = launch(clock=True)
     base = _descriptors(server)
     client, other = server.connect(), server.connect("other")
-    began = time.monotonic()
+    began = server.clock.now_ms
     client.send(length_framing.TOO_LONG)
     client.expect_eof()
-    told = time.monotonic() - began
-    if told > TOLD_SECONDS:
-        text = f"the client got a FIN only after {told:.1f} s"
-        raise Failure(text, hint="lost-at-close")
     server.conversation.note(client.name, "keeps sending")
-    deadline = Deadline(Longer(server.patience, LINGER_SECONDS))
-    while client.offer(bytes(1000)) >= 0:
-        if not deadline.left():
-            server.patience.expired()
-            text = f"after {deadline.seconds:g} s the client can still send"
-            raise Failure(text, hint="linger")
-        time.sleep(0.05)
-    passed = time.monotonic() - began
-    if passed < EARLY_SECONDS:
-        raise Failure(f"the connection was closed after {passed:.1f} s", hint="linger")
+    for _ in range(LINGER_MS // STEP_MS - 1):
+        client.offer(bytes(1000))
+        server.clock.advance(STEP_MS)
+    who = "a client that keeps sending"
+    _until_nearly_over(server, began, base + 2, who)
+    client.offer(bytes(1000))
+    _until_over(server, began, base + 1, who)
     ping(other, rng)
-    _expect_descriptors(server, base + 1, "the client is still connected")
 
 
-@claim("08.8", points=2, cli=True, native=True, waits=6, hints=LINGER, needs="queues")
+@claim("08.8", points=2, cli=True, native=True, hints=LINGER, needs="queues")
 def test_08_slow_reader_gets_everything(launch, rng):
     """Of half-closed clients a slow one gets everything, and one that never reads is closed."""
-    other = launch(framing=MESSAGES).connect("other")
-    other.send_frame(after(1, LATE_MS, b"late"))
+    later = launch(framing=MESSAGES, clock=True)
+    other = later.connect("other")
+    other.send_frame(after(1, ALARM_MS, b"late"))
     other.half_close()
-    for _ in range(TRIES):
-        server = launch(("--high-water", str(HIGH)))
-        base = _descriptors(server)
-        never = server.connect("never reads", rcvbuf=SMALL_WINDOW)
-        owe_bytes(never, rng, OWED_BYTES, certain=True)
-        never.half_close()
-        client = server.connect(rcvbuf=SMALL_WINDOW)
-        owed = owe_bytes(client, rng, OWED_TO_SLOW, certain=True)
-        client.half_close()
-        paused = _read_slowly(client, Replies(owed))
-        if not paused:
-            client.expect_eof()
-            client.close()
-            other.expect_frame(rung(1, b"late"))
-            other.expect_eof()
-            late = "a client that reads nothing is still connected"
-            _expect_descriptors(server, base, late, LINGER_SECONDS)
-            return
-    raise TooBusy(f"a pause took {paused:.1f} s")
+    server = launch(("--high-water", str(HIGH)), clock=True)
+    base = _descriptors(server)
+    never = server.connect("never reads", rcvbuf=SMALL_WINDOW)
+    owe_bytes(never, rng, OWED_BYTES, certain=True)
+    never.half_close()
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    owed = owe_bytes(client, rng, OWED_TO_SLOW, certain=True)
+    client.half_close()
+    with in_time(server):
+        _read_slowly(server, client, Replies(owed))
+        client.expect_eof()
+    client.close()
+    pass_until(later, later.clock.now_ms, ALARM_MS)
+    other.expect_frame(rung(1, b"late"))
+    other.expect_eof()
+    server.clock.advance(LINGER_MS + LATE_MS)
+    _expect_descriptors(server, base, "a client that reads nothing is still connected")
 
 
-def _read_slowly(client: Client, replies: Replies) -> float:
-    """Reads all replies, with two pauses. Returns 0. If the server closes the connection after we
-    took nothing for so long that it may do so, returns these seconds."""
+def _read_slowly(server, client: Client, replies: Replies) -> None:
+    """Reads all replies, with two pauses that are nearly too long."""
     __tracebackhide__ = True
-    moved = time.monotonic()  # the server has sent something after that
     for left in (replies.missing - TAKEN_AT_ONCE, 0):
-        client.conversation.note(client.name, f"reads nothing for {PAUSE_SECONDS:g} s")
-        time.sleep(PAUSE_SECONDS)
-        began = time.monotonic()
-        try:
-            while replies.missing > left:
-                client.expect_part(replies, min(PART_BYTES, replies.missing - left))
-        except Failure as failure:
-            passed = time.monotonic() - moved
-            if failure.hint not in GONE or passed < LINGER_SECONDS:
-                raise
-            return passed
-        moved = began
-    return 0.0
+        server.clock.settle()
+        pause = PAUSE_MS if server.clock.ours else MACHINES_PAUSE_MS
+        client.conversation.note(client.name, f"reads nothing for {pause:,} ms")
+        server.clock.advance(pause)
+        while replies.missing > left:
+            client.expect_part(replies, min(PART_BYTES, replies.missing - left))
 
 
 @claim("08.7", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)

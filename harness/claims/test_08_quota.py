@@ -1,47 +1,45 @@
 """Chapter 08, the quota: so many frames in an interval, and the rest waits, unread.
 
-A frame may be answered late, by a server that is busy or a machine that is, but never before its
-interval. So what comes too early is found at once, and what comes too late is tried again. If it
-was late because other programs had the processors, it is not judged.
+The clock of the server is ours, so an interval is neither shorter nor more than a millisecond
+longer than it should be. One claim stays on the clock of the machine, and there a frame may be
+late: a server that keeps its intervals only by our clock is found by it.
 """
 
 from __future__ import annotations
 
-import os
-import select
 import time
 from collections.abc import Sequence
 
-from harness.claims.instruments.observe import cpu_share, until_asleep, waits_in_silence
+from harness.claims.instruments.observe import cpu_share, until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import HELD_BYTES, IDLE_SHARE, IDLE_WAITS, WATCHED, bounded
 from harness.claims.scenarios.exchanges import ask, ping, words
+from harness.claims.scenarios.timed import LATE_MS, expect_at, expect_closed_at
 from harness.client import length_framing
 from harness.client.client import Client
-from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE, Fixed
 from harness.client.messages import ECHO, MESSAGES, OK, reply, request, string
-from harness.failures.failure import Failure, TooBusy
+from harness.failures.failure import Failure
 from harness.lab.units import MB, MIB
-from harness.server.linux import procfs
 
-FRAMES, MS = 50, 300  # the quota that is kept for INTERVALS
+FRAMES, MS = 50, 307  # the quota that is kept for INTERVALS; no server counts in steps of 307 ms
 INTERVALS = 5
-TOO_LATE = 1.1  # times those intervals
-TRIES = 8
-# ms. Prolonged by the frames that follow, it takes 1.6 times as long: the longer it is, the less a
-# busy machine can add to the right one.
+PARTS = 5  # of an interval; in each the client sends something
+# ms. With the clock of the machine each is tried until one is not too long. Prolonged by the frames
+# that follow, it takes 1.6 times as long: the longer it is, the less a busy machine can add to the
+# right one.
 PROLONGED = (400, 400, 800, 1600, 3200)
-CLOCK_MS = 2  # a server that counts whole milliseconds may begin an interval one too early
-PAUSE = 0.003  # seconds between two frames of a client that goes on sending
+CLOCK_MS = 2  # a server that counts whole milliseconds of the machine may begin that much too early
 
 FAR = 60_000  # ms: nobody waits for it
 OFFERED_BYTES = 64 * MIB
 
 # What a general hint means in a claim, see marker.claim.
 WRONG = ("wrong-header", "wrong-body", "extra-bytes", "wrong-seq", "not-closed")
-KEPT = dict.fromkeys((*MUTE, *GONE, *WRONG), "quota-kept")
-WAITING = dict.fromkeys((*MUTE, *GONE, *WRONG), "quota-renewed")
+TIMES = {"timer-early": "quota-early", "timer-late": "quota-late"}
+KEPT = {**dict.fromkeys((*MUTE, *GONE, *WRONG), "quota-kept"), **TIMES}
+WAITING = {**dict.fromkeys((*MUTE, *GONE, *WRONG), "quota-renewed"), **TIMES}
+RENEWED = {**KEPT, **dict.fromkeys(MUTE, "quota-renewed")}
 UNREAD = dict.fromkeys((*MUTE, *GONE, "memory-grows"), "quota-unread")
 
 
@@ -98,84 +96,62 @@ def _answer(framing, body: bytes) -> bytes:
     return reply(ECHO, 7, OK, string(b"text")) if framing is MESSAGES else body
 
 
-@claim("08.3", points=2, cli=True, waits=1, hints=KEPT)
+@claim("08.3", points=2, cli=True, hints=KEPT)
 def test_08_unused_quota_is_gone(launch, rng):
     """Unused quota is not added to the next interval."""
-    bodies = [words(rng, 8) for _ in range(9)]
-    for _ in range(TRIES):
-        client = launch(at_most(5, MS)).connect()
-        for _ in range(2):
-            ping(client, rng)
-            time.sleep(1.3 * MS / 1000)
-        began = time.monotonic()
-        client.send_frames(bodies)
-        client.expect_frames(bodies[:5])
-        client.send_frame(b"one more")
-        client.expect_frame(bodies[5])
-        passed = 1000 * (time.monotonic() - began)
-        if passed >= MS:
-            return
-    text = f"the sixth frame of an interval of {MS} ms was answered after {passed:.0f} ms"
-    raise Failure(text, hint="quota-kept")
+    server = launch(at_most(5, MS), clock=True)
+    client, bodies = server.connect(), [words(rng, 8) for _ in range(9)]
+    for _ in range(2):
+        ping(client, rng)
+        server.clock.advance(1.3 * MS)
+    began = server.clock.now_ms
+    client.send_frames(bodies)
+    client.expect_frames(bodies[:5])
+    _expect_no_more(server, client)
+    _expect_at(server, client, bodies[5:], began, MS)
+
+
+def _expect_no_more(server, client: Client) -> None:
+    """The quota is used up. With the clock of the machine the next interval may have begun."""
+    __tracebackhide__ = True
+    if server.clock.ours:
+        server.clock.settle()
+        client.expect_nothing_yet()
+
+
+def _expect_at(server, client: Client, bodies: Sequence[bytes], began: float, ms: int) -> float:
+    """Expects these frames in the interval after that of `ms` which began at `began`, at its first
+    moment. Returns when this one began, or a little earlier."""
+    __tracebackhide__ = True
+    early = 0 if server.clock.ours else CLOCK_MS
+    expect_at(server, client, bodies, began, ms - early)
+    return server.clock.now_ms if server.clock.ours else began + ms
 
 
 # 08.4 advance
 
 
-@claim("08.4", points=5, cli=True, hints=KEPT)
+@claim("08.4", points=5, cli=True, hints=RENEWED)
 def test_08_quota_is_kept(launch, rng):
-    """N frames of a greedy client are answered per interval: never more, over 5 hardly fewer."""
-    bodies = [words(rng, 8) for _ in range(20 * FRAMES)]
-    due = INTERVALS * MS
-    busy = True  # so that a right server may have been late in each of the tries
-    for _ in range(TRIES):
-        server = launch(at_most(FRAMES, MS))
-        before = _ms_in_line(server)
-        taken = _first_to_last(server.connect(), bodies)
-        if taken <= TOO_LATE * due:
-            return
-        busy &= taken - (_ms_in_line(server) - before) <= TOO_LATE * due
-    if busy:
-        raise TooBusy(f"{due} ms took {taken:.0f} ms")
-    text = f"the first frame of interval {INTERVALS} came {taken:.0f} ms after that of interval 0"
-    raise Failure(f"{text}; due were {due} ms", hint="quota-renewed")
-
-
-def _ms_in_line(server) -> float:
-    """Milliseconds up to now in which the server or this program waited for a processor. They take
-    turns, so both times count."""
-    pids = (server.process.pid, os.getpid())
-    return 1000 * sum(sum(procfs.seconds_in_line(pid).values()) for pid in pids)
-
-
-def _first_to_last(client: Client, bodies: Sequence[bytes]) -> float:
-    """Sends more than the quota, and then more and more. Returns the milliseconds from the first
-    reply to the first of interval INTERVALS. None may come before its interval, counted from the
-    first frame that is sent."""
-    __tracebackhide__ = True
-    size, sent = len(length_framing.encode(bodies[0])), FRAMES + 1
-    replies, first, came = Replies(bodies), 0.0, 0
-    began = time.monotonic()
-    client.send_frames(bodies[:sent])
-    while came <= INTERVALS * FRAMES:
-        if sent < len(bodies) and not select.select([client], [], [], PAUSE)[0]:
-            client.send_frame(bodies[sent])
-            sent += 1
-            continue
-        client.expect_part(replies, replies.missing)
-        passed = 1000 * (time.monotonic() - began)
-        first = first or passed
-        came = len(bodies) - -(-replies.missing // size)
-        allowed = FRAMES * (1 + int(passed / MS))
-        if came > allowed:
-            text = f"{came} frames were answered within {passed:.0f} ms, and {allowed} are allowed"
-            raise Failure(text, hint="quota-kept")
-    return passed - first
+    """N frames of a greedy client are answered per interval: never more, and none late."""
+    server = launch(at_most(FRAMES, MS), clock=True)
+    client, began = server.connect(), server.clock.now_ms
+    lots = [[words(rng, 8) for _ in range(FRAMES)] for _ in range(INTERVALS + 1)]
+    client.send_frames([*lots[0], lots[1][0]])
+    client.expect_frames(lots[0])
+    _expect_no_more(server, client)
+    for lot, after_it in zip(lots[1:], [*lots[2:], [b""]]):
+        unsent, size = [*lot[1:], after_it[0]], FRAMES // PARTS
+        for start in range(0, FRAMES, size):
+            client.send_frames(unsent[start : start + size])
+            server.clock.advance(MS // PARTS)
+        began = _expect_at(server, client, lot, began, MS)
 
 
 @claim("08.4", points=6, cli=True, waits=1, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
+    # With the clock of the machine
     for framing, body in _framings(rng):
         client = launch(at_most(10, 60), framing=framing).connect()
         began = time.monotonic()
@@ -201,32 +177,48 @@ def _in_the_kernel(client: Client, rng) -> None:
 
 @claim("08.4", points=2, cli=True, hints=WAITING)
 def test_08_interval_begins_with_a_frame(launch, rng):
-    """An interval begins with its first frame, and the frames that follow do not prolong it."""
+    """An interval begins when its first frame is answered, and those that follow do not prolong
+    it."""
     for interval in PROLONGED:
-        client = launch(at_most(4, interval)).connect()
-        began = time.monotonic()
-        for _ in range(4):
-            ping(client, rng)
-            time.sleep(0.2 * interval / 1000)
-        ping(client, rng)
-        passed = 1000 * (time.monotonic() - began)
-        if passed < interval:
-            text = f"5 frames were answered within {passed:.0f} ms, and 4 are allowed in {interval}"
-            raise Failure(f"{text} ms", hint="quota-kept")
-        if passed < 1.5 * interval:
+        server = launch(at_most(4, interval), clock=True)
+        client = server.connect()
+        ping(server.connect("other"), rng)
+        server.clock.advance(1.5 * interval)
+        passed = _five_frames(server, client, rng, interval)
+        if server.clock.ours or passed < 1.5 * interval:
             return
     text = f"the next interval did not begin {interval} ms after the first frame, but after "
     text += f"{passed:.0f}"
-    raise Failure(text, hint="quota-renewed")
+    raise Failure(text, hint="quota-late")
+
+
+def _five_frames(server, client: Client, rng, interval: int) -> float:
+    """The first one comes in two parts, the next three some time later, and the fifth has to wait.
+    Returns the milliseconds from the first reply, or a little earlier, to the last."""
+    __tracebackhide__ = True
+    body = words(rng, 8)
+    frame = length_framing.encode(body)
+    client.send(frame[:3])
+    until_read(client)
+    server.clock.advance(0.3 * interval)
+    began = server.clock.now_ms
+    client.send(frame[3:])
+    client.expect_frame(body)
+    for _ in range(3):
+        server.clock.advance(0.2 * interval)
+        ping(client, rng)
+    client.send_frame(body)
+    _expect_at(server, client, [body], began, interval)
+    return server.clock.now_ms - began
 
 
 # 08.3 and 08.4: what waits is not read
 
 
-@claim("08.3", points=5, cli=True, native=True, waits=0.7, hints=UNREAD)
+@claim("08.3", points=5, cli=True, native=True, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
-    server = launch(at_most(10, FAR))
+    server = launch(at_most(10, FAR), clock=True)
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
     client = server.connect()
@@ -242,37 +234,41 @@ def test_08_over_quota_is_not_read(launch, rng):
 def _rests(server) -> None:
     """Checks that the server sleeps, and is not woken."""
     __tracebackhide__ = True
+    before = server.process.calls()
+    server.clock.advance(1000 * WATCHED)
+    waits = server.process.calls().waits - before.waits if before else 0
     share = cpu_share(server, IDLE_SHARE, WATCHED)
     if share > IDLE_SHARE:
         text = f"with nothing to do until the next interval it uses {share:.1%} of a processor"
         raise Failure(text, hint="quota-unread")
-    until_asleep(server)
-    waits = waits_in_silence(server, WATCHED)
-    if waits is not None and waits > IDLE_WAITS:
+    if waits > IDLE_WAITS:
         text = f"with nothing to do until the next interval it made {waits:,} wait calls"
         raise Failure(f"{text} in {WATCHED:g} s", hint="quota-unread")
 
 
-@claim("08.3", points=3, cli=True, waits=1, hints=WAITING)
+@claim("08.3", points=3, cli=True, hints=WAITING)
 def test_08_half_close_over_quota(launch, rng):
     """A client that half-closes with frames over its quota gets every reply, then it is closed."""
     for backend in ("poll", "epoll"):
-        server = launch((*at_most(10, 80), "--backend", backend))
+        server = launch((*at_most(10, 80), "--backend", backend), clock=True)
         for count, rest in ((31, b""), (20, b""), (15, b"\5\0")):
             client = server.connect()
             bodies = [words(rng, 8) for _ in range(count)]
             with server.paused():  # so that it hears of all at once
-                began = time.monotonic()
+                began = server.clock.now_ms
                 client.send(b"".join(map(length_framing.encode, bodies)) + rest)
                 client.half_close()
-            client.expect_closed_after(bodies)
-            _have_waited(began, count, 10, 80)
+            client.expect_frames(bodies[:10])
+            for start in range(10, count, 10):
+                began = _expect_at(server, client, bodies[start : start + 10], began, 80)
+            server.clock.advance(80 + LATE_MS)  # without quota it does not read the FIN
+            client.expect_eof()
 
 
-@claim("08.3", points=2, cli=True, native=True, waits=0.5, hints=UNREAD)
+@claim("08.3", points=2, cli=True, native=True, hints=UNREAD)
 def test_08_unused_quota_sets_no_timer(launch, rng):
     """No interval runs while no client sends: then the server sleeps. A used quota holds."""
-    server = launch(at_most(10, 1))
+    server = launch(at_most(10, 1), clock=True)
     client = server.connect()
     for _ in range(3):
         ping(client, rng)
@@ -286,17 +282,19 @@ def test_08_unused_quota_sets_no_timer(launch, rng):
     client.expect_nothing_yet()
 
 
-@claim("08.4", points=2, cli=True, hints=dict.fromkeys((*MUTE, *GONE), "quota-timeouts"))
+@claim(
+    "08.4", points=2, cli=True, hints={**dict.fromkeys((*MUTE, *GONE), "quota-timeouts"), **TIMES}
+)
 def test_08_over_quota_is_not_idle(launch, rng):
     """A client held by its quota is not closed, neither as idle nor for a frame it has begun."""
     times = ("--idle-timeout", "400", "--frame-timeout", "400")
-    client = launch((*at_most(2, 900), *times)).connect()
-    began = time.monotonic()
+    server = launch((*at_most(2, 900), *times), clock=True)
+    client, began = server.connect(), server.clock.now_ms
     bodies = [words(rng, 8) for _ in range(5)]
     stream = b"".join(map(length_framing.encode, bodies))
     client.send(stream[:-3])
-    client.expect_frames(bodies[:4])
+    client.expect_frames(bodies[:2])
+    began = _expect_at(server, client, bodies[2:4], began, 900)
     client.send(stream[-3:])
-    client.expect_frame(bodies[4])
-    _have_waited(began, 5, 2, 900)
-    client.expect_eof()
+    began = _expect_at(server, client, bodies[4:], began, 900)
+    expect_closed_at(server, client, began, 400)

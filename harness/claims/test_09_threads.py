@@ -285,7 +285,7 @@ def test_09_no_data_races(launch, rng):
 # 09.3 hand_over: in each loop
 
 
-@claim("09.3", points=1, cli=True, native=True, waits=5, hints=ENDS, refusals=True)
+@claim("09.3", points=1, cli=True, native=True, hints=ENDS, refusals=True)
 def test_09_every_state_in_each_loop(launch, rng):
     """With four loops, a client that closes, resets, half-closes or does nothing is forgotten or
     served, whatever its connection waits for."""

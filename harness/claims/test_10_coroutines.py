@@ -155,7 +155,7 @@ def _sleeps(server, when: str) -> None:
     no_cpu(server, when, "co-serve", seconds=WATCHED)
 
 
-@claim("10.9", points=4, cli=True, native=True, waits=5, hints=ENDS, refusals=True)
+@claim("10.9", points=4, cli=True, native=True, hints=ENDS, refusals=True)
 def test_10_every_state_and_each_end(launch, rng):
     """Over its quota or lingering, a client that closes, resets, half-closes or does nothing is
     forgotten or served."""

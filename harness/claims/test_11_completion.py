@@ -128,9 +128,7 @@ def test_11_steady_reader(launch, rng):
 # 11.6 calls
 
 
-@claim(
-    "11.6", points=4, cli=True, native=True, waits=5, needs="io_uring", hints=ENDS, refusals=True
-)
+@claim("11.6", points=4, cli=True, native=True, needs="io_uring", hints=ENDS, refusals=True)
 def test_11_every_state_and_each_end(launch, rng):
     """With the ring, in each state in which it waits, a client that closes, resets, half-closes or
     does nothing is forgotten or served."""

@@ -9,12 +9,14 @@ A server that keeps the clock of the machine may be late: there it is found if s
 from __future__ import annotations
 
 import select
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from harness.claims.instruments.observe import eventually
 from harness.client.client import Client
 from harness.failures.failure import Failure, NotJudged
+from harness.server.patience import wait_until
 
 if TYPE_CHECKING:
     from harness.claims.stage.stage import Server
@@ -115,6 +117,14 @@ def is_readable(client: Client, seconds: float = 0) -> bool:
     poller = select.poll()
     poller.register(client.fileno(), select.POLLIN)
     return bool(poller.poll(seconds * 1000))
+
+
+def soon(server: Server, condition: Callable[[], bool]) -> bool:
+    """Whether the condition holds, although the clock stands. With the clock of the machine, as
+    long as a wait for this server may take."""
+    if not server.clock.ours:
+        return eventually(server, condition)
+    return wait_until(condition, HERE_SECONDS)
 
 
 def _is_readable_at(server: Server, client: Client, began: float, ms: float) -> bool:

@@ -15,6 +15,7 @@ from enum import Enum
 from harness.claims.instruments.observe import until_asleep, until_read
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.rpc_talk import echo_text
+from harness.claims.scenarios.timed import LATE_MS
 from harness.client.client import Client
 from harness.client.framing import Framing
 from harness.client.messages import MESSAGES
@@ -56,10 +57,10 @@ class State:
     `name`: how a client is, "idle". `enter`: brings a new client of the server into the state; it
     gets the end, too, since an alarm has to ring soon for some ends, and never for others. `fin`,
     `rst`, `half_close` and `silence`: what each end leads to; or why this cell is left out.
-    `options`: of the server. `serve`: a request of a client and its reply. `seconds`: that the
-    server may take by itself until it closes. `given_up`: after so many seconds it may close a
-    client that does not take what it is owed; 0 means never. `hint`: when a connection stays; ""
-    means that of the end.
+    `options`: of the server. `serve`: a request of a client and its reply. `ms`: after so many the
+    server goes on by itself. `seconds`: that it may take by itself until it closes. `given_up`:
+    after so many seconds it may close a client that does not take what it is owed; 0 means never.
+    `hint`: when a connection stays; "" means that of the end.
     """
 
     name: str
@@ -70,6 +71,7 @@ class State:
     silence: Outcome | str
     options: tuple[str, ...] = ()
     serve: Callable[[Client], None] = echo_text
+    ms: int = 0
     seconds: float = 0
     given_up: float = 0
     hint: str = ""
@@ -135,7 +137,7 @@ class _Trial:
         self._cells = cells
         self._waiting: list[Waiting] = []
         self._connected = 0
-        self._server = launch(options, framing=framing, environment=EXACT)
+        self._server = launch(options, framing=framing, environment=EXACT, clock=True)
         first = self._server.connect("first")
         cells[0].state.serve(first)  # after this it has opened everything that it needs
         self._descriptors = self._server.process.descriptors().total - 1
@@ -150,8 +152,10 @@ class _Trial:
         self._entered = time.monotonic()
         for cell in self._cells:
             self._waiting.append(cell.state.enter(self._server, cell.end, self._rng))
-        for waiting in self._waiting:
-            until_read(waiting.client)
+        if not self._server.clock.ours:
+            for waiting in self._waiting:
+                until_read(waiting.client)
+        self._server.clock.settle()
         self._settle()
 
     def end(self) -> None:
@@ -166,12 +170,14 @@ class _Trial:
         """Each end leads to what the table says, and another client is served meanwhile."""
         __tracebackhide__ = True
         self._connected = 1
+        if self._server.clock.ours:
+            self._server.clock.advance(max(cell.state.ms for cell in self._cells) + LATE_MS)
         for cell, waiting in zip(self._cells, self._waiting):
             try:
                 self._connected += self._expect_outcome(cell, waiting)
             except Failure:
                 passed = time.monotonic() - self._entered
-                if 0 < cell.state.given_up < passed:
+                if 0 < cell.state.given_up < passed and not self._server.clock.ours:
                     raise TooBusy(f"a client was made to wait for {passed:.1f} s") from None
                 raise
         self._settle()
@@ -234,7 +240,11 @@ class _Trial:
         __tracebackhide__ = True
         patience, process = self._server.patience, self._server.process
         seconds = max(cell.state.seconds for cell in self._cells)
-        limit = Longer(patience, seconds) if seconds else patience
+        limit = patience
+        if self._server.clock.ours:
+            self._server.clock.advance(1000 * seconds + LATE_MS)
+        elif seconds:
+            limit = Longer(patience, seconds)
         goal = self._descriptors + count
         with self._server.conversation.step("the grader", "counts the server's descriptors"):
             if wait_until(lambda: process.descriptors().total <= goal, limit):

@@ -163,6 +163,7 @@ TIMER_STATES = (
         rst=FORGOTTEN,
         half_close=ANSWERED,
         silence=SERVED,
+        ms=SOON_MS,
     ),
     State(
         "half-closed and waiting for an alarm",
@@ -171,6 +172,7 @@ TIMER_STATES = (
         rst=FORGOTTEN,
         half_close=THE_SAME,
         silence=ANSWERED,
+        ms=SOON_MS,
     ),
     State(
         "inside a frame",
@@ -188,6 +190,7 @@ TIMER_STATES = (
         half_close=WITHOUT_LIMIT,
         silence=ANSWERED,
         options=("--frame-timeout", str(FRAME_MS)),
+        ms=FRAME_MS,
         hint="frame-timeout",
     ),
 )
@@ -210,6 +213,7 @@ FLOW_STATES = (
         half_close=ANSWERED,
         silence=SERVED,
         options=("--quota", f"{QUOTA_FRAMES}/{INTERVAL_MS}"),
+        ms=INTERVAL_MS,
     ),
     State(
         "lingering after a frame that is too long",

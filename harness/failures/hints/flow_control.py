@@ -35,6 +35,16 @@ TEXTS = {
         "fires, reset the quota and parse the frames that are already in the buffer. No event "
         "will report them."
     ),
+    "quota-early": (
+        "A new interval began too early. An interval begins when its first frame is answered: not "
+        "when bytes arrive, not at fixed times, and not with the connection. It lasts the whole "
+        "time of --quota."
+    ),
+    "quota-late": (
+        "A new interval began too late. The timer is set when the first frame of an interval is "
+        "answered, and for the time of --quota. Further frames do not set it again, and nothing "
+        "is added to it or rounded."
+    ),
     "quota-unread": (
         "While the quota is used up, do not request input: the loop would be woken for input that "
         "it may not read. What the client sends then waits in the kernel, and finally at the "
@@ -72,6 +82,11 @@ TEXTS = {
         "close() with unread input sends a reset, which destroys replies that are still on their "
         "way. First send every reply that is owed, and call shutdown(SHUT_WR). Then read and "
         "discard until the peer has closed too, and only then call close()."
+    ),
+    "linger-early": (
+        "A closing connection was closed while its peer still had time. The peer has LINGER_MS "
+        "since it last took bytes of the replies, or since the FIN was sent. Bytes that the "
+        "peer's kernel has received count, although no event reports them."
     ),
     "linger": (
         "A closing connection waits for its peer at most LINGER_MS since the last progress, which "
