@@ -15,6 +15,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable
+from weakref import WeakSet
 
 from harness.client.expected_replies import End, Replies, why_it_stopped
 from harness.failures.conversation import describe_bytes
@@ -54,6 +55,14 @@ def _unknown_address() -> str:
     return "127." + ".".join(str(1 + byte % 254) for byte in os.urandom(3))
 
 
+_streams: WeakSet[Stream] = WeakSet()
+
+
+def connected_to(address: tuple[str, int]) -> list[Stream]:
+    """All streams to this address that somebody still has; some may be closed."""
+    return [stream for stream in _streams if stream.ends[1] == address]
+
+
 class Stream:
     """A connected socket. `tap` gets "send" and "recv", and why nothing was received."""
 
@@ -88,6 +97,7 @@ class Stream:
             self._connecting = self.socket.connect_ex(address)
             self.ends = (self.socket.getsockname(), address)  # also known when it is closed
             self.port = self.ends[0][1]
+            _streams.add(self)
             if wait:
                 self.wait_until_connected()
         except BaseException:
@@ -96,7 +106,7 @@ class Stream:
 
     def wait_until_connected(self) -> None:
         __tracebackhide__ = True
-        deadline = Deadline(self._patience, kernel=True)  # which tries again after 1, 3, 7 s
+        deadline = Deadline(self._patience, others=True)  # which tries again after 1, 3, 7 s
         code = self._connecting
         if code == errno.EINPROGRESS:
             if not self._wait(select.POLLOUT, deadline):
@@ -123,6 +133,10 @@ class Stream:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
             return _DELAYED_SECONDS
         return math.inf
+
+    @property
+    def closed(self) -> bool:
+        return self.socket.fileno() < 0
 
     def close(self, by_reset: bool) -> None:
         """Closes. After a RST nothing that is on its way arrives, and neither end remembers the

@@ -6,8 +6,10 @@ output are kept.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import selectors
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -92,6 +94,10 @@ class Drain(threading.Thread):
         while not self._finish.wait(PERIOD):
             self._look()
 
+    def has_unread(self) -> bool:
+        """Whether bytes are in the pipes that the thread has not read yet. Any thread may ask."""
+        return any(map(_has_bytes, self._pipes))
+
     def leave(self, output: Output) -> None:
         """Lets the thread close the pipe of this output, as a reader that ends does: soon,
         `output.closed` is true."""
@@ -124,3 +130,10 @@ class Drain(threading.Thread):
             self._watch()
         except OSError:  # no descriptor is free for /proc; a later call will have one
             pass
+
+
+def _has_bytes(pipe: IO[bytes]) -> bool:
+    try:
+        return fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4)) != bytes(4)
+    except (OSError, ValueError):  # it is closed
+        return False

@@ -236,17 +236,18 @@ class Deadline:
 
     The deadline of a patience runs out earlier if the patience shrinks meanwhile: a wait that began
     before others ran out is not longer than one that begins afterwards. It also runs out earlier
-    when the wait becomes hopeless, but not with `kernel`, which is for what the kernel does by
-    itself after some time. `seconds` is then the time it took. `patient`: it belongs to a patience.
+    when the wait becomes hopeless, but not with `others`, which is for what the kernel does by
+    itself after some time, or another program. `seconds` is then the time it took. `patient`: it
+    belongs to a patience.
 
     It runs out later by the time in which other programs had the processors; see Fair. So left()
     has to be called after each pause(). It raises TooBusy when such a wait takes WAIT_SECONDS.
     """
 
-    def __init__(self, limit: float | Patience, kernel: bool = False) -> None:
+    def __init__(self, limit: float | Patience, others: bool = False) -> None:
         self.patient = isinstance(limit, Patience)
         self._patience = limit if isinstance(limit, Patience) else None
-        self._kernel = kernel
+        self._others = others
         self.seconds = limit.seconds if isinstance(limit, Patience) else limit
         self.restart()
 
@@ -295,7 +296,7 @@ class Deadline:
 
     def _shrink(self, passed: float) -> None:
         """Makes it as short as the patience is now; it is over if nothing can come any more."""
-        self._hopeless = "" if self._kernel else self._patience.hopeless(self._restarted)
+        self._hopeless = "" if self._others else self._patience.hopeless(self._restarted)
         now = 0.0 if self._hopeless else self._patience.seconds
         self.seconds = min(self.seconds, max(round(passed, 1), now))
 

@@ -189,7 +189,7 @@ class ServerProcess:
 
     def wait(self, limit: float | Patience) -> ExitStatus | None:
         """Waits for its end; None if it still runs after that."""
-        deadline = Deadline(limit, kernel=True)
+        deadline = Deadline(limit, others=True)
         while not self._ended.wait(min(deadline.left(), deadline.pause())) and deadline.left():
             pass
         return self.status
@@ -342,6 +342,10 @@ class ServerProcess:
         if self._tree is not None:
             self.tell("lets the server continue (SIGCONT)")
             self._tree.resume()
+
+    def has_unheard_output(self) -> bool:
+        """Whether it has printed something that is still in a pipe to us."""
+        return self._tree is not None and not self._destroyed and self._drain.has_unread()
 
     # Attending: each of these runs in a thread of its own
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from harness.failures.failure import Failure, NotJudged
 from harness.server.linux import procfs
 from harness.server.output import KEPT
-from harness.server.patience import Deadline, Patience
+from harness.server.patience import Deadline, Patience, Waited
 from harness.server.spawn import LOCALHOST
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         activity = server.activity.wait(pause) or announced_in(server.stdout.head)
         if not activity and not deadline.left():
             patience.expired()
-            raise _not_announced(server, deadline.seconds)
+            raise _not_announced(server, deadline.waited)
 
 
 def announced_in(printed: bytes) -> tuple[str, int] | None:
@@ -126,10 +126,12 @@ def _not_listening(server: ServerProcess, port: int, seconds: float) -> Failure:
     return Failure(text, hint="not-listening")
 
 
-def _not_announced(server: ServerProcess, seconds: float | None) -> Failure:
+def _not_announced(server: ServerProcess, waited: Waited | None) -> Failure:
     """The failure of a server that runs and did not print where it listens. None: it cannot print
     any more."""
-    within = "" if seconds is None else f" within {seconds:g} s"
+    within = "" if waited is None else f" within {waited.seconds:g} s"
+    if waited is not None and waited.hopeless:
+        within = f": it {waited.hopeless}"
     ports = procfs.listening_ports(server.pids())
     if server.stdout.head:
         said = server.stdout.head.decode(errors="replace").split("\n")[0]

@@ -152,7 +152,7 @@ def test_a_stretched_patience_gives_up_too():
 def test_a_wait_ends_when_the_server_is_known_to_hang():
     hopeless = []
     watched = Watchful(Patience(((0, 8.0),)), lambda began, seconds: bool(hopeless))
-    deadline, of_the_kernel = Deadline(watched), Deadline(watched, kernel=True)
+    deadline, of_the_kernel = Deadline(watched), Deadline(watched, others=True)
     assert not wait_until(lambda: not deadline.left(), 0.3)
     hopeless.append(True)
     assert wait_until(lambda: not deadline.left(), 5)

@@ -43,6 +43,7 @@ def served(code):
                 yield SimpleNamespace(
                     pid=process.pid,
                     clock=None,
+                    has_unheard_output=lambda: False,
                     pids=lambda: [process.pid],
                     cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
                 ), client

@@ -128,10 +128,11 @@ def _rest(process) -> object | None:
 
 
 def _may_wake_up(process) -> bool:
-    """Whether something of its own may end its sleep: a timer, or a time-out of a socket."""
+    """Whether something of its own may end its sleep, a timer or a time-out of a socket; or whether
+    we have not heard yet what it has printed."""
     stands = process.clock is not None and process.clock.stands
     timer = not stands and any(map(has_timer, process.pids()))
-    return timer or any(map(time_outs.longest, process.pids()))
+    return timer or any(map(time_outs.longest, process.pids())) or process.has_unheard_output()
 
 
 class _Peer(NamedTuple):

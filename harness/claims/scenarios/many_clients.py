@@ -104,7 +104,7 @@ def _finish(sockets: list[socket.socket], patience: Patience) -> tuple[int, int]
     """How many are connected, and how many refused, when nothing happens any more."""
     made = refused = 0
     waiting, told = sockets, set()
-    deadline = Deadline(patience, kernel=True)
+    deadline = Deadline(patience, others=True)
     while waiting:
         states = [_state(one, told) for one in waiting]
         if any(state is not None for state in states):

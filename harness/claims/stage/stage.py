@@ -18,6 +18,7 @@ from harness.claims.instruments.observe import all_arrived, never_waits, waits_f
 from harness.claims.stage import recorder
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
+from harness.client.stream import Stream, connected_to
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.server import build
@@ -358,8 +359,10 @@ class Stage:
     def _processes(self) -> list[ServerProcess]:
         return [server.process for server in self.servers]
 
-    def _clients(self) -> list[Client]:
-        return [client for server in self.servers for client in server.clients]
+    def _clients(self) -> list[Client | Stream]:
+        """The ends of all connections: those that are open, and those of clients that have left."""
+        left = [one for server in self.servers for one in server.clients if one.closed]
+        return left + [one for server in self.servers for one in connected_to(server.address)]
 
     def _in_line(self) -> float:
         """Seconds for which the servers could have run, but other programs had the processors. The

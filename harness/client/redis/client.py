@@ -66,7 +66,7 @@ def run(server, words: Sequence[str], data: bytes = b"") -> Said:
 
 def _attend(process: subprocess.Popen, server) -> float:
     """Waits for its end. Returns 0, or for how many seconds it has waited in vain."""
-    deadline, used = Deadline(server.patience), 0.0
+    deadline, used = Deadline(server.patience, others=True), 0.0
     while True:
         try:
             process.wait(LOOK_SECONDS)
