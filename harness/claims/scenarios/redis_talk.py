@@ -103,7 +103,7 @@ def until(
 
 
 def time_of_day_passes(server, ms: int) -> None:
-    """Lets so much time go by; where the clock is ours, the time of day alone: no timer is due."""
+    """Lets this time go by; where the clock is ours, the time of day alone: no timer is due."""
     __tracebackhide__ = True
     if server.clock.ours:
         server.clock.jump(ms)

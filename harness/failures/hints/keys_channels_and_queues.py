@@ -58,8 +58,8 @@ TEXTS = {
         "reached, set the timer again."
     ),
     "expiry-far": (
-        "A timer waits for at most 2^31 - 1 ms, which are not 25 days. Set it for as long as it "
-        "can wait. When it rings and the end is not reached, set it again. Keep times in 64 bits."
+        "A timer waits for at most 2^31 - 1 ms, which are not 25 days, and times need 64 bits. "
+        "When the timer rings and the end is not reached, set it again."
     ),
     "expiry-idle": (
         "Keys expire while no command comes, too: otherwise those that nobody uses are never "
