@@ -159,6 +159,8 @@ class Clock:
                 runs = 0 if state in "TtZX" else procfs.times_run(pid, tid)
                 threads[pid, tid] = runs
         for waiter in self._waiting():
+            if waiter.due_ns <= self._monotonic and _can_run(waiter):
+                return None  # it was stopped, and has not noticed yet that its wait is over
             if (waiter.pid, waiter.tid) in threads:
                 threads[waiter.pid, waiter.tid] = -waiter.count
         return threads
