@@ -52,7 +52,7 @@ def served(code):
 
 
 def told(code, before=lambda client: None) -> str:
-    """What is said of it when it is quiescent."""
+    """Returns what the failure says of a quiescent server that runs this code."""
     with served(code) as (process, client):
         before(client)
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
@@ -98,7 +98,7 @@ def test_what_time_will_wake(code):
 
 
 def test_what_the_kernel_has_still_to_deliver():
-    """Its receive buffer is full: what the server has written is not all on its way."""
+    """The receive buffer of the client is full, and so a part of the output is not on its way."""
     with served("c.sendall(bytes(1 << 26))") as (process, client):
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert not wait_until(lambda: asks(began, 60), CALM_SECONDS)

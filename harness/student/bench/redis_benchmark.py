@@ -153,7 +153,7 @@ def _subscriber(port: int) -> socket.socket:
 
 
 def _read(clients: list[socket.socket], size: int, cpu: int) -> None:
-    """Reads so many bytes from each. Ends with status 1 if the server closes one before."""
+    """Reads `size` bytes from each client. Ends with status 1 if the server closes one before."""
     os.sched_setaffinity(0, {cpu})
     missing = dict.fromkeys(clients, size)
     with selectors.DefaultSelector() as ready:
