@@ -70,7 +70,7 @@ HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what
 STEADY_MARKS = ("--high-water", str(4 * MIB), "--low-water", str(3 * MIB))
 STEADY_LOT = 32  # frames of 4,000 bytes
 STEADY_BYTES = 64 * MIB  # through its connection; a buffer that only grows would hold half of it
-STEADY_LIMIT = 16 * MIB  # of memory: a block, another one of twice its size, and the input
+STEADY_LIMIT = 20 * MIB  # of memory: a block, another one of twice its size, input and a spare one
 
 
 @dataclass(frozen=True)
