@@ -362,7 +362,9 @@ class Stage:
     def _clients(self) -> list[Client | Stream]:
         """The ends of all connections: those that are open, and those of clients that have left."""
         left = [one for server in self.servers for one in server.clients if one.closed]
-        return left + [one for server in self.servers for one in connected_to(server.address)]
+        return left + [
+            one for server in self.servers for one in connected_to(server.process.address)
+        ]
 
     def _in_line(self) -> float:
         """Seconds for which the servers could have run, but other programs had the processors. The
