@@ -214,7 +214,12 @@ def _expect_nearest_second(server, client) -> None:
 def _now_ms(client) -> int:
     """The time of day of the server."""
     __tracebackhide__ = True
-    seconds, micros = map(int, answer(client, "TIME"))
+    came = answer(client, "TIME")
+    try:
+        seconds, micros = map(int, came)
+    except (TypeError, ValueError):
+        text = f"TIME replied {resp.told(came)}; due are two numbers"
+        raise Failure(text, hint="expiry-commands") from None
     return seconds * 1_000 + micros // 1_000
 
 
