@@ -180,6 +180,8 @@ def test_03_more_than_a_thousand_connections(server, rng):
 def test_03_idle_clients_use_no_cpu(launch, rng):
     """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
     server = launch(steps=True, clock=True)
+    if server.process.steps() is None:
+        server = launch()  # its CPU time is measured, and a clock of ours would cost some
     clients = _crowd(server)
     ping(clients[0], rng)
     ping(clients[-1], rng)
