@@ -299,6 +299,11 @@ def test_07_no_part_of_a_millisecond_early(launch):
         server.clock.advance(passed)
         began = server.clock.now_ms
         client.send_frames([after(1, 15, b"once"), every(2, 10, 12, b"tick")])
+        if not server.clock.ours:  # then an ECHO may come too late to be in front of a tick
+            expect_in_any_order(
+                client, [rung(1, b"once"), *(rung_again(2, n, b"tick") for n in range(12))]
+            )
+            continue
         for index in range(12):
             pass_until(server, began, 10 * index + 3.5)
             echo_text(client)  # and the server waits again, for a part of a millisecond, too

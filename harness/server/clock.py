@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
 from harness.server.linux import procfs
+from harness.server.patience import wait_until
 from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
 
 MS = 1_000_000  # ns
@@ -24,6 +25,7 @@ SETTLE_SECONDS = 30.0  # of the machine's time for a server to come to rest, at 
 SETTLE_CPU = 2.0  # seconds of a processor, of one that never does
 FIRST_SECONDS = 1.0  # the same, of one that has just begun to listen
 RESTLESS_SECONDS = 0.1  # for one that has not come to rest before
+WAITS_SECONDS = 2.0  # until one that has come to rest is in a wait that we know
 LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
 MOST_SLEEP_MS = 10_000  # with the clock of the machine
 MOST_STEPS = 200  # in one advance(): one that always looks round goes to the end at once
@@ -174,6 +176,7 @@ class Clock:
         """Decides whether the server goes by this clock. One that makes its system calls by itself
         waits nowhere that we know. One that reads the counter of a processor waits with a limit and
         has asked for no time."""
+        wait_until(self._waiting, WAITS_SECONDS)  # on a busy machine it may not wait yet
         waiters = self._waiting()
         limited = any(
             one.due_ns != NO_DUE and one.count > self._waits.get((one.pid, one.tid), 0)

@@ -35,6 +35,11 @@ int no_such_function(void)
     return -1;
 }
 
+bool is_known(enum call call)
+{
+    return functions[call] != NULL;
+}
+
 /* The harness sends SIGUSR1 to interrupt a call that waits (EINTR, or a transfer cut short). The
  * handler does nothing, and is installed without SA_RESTART. */
 static void ignore_signal(int number)

@@ -277,6 +277,9 @@ extern struct shared *shared; /* NULL: the library does nothing */
 /* The C library's function, NULL if it has none of that name. */
 void *real_function(enum call call);
 
+/* Whether it has been found already: then real_function() looks for nothing. */
+bool is_known(enum call call);
+
 #define REAL(name) ((__typeof__(name) *)real_function(CALL_##name))
 
 /* The C library's function, if it has it. */
