@@ -11,7 +11,7 @@
 static const int64_t SECOND = 1000000000;
 
 /* A sanitizer asks for the time in its free(), and dlsym() calls free(): so nothing is looked up
- * here. The C library's own function makes no system call, and so it is used as soon as it is known. */
+ * here. The C library's own function makes no system call: it is used as soon as it is known. */
 static int real_clock_gettime(clockid_t id, struct timespec *now)
 {
     if (!is_known(CALL_clock_gettime))
