@@ -1,7 +1,9 @@
 """The clock of a server that the harness moves: each call that waits or tells the time goes by it,
 to the nanosecond."""
 
+import json
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -18,6 +20,7 @@ from harness.server.clock import MS, Clock, Start
 from harness.server.patience import wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, shim_library
+from harness.server.shim.layout import Mode
 
 SERVERS = Path(__file__).with_name("servers")
 WAYS = """
@@ -188,6 +191,33 @@ def test_one_that_does_not_read_it_keeps_the_clock_of_the_machine(tmp_path):
         assert wait_until(shared.waiters, 5)
         assert not clock.ours
         assert process.wait(10) == 0
+
+
+READER = """
+import sys, time
+sys.stdin.readline()
+reads = [time.monotonic_ns() for _ in range(300_000)]
+print(sorted(set(reads)), flush=True)
+"""
+
+
+def test_no_other_time_is_seen_while_it_is_set(tmp_path):
+    """A server that reads it at any moment reads the time before or after, never another one."""
+    shared = Shim(tmp_path / "shim")
+    Start().set(shared)
+    at = time.monotonic_ns() + HOUR * MS
+    environment = shim.environment([shim_library()], shared.path)
+    command = [sys.executable, "-S", "-c", READER]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        shared.set_clock(Mode.STANDS, at, at)
+        process.stdin.write("read\n")
+        process.stdin.flush()
+        while not select.select([process.stdout], [], [], 0)[0]:
+            for _ in range(1_000):
+                shared.set_clock(Mode.STANDS, at, at)
+        assert json.loads(process.stdout.read()) == [at]
 
 
 PYTHON = """

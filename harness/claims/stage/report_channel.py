@@ -44,7 +44,7 @@ class Channel:
 
     def hold(self, held: bool) -> None:
         """Whether the program has to wait before the check."""
-        struct.pack_into("=Q", self._memory, HELD, held)
+        self._memory[HELD : HELD + 8] = struct.pack("=Q", held)
 
     @property
     def begun(self) -> bool:

@@ -266,6 +266,12 @@ class Shim:
             raise NotJudged("the counters of system calls were overwritten")
         return tuple(numbers)
 
+    def _put(self, at: int, form: str, *numbers: int) -> None:
+        """Writes numbers that the server may read at this moment. struct.pack_into() is not for
+        that: it writes zeros first, and a clock of mode 0 is the machine's."""
+        packed = struct.pack(form, *numbers)
+        self._map[at : at + len(packed)] = packed
+
     def calls(self) -> Calls:
         """The numbers of this moment."""
         return Calls(*self._head()[:4])
@@ -284,16 +290,16 @@ class Shim:
         if len(plans) > PLANS_MAX:
             raise ValueError(f"at most {PLANS_MAX} plans, not {len(plans)}")
         generation = self._head()[6]
-        struct.pack_into("=I", self._map, _GENERATION_AT, generation | 1)
+        self._put(_GENERATION_AT, "=I", generation | 1)
         for place, plan in enumerate(plans):
             start = _PLANS_AT + place * _PLAN.size
             self._map[start : start + _PLAN.size] = plan.packed()
         new = (generation | 1) + 1 & 0xFFFFFFFF
-        struct.pack_into("=II", self._map, _GENERATION_AT, new, len(plans))
+        self._put(_GENERATION_AT, "=II", new, len(plans))
 
     def record_what_is_watched(self) -> None:
         """Makes the library record entries that are `watched` from now on, for a trace."""
-        struct.pack_into("=I", self._map, _DETAIL_AT, 1)
+        self._put(_DETAIL_AT, "=I", 1)
 
     def hide_pause(self) -> None:
         """The server is about to be stopped and continued, and no call of it fails for that."""
@@ -306,7 +312,7 @@ class Shim:
     def _tell(self, pauses: int = 0, signals: int = 0) -> None:
         before = self._head()[9:11]
         now = [(number + more) & 0xFFFFFFFF for number, more in zip(before, (pauses, signals))]
-        struct.pack_into("=II", self._map, _PAUSES_AT, *now)
+        self._put(_PAUSES_AT, "=II", *now)
 
     def under_way(self) -> UnderWay | None:
         """The last call that has begun and not returned. Of a busy server it may be mixed up with
@@ -321,10 +327,10 @@ class Shim:
     def set_clock(self, mode: Mode, monotonic_ns: int, realtime_ns: int) -> int:
         """Sets the clock that the server reads: see struct clock. Returns the new generation."""
         generation = struct.unpack_from("=I", self._map, _CLOCK_AT + 4)[0]
-        struct.pack_into("=I", self._map, _CLOCK_AT + 4, generation | 1)
+        self._put(_CLOCK_AT + 4, "=I", generation | 1)
         new = generation + 2 & 0xFFFFFFFF
-        struct.pack_into("=qq", self._map, _CLOCK_AT + 8, monotonic_ns, realtime_ns)
-        struct.pack_into("=II", self._map, _CLOCK_AT, mode, new)
+        self._put(_CLOCK_AT + 8, "=qq", monotonic_ns, realtime_ns)
+        self._put(_CLOCK_AT, "=II", mode, new)
         return new
 
     def clock_ahead(self) -> int:
@@ -357,7 +363,7 @@ class Shim:
         """Notes that the signal of this timer has been sent: it is due again after its interval."""
         due = timer.due_ns + timer.interval_ns if timer.interval_ns else NO_DUE
         at = _TIMERS_AT + timer.place * _TIMER.size + _TIMER.size - 16
-        struct.pack_into("=q", self._map, at, due)
+        self._put(at, "=q", due)
 
     def crash(self) -> Crash | None:
         """The first crash of one of the processes; None: there was none."""
@@ -402,7 +408,7 @@ class Shim:
             for fields in _ENTRY.iter_unpack(self._map[_RECORD_AT:SIZE])
             if fields[-1] > last or fields[-1] and fields[-3] & REPEATED
         ]
-        struct.pack_into("=I", self._map, _TAKEN_AT, placed)
+        self._put(_TAKEN_AT, "=I", placed)
         kept.sort(key=lambda fields: fields[-1])
         return [_entry(*fields) for fields in kept], max(last, kept[-1][-1] if kept else 0)
 
