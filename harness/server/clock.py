@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
@@ -21,15 +21,29 @@ from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
 
 MS = 1_000_000  # ns
 LOOK_SECONDS = 0.0002  # between two looks at the server
-SETTLE_SECONDS = 30.0  # of the machine's time for a server to come to rest, at most
-SETTLE_CPU = 2.0  # seconds of a processor, of one that never does
-FIRST_SECONDS = 1.0  # the same, of one that has just begun to listen
-RESTLESS_SECONDS = 0.1  # for one that has not come to rest before
 WAITS_SECONDS = 2.0  # until one that has come to rest is in a wait that we know
 LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
 MOST_SLEEP_MS = 10_000  # with the clock of the machine
 MOST_STEPS = 200  # in one advance(): one that always looks round goes to the end at once
 _TIMES_OF_DAY = (time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", 11))
+
+
+class Effort(NamedTuple):
+    """What a server may use until it is at rest: CPU seconds, and looks at which it was not at rest
+    although none of its threads wanted a processor.
+
+    So time in which a thread stands in line for one does not count, except for `seconds` of the
+    machine's time as a last resort.
+    """
+
+    cpu: float
+    looks: int
+    seconds: float = 30.0
+
+
+SETTLE = Effort(cpu=2.0, looks=100_000)
+FIRST = Effort(cpu=1.0, looks=1_000)  # for one that has just begun to listen
+RESTLESS = Effort(cpu=0.1, looks=100, seconds=1.0)  # for one that has not come to rest before
 
 
 class Start(NamedTuple):
@@ -57,7 +71,7 @@ class Clock:
         self.tell: Callable[[str], object] = str
         self._shim = shim
         self._pid = pid
-        self.spins = False  # it has used SETTLE_CPU without coming to rest
+        self.spins = False  # it has used all CPU time of SETTLE without coming to rest
         self._restless = self._decided = False
         self._monotonic = self._realtime = self._reads = self._generation = 0
         self._waits: dict[tuple[int, int], int] = {}
@@ -67,7 +81,7 @@ class Clock:
             self._monotonic = (machine + ahead) // MS * MS + 2 * MS
             self._realtime = time.time_ns() // MS * MS + 2 * MS
             self._set(Mode.STANDS)
-            self._restless = not self._settle(FIRST_SECONDS)
+            self._restless = not self._settle(FIRST)
             self._reads = shim.clock_reads()
             self._waits = {(one.pid, one.tid): one.count for one in shim.waiters()}
 
@@ -125,23 +139,26 @@ class Clock:
     def settle(self) -> bool:
         """Waits until each thread of the server waits, and nothing is on its way to it. Whether
         that happened: a server that spins, say, never comes to rest."""
-        return self._shim is not None and self._settle(SETTLE_SECONDS)
+        return self._shim is not None and self._settle(SETTLE)
 
-    def _settle(self, seconds: float) -> bool:
-        began, cpu = time.monotonic(), procfs.cpu_seconds(self._pid)
-        most = RESTLESS_SECONDS if self._restless else seconds
+    def _settle(self, most: Effort) -> bool:
+        most = RESTLESS if self._restless else most
+        began, looks = time.monotonic(), 0
+        used = self._cpu_seconds_from_now()
         before: dict[tuple[int, int], int] | None = None
-        while time.monotonic() - began < most:
+        while time.monotonic() - began < most.seconds:
             now = self.rest() if self.arrived() else None
             if now is not None and now == before:
                 self._restless = False
                 return True
-            before = now
+            if now is None or before is not None:  # not the first of two looks that are the same
+                looks += not self._wants_to_run()
+                if looks >= most.looks or next(used) > most.cpu:
+                    break
             if now is None:
                 time.sleep(LOOK_SECONDS)
-            if procfs.cpu_seconds(self._pid) - cpu > SETTLE_CPU:
-                self.spins = True
-                break
+            before = now
+        self.spins |= next(used) > SETTLE.cpu
         self._restless = True
         return False
 
@@ -152,9 +169,8 @@ class Clock:
         First we look at their states, and then at their waits. If the numbers are the same twice,
         each was asleep in its wait between the two looks at these: so none can have woken another.
         """
-        pids = {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
         threads = {}
-        for pid in pids:
+        for pid in self._pids():
             for tid, state in procfs.states(pid).items():
                 if state not in "STtZX":
                     return None
@@ -249,7 +265,25 @@ class Clock:
         while not condition() and time.monotonic() - began < LEAVE_SECONDS:
             time.sleep(LOOK_SECONDS)
 
-    def _family(self) -> Iterable[int]:
+    def _pids(self) -> set[int]:
+        return {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
+
+    def _wants_to_run(self) -> bool:
+        return any("R" in procfs.thread_states(pid) for pid in self._pids())
+
+    def _cpu_seconds_from_now(self) -> Iterator[float]:
+        """CPU time of all processes of the server since the first look at it, which costs nothing
+        if there is none."""
+        began = self._cpu_seconds()
+        while True:
+            yield self._cpu_seconds() - began
+
+    def _cpu_seconds(self) -> float:
+        """CPU time so far of all processes of the server, also of children that have ended."""
+        family = self._family().values()
+        return sum(procfs.cpu_seconds(one.pid) + one.reaped_cpu for one in family)
+
+    def _family(self) -> dict[int, procfs.Process]:
         return procfs.family(self._pid, thorough=False)
 
 

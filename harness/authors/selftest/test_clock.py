@@ -1,6 +1,7 @@
 """The clock of a server that the harness moves: each call that waits or tells the time goes by it,
 to the nanosecond."""
 
+import contextlib
 import json
 import os
 import select
@@ -190,6 +191,47 @@ def test_one_that_does_not_read_it_keeps_the_clock_of_the_machine(tmp_path):
         process.stdin.flush()
         assert wait_until(shared.waiters, 5)
         assert not clock.ours
+        assert process.wait(10) == 0
+
+
+SLOW_START = """
+import sys, time
+print("ready", flush=True)
+while time.process_time() < float(sys.argv[1]):
+    pass
+sys.stdin.readline()
+"""
+
+
+@contextlib.contextmanager
+def in_line():
+    """What is started in this block shares one processor with programs that want all of it."""
+    before, loop = os.sched_getaffinity(0), ["timeout", "60", "sh", "-c", "while :; do :; done"]
+    os.sched_setaffinity(0, {min(before)})
+    busy = [subprocess.Popen(loop) for _ in range(8)]
+    os.sched_setaffinity(0, before)
+    try:
+        yield min(before)
+    finally:
+        for process in busy:
+            process.terminate()
+            process.wait()
+
+
+def test_one_that_stands_in_line_comes_to_rest(tmp_path):
+    """It needs nearly 0.1 s of a processor, and gets a twenty-fifth of one."""
+    shared = Shim(tmp_path / "shim")
+    Start().set(shared)
+    environment = shim.environment([shim_library()], shared.path)
+    command = [sys.executable, "-S", "-c", SLOW_START, "0.12"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        assert process.stdout.readline() == b"ready\n"
+        with in_line() as processor:
+            os.sched_setaffinity(process.pid, {processor})
+            os.setpriority(os.PRIO_PROCESS, process.pid, 5)
+            assert Clock(shared, process.pid).settle()
+        process.stdin.close()
         assert process.wait(10) == 0
 
 
