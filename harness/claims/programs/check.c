@@ -42,7 +42,7 @@ enum {
     COMPARED_BYTES = 4096
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
 static char **options; /* NAME=VALUE */
 static uint64_t chance;
 
@@ -68,10 +68,10 @@ static void add_line(struct text *text, const char *kind, const char *format, va
 
 static void tell(struct text *text, const char *kind, const char *format, va_list arguments)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&check_lock);
     add_line(text, kind, format, arguments);
     report->progress++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&check_lock);
 }
 
 __attribute__((format(printf, 2, 3))) static void tell_fact(const char *kind, const char *format,
@@ -93,10 +93,10 @@ _Noreturn static void end_failed(void)
 
 void check_case(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&check_lock);
     report->steps.size = 0;
     report->progress++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&check_lock);
 }
 
 void check_step(const char *format, ...)
@@ -205,9 +205,9 @@ long check_number(const char *name)
 /* splitmix64, by Sebastiano Vigna */
 uint64_t check_random(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&check_lock);
     uint64_t bits = chance += 0x9e3779b97f4a7c15;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&check_lock);
     bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
     bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
     return bits ^ (bits >> 31);

@@ -86,6 +86,9 @@ void *check_memory(size_t size);
 
 void check_pause(int ms);
 
+/* Protects what is told. A program that replaces pthread_mutex_lock() leaves it alone. */
+extern pthread_mutex_t check_lock;
+
 void check_thread(pthread_t *thread, void *(*work)(void *), void *context);
 
 /* CPU seconds that the program has used, all threads together. */

@@ -6,6 +6,12 @@ TEXTS = {
         "the task to the queue and then wakes the loop. That holds for every calling thread, also "
         "for the loop's own."
     ),
+    "wake-lost": (
+        "The conversation shows the calls in the order in which they were made. After its last "
+        "look at the queue the loop slept, though a task came in between, and nobody woke it. "
+        "Whether a wake-up is needed is decided under the lock that protects the queue, together "
+        "with the change of the queue."
+    ),
     "one-wake": (
         "Every task caused a wake-up of its own, which is a system call. While the queue is not "
         "empty, the loop has been woken already. So wake it only when the queue was empty before."
