@@ -44,7 +44,8 @@ FLAGS = (
     "-fcf-protection=none",
 )
 COMPILERS = ("gcc", "clang", "cc")
-COMPILE_SECONDS = 60
+COMPILE_SECONDS = 60  # of a processor, for each of its processes
+BUILD_SECONDS = 300  # of the clock, for a whole build: on a busy machine it may stand in line
 # By the header that a file includes, as the compiler lists it.
 LIBRARIES = {"liburing.h": "-luring", "hiredis/hiredis.h": "-lhiredis"}
 MEMORY_BYTES = 4 << 30  # a runaway compiler must not use up the machine
@@ -54,6 +55,7 @@ LIMITS = [
     (resource.RLIMIT_AS, MEMORY_BYTES, MEMORY_BYTES),
     (resource.RLIMIT_FSIZE, OUTPUT_BYTES, OUTPUT_BYTES),
     (resource.RLIMIT_CORE, 0, 0),
+    (resource.RLIMIT_CPU, COMPILE_SECONDS, COMPILE_SECONDS + 5),
 ]
 MESSAGE_LINES = 60
 OF_THE_DISK = (*NO_SPACE, errno.EROFS)
@@ -109,7 +111,7 @@ def check_compiler() -> None:
         place = Path(scratch).resolve()
         (place / "main.c").write_text(HELLO)
         command = [*compiler, *FLAGS, "main.c"]
-        status, said = _make(place / "main", command, place, Deadline(COMPILE_SECONDS))
+        status, said = _make(place / "main", command, place, Deadline(BUILD_SECONDS))
     if status:
         first = next(iter(said.strip().splitlines()), f"it ended with status {status}")
         raise NoCompiler(
@@ -209,7 +211,7 @@ def _cached(
     linking: tuple[str, ...] = (),
 ) -> Compiled:
     command = [*compiler, *FLAGS, *flags]
-    deadline = Deadline(COMPILE_SECONDS)
+    deadline = Deadline(BUILD_SECONDS)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:
         try:
@@ -310,7 +312,9 @@ def _make(product: Path, command: list[str], source: Path, deadline: Deadline) -
     words = [*command, "-o", str(product)]
     status, message = _run_compiler(words, source, deadline.left())
     if status is None:
-        raise BuildFailed(f"the compiler took longer than {COMPILE_SECONDS} s")
+        raise BuildFailed(f"the compiler took longer than {BUILD_SECONDS} s")
+    if status and signal.strsignal(signal.SIGXCPU) in message:
+        raise BuildFailed(f"the compiler computed for longer than {COMPILE_SECONDS} s")
     return status if product.exists() else status or 1, message
 
 

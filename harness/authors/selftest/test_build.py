@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import threading
 
@@ -167,9 +168,17 @@ def test_two_builds_at_once(tmp_path):
 
 
 def test_an_endless_compilation_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "COMPILE_SECONDS", 1)
+    monkeypatch.setattr(build, "LIMITS", [(resource.RLIMIT_CPU, 1, 6)])
     source = submission(tmp_path / "s", '#include "/dev/zero"\n')
-    with pytest.raises(build.BuildFailed):
+    with pytest.raises(build.BuildFailed, match="computed for longer than 60 s"):
+        build.cached_server(source)
+
+
+def test_a_compilation_that_waits_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "BUILD_SECONDS", 1)
+    source = submission(tmp_path / "s", '#include "never"\n')
+    os.mkfifo(source / "never")
+    with pytest.raises(build.BuildFailed, match="took longer than 1 s"):
         build.cached_server(source)
 
 
