@@ -21,6 +21,7 @@ SENT_SECONDS = 2.0  # for the kernel to send what a client's window takes
 STEP_MS = 50  # between two lots of one that keeps sending
 EARLY_MS = 3_000  # with the clock of the machine: before that we look whether anybody is given up
 ALARM_MS = 5_500  # of an alarm: later than a peer has that makes no progress
+TAKES_MS = 2_000  # after the half-close, when a client takes something for the only time
 PAUSE_MS = 4_900  # of a reader that takes its time: two of them are longer than LINGER_MS
 MACHINES_PAUSE_MS = 2_900  # with the clock of the machine
 
@@ -99,11 +100,11 @@ def _until_nearly_over(server, began: float, open_ones: int, who: str) -> None:
         raise Failure(text, hint="linger-early")
 
 
-def _until_over(server, began: float, open_ones: int, who: str) -> None:
+def _until_over(server, began: float, open_ones: int, who: str, most_ms: int = LINGER_MS) -> None:
     """When the time of a peer is over, no more descriptors than so many are open."""
     __tracebackhide__ = True
-    pass_until(server, began, LINGER_MS + LATE_MS)
-    text = f"{LATE_MS} ms after the {LINGER_MS:,} ms of a peer that makes no progress {who}"
+    pass_until(server, began, most_ms + LATE_MS)
+    text = f"{LATE_MS} ms after the {most_ms:,} ms of a peer that makes no progress {who}"
     if not soon(server, lambda: server.process.descriptors().total <= open_ones):
         raise Failure(f"{text} is still connected", hint="linger")
 
@@ -111,7 +112,7 @@ def _until_over(server, began: float, open_ones: int, who: str) -> None:
 # 08.8 closing
 
 
-@claim("08.8", points=4, cli=True, native=True, hints=LINGER, refusals=True, needs="queues")
+@claim("08.8", points=3, cli=True, native=True, hints=LINGER, refusals=True, needs="queues")
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     """A client that half-closes and never reads, or never closes, is closed after 5 s."""
     server = launch(clock=True)
@@ -185,6 +186,25 @@ def _read_slowly(server, client: Client, replies: Replies) -> None:
         server.clock.advance(pause)
         while replies.missing > left:
             client.expect_part(replies, min(PART_BYTES, replies.missing - left))
+
+
+@claim("08.8", points=1, cli=True, native=True, hints=LINGER, needs="queues")
+def test_08_takes_some_and_then_nothing(launch, rng):
+    """A half-closed client takes a little, then nothing more: it is closed 5 to 10 s later."""
+    server = launch(clock=True)
+    base = _descriptors(server)
+    client = server.connect(rcvbuf=SMALL_WINDOW)
+    replies = Replies(owe_bytes(client, rng, OWED_BYTES, certain=True))
+    client.half_close()
+    server.clock.advance(TAKES_MS)
+    with in_time(server):
+        client.expect_part(replies, TAKEN_AT_ONCE)
+    wait_until(lambda: not sending(client).in_flight, SENT_SECONDS)
+    server.conversation.note(client.name, "reads nothing more")
+    who = "a client that has taken something"
+    began = server.clock.now_ms
+    _until_nearly_over(server, began, base + 1, who)
+    _until_over(server, began, base, f"{who} before", 2 * LINGER_MS)
 
 
 @claim("08.7", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)
