@@ -59,11 +59,11 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
         client.expect_nothing_yet()
 
 
-@claim("08.5", points=2, cli=True, native=True, waits=1)
+@claim("08.5", points=2, cli=True, native=True)
 def test_08_max_conns_cost_no_cpu(launch, rng):
     """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):
-        server = launch(("--max-conns", "2", "--backend", backend), steps=True)
+        server = launch(("--max-conns", "2", "--backend", backend), clock=True, steps=True)
         served = connect_and_ping(server, rng, 2, "served")
         for _ in range(3):
             waiting = server.connect("waits")
@@ -71,7 +71,6 @@ def test_08_max_conns_cost_no_cpu(launch, rng):
         for client in served:
             ping(client, rng)
         no_cpu(server, "with --max-conns reached", "max-conns", seconds=WATCHED)
-        until_asleep(server)
         few_waits(server, "with --max-conns reached", "max-conns")
         waiting.expect_nothing_yet()
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from harness.claims.instruments.observe import cpu_share, until_asleep, until_read
+from harness.claims.instruments.observe import until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
-from harness.claims.scenarios.cost import HELD_BYTES, IDLE_SHARE, IDLE_WAITS, WATCHED, bounded
+from harness.claims.scenarios.cost import HELD_BYTES, WATCHED, bounded, few_waits, no_cpu
 from harness.claims.scenarios.exchanges import ask, ping, words
 from harness.claims.scenarios.timed import LATE_MS, expect_at, expect_closed_at
 from harness.client import length_framing
@@ -218,7 +218,7 @@ def _five_frames(server, client: Client, rng, interval: int) -> float:
 @claim("08.3", points=5, cli=True, native=True, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
-    server = launch(at_most(10, FAR), clock=True)
+    server = launch(at_most(10, FAR), clock=True, steps=True)
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
     client = server.connect()
@@ -234,16 +234,9 @@ def test_08_over_quota_is_not_read(launch, rng):
 def _rests(server) -> None:
     """Checks that the server sleeps, and is not woken."""
     __tracebackhide__ = True
-    before = server.process.calls()
-    server.clock.advance(1000 * WATCHED)
-    waits = server.process.calls().waits - before.waits if before else 0
-    share = cpu_share(server, IDLE_SHARE, WATCHED)
-    if share > IDLE_SHARE:
-        text = f"with nothing to do until the next interval it uses {share:.1%} of a processor"
-        raise Failure(text, hint="quota-unread")
-    if waits > IDLE_WAITS:
-        text = f"with nothing to do until the next interval it made {waits:,} wait calls"
-        raise Failure(f"{text} in {WATCHED:g} s", hint="quota-unread")
+    when = "with nothing to do until the next interval"
+    no_cpu(server, when, "quota-unread", seconds=WATCHED)
+    few_waits(server, when, "quota-unread")
 
 
 @claim("08.3", points=3, cli=True, hints=WAITING)
@@ -268,7 +261,7 @@ def test_08_half_close_over_quota(launch, rng):
 @claim("08.3", points=2, cli=True, native=True, hints=UNREAD)
 def test_08_unused_quota_sets_no_timer(launch, rng):
     """No interval runs while no client sends: then the server sleeps. A used quota holds."""
-    server = launch(at_most(10, 1), clock=True)
+    server = launch(at_most(10, 1), clock=True, steps=True)
     client = server.connect()
     for _ in range(3):
         ping(client, rng)
