@@ -96,8 +96,8 @@ def test_08_fire_hoses_do_not_keep_the_loop(launch):
 
 
 def _all_at_once(server: Server, polite: Client) -> list[Entry]:
-    """Greedy clients have sent, and the polite one after them, when the server looks. Returns what
-    it does until it rests."""
+    """Greedy clients have sent, and the polite one after them, when the server looks. Returns
+    its calls up to its next sleep."""
     __tracebackhide__ = True
     data = length_framing.encode(SHORTEST) * GREEDY_LOT
     with connected(server, GREEDY_CLIENTS) as streams:
@@ -133,7 +133,8 @@ def _most_in_an_iteration(record: Sequence[Entry]) -> int:
 
 
 def _most_before(record: Sequence[Entry], polite: int) -> int:
-    """The same, by the thread of this connection before it has sent to that."""
+    """How many messages of another client were answered at most before this connection was sent to,
+    by the same thread."""
     sends = [entry for entry in record if entry.function in SENDS and entry.result > 0]
     first = next((one for one in sends if one.connection == polite), None)
     answered: Counter = Counter()

@@ -62,7 +62,8 @@ STATES, STUCK = 40, 6  # clients in each state when the server is stopped
 
 # What a general hint means in a claim, see marker.claim.
 LOST = (*MUTE, "not-closed")
-SERVES = dict.fromkeys((*LOST, *GONE, "wrong-seq", "wrong-fields"), "co-serve")
+TIMES = ("timer-early", "timer-late", "timer-timeout")
+SERVES = dict.fromkeys((*LOST, *GONE, *TIMES, "wrong-seq", "wrong-fields"), "co-serve")
 STOPS = dict.fromkeys(("not-ended", "wrong-exit"), "co-stop")
 
 
