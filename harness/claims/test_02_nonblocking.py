@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import os
 
-from harness.claims.instruments.observe import (
-    arrived_bytes,
-    cpu_share,
-    eventually,
-    until_asleep,
-    until_read,
-)
+from harness.claims.instruments.observe import arrived_bytes, eventually, until_asleep, until_read
 from harness.claims.marker import claim
+from harness.claims.scenarios.cost import no_cpu
 from harness.claims.scenarios.exchanges import (
     SHORT_SEGMENT,
     SMALL_WINDOW,
@@ -310,14 +305,12 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
 
 
 @claim("02.5", points=5, chapters="02", native=True)
-def test_02_sleeps_when_nothing_moves(server, rng):
+def test_02_sleeps_when_nothing_moves(launch, rng):
     """With ten idle clients the server leaves most of the CPU to other processes."""
+    server = launch(steps=True)
     for _ in range(10):
         ping(server.connect(), rng)
-    share = cpu_share(server, BUSY_SHARE)
-    if share > BUSY_SHARE:
-        text = f"with nothing to do the server uses {share:.0%} of a processor"
-        raise Failure(text, hint="busy-sweep")
+    no_cpu(server, "with nothing to do", "busy-sweep", BUSY_SHARE)
 
 
 @claim("02.5", points=3, chapters="02-03", valgrind=True, hints=MANY, refusals=True)

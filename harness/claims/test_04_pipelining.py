@@ -268,7 +268,7 @@ def test_04_small_frames_after_a_large_one(server, rng):
         ping(client, rng)
 
 
-@claim("04.4", points=4, native=True, waits=0.8)
+@claim("04.4", points=4, native=True)
 def test_04_waiting_for_a_reader_uses_no_cpu(launch, rng):
     """While frames wait behind replies that the client does not read, no CPU time is used."""
     server = launch(steps=True)
@@ -302,7 +302,7 @@ def test_04_half_close_with_a_late_reader(server, rng):
     client.expect_closed_after(owed)
 
 
-@claim("04.5", points=3, native=True, waits=0.5, hints=HALF_CLOSE)
+@claim("04.5", points=3, native=True, hints=HALF_CLOSE)
 def test_04_draining_uses_no_cpu(launch, rng):
     """While a half-closed client does not read its last replies the server uses no CPU time."""
     server = launch(steps=True)

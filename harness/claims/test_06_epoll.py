@@ -207,7 +207,7 @@ def test_06_stops_with_each_backend(launch, rng):
 # 06.4 dispatch
 
 
-@claim("06.4", points=2, cli=True, native=True, waits=1)
+@claim("06.4", points=2, cli=True, native=True)
 def test_06_select_and_poll_use_no_cpu(launch, rng):
     """With select and with poll, too, idle clients cost no CPU time."""
     for backend in ("select", "poll"):

@@ -9,7 +9,14 @@ import time
 
 from harness.claims.instruments.observe import SOCKET_BYTES, kernel_bytes, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import HELD_BYTES, WATCHED, bounded, few_waits, no_cpu
+from harness.claims.scenarios.cost import (
+    HELD_BYTES,
+    WATCHED,
+    bounded,
+    few_waits,
+    launch_idle,
+    no_cpu,
+)
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, ask, expect_stop
 from harness.claims.scenarios.rpc_talk import echo_text
 from harness.claims.scenarios.single_faults import DROPPED
@@ -77,7 +84,7 @@ def cancel_one(client: Client) -> None:
 @claim("07.3", points=1, cli=True, native=True, hints=RESUME)
 def test_07_alarms_that_nobody_reads(launch, rng):
     """EVERY 1 ms to a client that does not read costs no memory and no CPU; all replies come."""
-    server = launch(framing=MESSAGES)
+    server = launch(framing=MESSAGES, steps=True)
     echo_text(server.connect())
     base = server.process.resident_bytes()
     client = server.connect(rcvbuf=SMALL_WINDOW)
@@ -264,10 +271,10 @@ def test_07_stop_with_alarms(launch):
 # 07.5 timers_timeout
 
 
-@claim("07.5", points=3, cli=True, native=True, waits=0.8)
+@claim("07.5", points=3, cli=True, native=True)
 def test_07_sleeps_until_the_first_timer(launch):
     """While no timer is due, or none is set, the server sleeps: it uses no CPU and no wait ends."""
-    server = launch(framing=MESSAGES)
+    server = launch_idle(launch, framing=MESSAGES)
     client = server.connect()
     echo_text(client)
     _sleeps(server, "with no timer set")

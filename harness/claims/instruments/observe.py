@@ -207,26 +207,41 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
 
 def is_quiescent(server) -> bool:
     """Whether it can do nothing at all until a client does something. It has a moment to finish
-    what it does; one with a timer, or whose output a client does not read, is not."""
-    quiescence, began = (
-        Quiescence(lambda: [server.process], lambda: server.clients),
-        time.monotonic(),
-    )
-    return wait_until(lambda: quiescence(began, math.inf), REST_SECONDS)
+    what it does; one with a timer is not."""
+    return wait_until(_quiescence(server), REST_SECONDS)
 
 
-def waits_in_silence(server, seconds: float) -> int | None:
-    """How many calls that wait it makes in `seconds` of its clock while nothing happens. None: the
-    library does not count."""
-    before = server.process.calls()
-    if before is None:
+def _quiescence(server) -> Callable[[], bool]:
+    """The question of is_quiescent(), to be asked again and again from now on."""
+
+    def others() -> list:
+        return [client for client in server.clients if not _has_no_space(client)]
+
+    quiescence, began = Quiescence(lambda: [server.process], others), time.monotonic()
+    return lambda: bool(quiescence(began, math.inf))
+
+
+def _has_no_space(client) -> bool:
+    """Whether this client has not read what it got, and so the kernel can give it nothing more; and
+    all that it has sent has come, as far as the server's socket has space."""
+    if client.closed:
+        return False
+    try:
+        ours, theirs = sockdiag.end(*client.ends), sockdiag.end(*reversed(client.ends))
+    except sockdiag.Unavailable:
+        return False
+    if ours is None or theirs is None or (ours.unsent and not theirs.unread):
+        return False
+    return ours.unread > 0 and theirs.finds_no_space
+
+
+def waits_in_silence(server, seconds: float, most: int) -> int | None:
+    """How many calls that wait it makes in `seconds` of its clock in which nothing happens; or
+    some that are more than `most`. None: the library does not count."""
+    if server.process.calls() is None:
         return None
     server.conversation.note("the grader", "counts the wait calls while nothing happens")
-    if server.process.clock is not None:
-        server.process.clock.advance(1000 * seconds)
-    elif not is_quiescent(server):
-        time.sleep(seconds)
-    return server.process.calls().waits - before.waits
+    return _in_silence(server, seconds, most, lambda: server.process.calls().waits)
 
 
 def most_accepted_in_an_iteration(server) -> int:
@@ -327,24 +342,31 @@ def steps_of(server, work: Callable[[], None]) -> int:
 
 
 def steps_in_silence(server, seconds: float, most: float) -> int:
-    """The steps that the server takes in `seconds` of its clock in which nothing happens.
-
-    On the clock of the machine, until it has been seen at rest after them, or has taken more than
-    `most`: so one that spins has its turn on a busy machine, too.
-    """
+    """The steps that the server takes in `seconds` of its clock in which nothing happens; or some
+    that are more than `most`."""
     server.conversation.note("the grader", "counts the steps of the server while nothing happens")
-    before = server.process.steps()
+    return _in_silence(server, seconds, most, server.process.steps)
+
+
+def _in_silence(server, seconds: float, most: float, count: Callable[[], int]) -> int:
+    """The growth of `count` in `seconds` of the server's clock in which nothing happens.
+
+    The clock of the machine need not run so long for a server that can do nothing more, nor for one
+    with more than `most`. It runs on until the server has been seen at rest: so one that spins has
+    its turn on a busy machine, too.
+    """
+    before = count()
     if server.process.clock is not None:
         server.process.clock.advance(1000 * seconds)
-        return server.process.steps() - before
-    end = time.monotonic() + seconds
+        return count() - before
+    end, can_do_nothing = time.monotonic() + seconds, _quiescence(server)
 
     def enough() -> bool:
         late = time.monotonic() >= end
-        return server.process.steps() - before > most or late and _rests(server)
+        return count() - before > most or can_do_nothing() or (late and _rests(server))
 
     wait_until(enough, seconds + ASLEEP_SECONDS)
-    return server.process.steps() - before
+    return count() - before
 
 
 def _rests(server) -> bool:

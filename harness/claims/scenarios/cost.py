@@ -210,6 +210,13 @@ def steady_reader(server, rng) -> None:
         bounded(server, base, STEADY_LIMIT, when)
 
 
+def launch_idle(launch, **options):
+    """Starts a server for no_cpu() whose clock stands. Where its steps are not counted it keeps the
+    clock of the machine, as our waits would cost CPU time."""
+    server = launch(steps=True, clock=True, **options)
+    return launch(**options) if server.process.steps() is None else server
+
+
 def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: float = 0.5) -> None:
     """The server uses no CPU time while nothing happens: at most the part `limit` of a processor.
     Where its steps are counted, as many of them as it could take in that time.
@@ -226,7 +233,7 @@ def no_cpu(server, when: str, hint: str, limit: float = IDLE_SHARE, seconds: flo
 
 def _no_steps(server, when: str, hint: str, limit: float) -> None:
     """Watches a server for WATCHED, or for a second of its own clock. Its first steps may be what
-    it still had to do."""
+    it still had to do. A server that can do nothing more has not to be watched so long."""
     __tracebackhide__ = True
     seconds = WATCHED if server.process.clock is None else 1.0
     most = limit * STEPS_A_SECOND * seconds
@@ -241,9 +248,9 @@ def _no_steps(server, when: str, hint: str, limit: float) -> None:
 def few_waits(
     server, when: str, hint: str, limit: int = IDLE_WAITS, seconds: float = WATCHED
 ) -> None:
-    """The server makes at most `limit` calls that wait in `seconds` in which nothing happens. Says
-    nothing of a server without the library that counts them."""
-    waits = waits_in_silence(server, seconds)
+    """The server makes at most `limit` calls that wait in `seconds` of its clock in which nothing
+    happens. Says nothing of a server without the library that counts them."""
+    waits = waits_in_silence(server, seconds, limit)
     if waits is not None and waits > limit:
-        text = f"{when} the server made {waits:,} wait calls in {seconds:g} s"
+        text = f"{when} the server made more than {limit:,} wait calls in {seconds:g} s"
         raise Failure(text, hint=hint)

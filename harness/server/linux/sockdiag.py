@@ -19,7 +19,8 @@ _HEADER = struct.Struct("=IHHII")  # length, type, flags, sequence, pid
 _QUESTION = struct.Struct("=BBBBI")  # family, protocol, extensions, padding, states
 _PORTS = struct.Struct("!HH")
 _WHERE = struct.Struct("=III")  # interface, cookie
-_ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, ..., expires, queues, user, inode
+_ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, timer, ..., expires, queues, user, inode
+_PROBES = 4  # the timer of a socket whose peer has no space
 _LISTEN = 10  # what the kernel finds if the connection does not exist
 _ESTABLISHED, _SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2 = 1, (3, 12), 4, 5
 _MESSAGE_BYTES = 72  # of struct inet_diag_msg; attributes follow
@@ -66,11 +67,17 @@ class End(NamedTuple):
     unsent: int
     inode: int
     state: int  # include/net/tcp_states.h
+    timer: int = 0  # the one that runs, see idiag_timer in sock_diag(7)
 
     @property
     def has_heard_of_the_end(self) -> bool:
         """Whether a FIN or RST of the peer has arrived, or the program has closed it."""
         return self.state not in (_ESTABLISHED, *_SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2)
+
+    @property
+    def finds_no_space(self) -> bool:
+        """Whether nothing of its output is on its way, as the peer's receive buffer is full."""
+        return self.unsent > 0 and self.timer == _PROBES
 
     @property
     def begins(self) -> bool:
@@ -84,8 +91,8 @@ def end(here: tuple, there: tuple) -> End | None:
     answer = _found(here, there, 0)
     if answer is None:
         return None
-    _, state, _, _, _, unread, unsent, _, inode = _ANSWER.unpack_from(answer)
-    return End(unread, unsent, inode, state)
+    _, state, timer, _, _, unread, unsent, _, inode = _ANSWER.unpack_from(answer)
+    return End(unread, unsent, inode, state, timer)
 
 
 def queues(here: tuple, there: tuple) -> Queues | None:
