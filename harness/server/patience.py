@@ -90,12 +90,8 @@ class Patience:
         """Whether it cannot shrink any more."""
         return self.ran_out >= self._schedule[-1][0] > 0
 
-    def lost(self) -> float:
-        """Seconds up to now that do not count. See Stretched."""
-        return 0.0
-
     def spent(self) -> Spent:
-        """CPU time and waiting of the servers that are waited for. See Fair."""
+        """CPU time and waiting of the servers that are waited for. See Fair and Stretched."""
         return Spent()
 
     def hopeless(self, began: float) -> str:
@@ -129,8 +125,8 @@ class Around(Patience):
     def seconds(self) -> float:
         return self._patience.seconds
 
-    def lost(self) -> float:
-        return self._patience.lost()
+    def spent(self) -> Spent:
+        return self._patience.spent()
 
     def expired(self) -> None:
         self._patience.expired()
@@ -161,8 +157,9 @@ class Stretched(Around):
         seconds = self._patience.seconds
         return max(self._times * seconds, min(self._least, MOST_TIMES * seconds))
 
-    def lost(self) -> float:
-        return self._lost()
+    def spent(self) -> Spent:
+        """All that was lost is excused, however much the servers have computed."""
+        return Spent(in_line={0: self._lost()})
 
 
 class Fair(Around):
@@ -181,21 +178,6 @@ class Fair(Around):
         return Spent(sum(one.cpu for one in found), in_line, any(one.runnable for one in found))
 
 
-class Longer(Around):
-    """A patience with `more` seconds, for what a server does by itself after that time."""
-
-    def __init__(self, patience: Patience, more: float) -> None:
-        super().__init__(patience)
-        self._more = more
-
-    @property
-    def seconds(self) -> float:
-        return self._patience.seconds + self._more
-
-    def spent(self) -> Spent:
-        return self._patience.spent()
-
-
 class Watchful(Around):
     """A patience that gives up early. `hopeless` tells which waits are; it gets when one began,
     and for how many seconds a server that spins must have computed."""
@@ -203,9 +185,6 @@ class Watchful(Around):
     def __init__(self, patience: Patience, hopeless: Callable[[float, float], str]) -> None:
         super().__init__(patience)
         self._hopeless = hopeless
-
-    def spent(self) -> Spent:
-        return self._patience.spent()
 
     def hopeless(self, began: float) -> str:
         return self._hopeless(began, self.seconds / SPINS_PART)
@@ -253,8 +232,7 @@ class Deadline:
 
     def restart(self) -> None:
         """Begins the wait again; called at every sign of progress."""
-        self._began, self._restarted = self._now(), time.monotonic()
-        self._looked = self._restarted
+        self._restarted = self._looked = time.monotonic()
         self._late = self._excused = 0.0  # seconds that do not count
         self._before: Spent | None = None
         self._hopeless = ""
@@ -292,7 +270,7 @@ class Deadline:
         self._looked = now
 
     def _passed(self) -> float:
-        return self._now() - self._began - self._excused
+        return time.monotonic() - self._restarted - self._excused
 
     def _shrink(self, passed: float) -> None:
         """Makes it as short as the patience is now; it is over if nothing can come any more."""
@@ -308,16 +286,13 @@ class Deadline:
         excused = max(self._late, spent.held_up(before, worked))
         if spent.runnable and spent.cpu - before.cpu < worked:
             excused = max(excused, self._excused + min(MORE_SECONDS, self.seconds / 4))
-        waited = self._now() - self._began
+        waited = time.monotonic() - self._restarted
         if self.seconds - (waited - excused) < LEAST_SECONDS:
             return
         if waited >= WAIT_SECONDS:
             text = "other programs kept the server from running for most of the time"
             raise TooBusy(f"in a wait of {waited:.0f} s {text}")
         self._excused = excused
-
-    def _now(self) -> float:
-        return time.monotonic() - (self._patience.lost() if self._patience is not None else 0.0)
 
 
 def wait_until(

@@ -13,7 +13,7 @@ import pytest
 from harness.claims.scenarios import exchanges, try_cuts
 from harness.failures.failure import Failure, NotJudged
 from harness.server import patience as waits
-from harness.server.patience import Deadline, Fair, Longer, Patience, Spent, Watchful, wait_until
+from harness.server.patience import Deadline, Fair, Patience, Spent, Stretched, Watchful, wait_until
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
 
@@ -156,11 +156,16 @@ def test_other_waits_keep_to_the_clock(clock):
     assert not deadline.left()
 
 
-def test_a_longer_wait_is_fair_too(clock):
+def test_a_wait_that_ends_early_is_fair_too(clock):
     server = Server()
-    longer = Longer(Watchful(fair(server), lambda began, seconds: True), 5)
-    assert longer.seconds == SECONDS + 5
-    assert 25 <= wait(clock, Deadline(longer), server, in_line=0.5) <= 27
+    watchful = Watchful(fair(server), lambda began, seconds: "")
+    assert 15.8 <= wait(clock, Deadline(watchful), server, in_line=0.5) <= 16.5
+
+
+def test_a_slowed_server_is_excused_however_much_it_computes(clock):
+    server = Server()
+    slowed = Stretched(Patience(((0, SECONDS),)), 1, 0, lambda: server.in_line)
+    assert 15.8 <= wait(clock, Deadline(slowed), server, cpu=0.5, in_line=0.5) <= 16.5
 
 
 def test_what_a_server_has_spent():

@@ -92,16 +92,6 @@ def test_a_slowed_server_is_waited_for_longer():
     assert seconds == [24, 9, 5, 2.5]
 
 
-def test_time_in_which_a_slowed_server_could_not_run_does_not_count():
-    lost = 0
-    slowed = Stretched(Patience(((0, 100.0),)), 1, 0, lambda: lost)
-    deadline = Deadline(slowed)
-    lost = 1_000
-    assert deadline.left() > 1_000
-    deadline.restart()
-    assert deadline.left() <= 100
-
-
 def test_what_a_dead_worker_had_is_run_by_another(lanes):
     first, second, sleeper = scheduled(lanes, 3)
     lost = first.sent[1]
