@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ SHOWN_BYTES = 16  # longer data is told by its size
 KEPT_BYTES = MIB  # of a test, for a trace
 GRADER = "the grader"  # makes steps, too
 LINES = 16  # of a conversation, unless asked otherwise
+SHOWN_RANGES = 4  # of the names of clients that do the same
 
 
 @dataclass
@@ -166,6 +168,31 @@ def _numbers(group: list[Step]) -> str:
 def _sentence(group: list[Step]) -> str:
     names = list(dict.fromkeys(step.who for step in group))
     if len(names) > 1:
-        return f"each of {len(names):,} clients, {names[0]} to {names[-1]}: {group[0].text}"
+        return f"each of {len(names):,} clients, {_listed(names)}: {group[0].text}"
     times = f"   ({len(group):,} times)" if len(group) > 1 else ""
     return f"{names[0]} {group[0].text}{times}"
+
+
+def _listed(names: list[str]) -> str:
+    """`A to D, F`: names that follow each other in the alphabet are told as a range, and names
+    after the first SHOWN_RANGES ranges are left out."""
+    ranges: list[list[str]] = []
+    for name in sorted(names, key=_place):
+        if ranges and _place(name) == _place(ranges[-1][-1]) + 1:
+            ranges[-1].append(name)
+        else:
+            ranges.append([name])
+    told = [one[0] if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in ranges]
+    rest = [] if len(told) <= SHOWN_RANGES else ["and others"]
+    return ", ".join(told[:SHOWN_RANGES] + rest)
+
+
+def _place(name: str) -> int:
+    """The place of the name of a client among A, B, ... Z, AA, AB, ...; of another name, one with
+    no neighbours."""
+    if not re.fullmatch("[A-Z]+", name):
+        return -1
+    place = 0
+    for letter in name:
+        place = 26 * place + ord(letter) - ord("A") + 1
+    return place

@@ -136,8 +136,21 @@ def conversation(*steps, failed=None):
             None,
             ["-> 1-3  each of 3 clients, A to C: connects"],
         ),
+        (
+            [(name, "sends 1 byte") for name in "EFGCABH"],
+            None,
+            ["-> 1-7  each of 7 clients, A to C, E to H: sends 1 byte"],
+        ),
+        (
+            [(name, "leaves") for name in ("Z", "AA", "D", "AC", "AE", "AG", "AI")],
+            None,
+            ["-> 1-7  each of 7 clients, D, Z to AA, AC, AE, and others: leaves"],
+        ),
     ],
-    ids=["no steps", "the last is marked", "the failed is marked", "repeated", "many clients"],
+    ids=[
+        *("no steps", "the last is marked", "the failed is marked", "repeated", "many clients"),
+        *("out of order", "many gaps"),
+    ],
 )
 def test_a_conversation(steps, failed, shown):
     assert conversation(*steps, failed=failed).render().splitlines() == shown
