@@ -110,6 +110,12 @@ def test_a_check_that_fails(check):
     assert found.server == "ended by the check, which failed"
 
 
+def test_numbers_and_reasons_in_words(check):
+    """A count of 1 is "once", and errno 0 is not told as "Success"."""
+    error, _ = failure(check, "fails_in_words")
+    assert error.message == "once, 3 times; No such file or directory, errno is 0"
+
+
 def test_bytes_that_differ(check):
     error, found = failure(check, "differs")
     assert error.message == "byte 2 of the frame is 58 instead of 63"

@@ -69,7 +69,7 @@ static void before_the_sleep(void)
     watched_begin();
     for (int round = 0; round < 6; round++) {
         check_case();
-        check_step("calls events_wake() %d times", counts[round]);
+        check_step("calls events_wake() %s", check_times(counts[round]));
         for (int i = 0; i < counts[round]; i++) {
             errno = ERRNO;
             events_wake(watched_events);

@@ -274,8 +274,8 @@ static void added_again_in_the_iteration(void)
     watched_add(other.other, EVENT_READ);
     watched_turn();
     CHECK(one.heard.calls + other.heard.calls == 1, DELETED,
-          "one callback took the other's watch away; they were called %d times and %d times",
-          one.heard.calls, other.heard.calls);
+          "one callback took the other's watch away; they were called %s and %s",
+          check_times(one.heard.calls), check_times(other.heard.calls));
     struct heard *late = one.heard.calls == 0 ? &one.heard : &other.heard;
     watched_turn();
     CHECK(!(late->what & EVENT_READ), DELETED,
@@ -314,7 +314,7 @@ static void on_add(struct events *e, struct watch *watch, unsigned what)
     check_step("adds %d watches in the callback", adder->count);
     for (int i = 0; i < adder->count; i++)
         if (!events_add(e, &adder->later[i].watch, EVENT_READ))
-            check_fail(LOST, "events_add() returned false: %s", strerror(errno));
+            check_fail(LOST, "events_add() returned false: %s", check_reason());
     adder->count = 0;
 }
 

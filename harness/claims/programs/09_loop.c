@@ -333,8 +333,9 @@ static void own_thread(void)
     check_step("calls loop_turn() for the second loop, in a thread of its own");
     check_thread(&thread, turn_second, NULL);
     pthread_join(thread, NULL);
-    CHECK(other_job.runs == 1 && pthread_equal(other_job.runner, thread), OWN,
-          "the task was run %d times by the thread of its loop", other_job.runs);
+    CHECK(other_job.runs == 1, OWN, "the task was run %d times", other_job.runs);
+    CHECK(pthread_equal(other_job.runner, thread), OWN,
+          "the task was run by another thread than that of its loop");
     watched_loop_end(&second);
     watched_loop_end(&loop);
 }

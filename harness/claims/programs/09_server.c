@@ -57,9 +57,9 @@ static void begin(int loops)
     if (listen_fd < 0 || getsockname(listen_fd, (struct sockaddr *)&address, &size) != 0)
         check_impossible("no socket that listens: %s", strerror(errno));
     CHECK(server_open(&server, &config, loops, &backend_poll), "module-refuses",
-          "server_open() returned false: %s", strerror(errno));
+          "server_open() returned false: %s", check_reason());
     CHECK(acceptor_open(&acceptor, &server, listen_fd), "module-refuses",
-          "acceptor_open() returned false: %s", strerror(errno));
+          "acceptor_open() returned false: %s", check_reason());
 }
 
 /* An iteration of the first loop, which does not sleep. */

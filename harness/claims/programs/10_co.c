@@ -49,8 +49,8 @@ static void runs(void)
         CHECK(co_case_run(), SWITCH, "co_run() returned false, but a coroutine was ready");
         CHECK(note.runs == i, SWITCH,
               "a coroutine calls co_yield_now() in a loop; after %d calls of co_run() its argument "
-              "says that it was resumed %d times",
-              i, note.runs);
+              "says that it was resumed %s",
+              i, check_times(note.runs));
         CHECK(co_self() == NULL, SWITCH, "co_self() is not NULL after co_run() returned");
         CHECK(note.self == co, SWITCH, "co_self() was not the coroutine that ran");
     }

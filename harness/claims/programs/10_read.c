@@ -304,8 +304,8 @@ static void in_turns(void)
               "a coroutine read %d times in one iteration, while the others waited",
               hose.reads - before);
     }
-    CHECK(hose.reads >= RUNS - 2, READ, "in %d iterations a coroutine read %d times", RUNS,
-          hose.reads);
+    CHECK(hose.reads >= RUNS - 2, READ, "in %d iterations a coroutine read %s", RUNS,
+          check_times(hose.reads));
     hose.stops = true;
     co_forget(&hose.socket);
     co_io_case_settle(READ);

@@ -63,8 +63,8 @@ static void let_pass(int64_t us, const char *hint)
 
 static void expect_over(const struct waiter *w, int over, const char *hint)
 {
-    CHECK(w->over == over, hint, "the coroutine has ended its wait %d times instead of %d", w->over,
-          over);
+    CHECK(w->over == over, hint, "the coroutine has ended its wait %s instead of %s",
+          check_times(w->over), check_times(over));
 }
 
 static void expect_result(const struct waiter *w, int number, enum co_result due, const char *hint)

@@ -88,7 +88,8 @@ static void refused(int result, bool full)
     fail_accepts(0, MOST, result);
     acceptor_connect(&a, 1);
     settle_more();
-    CHECK(a.full == full, CALLS, "co_accept() returned NET_FULL %d times; due is %d", a.full, full);
+    CHECK(a.full == full, CALLS, "co_accept() returned NET_FULL %s; due is %d", check_times(a.full),
+          full);
     if (full)
         CHECK(a.error == -result, CALLS, "with NET_FULL errno is %d; due is %d (%s)", a.error,
               -result, strerror(-result));

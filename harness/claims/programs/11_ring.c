@@ -67,7 +67,7 @@ static void begin(unsigned entries, unsigned late, const char *hint)
         check_impossible("socketpair: %s", strerror(errno));
     check_step("calls ring_new()");
     ring = ring_new();
-    CHECK(ring != NULL, "module-refuses", "ring_new() returned NULL: %s", strerror(errno));
+    CHECK(ring != NULL, "module-refuses", "ring_new() returned NULL: %s", check_reason());
 }
 
 static void end(void)
@@ -108,8 +108,8 @@ static void poll_it(struct noted *n, bool multishot)
 
 static void expect_completed(struct noted *n, int count, int result, const char *hint)
 {
-    CHECK(n->completions == count, hint, "an operation completed %d times; due is %d",
-          n->completions, count);
+    CHECK(n->completions == count, hint, "an operation completed %s; due is %d",
+          check_times(n->completions), count);
     if (count > 0)
         CHECK(n->result == result, hint, "an operation completed with %d; due is %d", n->result,
               result);
@@ -201,8 +201,8 @@ static void more_follow(void)
     check_step("begins an operation that completes again and again");
     for (int i = 1; i <= 3; i++) {
         ring_turn(ring, 0);
-        CHECK(n.completions == i, OPERATION, "an operation completed %d times; due is %d",
-              n.completions, i);
+        CHECK(n.completions == i, OPERATION, "an operation completed %s; due is %d",
+              check_times(n.completions), i);
         CHECK(n.in_flight && n.op.in_flight, OPERATION,
               "more completions of an operation follow (IORING_CQE_F_MORE), but in_flight is "
               "false");

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,8 @@ enum {
     LINE_MIN_BYTES = 64,
     MESSAGE_BYTES = 1024,
     SHOWN_BYTES = 16,
-    COMPARED_BYTES = 4096
+    COMPARED_BYTES = 4096,
+    SMALL_BYTES = 64 + 3 * SHOWN_BYTES
 };
 
 pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -149,15 +151,39 @@ static size_t write_hex(char *text, const uint8_t *data, size_t size, const char
     return length;
 }
 
+/* Space for a text that the caller need not free. */
+static char *new_text(void)
+{
+    static _Thread_local char texts[8][SMALL_BYTES];
+    static _Thread_local unsigned turn;
+    return texts[turn++ % 8];
+}
+
 const char *check_hex(const void *data, size_t size)
 {
-    static _Thread_local char texts[8][64 + 3 * SHOWN_BYTES];
-    static _Thread_local unsigned turn;
-    char *text = texts[turn++ % 8];
+    char *text = new_text();
     size_t shown = size < SHOWN_BYTES ? size : SHOWN_BYTES;
     int length = sprintf(text, size == 1 ? "%zu byte%s" : "%zu bytes%s", size, shown ? ": " : "");
     size_t end = (size_t)length + write_hex(text + length, data, shown, " ");
     strcpy(text + end, shown < size ? " ..." : "");
+    return text;
+}
+
+const char *check_times(long count)
+{
+    if (count == 1)
+        return "once";
+    char *text = new_text();
+    snprintf(text, SMALL_BYTES, "%ld times", count);
+    return text;
+}
+
+const char *check_reason(void)
+{
+    if (errno == 0)
+        return "errno is 0";
+    char *text = new_text();
+    snprintf(text, SMALL_BYTES, "%s", strerror(errno));
     return text;
 }
 

@@ -72,6 +72,13 @@ long check_number(const char *name);
 /* "3 bytes: ff 00 01", of many only the first. Good until the thread has asked for eight more. */
 const char *check_hex(const void *data, size_t size);
 
+/* "once", "3 times". Good as long. */
+const char *check_times(long count);
+
+/* Why a function of the module has failed, as errno says, which the module may have left 0. Good as
+ * long. */
+const char *check_reason(void);
+
 /* Chance: the same for every run with the same SEED. check_below: from 0 to `limit` - 1. */
 uint64_t check_random(void);
 uint64_t check_below(uint64_t limit);

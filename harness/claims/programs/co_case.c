@@ -27,7 +27,7 @@ void co_case_end(void)
 struct coroutine *co_case_start(const char *name, co_function *function, void *argument)
 {
     struct coroutine *co = co_start(co_case_scheduler, name, function, argument);
-    CHECK(co != NULL, "co-switch", "co_start() returned NULL: %s", strerror(errno));
+    CHECK(co != NULL, "co-switch", "co_start() returned NULL: %s", check_reason());
     return co;
 }
 

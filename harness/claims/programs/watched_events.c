@@ -121,9 +121,10 @@ void watched_begin(void)
     spy.del = spied_del;
     spy.wait = spied_wait;
     check_step("calls events_new() with backend %s", watched_backend->name);
+    errno = 0;
     watched_events = events_new(&spy);
     CHECK(watched_events != NULL, "module-refuses", "events_new() returned NULL: %s",
-          strerror(errno));
+          check_reason());
 }
 
 unsigned watched_interest(int fd)
@@ -247,7 +248,7 @@ bool watched_try_add(struct watch *watch, unsigned interest)
 void watched_add(struct watch *watch, unsigned interest)
 {
     CHECK(watched_try_add(watch, interest), "watch-lost", "events_add() returned false: %s",
-          strerror(errno));
+          check_reason());
 }
 
 bool watched_try_set(struct watch *watch, unsigned interest)
@@ -259,7 +260,7 @@ bool watched_try_set(struct watch *watch, unsigned interest)
 void watched_set(struct watch *watch, unsigned interest)
 {
     CHECK(watched_try_set(watch, interest), "watch-lost", "events_set() returned false: %s",
-          strerror(errno));
+          check_reason());
 }
 
 void watched_del(struct watch *watch)
@@ -297,9 +298,8 @@ void watched_expect_interest(int fd, unsigned due, const char *hint)
 void heard_expect_calls(struct heard *heard, int calls, unsigned due, const char *hint)
 {
     int fd = heard->watch.fd;
-    CHECK(heard->calls == calls, hint,
-          "the callback of descriptor %d was called %d times instead of %d", fd, heard->calls,
-          calls);
+    CHECK(heard->calls == calls, hint, "the callback of descriptor %d was called %s instead of %s",
+          fd, check_times(heard->calls), check_times(calls));
     if (calls > 0)
         CHECK((heard->what & due) == due, hint,
               "the callback of descriptor %d got %s instead of %s", fd,

@@ -90,7 +90,7 @@ void watched_loop_begin(struct loop *loop, int index)
 #endif
     check_step("calls loop_init()");
     CHECK(loop_init(loop, index, &watched_backend STACK_FOR_EACH), "module-refuses",
-          "loop_init() returned false: %s", strerror(errno));
+          "loop_init() returned false: %s", check_reason());
 }
 
 void watched_loop_end(struct loop *loop)

@@ -1,5 +1,6 @@
 /* A check for every way to end, for the tests of harness/claims/stage/program.py.
  * links: module.c */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,15 @@ static void fails(void)
     check_step("does this");
     check_step("and that, with %s", check_hex("\1\xff", 2));
     CHECK(2 < 1, "number-bytes", "%d is not below %d", 2, 1);
+}
+
+static void fails_in_words(void)
+{
+    const char *once = check_times(1), *thrice = check_times(3);
+    errno = ENOENT;
+    const char *told = check_reason();
+    errno = 0;
+    check_fail("number-bytes", "%s, %s; %s, %s", once, thrice, told, check_reason());
 }
 
 static void differs(void)
@@ -69,6 +79,7 @@ const struct check checks[] = {
     {"passes", passes},
     {"told", told},
     {"fails", fails},
+    {"fails_in_words", fails_in_words},
     {"differs", differs},
     {"blames", blames_the_machine},
     {"touches", touches},
