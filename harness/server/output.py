@@ -18,7 +18,6 @@ from typing import IO
 from harness.lab.units import KIB
 
 KEPT = 64 * KIB  # bytes, of the beginning and again of the end
-PERIOD = 0.02  # seconds between two calls of the watch function
 LAST_SECONDS = 10.0  # at most, for what is still in the pipes at the end
 _READ = 64 * KIB  # bytes, what a pipe holds
 
@@ -59,13 +58,19 @@ class Drain(threading.Thread):
     """Reads the pipes until EOF, sets `activity` at each piece, and calls `watch` regularly."""
 
     def __init__(
-        self, pipes: dict[IO[bytes], Output], activity: threading.Event, watch: Callable[[], None]
+        self,
+        pipes: dict[IO[bytes], Output],
+        activity: threading.Event,
+        watch: Callable[[], None],
+        period: float,
     ) -> None:
-        """Takes over the pipes, and closes each at its end."""
+        """Takes over the pipes, and closes each at its end. `period`: seconds between two calls of
+        `watch`."""
         super().__init__(name="drain", daemon=True)
         self._pipes = pipes
         self._activity = activity
         self._watch = watch
+        self._period = period
         self._finish = threading.Event()
         self._unread: set[Output] = set()
         self.dry = threading.Event()  # set when nobody can print any more
@@ -76,22 +81,21 @@ class Drain(threading.Thread):
                 selector.register(pipe, selectors.EVENT_READ)
             watched = time.monotonic()
             while selector.get_map():
-                ready = selector.select(PERIOD)
+                ready = selector.select(self._period)
                 for key, _ in ready:
                     self._read(key.fileobj, selector)
-                for pipe in [key.fileobj for key in selector.get_map().values()]:
-                    if self._pipes[pipe] in self._unread:
-                        self._close(pipe, selector)
+                if self._unread:
+                    self._close_unread(selector)
                 if not ready and self._finish.is_set():
                     break  # a process out of our reach still holds the other end
-                if time.monotonic() - watched >= PERIOD:
+                if time.monotonic() - watched >= self._period:
                     self._look()
                     watched = time.monotonic()
         for pipe in self._pipes:
             pipe.close()
         self.dry.set()
         self._activity.set()
-        while not self._finish.wait(PERIOD):
+        while not self._finish.wait(self._period):
             self._look()
 
     def has_unread(self) -> bool:
@@ -118,6 +122,11 @@ class Drain(threading.Thread):
         else:
             self._close(pipe, selector)
         self._activity.set()
+
+    def _close_unread(self, selector: selectors.BaseSelector) -> None:
+        for pipe in [key.fileobj for key in selector.get_map().values()]:
+            if self._pipes[pipe] in self._unread:
+                self._close(pipe, selector)
 
     def _close(self, pipe: IO[bytes], selector: selectors.BaseSelector) -> None:
         selector.unregister(pipe)

@@ -175,7 +175,7 @@ class ServerProcess:
         self._tree = ProcessTree(self.pid, mark)
         self._limits = limits.Watch(self._tree, [self.stdout, self.stderr], home)
         pipes = {self._child.stdout: self.stdout, self._child.stderr: self.stderr}
-        self._drain = Drain(pipes, self.activity, self._watch)
+        self._drain = Drain(pipes, self.activity, self._watch, limits.period())
         self._drain.start()
         self._waiter = threading.Thread(target=self._wait_for_end, name="waiter", daemon=True)
         self._waiter.start()

@@ -6,8 +6,10 @@ have just been closed.
 
 from __future__ import annotations
 
+import fcntl
 import socket
 import struct
+import termios
 from typing import NamedTuple
 
 # linux/netlink.h, linux/sock_diag.h, linux/inet_diag.h
@@ -119,8 +121,12 @@ def sending(here: tuple, there: tuple) -> Sending | None:
 
 def arrived(sock: socket.socket) -> bool:
     """Whether all that this socket has sent has come to the other one, on this machine, as far as
-    that has space; also its FIN. True where the connection is over, or the kernel does not tell."""
+    that has space; also its FIN. True where the connection is over, or the kernel does not tell.
+
+    What the other one has acknowledged has come to it; it may acknowledge later."""
     try:
+        if not any(fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))):
+            return True
         answer = _found(sock.getpeername(), sock.getsockname(), _INFO_BIT)
         ours = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
     except (OSError, Unavailable):

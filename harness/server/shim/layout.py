@@ -6,7 +6,7 @@ import mmap
 import os
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from pathlib import Path
@@ -60,6 +60,7 @@ _TIMER = struct.Struct("=IIiiqq")  # see struct timer
 _PLAN = struct.Struct(f"=IiIIQQ{2 * STEPS_MAX}iQQIIii")  # see struct plan; a limit is below 2^31
 _STATE = struct.Struct("=QQIIii")  # its last fields, which the server writes
 _ENTRY = struct.Struct("=QQqqiiiHHII")  # see struct entry
+_NEVER_TAKEN = bytes(16 * _WAITER.size)  # some places of waiters that are next to each other
 _CRASH_AT = _HEAD.size
 _CLOCK_AT = _CRASH_AT + _CRASH.size
 _WAITERS_AT = _CLOCK_AT + _CLOCK.size
@@ -343,12 +344,20 @@ class Shim:
 
     def waiters(self) -> list[Waiter]:
         """The threads that have waited and not ended; some may have been killed."""
-        found = _WAITER.iter_unpack(self._map[_WAITERS_AT:_TIMERS_AT])
         return [
             Waiter(pid, tid, _name(call), fd, due, bool(waits), *counts)
-            for pid, tid, call, fd, due, waits, *counts in found
+            for pid, tid, call, fd, due, waits, *counts in self._places()
             if pid and tid
         ]
+
+    def _places(self) -> Iterator[tuple[int, ...]]:
+        """The fields of each waiter's place that was ever taken: the first free one is taken, so
+        none is behind some that never were."""
+        for at in range(_WAITERS_AT, _TIMERS_AT, len(_NEVER_TAKEN)):
+            places = self._map[at : at + len(_NEVER_TAKEN)]
+            if places == _NEVER_TAKEN:
+                break
+            yield from _WAITER.iter_unpack(places)
 
     def timers(self) -> list[Timer]:
         """The timers that are armed."""
