@@ -9,8 +9,8 @@ from __future__ import annotations
 import resource
 import socket
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
 from harness.client import length_framing
 from harness.client.expected_replies import End, Replies
@@ -55,18 +55,22 @@ class Client:
         segment: int | None = None,
         patience: Patience = PATIENCE,
         framing: Framing = LENGTH,
+        prepare: Callable[[int], object] = str,
     ) -> None:
         """Connects. `rcvbuf` (bytes, the kernel doubles it) makes a client that is full soon.
 
         `segment`: the largest segment (bytes) that the server may send. With short ones the kernel
         holds little of what the server has sent, some 100 KB instead of megabytes. `framing`: makes
-        frames of bodies, for all methods that take bodies.
+        frames of bodies, for all methods that take bodies. `prepare` is called with a number of
+        bytes before the client sends them; with 0 before it connects, half-closes or closes.
         """
         __tracebackhide__ = True
+        prepare(0)
         self.name = name
         self.conversation = conversation
         self.patience = patience
         self.framing = framing
+        self._prepare = prepare
         self._stream: Stream | None = None
         began = time.monotonic_ns()
         with self._step("connects"):
@@ -83,27 +87,29 @@ class Client:
         the way: use exchange() for that.
         """
         __tracebackhide__ = True
-        with self._step(f"sends {describe_bytes(data)}"):
+        with self._sending(f"sends {describe_bytes(data)}", len(data)):
             self._open().send_all(data)
 
     def send_frame(self, body: bytes) -> None:
         """Sends one frame, in one call."""
         __tracebackhide__ = True
-        with self._step(f"sends {self.framing.told_sent(body)}"):
-            self._open().send_all(self.framing.encode(body))
+        data = self.framing.encode(body)
+        with self._sending(f"sends {self.framing.told_sent(body)}", len(data)):
+            self._open().send_all(data)
 
     def send_frames(self, bodies: Sequence[bytes]) -> None:
         """Sends frames back to back, in as few calls as the kernel allows."""
         __tracebackhide__ = True
         data = b"".join(map(self.framing.encode, bodies))
-        with self._step(f"sends {self.framing.told_together(bodies, len(data))}"):
+        with self._sending(f"sends {self.framing.told_together(bodies, len(data))}", len(data)):
             self._open().send_all(data)
 
     def send_some(self, data: bytes, quiet: float = QUIET) -> int:
         """Sends until everything is sent or the peer took nothing for `quiet` seconds. Returns the
         bytes sent."""
         __tracebackhide__ = True
-        with self._step(f"sends up to {counted(len(data), 'byte')}, as many as are taken") as step:
+        text = f"sends up to {counted(len(data), 'byte')}, as many as are taken"
+        with self._sending(text, len(data)) as step:
             sent = self._open().send_some(data, quiet)
             step.text += f": {sent:,}"
             return sent
@@ -112,12 +118,13 @@ class Client:
         """Sends as much as the kernel takes at once. Returns how many bytes, or -1 if the peer has
         closed. It is no step of the conversation: note one before the first of many calls.
         """
+        self._prepare(len(data))
         return self._open().offer(data)
 
     def send_urgent(self, byte: bytes) -> None:
         """Sends one byte of urgent data (MSG_OOB), which is not part of the stream."""
         __tracebackhide__ = True
-        with self._step(f"sends a byte of urgent data: {byte.hex()}"):
+        with self._sending(f"sends a byte of urgent data: {byte.hex()}", 1):
             self._open().socket.send(byte, socket.MSG_OOB)
 
     # Receiving
@@ -159,7 +166,7 @@ class Client:
         """Sends `data` and expects these frames, both at once: neither waits for the other."""
         __tracebackhide__ = True
         replies = self._due(bodies)
-        with self._step(self._exchanges(len(data), replies)):
+        with self._sending(self._exchanges(len(data), replies), len(data)):
             self._open().exchange(data, replies)
 
     def echo_all(self, data: bytes, sent: int = 0) -> None:
@@ -169,7 +176,7 @@ class Client:
         """
         __tracebackhide__ = True
         replies, rest = Replies.echo_of(data, self.framing), data[sent:]
-        with self._step(self._exchanges(len(rest), replies)):
+        with self._sending(self._exchanges(len(rest), replies), len(rest)):
             self._open().exchange(rest, replies)
 
     def read_frame(self) -> bytes:
@@ -234,7 +241,7 @@ class Client:
 
     def half_close(self) -> None:
         """Half-closes: sends FIN, and can still read."""
-        with self._step("half-closes: it will send no more"):
+        with self._sending("half-closes: it will send no more"):
             self._moved("half-close")
             try:
                 self._open().socket.shutdown(socket.SHUT_WR)
@@ -244,6 +251,7 @@ class Client:
     def close(self) -> None:
         """Closes. With unread bytes the kernel sends a RST instead of a FIN."""
         if self._stream is not None:
+            self._prepare(0)
             self.conversation.note(self.name, "closes the connection")
             self._moved("close")
             self.abandon()
@@ -251,6 +259,7 @@ class Client:
     def reset(self) -> None:
         """Closes by RST: nothing that is on its way arrives."""
         if self._stream is not None:
+            self._prepare(0)
             self.conversation.note(self.name, "resets the connection")
             self._moved("abort")
             self.abandon(by_reset=True)
@@ -292,6 +301,11 @@ class Client:
                 yield step
         except OSError as error:
             raise NotJudged(f"{self.name} {text}: {error}") from error
+
+    def _sending(self, text: str, size: int = 0) -> AbstractContextManager[Step]:
+        """A step in which the server gets something."""
+        self._prepare(size)
+        return self._step(text)
 
     def _open(self) -> Stream:
         if self._stream is None:

@@ -55,6 +55,7 @@ class Diagnosis:
     stderr: str = ""  # its last lines
     crashed: str = ""  # where in its source
     before: str = ""  # whether the claim has passed before; see history.py
+    order: str = ""  # of the calls of its servers; see instruments/order.py
     busy: bool = False  # the machine was too busy to judge it
 
     def told(self) -> dict:

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.claims.instruments import gdb, valgrind
 from harness.claims.stage.stage import Run
 from harness.failures.printable import harmless
-from harness.grading import guard, history, results, runner, scoring
+from harness.grading import guard, history, orders, results, runner, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.request import RESULTS, Request
 from harness.grading.scoring import Claim, Grade, Outcome
@@ -60,6 +60,8 @@ def grade_target(target: Target, request: Request) -> Grade:
         _run(grade, command, target, request, file.with_suffix(".log"))
     if request.results is None and not request.memcheck:
         history.compare(grade, RESULTS / f"{target.chapter.number}-passed.json")
+        if not request.order and not request.trace:
+            orders.store(grade)
     grade.seconds = time.monotonic() - start
     results.write(grade, file)
     return grade
@@ -193,6 +195,7 @@ def _how(grade: Grade, command: list[str], target: Target, request: Request) -> 
         untouched=list(map(str, chapters.untouched(target.chapter, target.source))),
         by_calls=grade.chapter.by_calls.split() if target.source else [],
         trace=str(request.trace) if request.trace else None,
+        order=str(request.order) if request.order else None,
         debugger=str(request.debugger) if request.debugger else None,
     )
 

@@ -31,8 +31,8 @@ class Request:
     `jobs`: tests at the same time. `limit`: seconds for all of them together. `memcheck`: under
     valgrind. `until_lost`: one failed test is enough. `results`: None: build/results/NN.json.
     `first`: names of claims that are run before the others. `stop`: called after each test; the
-    grade ends when it returns true. `trace`: where the record of one test is written. `debugger`:
-    the socket of a gdb that waits, see instruments/gdb.py.
+    grade ends when it returns true. `trace`: where the record of one test is written. `order`: and
+    the order of its calls. `debugger`: the socket of a gdb that waits, see instruments/gdb.py.
     """
 
     only: str | None = None
@@ -46,6 +46,7 @@ class Request:
     first: Collection[str] = ()
     stop: Callable[[], bool] = never
     trace: Path | None = None
+    order: Path | None = None
     debugger: Path | None = None
 
 

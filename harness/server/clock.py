@@ -109,7 +109,7 @@ class Clock:
 
     def advance(self, ms: float) -> None:
         """Moves the clock forward. Returns when the server has done all that was due, and waits."""
-        self.tell(f"lets {ms:,} ms go by")
+        self.tell(f"lets {_counted(ms)} go by")
         if not self.ours:
             if ms > MOST_SLEEP_MS:
                 raise NotJudged(f"this server has a clock of its own, and {ms:,} ms are too long")
@@ -140,6 +140,10 @@ class Clock:
         """Waits until each thread of the server waits, and nothing is on its way to it. Whether
         that happened: a server that spins, say, never comes to rest."""
         return self._shim is not None and self._settle(SETTLE)
+
+    def calm(self) -> bool:
+        """The same, for one who can do without: false at once if it did not happen before."""
+        return not self._restless and self.settle()
 
     def _settle(self, most: Effort) -> bool:
         most = RESTLESS if self._restless else most
@@ -285,6 +289,11 @@ class Clock:
 
     def _family(self) -> dict[int, procfs.Process]:
         return procfs.family(self._pid, thorough=False)
+
+
+def _counted(ms: float) -> str:
+    """ "60,000 ms", or "59,999.999 ms"."""
+    return f"{ms:,.3f}".rstrip("0").rstrip(".") + " ms"
 
 
 def _can_run(waiter: Waiter) -> bool:

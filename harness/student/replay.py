@@ -1,6 +1,7 @@
 """make replay: one test again, with the same seed, on the server as it is now; GDB=1: in gdb.
 
-A failure prints its ID, which holds everything needed: chapter, test and seed. Nothing is stored.
+A failure prints its ID, which holds everything needed: chapter, test and seed. The grade has stored
+the order of the server's calls, where that does not depend on chance: it is compared.
 Exit status: that of a grade.
 """
 
@@ -8,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import tempfile
 from dataclasses import replace
+from pathlib import Path
 
 from harness.claims.instruments import gdb
+from harness.claims.instruments.order import compare
 from harness.failures.failure import NotJudged
-from harness.grading import report, terminal
+from harness.grading import orders, report, terminal
 from harness.grading.judge import grade_target
 from harness.grading.request import asked, one_test, parse
 from harness.lab import command_line
@@ -48,7 +52,16 @@ def run(options: argparse.Namespace) -> int:
     target, request = named(options), asked(options)
     claim = one_test(request, target.chapter)
     greeting = gdb.OF_A_PROGRAM if claim.module else gdb.OF_A_SERVER
-    with gdb.session(setting("GDB"), greeting) as debugger:
-        found = grade_target(target, replace(request, only=claim.name, debugger=debugger))
+    with (
+        gdb.session(setting("GDB"), greeting) as debugger,
+        tempfile.TemporaryDirectory(prefix="lab-replay-") as scratch,
+    ):
+        file = Path(scratch) / "order"
+        request = replace(request, only=claim.name, order=file, debugger=debugger)
+        found = grade_target(target, request)
+        order = file.read_text() if file.exists() else ""
     print(report.chapter(found, terminal.look(verbose=True)))
+    before = orders.of(found, claim.name)
+    if order and before:
+        print(f"\nthe calls of the server, and those of the grade:\n  {compare(order, before)}")
     return found.status

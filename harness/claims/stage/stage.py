@@ -13,7 +13,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from harness.claims.instruments import crash, gdb, quiescence, sanitizers, valgrind
+from harness.claims.instruments import crash, gdb, order, quiescence, sanitizers, valgrind
 from harness.claims.instruments.observe import all_arrived, never_waits, waits_for_readiness
 from harness.claims.stage import recorder
 from harness.client.client import Client
@@ -43,7 +43,8 @@ class Run:
     server runs under it, not only those of claims about memory. `sources` are the student's files,
     by their names without a layer, as debuggers print them; they are in `directory`, and the lab's
     own in the directories `untouched`. `by_calls`: options for a claim that sees calls, see
-    lab.chapters.Chapter. `trace`: the file for the record of the test. `debugger`: the file that
+    lab.chapters.Chapter. `trace`: the file for the record of the test. `order`: the file
+    for the order of its calls. `debugger`: the file that
     tells a debugger which server to attach to, before the test begins.
     """
 
@@ -58,6 +59,7 @@ class Run:
     untouched: list[str] = field(default_factory=list)
     by_calls: list[str] = field(default_factory=list)
     trace: str | None = None
+    order: str | None = None
     debugger: str | None = None
 
     def save(self, path: Path) -> None:
@@ -109,6 +111,7 @@ class Server:
         self.framing = framing
         self.patience, self.conversation = stage.patience, stage.conversation
         self.clients: list[Client] = []
+        self.order = order.Order(process, self.clients)
 
     @property
     def shim(self) -> Shim | None:
@@ -149,6 +152,7 @@ class Server:
             segment=segment,
             patience=patience or self.patience,
             framing=self.framing,
+            prepare=self.order.before,
         )
         self.clients.append(client)
         return client
@@ -156,6 +160,7 @@ class Server:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stops the server for the time of the block: what is done there comes to it at once."""
+        self.order.before(0)
         self.process.pause()
         try:
             yield
@@ -405,6 +410,10 @@ class Stage:
         pid = self._running()
         text = quiescence.told(self.servers[-1].process, self.servers[-1].clients) if pid else ""
         return f", and {text}" if text else ""
+
+    def order(self) -> str:
+        """The calls of its servers in their order; "" if that is left to chance: see order.py."""
+        return order.of(one.order for one in self.servers if isinstance(one, Server))
 
     def at_rest(self) -> bool:
         """Whether no thread of the last server runs, or wants to: it sleeps, or has ended."""
