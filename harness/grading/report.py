@@ -170,7 +170,8 @@ def _headline(grade: Grade, outcome: Outcome, look: Look) -> list[str]:
     tail = f"{worth}   ({_place(grade, outcome)})"
     start = f"FAILED  {claim.number}  {claim.text}"
     if claim.explains:
-        start, tail = f"FAILED  first of all  {claim.text}", "(worth no points)"
+        first = "" if grade.selected else "first of all  "
+        start, tail = f"FAILED  {first}{claim.text}", "(worth no points)"
     painted = look.paint("FAILED", FAILED)
     if len(start) + 3 + len(tail) <= look.width:
         return [f"{start.replace('FAILED', painted, 1)}   {tail}"]

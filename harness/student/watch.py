@@ -112,10 +112,19 @@ def screen(found: Grade, before: Grade | None, look: report.Look) -> list[str]:
     failed = broken + [outcome for outcome in others if outcome not in broken]
     lines += [""] if lines[-1] else []
     if not failed:
-        return [*lines, *report.not_judged(found, look), *report.next_step(found)]
+        return [*lines, *report.not_judged(found, look), *_next_step(found)]
     lines += report.failure(found, failed[0], look)
     rest = [f"  {_short(outcome, look)}" for outcome in failed[1:]]
     return [*lines, "", f"{len(rest)} more fail:", *rest] if rest else lines
+
+
+def _next_step(found: Grade) -> list[str]:
+    """The next step. Saves do not change what is selected, so another TODO needs another
+    command."""
+    if not found.selected or found.verdict != PASSED:
+        return report.next_step(found)
+    watching = replace(found, again=found.again.replace("make grade", "Ctrl-C, then make watch", 1))
+    return [f"T={found.selected} passes, and nothing else is watched", *report.next_step(watching)]
 
 
 def _headline(found: Grade, look: report.Look) -> str:

@@ -47,6 +47,12 @@ def test_it_is_not_the_next_todo():
     assert report.next_step(alone)[0].endswith(" T=test_first")
 
 
+def test_it_is_not_first_of_all_where_tests_were_selected():
+    alone = replace(a_grade(first(FAILED)), selected="first")
+    assert "FAILED  Frames come back.   (worth no points)" in report.chapter(alone)
+    assert "first of all" not in report.chapter(alone)
+
+
 def test_it_is_no_row_of_the_table():
     rows = report.table(a_grade(first(PASSED), outcome("test_a", "A client.", PASSED)))
     assert len(rows) == 1 and "A client." in rows[0]

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from harness.grading import report
 from harness.grading.diagnosis import Diagnosis
-from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, holding, load
+from harness.grading.scoring import FAILED, PASSED, Grade, Outcome, holding, load, select
 from harness.lab import skeleton
 from harness.lab.chapters import ROOT, find
 from harness.student import watch
@@ -53,6 +54,18 @@ def test_nothing_has_changed():
 def test_all_is_well():
     text = said(graded(PASSED, PASSED, PASSED), graded(PASSED, PASSED, PASSED))
     assert "30 of 30" in text and "next:" in text
+
+
+def test_a_todo_is_done_and_the_next_one_has_to_be_watched():
+    """The step is still right after the student has taken it: no grade sees the next TODO."""
+    claims = select(load(), "02.1")
+    outcomes = [Outcome(claim, 10, PASSED) for claim in claims]
+    found = Grade(find("02"), "chapters/02-nonblocking", outcomes=outcomes)
+    found = replace(found, source=find("02").chapter_dir, selected="02.1", again="make grade CH=02")
+    assert said(found).splitlines()[-2:] == [
+        "T=02.1 passes, and nothing else is watched",
+        "next: TODO 2 (conn.c): Ctrl-C, then make watch CH=02 T=02.2",
+    ]
 
 
 def test_it_does_not_compile():
