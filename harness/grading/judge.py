@@ -77,7 +77,7 @@ def _seed(target: Target, request: Request) -> int:
 def _outcomes(target: Target, request: Request) -> list[Outcome]:
     """The claims to be judged, with their points. Raises WrongUsage if there are none."""
     chapter = target.chapter
-    claims = scoring.holding(scoring.load(request.claims, chapter), chapter)
+    there = claims = scoring.holding(scoring.load(request.claims, chapter), chapter)
     if target.command:
         native = valgrind.is_native(target.command[0])
         claims = [claim for claim in claims if not claim.cli and (native or not claim.valgrind)]
@@ -89,9 +89,21 @@ def _outcomes(target: Target, request: Request) -> list[Outcome]:
     selected = scoring.select(claims, request.only) if request.only else claims
     if not selected:
         known = ", ".join(dict.fromkeys(claim.number for claim in claims))
+        if scoring.select(there, request.only):
+            raise WrongUsage(_not_run(target, request))
         wrong = f"T={request.only}: chapter {chapter.number} has no TODO and no test of that name"
         raise WrongUsage(f"{wrong}; the TODOs are {known}")
     return [Outcome(claim, worth[claim.name]) for claim in selected]
+
+
+def _not_run(target: Target, request: Request) -> str:
+    """Why tests that exist are not run in such a grade."""
+    if target.command:
+        return f"T={request.only}: this is tested of the lab's own servers only, not of SERVER="
+    return (
+        f"T={request.only}: this is not run under valgrind, which distorts time, memory and limits; "
+        f"`make grade {target.words} T={request.only}` runs it"
+    )
 
 
 def _build(target: Target, grade: Grade) -> list[str]:

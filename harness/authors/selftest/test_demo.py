@@ -47,6 +47,13 @@ def test_a_chapter_without_a_demo_says_which_file_is_missing(monkeypatch, capsys
     assert capsys.readouterr().err == said
 
 
+@pytest.mark.parametrize("name", ["DIR", "FROM", "SERVER"])
+def test_a_demo_does_not_ignore_a_server_in_silence(name):
+    said = f"demo: {name}= has no effect on a demo, which chooses its own servers\n"
+    result = shell.lab("demo", "03", **{f"LAB_{name}": "solutions"})
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", said)
+
+
 @each_chapter
 def test_every_part_of_a_handout_has_a_demo(chapter):
     text = (chapter.chapter_dir / "README.md").read_text()

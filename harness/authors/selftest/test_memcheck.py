@@ -260,3 +260,20 @@ def test_without_valgrind(grade, bare):  # noqa: F811
     outcome = grade(submissions.right(), "--memcheck", by=bare)
     assert outcome.status == 2
     assert outcome.stderr == "grade: valgrind is not installed; `make setup` installs it\n"
+
+
+@needs_valgrind
+def test_a_test_that_is_not_run_under_valgrind_exists_all_the_same():
+    words = ["grade", "--memcheck", "--chapter", "03", "--only", "03_idle"]
+    shell.check_refused(
+        shell.lab(*words),
+        "T=03_idle: this is not run under valgrind, which distorts time, memory and limits; "
+        "`make grade CH=03 T=03_idle` runs it",
+    )
+    words[-1] = "nothing"
+    shell.check_refused(shell.lab(*words), "has no TODO and no test of that name")
+
+
+def test_a_test_that_is_not_run_on_any_server_exists_all_the_same():
+    words = ["grade", "--chapter", "01", "--server", "cat {port}", "--only"]
+    shell.check_refused(shell.lab(*words, "01_says_what"), "tested of the lab's own servers only")

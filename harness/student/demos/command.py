@@ -17,6 +17,8 @@ from harness.lab import chapters, command_line
 from harness.lab.target import WrongUsage, chapter_of, setting
 from harness.student.demos.shown import NotReady
 
+OF_A_TARGET = ("DIR", "FROM", "SERVER", "PORT")  # variables that name one, for other commands
+
 
 class NoDemo(Exception):
     """The chapter has no demo; the message names the file that is missing."""
@@ -56,6 +58,9 @@ def main(arguments: list[str]) -> int:
 
 def run(arguments: list[str]) -> int:
     """Runs the demo that the arguments name. Returns the exit status."""
+    for name in OF_A_TARGET:
+        if setting(name):
+            raise WrongUsage(f"{name}= has no effect on a demo, which chooses its own servers")
     show = of(chapter_of(arguments, "demo"), setting("PART"))
     try:
         show()
