@@ -98,11 +98,12 @@ def _outcomes(target: Target, request: Request) -> list[Outcome]:
 
 def _not_run(target: Target, request: Request) -> str:
     """Why tests that exist are not run in such a grade."""
+    given = f"T={request.only}"
     if target.command:
-        return f"T={request.only}: this is tested of the lab's own servers only, not of SERVER="
+        return f"{given}: this is tested of the lab's own servers only, not of SERVER="
     return (
-        f"T={request.only}: this is not run under valgrind, which distorts time, memory and limits; "
-        f"`make grade {target.words} T={request.only}` runs it"
+        f"{given}: this is not run under valgrind, which distorts time, memory and limits; "
+        f"`make grade {target.words} {given}` runs it"
     )
 
 

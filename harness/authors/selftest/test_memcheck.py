@@ -270,7 +270,7 @@ def test_a_test_that_is_not_run_under_valgrind_exists_all_the_same():
         "T=03_idle: this is not run under valgrind, which distorts time, memory and limits; "
         "`make grade CH=03 T=03_idle` runs it",
     )
-    words[-1] = "nothing"
+    words[-1] = "xyz"
     shell.check_refused(shell.lab(*words), "has no TODO and no test of that name")
 
 
