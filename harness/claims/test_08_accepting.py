@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from harness.claims.instruments.observe import is_open, most_accepted_in_an_iteration, until_asleep
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import WATCHED, few_waits, no_cpu
+from harness.claims.scenarios.cost import WATCHED, few_waits, launch_idle, no_cpu
 from harness.claims.scenarios.exchanges import connect_and_ping, echo, ping, words
 from harness.claims.scenarios.timed import MOMENT_MS, pass_until, soon
 from harness.client.client import Client
@@ -63,7 +63,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
 def test_08_max_conns_cost_no_cpu(launch, rng):
     """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):
-        server = launch(("--max-conns", "2", "--backend", backend), clock=True, steps=True)
+        server = launch_idle(launch, argv_extra=("--max-conns", "2", "--backend", backend))
         served = connect_and_ping(server, rng, 2, "served")
         for _ in range(3):
             waiting = server.connect("waits")

@@ -12,7 +12,14 @@ from collections.abc import Sequence
 
 from harness.claims.instruments.observe import until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
-from harness.claims.scenarios.cost import HELD_BYTES, WATCHED, bounded, few_waits, no_cpu
+from harness.claims.scenarios.cost import (
+    HELD_BYTES,
+    WATCHED,
+    bounded,
+    few_waits,
+    launch_idle,
+    no_cpu,
+)
 from harness.claims.scenarios.exchanges import ask, ping, words
 from harness.claims.scenarios.timed import LATE_MS, expect_at, expect_closed_at
 from harness.client import length_framing
@@ -218,7 +225,7 @@ def _five_frames(server, client: Client, rng, interval: int) -> float:
 @claim("08.3", points=5, cli=True, native=True, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
-    server = launch(at_most(10, FAR), clock=True, steps=True)
+    server = launch_idle(launch, argv_extra=at_most(10, FAR))
     ping(server.connect(), rng)
     base = server.process.resident_bytes()
     client = server.connect()
@@ -261,7 +268,7 @@ def test_08_half_close_over_quota(launch, rng):
 @claim("08.3", points=2, cli=True, native=True, hints=UNREAD)
 def test_08_unused_quota_sets_no_timer(launch, rng):
     """No interval runs while no client sends: then the server sleeps. A used quota holds."""
-    server = launch(at_most(10, 1), clock=True, steps=True)
+    server = launch_idle(launch, argv_extra=at_most(10, 1))
     client = server.connect()
     for _ in range(3):
         ping(client, rng)

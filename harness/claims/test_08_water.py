@@ -9,6 +9,7 @@ from harness.claims.scenarios.cost import (
     HELD_BYTES,
     STEADY_MARKS,
     bounded,
+    launch_idle,
     no_cpu,
     steady_reader,
 )
@@ -114,13 +115,8 @@ def test_08_hundred_that_never_read(launch):
         (Fixed(1), bytes(256 * KIB)),
         (LENGTH, length_framing.encode(bytes(1000)) * 260),
     ):
-        server = launch(
-            ("--high-water", str(SMALL_HIGH)),
-            framing=framing,
-            environment=EXACT,
-            clock=True,
-            steps=True,
-        )
+        marks = ("--high-water", str(SMALL_HIGH))
+        server = launch_idle(launch, argv_extra=marks, framing=framing, environment=EXACT)
         burst(server.connect(), [bytes(1)] * 1000)
         base = server.process.resident_bytes()
         with Silent(server, SILENT_CLIENTS) as silent:

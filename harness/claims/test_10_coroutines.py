@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.claims.instruments.observe import eventually, until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
-from harness.claims.scenarios.cost import WATCHED, no_cpu
+from harness.claims.scenarios.cost import WATCHED, launch_idle, no_cpu
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
@@ -109,7 +109,7 @@ def test_10_waits_for_the_right_thing(launch, rng):
 def _frames_left_over(launch, rng) -> None:
     """Sends more frames than are answered in one iteration, and nothing after them."""
     __tracebackhide__ = True
-    server = launch(framing=MESSAGES, clock=True, steps=True)
+    server = launch_idle(launch, framing=MESSAGES)
     client, text = server.connect(), string(b"left over")
     client.send_frames([request(ECHO, seq, text) for seq in range(PIPELINED)])
     client.expect_frames([reply(ECHO, seq, OK, text) for seq in range(PIPELINED)])
@@ -127,7 +127,7 @@ def _next_interval(launch, rng) -> None:
         early = 0 if server.clock.ours else CLOCK_MS
         expect_at(server, client, bodies[start : start + HELD], began, QUOTA_MS - early)
         began = server.clock.now_ms if server.clock.ours else began + QUOTA_MS
-    server = launch(("--quota", f"{HELD}/60000"), clock=True, steps=True)
+    server = launch_idle(launch, argv_extra=("--quota", f"{HELD}/60000"))
     client = server.connect()
     client.send_frames(bodies)
     client.expect_frames(bodies[:HELD])
@@ -137,7 +137,7 @@ def _next_interval(launch, rng) -> None:
 
 def _low_water(launch, rng) -> None:
     __tracebackhide__ = True
-    server = launch(LOW_WATER, clock=True, steps=True)
+    server = launch_idle(launch, argv_extra=LOW_WATER)
     client = server.connect(rcvbuf=SMALL_WINDOW)
     data = length_framing.encode(words(rng, 1000)) * (UNREAD_BYTES // 1000)
     sent = client.send_some(data)

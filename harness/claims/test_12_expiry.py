@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from harness.claims.instruments.observe import until_asleep, waits_in_silence
 from harness.claims.marker import claim
-from harness.claims.scenarios.cost import EXACT, IDLE_WAITS, WATCHED, bounded, no_cpu
+from harness.claims.scenarios.cost import EXACT, IDLE_WAITS, WATCHED, bounded, launch_idle, no_cpu
 from harness.claims.scenarios.redis_talk import (
     BAD,
     answer,
@@ -323,7 +323,7 @@ def test_12_times_to_live_cost_no_cpu(launch):
     client = by_machine.connect()
     ask(client, "SET soon v PX 1", OK)
     until(by_machine, client, "GET soon", None, "expiry-idle")
-    server = launch(framing=RESP, clock=True, steps=True)
+    server = launch_idle(launch, framing=RESP)
     client = server.connect()
     pipelined(client, [(f"SET k{n} v EX {FAR + n}", OK) for n in range(1_000)])
     pipelined(client, [(f"SET far{days} v EX {86_400 * days}", OK) for days in (30, 60, 20_000)])
