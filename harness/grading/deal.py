@@ -10,7 +10,10 @@ from pathlib import Path
 
 from harness.grading.scoring import Claim
 
-SLEEPERS = 5  # workers at most for claims that mostly sleep: 42 seconds of it in a grade of 10
+# Workers at most for claims that mostly sleep. There may be fewer such claims: a worker costs next
+# to nothing, and if the server hangs all workers wait beside each other.
+SLEEPERS = 5
+
 HOPELESS = 3  # waits that ran out: a grade with this many is itself mostly asleep
 MANY_FAILED = 10  # claims: as a rule that of a skeleton, whose claims mostly wait as well
 
@@ -38,7 +41,7 @@ class Deal:
         waiting = sorted((claim for claim in claims if claim.waits), key=lambda claim: -claim.waits)
         return cls(
             jobs,
-            min(SLEEPERS, len(waiting)) if jobs > 1 else 0,
+            min(SLEEPERS, len(claims)) if waiting and jobs > 1 else 0,
             tuple(claim.name for claim in waiting),
             tuple(claim.name for claim in claims if claim.native and not claim.valgrind),
             tuple(claim.name for claim in claims if claim.valgrind),
