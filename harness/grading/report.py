@@ -312,7 +312,14 @@ def next_step(grade: Grade) -> list[str]:
         return []
     place = chapters.CHAPTERS.index(grade.chapter) + 1
     later = chapters.CHAPTERS[place : place + 1]
-    return [f"next: chapter {c.number}, chapters/{c.slug}/README.md" for c in later]
+    return [
+        (
+            f"next: chapter {c.number}, chapters/{c.slug}/README.md"
+            if c.chapter_dir.exists()
+            else f"chapter {c.number} is not in this copy of the lab"
+        )
+        for c in later
+    ]
 
 
 def _task(grade: Grade, outcome: Outcome) -> str:

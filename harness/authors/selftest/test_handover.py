@@ -128,6 +128,15 @@ def test_the_board_of_a_handout_ends_with_its_last_chapter(monkeypatch, tmp_path
     assert [one.number for one in grade._to_be_graded(None)] == ["01", "02", "03"]
 
 
+def test_a_handout_does_not_offer_the_solutions():
+    """The Chinese page still is the translation of the English one."""
+    pages = {one.name: one.data for one in handout.members(find("02"))}
+    page, chinese = pages["lab/README.md"], pages["lab/docs/zh/README.md"]
+    assert b"Where to go next" in page and b"FROM=solutions" not in page + chinese
+    number = subprocess.run(["git", "hash-object", "--stdin"], input=page, capture_output=True)
+    assert number.stdout.strip() in chinese.splitlines()[0]
+
+
 def test_a_handout_made_twice_is_the_same(tmp_path):
     first, second = tmp_path / "1.tar.gz", tmp_path / "2.tgz"
     assert hand_out("02", first) == 0

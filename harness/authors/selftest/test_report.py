@@ -206,6 +206,12 @@ def test_full_marks_name_the_next_chapter(source):
     assert report.next_step(a_grade(source, chapters.CHAPTERS[-1].number, grade.outcomes)) == []
 
 
+def test_full_marks_name_no_chapter_that_was_not_handed_out(source, monkeypatch, tmp_path):
+    monkeypatch.setattr(chapters, "ROOT", tmp_path)
+    grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
+    assert report.next_step(grade) == ["chapter 02 is not in this copy of the lab"]
+
+
 def test_colours_do_not_change_the_text(source):
     grade = chapter_two(source)
     coloured = report.chapter(grade, Look(colour=True))

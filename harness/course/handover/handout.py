@@ -7,8 +7,11 @@ Exit status: 0 it is written, 2 wrong usage.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from harness.course.handover import archive
@@ -75,9 +78,37 @@ def members(until: Chapter | None) -> list[Member]:
     check_skeletons(handed_out)
     later = tuple(f"chapters/{one.slug}/" for one in CHAPTERS if one not in handed_out)
     kept = [name for name in names() if parts.is_handed_out(name) and not name.startswith(later)]
-    found = [archive.member(f"{TOP}/{name}", ROOT / name) for name in sorted(kept)]
+    found = [_member(name) for name in sorted(kept)]
     note = _note(handed_out, archive.digest(found)[:12])
     return [*found, Member(f"{TOP}/{parts.NOTE}", note.encode())]
+
+
+# What a page says to a reader who has the solutions, as in docs/site/lib/markdown.mjs.
+FOR_AUTHORS = re.compile(rb"^<!-- with the solutions -->$.*?^<!-- end -->\n", re.M | re.S)
+TRANSLATED = re.compile(r"<!-- 译自 (\S+)，版本 ([0-9a-f]{40}) -->")
+
+
+def _member(name: str) -> Member:
+    found = archive.member(f"{TOP}/{name}", ROOT / name)
+    if not name.endswith(".md"):
+        return found
+    return replace(found, data=_of_this_version(FOR_AUTHORS.sub(b"", found.data)))
+
+
+def _of_this_version(page: bytes) -> bytes:
+    """The page; if it is a translation, its first line names the version that is handed out."""
+    head = TRANSLATED.match(page.decode())
+    if not head or not (ROOT / head[1]).is_file():
+        return page
+    source = (ROOT / head[1]).read_bytes()
+    if _blob(source) != head[2]:
+        return page
+    return page.replace(head[2].encode(), _blob(FOR_AUTHORS.sub(b"", source)).encode(), 1)
+
+
+def _blob(data: bytes) -> str:
+    """What `git hash-object` prints of a file with these bytes."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 def names() -> Iterator[str]:
