@@ -19,6 +19,7 @@ from harness.lab.units import MIB
 from harness.student.bench import command as bench
 from harness.student.bench import (
     curves,
+    idle,
     measure,
     plot,
     redis_benchmark,
@@ -26,6 +27,7 @@ from harness.student.bench import (
     rounds,
     subjects,
     table,
+    threads,
 )
 from harness.student.bench.curves import SWEEPS, Line
 from harness.student.bench.measure import Bench, Failed, Figures, Place, Timing
@@ -364,6 +366,15 @@ def test_redis_benchmark_asks_the_solution(monkeypatch, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert sum(line.startswith("12 ") for line in lines) >= 3
     assert any(line.split() == ["mset", "publish"] for line in lines)
+
+
+@pytest.mark.parametrize("module", [idle, threads])
+def test_a_handout_has_no_solutions_to_measure(module, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(chapters, "ROOT", tmp_path)
+    assert module.main([]) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert "is not here: this copy of the lab came without solutions" in said.err
 
 
 def test_some_curves(monkeypatch, capsys):

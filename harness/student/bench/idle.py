@@ -14,6 +14,7 @@ from harness.client.client import Client
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import chapters, command_line
+from harness.lab.target import WrongUsage, resolve
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.student.bench.command import machine
@@ -26,9 +27,11 @@ ONE_LOOP = ("-p", "0", "--threads", "1")
 
 
 def _subjects() -> dict[str, list[str]]:
-    """The servers to measure, each with the command that starts it."""
+    """The servers to measure, each with the command that starts it. Raises WrongUsage where there
+    are no solutions."""
     nine, ten, eleven = (
-        str(build.cached_server(chapters.find(n).solution_dir).binary) for n in ("09", "10", "11")
+        str(build.cached_server(resolve(chapters.find(n), "solutions").source).binary)
+        for n in ("09", "10", "11")
     )
     return {
         "09": [nine, *ONE_LOOP],
@@ -66,12 +69,13 @@ def main(arguments: list[str]) -> int:
     """Measures and prints. Returns the exit status: 0, or 2 with the reason on stderr."""
     try:
         connections = int(arguments[0]) if arguments else CONNECTIONS
+        subjects = _subjects()
         print(f"{machine()}\n{connections:,} connections; bytes resident for each\n")
         print("                 connected   after a frame")
-        for told, command in _subjects().items():
+        for told, command in subjects.items():
             idle, spoke = _measured(command, connections)
             print(f"    {told:9} {idle:12,.0f} {spoke:15,.0f}", flush=True)
-    except (ValueError, OSError, Failure, NotJudged) as error:
+    except (ValueError, OSError, Failure, NotJudged, WrongUsage) as error:
         print(f"idle: {error}", file=sys.stderr)
         return 2
     return 0

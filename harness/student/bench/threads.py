@@ -21,7 +21,9 @@ from harness.claims.scenarios.greedy import greedy
 from harness.client import messages
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
+from harness.failures.failure import Failure, NotJudged
 from harness.lab import chapters, command_line
+from harness.lab.target import resolve
 from harness.server import build
 from harness.server.patience import PATIENCE
 from harness.server.process import ServerProcess
@@ -116,6 +118,13 @@ def main(arguments: list[str]) -> int:
     except ValueError:
         print(f"threads: {arguments[0]}: how many rounds?", file=sys.stderr)
         return 2
+    return command_line.run("threads", lambda: _compare(rounds), NotJudged, Failure)
+
+
+def _compare(rounds: int) -> int:
+    """Raises WrongUsage, NotJudged, Failure."""
+    for one in dict.fromkeys(chapter for chapter, _ in SUBJECTS):
+        resolve(chapters.find(one), "solutions")
     print(f"{machine()}\n{CLIENTS} clients; medians of {rounds} rounds, minimum and maximum\n")
     print("                         messages a second                server CPU")
     for text, body in LOADS.items():
