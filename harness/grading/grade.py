@@ -10,6 +10,7 @@ import argparse
 import signal
 import sys
 import traceback
+from dataclasses import replace
 
 from harness.failures.failure import NotJudged
 from harness.grading import errors, report, scoring, terminal
@@ -47,7 +48,8 @@ def run(options: argparse.Namespace) -> int:
     target = named(options)
     if options.errors and target.source is None:
         raise WrongUsage("ERRORS=1 names lines of C files, and SERVER= has none here; give DIR=")
-    grade = grade_target(target, request)
+    whole = request.only is None and request.results is None
+    grade = grade_target(target, replace(request, told=whole))
     print(report.chapter(grade, look))
     if options.errors:
         print("", *errors.lines(grade), sep="\n")

@@ -230,7 +230,7 @@ class Following:
         self._began = time.monotonic()
         self._patient = grade.memcheck
         self._tried_again = False
-        self.progress = Progress(len(grade.outcomes))
+        self.progress = Progress(len(grade.outcomes), request.told, quiet=bool(request.debugger))
 
     def found(self, name: str, seconds: float, diagnosis: Diagnosis | None) -> None:
         outcome = self._outcomes[name]
@@ -240,7 +240,7 @@ class Following:
         if diagnosis:
             verdict = scoring.FAILED if diagnosis.failed else scoring.NOT_JUDGED
         outcome.verdict = verdict
-        self.progress.found(name, verdict)
+        self.progress.found(outcome)
         if self._request.stop():
             raise Interrupted
         if self._request.until_lost and verdict == scoring.FAILED:

@@ -245,7 +245,7 @@ def _inherited(origin: chapters.Chapter, group: list[Outcome]) -> str:
 
 def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str]:
     """Verdict, points, text, in columns as narrow as possible; long texts are cut."""
-    words = {verdict: FAILED.upper() if verdict == FAILED else verdict for verdict, _, _ in rows}
+    words = {verdict: _word(verdict) for verdict, _, _ in rows}
     points = [_points(group) for _, group, _ in rows]
     word_width = max(map(len, words.values()))
     points_width = max(map(len, points))
@@ -259,6 +259,18 @@ def _columns(rows: list[tuple[str, list[Outcome], str]], look: Look) -> list[str
         lines.append(f"  {word}  {score:>{points_width}}  {parts[0]}")
         lines += _indented(parts[1:], before)
     return lines
+
+
+def one_line(outcome: Outcome) -> str:
+    """What became of a claim, as soon as it is known: more is said at the end."""
+    word, number = _word(outcome.verdict), "" if outcome.claim.explains else outcome.claim.number
+    before = f"  {word:10}  {number:4}  "
+    left = PLAIN.width - len(before)
+    return before + textwrap.shorten(outcome.claim.text, left, placeholder=" ...")
+
+
+def _word(verdict: str) -> str:
+    return FAILED.upper() if verdict == FAILED else verdict
 
 
 def _points(group: list[Outcome]) -> str:

@@ -30,9 +30,10 @@ class Request:
     `only`: a TODO ("03.2") or a part of test names. `seed`: None: it follows from the submission.
     `jobs`: tests at the same time. `limit`: seconds for all of them together. `memcheck`: under
     valgrind. `until_lost`: one failed test is enough. `results`: None: build/results/NN.json.
-    `first`: names of claims that are run before the others. `stop`: called after each test; the
-    grade ends when it returns true. `trace`: where the record of one test is written. `order`: and
-    the order of its calls. `debugger`: the socket of a gdb that waits, see instruments/gdb.py.
+    `told`: each test is told when it is over. `first`: names of claims that are run before the
+    others. `stop`: called after each test; the grade ends when it returns true. `trace`: where the
+    record of one test is written. `order`: and the order of its calls. `debugger`: the socket of a
+    gdb that waits, see instruments/gdb.py.
     """
 
     only: str | None = None
@@ -43,6 +44,7 @@ class Request:
     until_lost: bool = False
     results: Path | None = None
     claims: Path = scoring.CLAIMS
+    told: bool = False
     first: Collection[str] = ()
     stop: Callable[[], bool] = never
     trace: Path | None = None

@@ -13,11 +13,12 @@ import pytest
 from harness.failures import failure
 from harness.failures.compare import compare
 from harness.failures.hints import HINTS, PAGE
-from harness.grading import history, report, scoring
+from harness.grading import history, judge, report, scoring, terminal
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.report import Look
+from harness.grading.request import Request
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
-from harness.lab import chapters
+from harness.lab import chapters, command_line
 
 HARNESS = chapters.ROOT / "harness"
 
@@ -210,6 +211,39 @@ def test_full_marks_name_no_chapter_that_was_not_handed_out(source, monkeypatch,
     monkeypatch.setattr(chapters, "ROOT", tmp_path)
     grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
     assert report.next_step(grade) == ["chapter 02 is not in this copy of the lab"]
+
+
+def test_where_no_line_can_be_written_again_each_test_gets_one(capsys):
+    progress = terminal.Progress(3, told=True)
+    progress.begun(CUT.name)
+    long = replace(CUT, text="A text that is too long for one line of a terminal, by some words.")
+    for verdict, one in ((PASSED, CUT), (FAILED, long), (NOT_JUDGED, replace(CUT, points=Fraction(0)))):
+        progress.found(Outcome(one, Fraction(6), verdict))
+    progress.clear()
+    assert capsys.readouterr().out.splitlines() == [
+        "  passed      01.3  A header cut at every byte is put together again.",
+        "  FAILED      01.3  A text that is too long for one line of a terminal, by ...",
+        "  not judged        A header cut at every byte is put together again.",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("told, quiet", [(False, False), (True, True)])
+def test_tests_are_not_told_unless_that_is_wanted(told, quiet, capsys):
+    progress = terminal.Progress(1, told, quiet=quiet)
+    progress.found(Outcome(CUT, Fraction(6), PASSED))
+    progress.clear()
+    assert capsys.readouterr().out == ""
+
+
+def test_beside_gdb_no_line_is_written_again(monkeypatch, capsys):
+    """It would be written over gdb's prompt."""
+    monkeypatch.setattr(command_line, "knows_escapes", lambda stream: True)
+    terminal.Progress(1)
+    assert "0 of 1 tests" in capsys.readouterr().out
+    request = Request(debugger=Path("pid"))
+    judge.Following(Grade(chapters.find("01"), "DIR"), request).tick()
+    assert capsys.readouterr().out == ""
 
 
 def test_colours_do_not_change_the_text(source):
