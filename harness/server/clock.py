@@ -63,14 +63,16 @@ class Clock:
     """The clock of one server that runs.
 
     `pid` is the server's, `arrived` says whether all that clients have sent is in its sockets.
-    `tell` gets a text for each step.
+    `tell` gets a text for each step. `holds` is that of its ProcessTree: one that is stopped for a
+    search goes on soon.
     """
 
-    def __init__(self, shim: Shim | None, pid: int) -> None:
+    def __init__(self, shim: Shim | None, pid: int, holds: Callable[[], int] = lambda: 0) -> None:
         self.arrived: Callable[[], bool] = lambda: True
         self.tell: Callable[[str], object] = str
         self._shim = shim
         self._pid = pid
+        self._holds = holds
         self.spins = False  # it has used all CPU time of SETTLE without coming to rest
         self._restless = self._decided = False
         self._monotonic = self._realtime = self._reads = self._generation = 0
@@ -175,13 +177,13 @@ class Clock:
         """
         threads = {}
         for pid in self._pids():
-            for tid, state in procfs.states(pid).items():
+            for tid, state in self._states(pid).items():
                 if state not in "STtZX":
                     return None
                 runs = 0 if state in "TtZX" else procfs.times_run(pid, tid)
                 threads[pid, tid] = runs
         for waiter in self._waiting():
-            if waiter.due_ns <= self._monotonic and _can_run(waiter):
+            if waiter.due_ns <= self._monotonic and self._can_run(waiter):
                 return None  # it was stopped, and has not noticed yet that its wait is over
             if (waiter.pid, waiter.tid) in threads:
                 threads[waiter.pid, waiter.tid] = -waiter.count
@@ -248,7 +250,7 @@ class Clock:
     def _still(self, waits: dict[tuple[int, int], int]) -> Iterable[Waiter]:
         """The threads that are in these waits, given by their numbers, and could leave them."""
         for waiter in self._waiting():
-            if waits.get((waiter.pid, waiter.tid)) == waiter.count and _can_run(waiter):
+            if waits.get((waiter.pid, waiter.tid)) == waiter.count and self._can_run(waiter):
                 yield waiter
 
     def _unaware(self, waits: dict[tuple[int, int], int]) -> Iterable[Waiter]:
@@ -257,7 +259,7 @@ class Clock:
 
     def _unexpired(self) -> bool:
         """Whether a timer that is a descriptor is due, and a thread waits that will notice it."""
-        pids = {waiter.pid for waiter in self._waiting() if _can_run(waiter)}
+        pids = {waiter.pid for waiter in self._waiting() if self._can_run(waiter)}
         return any(
             not timer.signal and timer.pid in pids and self._due(timer) <= self._monotonic
             for timer in self._shim.timers()
@@ -269,11 +271,24 @@ class Clock:
         while not condition() and time.monotonic() - began < LEAVE_SECONDS:
             time.sleep(LOOK_SECONDS)
 
+    def _can_run(self, waiter: Waiter) -> bool:
+        """Whether the thread exists, and is not stopped."""
+        return self._states(waiter.pid).get(waiter.tid, "X") not in "TtZX"
+
+    def _states(self, pid: int) -> dict[int, str]:
+        """The state of each of its threads, by their ids; "R" for one that is stopped for a
+        search."""
+        before = self._holds()
+        found = procfs.states(pid)
+        if before % 2 or self._holds() != before:
+            return {tid: "R" if state == "T" else state for tid, state in found.items()}
+        return found
+
     def _pids(self) -> set[int]:
         return {waiter.pid for waiter in self._shim.waiters()} | set(self._family())
 
     def _wants_to_run(self) -> bool:
-        return any("R" in procfs.thread_states(pid) for pid in self._pids())
+        return any("R" in self._states(pid).values() for pid in self._pids())
 
     def _cpu_seconds_from_now(self) -> Iterator[float]:
         """CPU time of all processes of the server since the first look at it, which costs nothing
@@ -294,11 +309,6 @@ class Clock:
 def _counted(ms: float) -> str:
     """ "60,000 ms", or "59,999.999 ms"."""
     return f"{ms:,.3f}".rstrip("0").rstrip(".") + " ms"
-
-
-def _can_run(waiter: Waiter) -> bool:
-    """Whether the thread exists, and is not stopped."""
-    return procfs.states(waiter.pid).get(waiter.tid, "X") not in "TtZX"
 
 
 def _send(timer: Timer) -> None:

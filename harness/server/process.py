@@ -137,7 +137,8 @@ class ServerProcess:
                 self.address = readiness.accepting(self, port, patience)
             self._look_for_shim(command)
             if command.clock is not None:
-                self.clock = Clock(self.shim, self.pid)
+                tree = self._tree
+                self.clock = Clock(self.shim, self.pid, lambda: tree.holds)
         except BaseException:
             self.destroy()
             raise

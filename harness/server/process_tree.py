@@ -70,6 +70,7 @@ class ProcessTree:
         self._mark = mark
         self._reaped_cpu = 0.0
         self._paused = False
+        self.holds = 0  # odd while hold() lasts; grows with each
         self.exit_status: ExitStatus | None = None  # of the leader, once destroyed
         self._seen: set[tuple[int, int]] = set()
         itself = procfs.read_process(leader)
@@ -117,12 +118,14 @@ class ProcessTree:
     def hold(self) -> None:
         """Stops the processes in the leader's group, so that it does not grow during a search."""
         if not self._paused:
+            self.holds |= 1
             kill.send(-self.leader, signal.SIGSTOP)
 
     def let_go(self) -> None:
         """Ends hold()."""
         if not self._paused:
             kill.send(-self.leader, signal.SIGCONT)
+        self.holds += self.holds % 2
 
     def pause(self) -> None:
         """Stops every process; returns when the kernel says that all their threads have stopped."""

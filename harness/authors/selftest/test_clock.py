@@ -9,6 +9,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -156,6 +157,24 @@ def test_the_start_can_be_chosen(tmp_path):
         program.clock.advance(120_000)
         assert program.printed() == [(1_000, 1_000, 0)]
         assert program.clock.now_ms > 2**32
+
+
+def test_a_server_that_is_stopped_for_a_search_is_waited_for(tmp_path):
+    with Clocked(tmp_path, "poll", 1_000) as program:
+        program.begin()
+        holds = [1]
+        program.clock._holds = lambda: holds[0]
+        os.kill(program.process.pid, signal.SIGSTOP)
+
+        def let_go() -> None:
+            os.kill(program.process.pid, signal.SIGCONT)
+            holds[0] = 2
+
+        timer = threading.Timer(0.3, let_go)
+        timer.start()
+        program.clock.advance(3_000)
+        assert program.printed() == [(1_000, 1_000, 0)]
+        timer.join()
 
 
 def test_a_paused_server_sees_the_time_afterwards(tmp_path):
