@@ -144,7 +144,7 @@ class Clock:
         return self._shim is not None and self._settle(SETTLE)
 
     def calm(self) -> bool:
-        """The same, for one who can do without: false at once if it did not happen before."""
+        """Like settle(), but False at once if the server did not come to rest before."""
         return not self._restless and self.settle()
 
     def _settle(self, most: Effort) -> bool:
