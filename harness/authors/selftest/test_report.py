@@ -217,7 +217,8 @@ def test_where_no_line_can_be_written_again_each_test_gets_one(capsys):
     progress = terminal.Progress(3, told=True)
     progress.begun(CUT.name)
     long = replace(CUT, text="A text that is too long for one line of a terminal, by some words.")
-    for verdict, one in ((PASSED, CUT), (FAILED, long), (NOT_JUDGED, replace(CUT, points=Fraction(0)))):
+    free = replace(CUT, points=Fraction(0))
+    for verdict, one in ((PASSED, CUT), (FAILED, long), (NOT_JUDGED, free)):
         progress.found(Outcome(one, Fraction(6), verdict))
     progress.clear()
     assert capsys.readouterr().out.splitlines() == [
