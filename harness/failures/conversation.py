@@ -36,8 +36,9 @@ class Move:
     """Something that a client's socket did, during a step (its number): one line of a trace.
 
     `what`: "connect", "send", "recv", "fin", "reset" or "silence" (of the server), "refused",
-    "half-close", "close" or "abort"; or "signal", of the grader to the server. `size`: bytes that
-    moved, of which `data` are the first.
+    "half-close", "close" or "abort"; or of the grader "signal", to the server, and "clock": it
+    moves the server's by `size` ns. Otherwise `size` is bytes that moved, of which `data` are the
+    first.
     """
 
     at_ns: int
@@ -83,6 +84,11 @@ class Conversation:
         60,000 ms go by"."""
         self.note(GRADER, text)
         self.moved(GRADER, "signal")
+
+    def clock_moved(self, ns: int) -> None:
+        """Takes note of the clock of the server, which is about to be moved."""
+        if self.moves is not None:
+            self._move(time.monotonic_ns(), GRADER, "clock", ns, b"")
 
     def _move(self, at_ns: int, who: str, *rest: Any) -> None:
         self.moves.append(Move(at_ns, who, len(self.steps), *rest))

@@ -63,13 +63,14 @@ class Clock:
     """The clock of one server that runs.
 
     `pid` is the server's, `arrived` says whether all that clients have sent is in its sockets.
-    `tell` gets a text for each step. `holds` is that of its ProcessTree: one that is stopped for a
-    search goes on soon.
+    `tell` gets a text for each step, `moved` the ns by which the clock is about to be moved.
+    `holds` is that of its ProcessTree: one that is stopped for a search goes on soon.
     """
 
     def __init__(self, shim: Shim | None, pid: int, holds: Callable[[], int] = lambda: 0) -> None:
         self.arrived: Callable[[], bool] = lambda: True
         self.tell: Callable[[str], object] = str
+        self.moved: Callable[[int], object] = int
         self._shim = shim
         self._pid = pid
         self._holds = holds
@@ -114,7 +115,8 @@ class Clock:
         self.tell(f"lets {_counted(ms)} go by")
         if not self.ours:
             if ms > MOST_SLEEP_MS:
-                raise NotJudged(f"this server has a clock of its own, and {ms:,} ms are too long")
+                text = f"this server has a clock of its own, and {_counted(ms)} are too long"
+                raise NotJudged(text)
             time.sleep(ms / 1000)
             return
         self.settle()
@@ -233,6 +235,8 @@ class Clock:
     def _go_to(self, ns: int) -> None:
         """Moves the clock. Returns when every wait that is over then has ended, and every timer
         that is due has expired."""
+        if ns > self._monotonic:
+            self.moved(ns - self._monotonic)
         self._realtime += ns - self._monotonic
         self._monotonic = ns
         over = {

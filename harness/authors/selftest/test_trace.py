@@ -21,6 +21,7 @@ from harness.student.trace.timeline import CLIENT, SERVER, Event
 
 MS = 1_000_000  # nanoseconds
 END = 5_000  # ms, when the test is over
+JUMPS = ((3, 59_999_999_000), (6, 1_000))  # of the clock: ms of the machine, ns
 
 
 def call(function, at_ms, connection=0, fd=5, size=0, result=0, error=0, took_ms=0, **more):
@@ -343,6 +344,31 @@ def test_a_call_that_began_before_the_first_step(load):
     found = load(moves, [], under_way=["poll", -1, 0, 1 * MS])
     assert screen.render(found).splitlines()[1].endswith("in poll() of 0 descriptors")
     assert found.ending[-1].startswith("it is in poll() of 0 descriptors, which has not returned")
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_server_has_its_own_time(load, width):
+    """What the clock jumps over is a line, and a wait lasts as long as the clock says."""
+    clock = [{**move("the grader", at, "clock", step=2), "size": ns} for at, ns in JUMPS]
+    moves = connected(move("the grader", 2, "signal", step=2), *clock, move("A", 9, "recv", b"x"))
+    calls = [call("poll", 1, -1, -1, 1, took_ms=3), call("poll", 4, -1, -1, 1, took_ms=3)]
+    steps = [{"number": n, "who": "A", "text": "lets 60,000 ms go by", "failed": 0} for n in (1, 2)]
+    shown = screen.render(load(moves, calls, steps=steps), width)
+    lines = [line.strip() for line in shown.splitlines()]
+    assert lines[2:7] == [
+        "59,999.999 ms later",
+        "59,999.999  .       poll() = 0 after 59,999.999 ms",
+        "0.001 ms later",
+        "60,000  .       poll() = 0",
+        '60,000  <   A gets 1 byte: 78 "x"',
+    ]
+    assert "go by" not in shown
+
+
+def test_jumps_of_the_clock_that_differ_are_told_one_by_one(load):
+    clock = [{**move("the grader", 2 + n, "clock"), "size": n % 2 * MS + MS} for n in range(5)]
+    shown = screen.render(load(connected(*clock), []))
+    assert shown.count("2 ms later") == 2
 
 
 def test_signals_of_the_grader_have_no_lane(load):

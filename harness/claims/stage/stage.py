@@ -303,6 +303,7 @@ class Stage:
         if server.process.clock is not None:
             server.process.clock.arrived = lambda: all_arrived(server.clients)
             server.process.clock.tell = self.conversation.signalled
+            server.process.clock.moved = self.conversation.clock_moved
 
     def _clock(self, wanted: Options) -> Start | None:
         """How the clock of a server begins that gets one; not while a debugger looks at it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.student.trace.timeline import Event
+from harness.student.trace.timeline import CLOCK, Event
 
 LONGEST = 8  # events, of what repeats itself; longer rounds are those that the shim has found
 LEAST = 3  # times, to be worth it
@@ -51,11 +51,12 @@ def fold(events: Sequence[Event]) -> list[Fold]:
 def _key(event: Event) -> tuple:
     """What two events have in common that are told as one. Sizes may differ, zero may not."""
     watched = tuple((one.name, one.interest, one.ready) for one in event.watched)
-    moved = event.moved > 0
+    moved = event.moved if event.what == CLOCK else event.moved > 0
     return (
         event.side,
         event.lane,
         event.what,
+        event.function,
         event.error,
         event.fault,
         event.failed,

@@ -13,6 +13,7 @@ from harness.student.trace.fold import Fold, fold
 from harness.student.trace.timeline import (
     ACCEPTS,
     CLIENT,
+    CLOCK,
     IN_CALL,
     INPUTS,
     LOST,
@@ -91,8 +92,8 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
     ready = {one.name for one in first.watched if one.ready}
     more = {one.name for one in first.watched if one.reports_more}
     return {
-        "at": round(1000 * first.at, 3),
-        "end": round(1000 * (last.at + last.lasted), 3),
+        "at": round(1000 * timeline.time(first), 3),
+        "end": round(1000 * (timeline.time(last) + last.lasted), 3),
         "took": round(1000 * max(event.took for event in events), 3),
         "side": first.side,
         "lane": first.lane,
@@ -113,8 +114,9 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
 
 def kind(event: Event) -> str:
     """How an event is drawn."""
-    if event.what in (LOST, SIGNAL, IN_CALL):
-        return {LOST: "lost", SIGNAL: "signal", IN_CALL: "wait"}[event.what]
+    if event.what in (LOST, SIGNAL, CLOCK, IN_CALL):
+        kinds = {LOST: "lost", SIGNAL: "signal", CLOCK: "signal", IN_CALL: "wait"}
+        return kinds[event.what]
     if event.side == CLIENT:
         return event.what if event.what in ("send", "recv", "connect", "silence") else "end"
     for name, calls in (("wait", WAITS), ("read", INPUTS), ("write", OUTPUTS), ("accept", ACCEPTS)):

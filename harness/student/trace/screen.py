@@ -10,6 +10,7 @@ from harness.student.trace.fold import Fold, fold
 from harness.student.trace.timeline import (
     ACCEPTS,
     CLIENT,
+    CLOCK,
     INPUTS,
     LOST,
     OUTPUTS,
@@ -17,12 +18,13 @@ from harness.student.trace.timeline import (
     Event,
     Timeline,
 )
-from harness.student.trace.words import alike, first_bytes, kinds, repeated, sentence
+from harness.student.trace.words import alike, first_bytes, kinds, milliseconds, repeated, sentence
 
 WIDTH = 100  # columns
 MOST_LANES = 8  # that get a column of their own
 MOST_LINES = 160  # of events, unless V=1
 MOST_ROWS = 3  # of one event
+TIME_WIDTH = 9  # columns for a time, at least
 PAUSE = 0.2  # seconds without an event that get a line of their own
 
 
@@ -36,7 +38,13 @@ def render(timeline: Timeline, width: int = WIDTH, lines: int = MOST_LINES) -> s
         tail = max(0, min(len(told), marked + lines // 4) - lines // 2)
         gap = f"   ... {left_out} lines left out here; V=1 shows them, and so does the picture"
         told = [*told[: lines // 2], gap, *told[max(lines // 2, tail) :][: lines // 2]]
-    head = _rows("", "ms", [lane.name for lane in timeline.lanes[:MOST_LANES]], "", width)
+    head = _rows(
+        "",
+        "ms".rjust(_time_width(timeline)),
+        [lane.name for lane in timeline.lanes[:MOST_LANES]],
+        "",
+        width,
+    )
     return "\n".join([*head, *told, "", *_ending(ending(timeline, folds), width)])
 
 
@@ -48,9 +56,12 @@ def ending(timeline: Timeline, folds: Sequence[Fold]) -> list[str]:
 def _told(timeline: Timeline, folds: Sequence[Fold], width: int) -> Iterator[str]:
     before = 0.0
     for one in folds:
-        if one.first.at - before > PAUSE:
+        if one.first.at - before > PAUSE and not timeline.own_clock:
             yield f"   {'':>9}  {one.first.at - before:,.1f} s in which nothing happens"
         before = max(before, one.end)
+        if one.first.what == CLOCK and len(one.rounds) == 1 and one.times == 1:
+            yield f"   {'':{_time_width(timeline)}}  {sentence(timeline, one.first)}"
+            continue
         if len(one.rounds) > 1:
             yield from _rounds(timeline, one, width)
             continue
@@ -65,24 +76,40 @@ def _verdict(one: Fold) -> str:
 
 
 def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
-    time, text = f"{1000 * one.first.at:.3f}", f"{one.times:,} times:{_verdict(one)}"
-    yield from _rows("", time, _blank(timeline), text, width)
+    text = f"{one.times:,} times:{_verdict(one)}"
+    yield from _rows("", _time(timeline, one.first), _blank(timeline), text, width)
     for kind in kinds(one.rounds):
         marks = _blank(timeline)
         for events in kind:
             _set_marks(timeline, events[0], marks)
         text = f"  {alike(timeline, kind)}"
-        yield from _rows(_arrow(kind[0][0]), "", marks, text, width)
+        yield from _rows(_arrow(kind[0][0]), " " * _time_width(timeline), marks, text, width)
 
 
 def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "") -> Iterator[str]:
     """A line of the trace; `data` follows the text if it fits."""
     marks = _blank(timeline)
     _set_marks(timeline, event, marks)
-    rows = _rows(_arrow(event), f"{1000 * event.at:.3f}", marks, text, width)
+    rows = _rows(_arrow(event), _time(timeline, event), marks, text, width)
     if len(rows) == 1 and len(rows[0]) + len(f"   {data}") <= width:
         rows = [f"{rows[0]}   {data}".rstrip()]
     yield from rows
+
+
+def _time(timeline: Timeline, event: Event) -> str:
+    return _milliseconds(timeline, event).rjust(_time_width(timeline))
+
+
+def _milliseconds(timeline: Timeline, event: Event) -> str:
+    return milliseconds(event.own) if timeline.own_clock else f"{1000 * event.at:.3f}"
+
+
+def _time_width(timeline: Timeline) -> int:
+    """Columns for the longest time. Time only goes forward, so that is the last, or one with a part
+    of a millisecond."""
+    if not timeline.own_clock:
+        return TIME_WIDTH
+    return max(TIME_WIDTH, *(len(_milliseconds(timeline, one)) for one in timeline.events))
 
 
 def _arrow(event: Event) -> str:
@@ -92,13 +119,13 @@ def _arrow(event: Event) -> str:
 def _rows(arrow: str, time: str, marks: Sequence[str], text: str, width: int) -> list[str]:
     """One line, or some if the text is long."""
     lanes = " ".join(f"{mark[:2]:2}" for mark in marks)
-    head = f"{arrow:2} {time:>9}  {lanes}  "
+    head = f"{arrow:2} {time}  {lanes}  "
     indent = " " * (len(text) - len(text.lstrip()))
     room = max(width - len(head), WIDTH // 3)
     rows = textwrap.wrap(text, room, subsequent_indent=f"{indent}  ", drop_whitespace=True)
     if len(rows) > MOST_ROWS:
         rows = [*rows[: MOST_ROWS - 1], f"{indent}  ..."]
-    more = " " * 14 + " ".join(f"{'.' if mark else '':2}" for mark in marks) + "  "
+    more = " " * (5 + len(time)) + " ".join(f"{'.' if mark else '':2}" for mark in marks) + "  "
     return [f"{more if number else head}{row}".rstrip() for number, row in enumerate(rows or [""])]
 
 

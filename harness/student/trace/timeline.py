@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import json
+from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 
 from harness.failures.conversation import GRADER, counted
@@ -17,7 +19,8 @@ HEADER_BYTES = 4  # of a frame
 STAYS_SECONDS = 0.1  # in a call, and it is worth a word
 SHOWN_NAMES = 6  # of connections about which the same is said
 CLIENT, SERVER = "client", "server"
-LOST, IN_CALL, SIGNAL = "lost", "in a call", "signal"  # events that are no call, and no client's
+LOST, IN_CALL = "lost", "in a call"  # events that are no call, and no client's
+SIGNAL, CLOCK = "signal", "clock"  # of the grader
 INPUTS = {"read", "readv", "recv", "recvfrom", "recvmsg"}
 OUTPUTS = {"write", "writev", "send", "sendto", "sendmsg", "sendfile", "sendfile64"}
 WAITS = {"poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2"}
@@ -76,13 +79,16 @@ class Event:
     close(), bytes that the server had read and not answered.
 
     `what` may be no call: LOST, `times` calls of the server are not known; IN_CALL, the server was
-    in the call `function` before the first step; SIGNAL, of the grader to the server.
+    in the call `function` before the first step; SIGNAL, of the grader to the server, as `function`
+    says; CLOCK, the grader moves the server's clock by `moved` ns. If it does, `own` is the time on
+    this clock, and waits have lasted as long as it says.
     """
 
     at: float
     side: str
     what: str
     lane: int | None = None
+    own: float = 0.0
     took: float = 0.0
     asked: int = 0
     moved: int = 0
@@ -112,12 +118,18 @@ class Lane:
 
 @dataclass
 class Timeline:
-    """`ending`: what was true when the test was over, as sentences."""
+    """`ending`: what was true when the test was over, as sentences. `own_clock`: the server had one
+    that the grader moved."""
 
     lanes: list[Lane]
     events: list[Event]
     steps: list[dict]
     ending: list[str]
+    own_clock: bool = False
+
+    def time(self, event: Event) -> float:
+        """When it happened, in seconds: on the clock of the server, if that is its own."""
+        return event.own if self.own_clock else event.at
 
 
 def load(path: Path) -> Timeline:
@@ -142,6 +154,23 @@ class _Stream:
         """The next bytes that pass; the first of them are returned, where they are known."""
         start, self.passed = self.passed, self.passed + size
         return bytes(self.kept[start : start + min(size, SHOWN_BYTES)])
+
+
+class _OwnClock:
+    """The clock of a server that the grader moved, beside that of the machine."""
+
+    def __init__(self, moves: Iterable[dict]) -> None:
+        found = [move for move in moves if move["what"] == CLOCK]
+        self.steps = {move["step"] for move in found}
+        self._at = [move["at_ns"] / 1e9 for move in found]
+        self._since = list(accumulate((move["size"] / 1e9 for move in found), initial=0.0))
+
+    def __bool__(self) -> bool:
+        return bool(self._at)
+
+    def at(self, seconds: float) -> float:
+        """What it showed, in seconds since the test began, at this time of the machine's."""
+        return self._since[bisect_right(self._at, seconds)]
 
 
 class _Rounds:
@@ -183,6 +212,7 @@ class _Reader:
     def __init__(self, seen: dict) -> None:
         self._seen = seen
         self._moves = seen["moves"]
+        self._clock = _OwnClock(self._moves)
         self._server = seen["servers"][-1] if seen["servers"] else None
         calls = self._server["calls"] if self._server else []
         self._calls = [layout.Entry(*call) for call in calls]
@@ -201,9 +231,13 @@ class _Reader:
         events.sort(key=lambda event: (event.at, event.what != IN_CALL))
         start = events[0].at if events else 0.0
         for event in events:
+            event.own = self._clock.at(event.at)
+            if event.what in WAITS and self._clock:
+                event.took = event.own - self._clock.at(event.at - event.took)
             event.at -= start
             self._follow(event)
-        return Timeline(self._lanes, events, self._seen["steps"], self._ending())
+        steps, own_clock = self._seen["steps"], bool(self._clock)
+        return Timeline(self._lanes, events, steps, self._ending(), own_clock)
 
     def _name_lanes(self) -> None:
         """A lane for each client, and for each connection that no client has told of."""
@@ -237,6 +271,8 @@ class _Reader:
     def _client_events(self) -> Iterator[Event]:
         failed = self._failed_move()
         for move in self._moves:
+            if move["what"] == SIGNAL and move["step"] in self._clock.steps:
+                continue  # the clock says it
             data = bytes.fromhex(move["data"])
             lane = self._by_client.get(move["who"])
             if move["what"] == "send":
@@ -252,7 +288,13 @@ class _Reader:
                 data=data[:SHOWN_BYTES],
                 step=move["step"],
                 failed=move is failed,
+                function=self._said(move) if move["what"] == SIGNAL else "",
             )
+
+    def _said(self, move: dict) -> str:
+        """The step that it belongs to, as a sentence."""
+        step = self._seen["steps"][move["step"] - 1]
+        return f"{step['who']} {step['text']}"
 
     def _failed_move(self) -> dict | None:
         """The last one of the step that failed."""
@@ -397,7 +439,8 @@ class _Reader:
         of = descriptors(call.function, call.size)
         if accepted:
             of = f" of {self._lanes[self._lane_of(accepted[-1].connection)].name}"
-        return f"it is in {call.function}(){of}, which has not returned for {self._stays():,.1f} s"
+        text = f"it is in {call.function}(){of}"
+        return text if self._clock else f"{text}, which has not returned for {self._stays():,.1f} s"
 
     def _closed(self) -> set[int]:
         """The lanes whose connection the server has closed."""

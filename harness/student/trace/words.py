@@ -11,6 +11,7 @@ from harness.student.trace.fold import Fold
 from harness.student.trace.timeline import (
     ACCEPTS,
     CLIENT,
+    CLOCK,
     IN_CALL,
     LOST,
     SIGNAL,
@@ -45,8 +46,9 @@ def sentence(timeline: Timeline, event: Event) -> str:
     if event.what == LOST:
         return f"    {event.times:,} calls that were not recorded: there were too many"
     if event.what == SIGNAL:
-        step = timeline.steps[event.step - 1]
-        return f"{step['who']} {step['text']}"
+        return event.function
+    if event.what == CLOCK:
+        return f"{milliseconds(event.moved / 1e9)} ms later"
     if event.side == CLIENT:
         return _of_client(timeline, event)
     fault = "   (caused by the grader)" if event.fault else ""
@@ -56,6 +58,11 @@ def sentence(timeline: Timeline, event: Event) -> str:
 def _of_client(timeline: Timeline, event: Event) -> str:
     words = f"{_name(timeline, event)} {CLIENT_WORDS.get(event.what, event.what)}"
     return f"{words} {describe_first(event)}" if event.what in ("send", "recv") else words
+
+
+def milliseconds(seconds: float) -> str:
+    """`59,999`, or `59,999.999`."""
+    return f"{1000 * seconds:,.3f}".rstrip("0").rstrip(".")
 
 
 def describe_first(event: Event) -> str:
@@ -99,7 +106,8 @@ def _of_wait(event: Event) -> str:
     """What was ready, and what is new of what is waited for."""
     found = ready(event)
     asked = [one for one in event.watched if not one.ready]
-    took = f" after {1000 * event.took:,.1f} ms" if event.took > LONG_SECONDS else ""
+    ms = milliseconds(event.took) if event.own else f"{1000 * event.took:,.1f}"
+    took = f" after {ms} ms" if event.took > LONG_SECONDS else ""
     text = f"{event.what}() = {event.error or found or event.moved}{took}"
     return text + (f"   (waits now: {_interests(asked)})" if asked else "")
 
