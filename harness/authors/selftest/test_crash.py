@@ -63,6 +63,7 @@ NULL = "; it used address 0x8: a null pointer"
     "way, fate, where",
     [
         ("null", "SIGSEGV", "{null}, use_null(), called from main() at .*" + NULL),
+        ("last", "SIGSEGV", "{null}, use_null(), called from call_last() at {last}, .*" + NULL),
         ("inlined", "SIGSEGV", "{inlined}, in_another(), called from use_inlined() at {caller}.*"),
         ("call", "SIGSEGV", "{call}, call_null(); it called address 0x0, where .* no function"),
         ("assert", "SIGABRT", "{assert}, fail_assertion(), called from main() at .*"),

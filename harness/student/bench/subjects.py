@@ -61,7 +61,13 @@ def _of_sources(
     name: str, kind: str, chapter: chapters.Chapter, source: Path, options: Sequence[str]
 ) -> Subject:
     loops = ONE_LOOP if chapter.number >= "09" else ()
-    command = (str(build.cached_server(source).binary), "-p", "{port}", *loops, *options)
+    command = (
+        str(build.cached_server(source, extra_flags=build.FASTEST).binary),
+        "-p",
+        "{port}",
+        *loops,
+        *options,
+    )
     return Subject(name, kind, command, one_client=chapter.number == "01")
 
 

@@ -95,7 +95,9 @@ def _sent(observer: Client) -> int:
 def _running(number: str, words: tuple[str, ...]) -> Iterator[Running]:
     process = ServerProcess()
     try:
-        binary = build.cached_server(chapters.find(number).solution_dir).binary
+        binary = build.cached_server(
+            chapters.find(number).solution_dir, extra_flags=build.FASTEST
+        ).binary
         process.start([str(binary), "-p", "0", "--app", "rpc", *words])
         yield Running(process)
     finally:

@@ -28,6 +28,11 @@ static NOT_INLINE void use_null(void)
     steps++;
 }
 
+static NOT_INLINE void call_last(void)
+{
+    use_null(); /* last */
+}
+
 static inline __attribute__((always_inline)) void in_another(void)
 {
     *nowhere = 1; /* inlined */
@@ -150,6 +155,7 @@ static const struct way {
     void (*crash)(void);
 } ways[] = {
     {"null", use_null},
+    {"last", call_last},
     {"inlined", use_inlined},
     {"call", call_null},
     {"assert", fail_assertion},
