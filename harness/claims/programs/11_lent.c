@@ -76,7 +76,7 @@ static void all_lent(void)
         check_impossible("no ring");
     check_step("calls lent_open()");
     CHECK(lent_open(&lent, &ring), "module-refuses", "lent_open() returned false: %s",
-          strerror(errno));
+          check_reason());
     expect_free(LENT_COUNT);
     for (int round = 0; round < ROUNDS; round++) {
         check_step("has the kernel fill all %d buffers", LENT_COUNT);
