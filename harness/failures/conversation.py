@@ -18,6 +18,7 @@ SHOWN_BYTES = 16  # longer data is told by its size
 KEPT_BYTES = MIB  # of a test, for a trace
 GRADER = "the grader"  # makes steps, too
 LINES = 16  # of a conversation, unless asked otherwise
+OTHER_NAMES = 1_000_000_000  # their place after A, B, ...
 SHOWN_RANGES = 4  # of the names of clients that do the same
 
 
@@ -194,10 +195,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _place(name: str) -> int:
-    """The place of the name of a client among A, B, ... Z, AA, AB, ...; of another name, one with
-    no neighbours."""
+    """The place of the name of a client among A, B, ... Z, AA, AB, ...; other names come after
+    these, and no two of them are neighbours."""
     if not re.fullmatch("[A-Z]+", name):
-        return -1
+        return OTHER_NAMES
     place = 0
     for letter in name:
         place = 26 * place + ord(letter) - ord("A") + 1

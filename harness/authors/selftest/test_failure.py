@@ -146,10 +146,15 @@ def conversation(*steps, failed=None):
             None,
             ["-> 1-7  each of 7 clients, D, Z to AA, AC, AE, and others: leaves"],
         ),
+        (
+            [(name, "connects") for name in ("stays", "B", "other", "A")],
+            None,
+            ["-> 1-4  each of 4 clients, A to B, stays, other: connects"],
+        ),
     ],
     ids=[
         *("no steps", "the last is marked", "the failed is marked", "repeated", "many clients"),
-        *("out of order", "many gaps"),
+        *("out of order", "many gaps", "names of their own"),
     ],
 )
 def test_a_conversation(steps, failed, shown):
