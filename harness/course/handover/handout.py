@@ -83,7 +83,7 @@ def members(until: Chapter | None) -> list[Member]:
     return [*found, Member(f"{TOP}/{parts.NOTE}", note.encode())]
 
 
-# For those who have the solutions; docs/site/lib/markdown.mjs leaves it out, too.
+# The part of a page that needs the solutions; docs/site/lib/markdown.mjs leaves it out, too.
 FOR_AUTHORS = re.compile(rb"^<!-- with the solutions -->$.*?^<!-- end -->\n", re.M | re.S)
 TRANSLATED = re.compile(r"<!-- 译自 (\S+)，版本 ([0-9a-f]{40}) -->")
 
