@@ -352,7 +352,7 @@ class Shim:
 
     def _places(self) -> Iterator[tuple[int, ...]]:
         """The fields of each waiter's place that was ever taken: the first free one is taken, so
-        none is behind some that never were."""
+        all places after one that never was are free."""
         for at in range(_WAITERS_AT, _TIMERS_AT, len(_NEVER_TAKEN)):
             places = self._map[at : at + len(_NEVER_TAKEN)]
             if places == _NEVER_TAKEN:
