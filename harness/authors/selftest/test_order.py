@@ -50,7 +50,7 @@ def test_two_runs_of_a_claim_make_the_same_calls(claim, tmp_path, monkeypatch):
 
 
 def _order(seed, sizes=(1, 500)):
-    """The order of the solution of 07, to which two clients send frames of drawn sizes, now and then."""
+    """The order of the solution of 07. Two clients send it frames of drawn sizes, now and then."""
     source, rng = find("07").solution_dir, random.Random(seed)
     binary = build.server_of(find("07"), source).binary
     run = Run([str(binary), *judge.LAB_OPTIONS], preload=str(shim_library()), sources=["main.c"])
@@ -96,7 +96,7 @@ def test_the_first_difference_is_told(here, there, says):
 
 
 def test_the_orders_of_failures_are_stored(tmp_path, monkeypatch):
-    """They belong to one state of the files and one seed, and last as long as the failure."""
+    """An order belongs to one state of the files and one seed, and lasts as long as the failure."""
     monkeypatch.setattr(orders, "RESULTS", tmp_path)
     chapter = find("07")
     claims = {claim.name: claim for claim in holding(load(), chapter)}
