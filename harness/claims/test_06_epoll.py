@@ -230,10 +230,12 @@ def test_06_idle_connections_cost_nothing(launch, rng):
     ping(client, rng)
     alone = steps_of(server, lambda: _ask(client, rng, FEW_REQUESTS)) / FEW_REQUESTS
     with _idle(server, FEW_IDLE):
-        crowded = steps_of(server, lambda: _ask(client, rng, FEW_REQUESTS)) / FEW_REQUESTS
-    if crowded > IDLE_STEPS_RATIO * alone:
-        text = f"a request takes {crowded:,.0f} steps beside {FEW_IDLE} idle connections, and "
-        raise Failure(f"{text}{alone:,.0f} alone", hint="pays-for-the-idle")
+        for _ in range(TRIES):  # the last ones may be accepted during the first
+            crowded = steps_of(server, lambda: _ask(client, rng, FEW_REQUESTS)) / FEW_REQUESTS
+            if crowded <= IDLE_STEPS_RATIO * alone:
+                return
+    text = f"a request takes {crowded:,.0f} steps beside {FEW_IDLE} idle connections, and "
+    raise Failure(f"{text}{alone:,.0f} alone", hint="pays-for-the-idle")
 
 
 def _idle_cost_no_cpu(launch, rng) -> None:

@@ -290,9 +290,9 @@ def test_a_signal_ends_everything(tmp_path, number):
         text=True,
     )
     processes = 4  # pytest, two workers and a server
-    assert wait_until(lambda: len(below(process.pid)) >= processes, 20, 0.02)
+    assert wait_until(lambda: len(below(process.pid)) >= processes, 60, 0.02)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
     assert errors.strip() == "grade: stopped; nothing is left running"
     assert still_running(tmp_path) == []
