@@ -18,7 +18,7 @@ struct orders_thread {
  * are called by the thread that calls this. A poll() without an end, or with one, waits until a
  * descriptor is ready. If no thread can go on any more, and one waits in poll(), the module has
  * failed: `hint`, and `asleep` says what that means. Ends early if a thread waits for something
- * that is not known here. Returns the number of orders. */
+ * that is not known here, or after some thousand orders. Returns the number of orders. */
 int orders_try(const struct orders_thread *threads, int count, void (*prepare)(void),
                void (*finish)(void), const char *hint, const char *asleep);
 
