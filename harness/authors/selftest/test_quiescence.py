@@ -112,6 +112,16 @@ def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():
         assert wait_until(lambda: asks(began, 60) == SLEEPS, 30)
 
 
+def test_a_client_that_has_left_may_have_sent_more_than_there_is_space_for():
+    with served("s.accept()") as (process, client):
+        asks = quiescence.Quiescence(lambda: [process], lambda: [client])
+        while client.offer(bytes(1 << 20)) > 0:
+            pass
+        client.close()
+        began = time.monotonic()
+        assert wait_until(lambda: asks(began, 60) == SLEEPS, 10)
+
+
 def test_a_clock_that_stands_wakes_nobody():
     """A server with a time limit waits for the claim to move its clock."""
     code = f"c.recv(1)\nimport time; time.monotonic()\n{POLL.format(events=1, limit=60_000)}"

@@ -118,16 +118,6 @@ def held_bytes(client, owed: int) -> int | None:
     return owed - sum(map(sum, found)) if all(found) else None
 
 
-def all_arrived(clients: list) -> bool:
-    """Whether the kernel has delivered to the server all that these clients have sent so far."""
-    for client in clients:
-        if not client.closed:
-            with socket.socket(fileno=os.dup(client.fileno())) as ours:
-                if not sockdiag.arrived(ours):
-                    return False
-    return True
-
-
 def sending(client) -> sockdiag.Sending | None:
     """How far the server's kernel has sent what the server has written to this client; None when
     the connection is closed. Raises NotJudged."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
-from weakref import WeakSet
 
+from harness.claims.instruments.delivery import is_delivering
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
 from harness.server.linux.syscalls import has_timer, sleeps_for_ever
@@ -53,7 +53,6 @@ class Quiescence:
         self._rest: list = []  # what rest() said of them at the last look
         self._lent = False  # LENT_MS, in this wait
         self._looks = 0  # at which they were asleep, since `_since`
-        self._ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
         self._found = ""
 
     def __call__(self, began: float, seconds: float) -> str:
@@ -95,27 +94,9 @@ class Quiescence:
         if any(map(_may_wake_up, self._processes())):
             return True
         try:
-            return any(map(self._is_delivering, self._clients()))
+            return any(map(is_delivering, self._clients()))
         except sockdiag.Unavailable:
             return True
-
-    def _is_delivering(self, client) -> bool:
-        """Whether the kernel still has something for this client, or from it for a server that has
-        nothing else to read."""
-        if client in self._ended:
-            return False
-        here, there = client.ends
-        theirs = sockdiag.end(there, here)
-        if client.closed:
-            ended = theirs is None or theirs.has_heard_of_the_end
-            if ended:
-                self._ended.add(client)
-            return not ended
-        if theirs is None:
-            return False
-        ours = sockdiag.end(here, there)
-        arrives = ours is not None and ours.unsent > 0 and not theirs.unread
-        return theirs.begins or theirs.unsent > 0 or arrives
 
 
 def _rest(process) -> object | None:

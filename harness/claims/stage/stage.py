@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.claims.instruments import crash, gdb, order, quiescence, sanitizers, valgrind
-from harness.claims.instruments.observe import all_arrived, never_waits, waits_for_readiness
+from harness.claims.instruments.delivery import all_arrived
+from harness.claims.instruments.observe import never_waits, waits_for_readiness
 from harness.claims.stage import recorder
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing

@@ -1,0 +1,51 @@
+"""What is between a client and the server: with the kernel, on its way to one of them.
+
+The kernel of this machine has both sockets, and so it knows.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from weakref import WeakSet
+
+from harness.server.linux import sockdiag
+
+_ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
+
+
+def all_arrived(clients: list) -> bool:
+    """Whether each of these clients has_arrived(). True where the kernel does not tell."""
+    try:
+        return all(map(has_arrived, clients))
+    except sockdiag.Unavailable:
+        return True
+
+
+def has_arrived(client) -> bool:
+    """Whether the kernel has delivered to the server all that this client has sent so far, and its
+    end, as far as the server's socket has space. Raises sockdiag.Unavailable."""
+    if client in _ended:
+        return True
+    if not client.closed:
+        with socket.socket(fileno=os.dup(client.fileno())) as ours:
+            return sockdiag.arrived(ours)
+    here, there = client.ends
+    theirs = sockdiag.end(there, here)
+    if theirs is None or theirs.has_heard_of_the_end:
+        _ended.add(client)
+        return True
+    ours_left = sockdiag.end(here, there)
+    return ours_left is not None and ours_left.finds_no_space
+
+
+def is_delivering(client) -> bool:
+    """Whether the kernel still has something for this client, or from it for a server that has
+    nothing else to read. Raises sockdiag.Unavailable."""
+    if client.closed:
+        return not has_arrived(client)
+    here, there = client.ends
+    theirs = sockdiag.end(there, here)
+    if theirs is None:
+        return False
+    return theirs.begins or theirs.unsent > 0 or not (theirs.unread or has_arrived(client))
