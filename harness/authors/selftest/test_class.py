@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -92,11 +93,13 @@ def a_class(tmp_path):
 def test_everything_of_one_name_is_one_submission(tmp_path):
     handed_in(tmp_path / "ada")
     handed_in(tmp_path / "王 小明")
-    for name in ("ada.zip", "ben.tar.gz", "notes.txt", ".hidden"):
+    for name in ("ada.zip", "ben.tar.gz", "ada.pdf", "dan", "eve.txz.1", "J. Doe", ".hidden"):
         (tmp_path / name).touch()
     found, others = submissions.find(tmp_path)
-    assert [(one.name, len(one.places)) for one in found] == [("ada", 2), ("ben", 1), ("王 小明", 1)]
-    assert others == ["notes.txt"]
+    counted = {one.name: len(one.places) for one in found}
+    assert counted == {"J. Doe": 1, "ada": 2, "ben": 1, "dan": 1, "eve.txz": 1, "王 小明": 1}
+    assert others == ["ada.pdf"]
+    assert submissions.latest((tmp_path / "dan",), CHAPTER.slug) == tmp_path / "dan"
 
 
 @pytest.mark.parametrize("name", ["nowhere", "."])
@@ -151,6 +154,63 @@ def test_the_digest_is_of_names_and_contents(tmp_path):
 
 
 # Grading
+
+
+PACKED = {  # the name of a file with the hand-in, and what packs it
+    "xz.txz": "w:xz",
+    "renamed.zip": "w",
+    "renamed2.rar": "w",
+    "no suffix": "w:gz",
+    "twice.tar.gz.1": "w:gz",
+}
+UNREADABLE = {  # the name of a file, how it begins, and what is said of it
+    "a.tar.zst": (b"\x28\xb5\x2f\xfd....", "is a Zstandard archive"),
+    "b.rar": (b"Rar!\x1a\7\1\0", "is a RAR archive"),
+    "c.7z": (b"7z\xbc\xaf\x27\x1c", "is a 7z archive"),
+    "d.tar.Z": (b"\x1f\x9d\x90", "is a compress archive"),
+    "e.zip": (b"", "is empty"),
+    "f": (b"", "is empty"),
+    "g.docx": (b"PK\3\4", "cannot be unpacked"),
+    "h.pdf": (b"%PDF-1.7", "is not an archive"),
+    "main.c": (b"int main(void) { return 0; }\n", "is not an archive"),
+    "i.zip": (b"this is no zip", "cannot be unpacked"),
+}
+
+
+def test_each_thing_that_is_handed_in_has_a_row(a_class):
+    """It is graded, or has no points and a reason that says what to hand in."""
+    handed_in(a_class.sub / "deep" / "1" / "2" / "3")
+    handed_in(a_class.sub / "too deep" / "1/2/3/4/5/6/7")
+    (a_class.sub / "nothing").mkdir()
+    (a_class.sub / "broken link").symlink_to("nowhere")
+    (a_class.sub / "rar inside").mkdir()
+    (a_class.sub / "rar inside" / "work.rar").write_bytes(b"Rar!\x1a\7\1\0")
+    os.mkfifo(a_class.sub / "fifo")
+    for name, mode in PACKED.items():
+        with tarfile.open(a_class.sub / name, mode) as made:
+            made.add(handed_in(a_class.sub.parent / "files"), "files")
+    for name, (data, _) in UNREADABLE.items():
+        (a_class.sub / name).write_bytes(data)
+    status, printed = a_class.run()
+    assert status == 0 and "does not count" not in printed
+    rows = a_class.rows()
+    graded = {"deep", "xz", "renamed", "renamed2", "no suffix", "twice.tar.gz"}
+    assert {name for name, row in rows.items() if row["score"] == "100"} == graded
+    refused = {name: row["problem"] for name, row in rows.items() if row["score"] == "0"}
+    assert len(graded) + len(refused) == len(rows) == len(os.listdir(a_class.sub))
+    assert all("pack them as a .zip or a .tar.gz" in said for said in refused.values())
+    for name, (_, said) in UNREADABLE.items():
+        assert said in refused[name.split(".")[0]]
+    for name in ("too deep", "nothing", "broken link", "fifo"):
+        assert "There are no .c files" in refused[name]
+    assert "is a RAR archive" in refused["rar inside"]
+
+
+def test_a_file_beside_a_hand_in_of_its_name_is_told(a_class):
+    handed_in(a_class.sub / "ada")
+    (a_class.sub / "ada.pdf").write_text("%PDF")
+    assert "does not count: ada.pdf, since there is a hand-in of this name" in a_class.run()[1]
+    assert [row["score"] for row in a_class.rows().values()] == ["100"]
 
 
 def test_one_hang_and_one_fault_do_not_end_the_batch(a_class):

@@ -288,7 +288,7 @@ def hostile_class(tmp_path, monkeypatch):
         copies.write(wanted, tmp_path / name)
     copies.write(copies.untouched(chapter), tmp_path / "cleo")
     (tmp_path / "dan.zip").write_bytes(b"")
-    (tmp_path / "list.txt").touch()
+    (tmp_path / "roster.txt").write_text("ada, bén, cleo, dan")
     return tmp_path
 
 
@@ -297,7 +297,7 @@ def test_the_command_prints_a_table_and_writes_a_page(hostile_class, capsys):
     printed = capsys.readouterr().out
     for said in ("3 submissions, 3 pairs", "100%", "evidence, not a verdict"):
         assert said in printed
-    assert "left out: dan: The" in printed and "left out: list.txt: It is neither" in printed
+    assert "left out: dan: The" in printed and "left out: roster: The file is not" in printed
     assert "\x1b" not in printed
     table = printed.split("the page:")[0]
     assert all(progress.columns_of(line) <= 80 for line in table.splitlines())
@@ -318,8 +318,8 @@ def test_with_anon_numbers_stand_for_names_and_are_those_of_the_class(hostile_cl
     text = (command_line.BUILD / "similar" / "01-anonymous" / "similar.html").read_text()
     assert "01-key.csv" in printed
     for said in (printed.split("the page:")[0], text):
-        assert not [name for name in ("ada", "bén", "cleo", "list.txt") if name in said]
-        assert f"{before['dan']}: The archive" in said
+        assert not [name for name in ("ada", "bén", "cleo", "roster") if name in said]
+        assert f"{before['dan']}: The file is empty" in said
         assert all(before[name] in said for name in names if name != "cleo")
 
 
@@ -330,8 +330,7 @@ def test_with_anon_numbers_stand_for_names_and_are_those_of_the_class(hostile_cl
         (["--chapter", "04"], "which submissions?"),
         (["--chapter", "04", "--submissions", "nowhere"], "does not exist"),
         (["--chapter", "44", "--submissions", "docs"], "44"),
-        (["--chapter", "04", "--submissions", "docs/states"], "no submissions in it"),
-        (["--chapter", "04", "--submissions", "docs"], "instance pictures: There are no .c files"),
+        (["--chapter", "04", "--submissions", "docs"], "instance answers: The file is not"),
     ],
 )
 def test_wrong_usage_says_what_to_do(arguments, says, capsys):

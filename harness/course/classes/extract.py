@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from harness.course.classes import submissions
 from harness.course.classes.submissions import MOST_BYTES, MOST_FILES
 from harness.failures.printable import harmless
 from harness.lab.units import KIB, MIB
@@ -49,7 +50,13 @@ PACKED: dict[bytes, Callable[..., IO[bytes]]] = {
 }
 ZIP = (b"PK\3\4", b"PK\5\6")
 ENCRYPTED, UTF_8 = 1, 0x800  # flags of a file in a zip
-FOREIGN = {b"Rar!": "RAR", b"7z\xbc\xaf": "7z", b"\x28\xb5\x2f\xfd": "Zstandard", b"LZIP": "lzip"}
+FOREIGN = {
+    b"Rar!": "RAR",
+    b"7z\xbc\xaf": "7z",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"LZIP": "lzip",
+    b"\x1f\x9d": "compress",
+}
 FOREIGN_NAMES = (".rar", ".7z", ".zst", ".tzst", ".lz", ".z")
 # Errors of a file system that names in an archive can cause. Any other is a fault of the machine.
 OF_NAMES = {
@@ -118,21 +125,43 @@ class Allowance:
 def extract(archive: Path, target: Path) -> list[str]:
     """Unpacks it. Returns what was left out, as text. Raises Unusable; OSError if the machine is at
     fault."""
-    with archive.open("rb") as file:
-        begin = file.read(8)
-    for magic, kind in FOREIGN.items():
-        if begin.startswith(magic):
-            raise Unusable(f"The file is a {kind} archive, which cannot be unpacked here.")
-    known = begin.startswith((*PACKED, *ZIP))
-    if archive.name.lower().endswith(FOREIGN_NAMES) and not known:
-        raise Unusable(f"A {archive.suffix} cannot be unpacked here.")
-    zipped = begin.startswith(ZIP) or archive.name.lower().endswith(".zip") and not known
-    allowance, left_out = Allowance(), []
-    for member in _damage_is_told(_zip(archive) if zipped else _tar(archive)):
+    reader, allowance, left_out = _reader(archive), Allowance(), []
+    for member in _damage_is_told(reader(archive)):
         with _damage_told(member.name):
             if said := _take(member, target, allowance):
                 left_out.append(f"{harmless(member.name)} ({said})".replace("\n", "."))
     return left_out
+
+
+def _reader(archive: Path) -> Callable[[Path], Iterator[Member]]:
+    """What reads this file, by how it begins, else by its name. Raises Unusable; OSError if the
+    machine is at fault."""
+    with archive.open("rb") as file:
+        begin = file.read(tarfile.BLOCKSIZE)
+    name = archive.name.lower()
+    if not begin:
+        raise Unusable("The file is empty.")
+    for magic, kind in FOREIGN.items():
+        if begin.startswith(magic):
+            raise Unusable(f"The file is a {kind} archive, which cannot be unpacked here.")
+    if begin.startswith(ZIP):
+        return _zip
+    if begin.startswith((*PACKED,)) or _begins_a_tar(begin):
+        return _tar
+    if name.endswith(FOREIGN_NAMES):
+        raise Unusable(f"A {archive.suffix} cannot be unpacked here.")
+    if not submissions.is_archive(archive):
+        raise Unusable("The file is not an archive.")
+    return _zip if name.endswith(".zip") else _tar
+
+
+def _begins_a_tar(block: bytes) -> bool:
+    """Whether the sum in it says that this is the header of a member of a tar."""
+    try:
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 def _take(member: Member, target: Path, allowance: Allowance) -> str:

@@ -1,10 +1,12 @@
 """What was handed in: the submissions in a directory, and of each the hand-in that counts.
 
 Everything in the directory that has the same name belongs to one submission: `ada/`, `ada.zip` and
-`ada.tar.gz` are three hand-ins of ada. A directory without .c files is searched for directories
-with .c files and for archives: each of them is a hand-in. The latest hand-in counts: that with the
-newest file, or the newest archive. A directory that is named like the chapter is preferred to the
-others beside it, and so are directories with a main.c.
+`ada.tar.gz` are three hand-ins of ada. Every other file is a submission as well, since a student
+may have called an archive anything; but `ada.pdf` does not count if ada has another hand-in. A
+directory without .c files is searched for directories with .c files and for archives: each of them
+is a hand-in. The latest hand-in counts: that with the newest file, or the newest archive. A
+directory that is named like the chapter is preferred to the others beside it, and so are
+directories with a main.c.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +33,7 @@ ARCHIVES = (
     *(".tar", ".zip"),
     *(".rar", ".7z", ".tar.zst", ".tzst", ".tar.lz", ".tar.z"),  # extract.py refuses these
 )
+_SUFFIX = re.compile(r"\.\w{1,5}$")  # of a file that is not named like an archive
 RESERVED = ("class.html", "scores.csv")  # these stand beside the results
 
 
@@ -42,16 +46,17 @@ class Submission:
 
 
 def find(directory: Path) -> tuple[list[Submission], list[str]]:
-    """The submissions by name, and the names of files that are none. Raises WrongUsage."""
+    """The submissions by name, and the names of files that do not count, since the submission of
+    this name is a directory or an archive. Raises WrongUsage."""
     if not directory.is_dir():
         raise WrongUsage(f"SUB={directory}: this directory does not exist")
-    places: dict[str, list[Path]] = {}
-    others = []
+    usual: dict[str, list[Path]] = {}
+    odd: dict[str, list[Path]] = {}
     for path in _entries(directory, None):
-        if path.is_dir() or is_archive(path):
-            places.setdefault(_name(path), []).append(path)
-        else:
-            others.append(path.name)
+        kind = usual if path.is_dir() or is_archive(path) else odd
+        kind.setdefault(_name(path), []).append(path)
+    others = [path.name for name, found in odd.items() if name in usual for path in found]
+    places = odd | usual
     if not places:
         raise WrongUsage(
             f"SUB={directory}: there are no submissions in it; it needs a directory, a .zip or a "
@@ -63,8 +68,8 @@ def find(directory: Path) -> tuple[list[Submission], list[str]]:
 def _name(path: Path) -> str:
     name = path.name
     if not path.is_dir():
-        suffix = next(end for end in ARCHIVES if name.lower().endswith(end))
-        name = name[: -len(suffix)]
+        suffix = next((end for end in ARCHIVES if name.lower().endswith(end)), None)
+        name = name[: -len(suffix)] if suffix else _SUFFIX.sub("", name)
     return f"{name} (submission)" if name in RESERVED else name
 
 
@@ -74,10 +79,11 @@ def is_archive(path: Path) -> bool:
 
 
 def latest(places: tuple[Path, ...], chapter: str) -> Path | None:
-    """The hand-in that counts: a directory with .c files in it, or an archive. None if there is
-    none. `chapter`: its name, such as "04-pipelining".
+    """The hand-in that counts: a directory with .c files in it, or a file, which should be an
+    archive. None if there is none. `chapter`: its name, such as "04-pipelining".
     """
     found = [one for place in places for one in _hand_ins(place, chapter, DEEPEST)]
+    found += [place for place in places if place.is_file() and place not in found]
     found = [one for one in found if one.is_file() or (one / "main.c").is_file()] or found
     return max(found, key=lambda one: (handed_in(one), str(one)), default=None)
 

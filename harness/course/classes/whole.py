@@ -118,7 +118,7 @@ def _key(one: Submission, of: Class) -> str:
 
 def greeting(whole: Whole, isolation: str, reachable: tuple[str, ...], others: list[str]) -> str:
     """What will be done, and in which isolation; `reachable` has a sentence for each thing that a
-    submission can reach. `others`: files that are no submission."""
+    submission can reach. `others`: files beside a hand-in of the same name."""
     total, known = len(whole.keys), len(whole.keys) - len(whole.missing())
     before = f", {known} of them graded before" if known else ""
     lines = [f"{whole.of.chapter.slug}: {total} submissions{before}; {whole.engine.speed}"]
@@ -126,7 +126,7 @@ def greeting(whole: Whole, isolation: str, reachable: tuple[str, ...], others: l
     lines += [wrapped(sentence, 2) for sentence in reachable]
     if others and whole.of.key is None:
         lines += [
-            f"left out: {labels.shown(name)} is neither a directory nor an archive"
+            f"does not count: {labels.shown(name)}, since there is a hand-in of this name"
             for name in others
         ]
     return "\n".join([*lines, ""])

@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     of = labels.of(chapter, labels.RESULTS, [one.name for one in found], options.anonymous)
     texts, left_out = read(found, of)
     if not options.anonymous:
-        left_out |= dict.fromkeys(others, "It is neither a directory nor an archive.")
+        left_out |= dict.fromkeys(others, "There is a hand-in of this name.")
     if len(texts) < 2:
         raise WrongUsage(_too_few(options.submissions, left_out))
     known = given(chapter)
