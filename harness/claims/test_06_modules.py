@@ -112,7 +112,8 @@ def test_06_hangup_is_told(program):
 
 @claim("06.6", points=2, module=True, hints=EDGE)
 def test_06_ready_before_the_watch(program):
-    """Input that came before the watch is reported; events of 300 descriptors do not mix."""
+    """Input that came before the watch is reported; events do not mix: neither those of 300
+    descriptors nor the two directions of one."""
     checks = ("came_before", "both_events", "many_descriptors")
     program("06_ready", *checks, backend=BACKENDS)
     program("06_ready", "many_descriptors", backend="epoll", sanitize=SANITIZERS)

@@ -58,6 +58,10 @@ TEXTS = {
         "request another call. Tell the kernel of every change of interest, with all the watched "
         "events, so that it checks again."
     ),
+    "other-direction": (
+        "Only one direction is ready, and the callback was told both. A report has a bit for each "
+        "event: test it with `&`. `reported | EPOLLIN` is never 0."
+    ),
     "beyond-select": (
         "select() has no place for descriptors above 1,023. events_add() returns false for them. "
         "Close a connection that cannot be watched, because it would never be served."
