@@ -15,7 +15,7 @@ from harness.claims.scenarios.exchanges import burst
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure
 from harness.server import build
-from harness.server.work import BYTES_A_STEP, CALL_STEPS, Work
+from harness.server.work import BLOCKS, BYTES_A_STEP, CALL_STEPS, JOINED_STEPS, Work
 
 PROGRAM = """
 #include <pthread.h>
@@ -44,6 +44,14 @@ static void work(const char *what, long n)
         pthread_create(&other, NULL, thread, (void *)n);
         pthread_join(other, NULL);
     }
+    if (strcmp(what, "free") == 0) {
+        void **blocks = calloc((size_t)n, sizeof *blocks);
+        for (long i = 0; i < n; i++) blocks[i] = malloc(32);
+        for (long i = 0; i < n; i++) free(blocks[i]);
+        sum += write(1, bytes, 0);
+        free(malloc(8192)); /* which joins them */
+        sum += write(1, bytes, 0);
+    }
     if (strcmp(what, "fork") == 0) { if (fork() == 0) { loop(n); _exit(0); } wait(NULL); }
 }
 int main(int count, char **words) { if (count > 2) work(words[1], atol(words[2])); return 0; }
@@ -57,13 +65,13 @@ def steps(tmp_path_factory):
     (place / "main.c").write_text(PROGRAM)
     binary = build.counted_server(place)
 
-    def run(what: str, n: int) -> int:
+    def run(what: str, n: int, **more: str) -> int:
         work = Work(place / "file")
-        environment = {**os.environ, **work.environment()}
+        environment = {**os.environ, **work.environment(), **more}
         subprocess.run([binary, what, str(n)], env=environment, check=True)
         return work.steps()
 
-    return lambda what, n: run(what, n) - run(what, 0)
+    return lambda what, n, **more: run(what, n, **more) - run(what, 0, **more)
 
 
 def test_linear_work_is_linear(steps):
@@ -113,6 +121,11 @@ def test_what_is_a_step(steps):
     assert steps("length", 160_000) == 2 * 160_000 // BYTES_A_STEP
     assert steps("call", 100) >= 100 * CALL_STEPS
     assert steps("linear", 1000) >= 1000
+
+
+def test_blocks_that_malloc_joins_count_on_request(steps):
+    of_free_and_join = steps("free", 10_000, **BLOCKS) - steps("free", 10_000)
+    assert 9_900 * JOINED_STEPS <= of_free_and_join <= 10_000 * JOINED_STEPS
 
 
 @pytest.mark.parametrize("where", ["thread", "fork"])

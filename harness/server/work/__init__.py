@@ -5,7 +5,8 @@ do.
 
 A step is a basic block of the program, or BYTES_A_STEP bytes that a function of the C library or
 of the kernel has moved or looked at. A system call is CALL_STEPS of them, and one that waits
-WATCHED_STEPS more for each descriptor that poll() or select() was given.
+WATCHED_STEPS more for each descriptor that poll() or select() was given. With BLOCKS in the
+environment of the server, a free block of memory that malloc() joins with others is JOINED_STEPS.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from harness.failures.failure import NotJudged
 DIRECTORY = Path(__file__).parent
 SOURCE = DIRECTORY / "work.c"
 VARIABLE = "EVENT_LOOP_WORK"  # names the shared file to the program
+BLOCKS = {"EVENT_LOOP_WORK_BLOCKS": "1"}  # look_at_blocks() of work.c looks
 
 # -O1 as for sanitizers: it compiles faster, and what is counted is more like the source. With
 # -fno-builtin the compiler leaves each memcpy() of the source a call, which can be counted. The
@@ -33,9 +35,10 @@ LINKING = tuple(f"-Wl,--wrap={name}" for name in WRAPPED)
 BYTES_A_STEP = 16
 CALL_STEPS = 100
 WATCHED_STEPS = 10
+JOINED_STEPS = 10
 TALLIES = 256
 _HEAD = 64  # bytes
-_TALLY = struct.Struct("=QQQQ32x")  # struct tally of work.c
+_TALLY = struct.Struct("=QQQQQ24x")  # struct tally of work.c
 SIZE = _HEAD + TALLIES * _TALLY.size
 
 
@@ -58,6 +61,10 @@ class Work:
     def steps(self) -> int:
         """What all threads and processes of the server have done so far."""
         return sum(
-            blocks + moved // BYTES_A_STEP + CALL_STEPS * calls + WATCHED_STEPS * watched
-            for blocks, moved, calls, watched in _TALLY.iter_unpack(self._map[_HEAD:])
+            blocks
+            + moved // BYTES_A_STEP
+            + CALL_STEPS * calls
+            + WATCHED_STEPS * watched
+            + JOINED_STEPS * joined
+            for blocks, moved, calls, watched, joined in _TALLY.iter_unpack(self._map[_HEAD:])
         )

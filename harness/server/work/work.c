@@ -9,7 +9,7 @@
  *
  * The environment variable EVENT_LOOP_WORK names a file of the layout below, made by the harness
  * (__init__.py says the same). Every process of the program maps it. Without the variable the
- * program counts for itself alone.
+ * program counts for itself alone. With EVENT_LOOP_WORK_BLOCKS the blocks count that malloc() joins.
  */
 #define _GNU_SOURCE
 #include "work.h"
@@ -37,6 +37,7 @@ struct tally {
     uint64_t bytes;  /* that functions of the C library and of the kernel have moved or looked at */
     uint64_t calls;  /* system calls */
     uint64_t watched; /* descriptors that were given to poll() and select() */
+    uint64_t joined;  /* blocks of memory, see look_at_blocks() */
 } __attribute__((aligned(64)));
 
 struct tallies {
@@ -47,6 +48,8 @@ struct tallies {
 static struct tallies own;
 static struct tallies *tallies = &own;
 static __thread struct tally *mine; /* NULL: none so far */
+static bool blocks_count;           /* EVENT_LOOP_WORK_BLOCKS is set */
+static _Atomic size_t blocks_apart; /* at the last look */
 
 static struct tally *take(void)
 {
@@ -77,6 +80,7 @@ __attribute__((constructor)) static void share(void)
     if (place == MAP_FAILED)
         return;
     tallies = place;
+    blocks_count = getenv("EVENT_LOOP_WORK_BLOCKS") != NULL;
     forget();
     pthread_atfork(NULL, NULL, forget);
 }
@@ -93,7 +97,7 @@ uint64_t work_steps(void)
     for (int i = 0; i < TALLIES; i++) {
         const struct tally *one = &tallies->tally[i];
         steps += one->blocks + one->bytes / BYTES_A_STEP + CALL_STEPS * one->calls +
-                 WATCHED_STEPS * one->watched;
+                 WATCHED_STEPS * one->watched + JOINED_STEPS * one->joined;
     }
     return steps;
 }
@@ -304,10 +308,22 @@ WRAP(strdup, char *, const char *text)
 
 /* System calls */
 
+/* glibc's free() keeps small blocks apart, until a call of malloc() joins all of them. What happens
+ * in there is not counted, but mallinfo2() tells how many blocks are kept apart. If there are fewer
+ * than before, the others were joined, or have been used again. */
+static void look_at_blocks(void)
+{
+    size_t now = mallinfo2().smblks;
+    size_t before = atomic_exchange(&blocks_apart, now);
+    count()->joined += before > now ? before - now : 0;
+}
+
 /* A call that has moved so many bytes, or has failed. */
 static ssize_t called(ssize_t result)
 {
     struct tally *tally = count();
+    if (blocks_count)
+        look_at_blocks();
     tally->calls++;
     tally->bytes += result > 0 ? (size_t)result : 0;
     return result;
@@ -316,7 +332,7 @@ static ssize_t called(ssize_t result)
 /* A call after which it is not said how much was moved. */
 static int did(int result)
 {
-    count()->calls++;
+    called(0);
     return result;
 }
 
