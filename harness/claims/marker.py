@@ -30,8 +30,6 @@ class Mark:
     valgrind: its servers run under valgrind in every grade; with SERVER= where that is a native
     program.
     module: it has no server; programs of the grader call the student's files, see stage/program.py.
-    waits: seconds that it sleeps, if it mostly does: then it runs beside others, see lanes.py. Not
-    for a claim that can fail, or is not judged, because replies come a little late.
     hints: what a general hint (a key of failure.HINT_KEYS) means here: the key of a better one.
     descriptors: as many as it opens here, and in its server.
     needs: an instrument without which it is not judged, a key of student/needed.py.
@@ -47,7 +45,6 @@ class Mark:
     native: bool = False
     valgrind: bool = False
     module: bool = False
-    waits: float = 0
     hints: Mapping[str, str] = field(default_factory=dict)
     refusals: bool = False
     descriptors: int = 0

@@ -79,7 +79,7 @@ def test_01_replies_outlive_the_close(server, rng):
     client.expect_closed_after(bodies)
 
 
-@claim("01.6", points=1, waits=PAUSE, hints=GIVEN_UP)
+@claim("01.6", points=1, hints=GIVEN_UP)
 def test_01_slow_clients_are_kept(launch, rng):
     """A client may do nothing for a while, inside a frame or while a reply waits for it."""
     short, long = words(rng, 8), rng.randbytes(8 * MIB)

@@ -252,13 +252,7 @@ def _seconds_to_reply(server: Server, client: Client) -> float:
     before, start = [procfs.seconds_in_line(pid) for pid in pids], time.monotonic()
     ask(client, *POLITE)
     took, after = time.monotonic() - start, [procfs.seconds_in_line(pid) for pid in pids]
-    return max(0.0, took - max(map(_longest, before, after)))
-
-
-def _longest(before: dict[int, float], after: dict[int, float]) -> float:
-    """The seconds that one thread waited for a processor: the one that waited longest."""
-    in_line = [seconds - before.get(thread, seconds) for thread, seconds in after.items()]
-    return max(in_line, default=0.0)
+    return max(0.0, took - max(map(procfs.longest_in_line, before, after)))
 
 
 # 08.5 accept_clients

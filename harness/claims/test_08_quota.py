@@ -155,7 +155,7 @@ def test_08_quota_is_kept(launch, rng):
         began = _expect_at(server, client, lot, began, MS)
 
 
-@claim("08.4", points=6, cli=True, waits=1, hints=WAITING)
+@claim("08.4", points=6, cli=True, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     # With the clock of the machine

@@ -301,16 +301,16 @@ class Stream:
         """
         poller = select.poll()
         poller.register(self.socket, events)
-        while True:
-            half = deadline.left() / 2 if deadline.patient else 0
-            ready = _poll(poller, deadline, half)
-            before = self._unread_by_peer() if half and not ready else 0
-            ready = ready or _poll(poller, deadline)
-            if ready:
-                return ready
-            if not before or self._unread_by_peer() >= before:
+        if ready := poller.poll(min(deadline.left(), deadline.pause()) * 1000):
+            return ready[0][1]
+        before = self._unread_by_peer() if deadline.patient else 0
+        while not (ready := _poll(poller, deadline)):
+            unread = self._unread_by_peer() if before else 0
+            if unread >= before:
                 return 0
             deadline.restart()
+            before = unread
+        return ready
 
     def _unread_by_peer(self) -> int:
         """Bytes that the kernel has for the peer, at both ends; 0 where it does not say."""
@@ -378,10 +378,10 @@ class _Outgoing:
         return f" ({self.progress()} had been sent)" if self.left else ""
 
 
-def _poll(poller: select.poll, deadline: Deadline, rest: float = 0) -> int:
-    """The events that are ready, 0 when no more than `rest` seconds are left."""
+def _poll(poller: select.poll, deadline: Deadline) -> int:
+    """The events that are ready, 0 when the deadline has passed."""
     while True:
-        left = max(0.0, deadline.left() - rest)
+        left = deadline.left()
         ready = poller.poll(min(left, deadline.seconds / LOOKS, deadline.pause()) * 1000)
         if ready or not left:
             return ready[0][1] if ready else 0

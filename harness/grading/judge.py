@@ -167,13 +167,15 @@ def _in_order(grade: Grade, first: Collection[str]) -> list[Claim]:
 
     Claims named in `first` come before the others, and then the claim that explains why others
     fail. Claims without a server mostly compile: meanwhile others may find out that the server
-    hangs, and the waits get shorter. The chapter's own claims come before inherited ones.
+    hangs, and the waits get shorter. The chapter's own claims come before inherited ones. Under
+    valgrind these waits are the longest, so such claims come last.
     """
     return sorted(
         (outcome.claim for outcome in grade.outcomes),
         key=lambda claim: (
             claim.name not in first,
             not claim.explains,
+            claim.valgrind,
             not claim.module,
             claim.chapter != grade.chapter,
         ),

@@ -28,7 +28,7 @@ from harness.claims.stage.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.failures.failure import Failure, NotJudged
 from harness.grading import diagnosis, guard
-from harness.grading.lanes import Deal, Lanes
+from harness.grading.scheduler import OneByOne
 from harness.server import kill, limits
 from harness.server.linux import malloc, prctl, procfs, ring
 from harness.server.patience import PATIENCE
@@ -45,7 +45,6 @@ PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a 
 def pytest_addoption(parser):
     group = parser.getgroup("event-loop-lab")
     group.addoption("--run", dest="lab_run", metavar="FILE", help="set by grading/runner.py")
-    group.addoption("--lanes", dest="lab_lanes", metavar="FILE", help="set by grading/runner.py")
     group.addoption("--outcomes", dest="lab_outcomes", type=int, help="set by grading/runner.py")
 
 
@@ -82,8 +81,7 @@ def pytest_unconfigure(config):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    outcomes = config.pluginmanager.get_plugin(OUTCOMES)
-    return Lanes(config, log, Deal.load(config.option.lab_lanes), lambda: outcomes.failed)
+    return OneByOne(config, log)
 
 
 def pytest_runtest_setup(item):
@@ -139,7 +137,6 @@ class Outcomes:
         os.set_inheritable(descriptor, False)
         self._file = open(descriptor, "w", encoding="utf-8")
         self._phases = {}
-        self.failed = 0  # claims, so far
         self._a_worker_died = False
 
     def pytest_runtest_logreport(self, report):
@@ -147,7 +144,6 @@ class Outcomes:
         phases.append((_diagnosis(report), report.duration))
         if report.when in ("teardown", GONE):
             found = _worst([phase for phase, _ in self._phases.pop(report.nodeid)])
-            self.failed += bool(found and found["failed"])
             result = {
                 "name": report.nodeid.split("::")[-1],
                 "seconds": round(sum(seconds for _, seconds in phases), 2),

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from harness.claims.instruments import gdb
 from harness.claims.stage.stage import Run
 from harness.grading import guard
-from harness.grading.deal import Deal
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import Claim
 from harness.lab.chapters import ROOT
@@ -86,14 +85,12 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     started in ROOT, and finds the claims from there: in the lab's own path it would take a "::" or
     a "$" for something else."""
     run.save(directory / "run.json")
-    deal = Deal.of(claims, jobs)
-    deal.save(directory / "lanes.json")
     seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
     options = "-q --tb=native -p no:cacheprovider -p xdist.plugin -p pytest_timeout"
     options += " -W ignore::pytest.PytestAssertRewriteWarning"  # workers.py has imported them
     options += f" --timeout={seconds} --timeout-method=signal"
-    options += f" -n {deal.workers} --max-worker-restart={len(claims)}"
+    options += f" -n {min(jobs, len(claims))} --max-worker-restart={len(claims)}"
     root = os.path.relpath(claims[0].file.parent, ROOT)
     return [
         *(sys.executable, "-m", "harness.grading.workers", "-c", os.devnull),
@@ -105,8 +102,6 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
             "harness.grading.plugin",
             "--run",
             str(directory / "run.json"),
-            "--lanes",
-            str(directory / "lanes.json"),
             "--outcomes",
             str(writer),
         ),

@@ -29,7 +29,7 @@ class Claim:
     `first` and `last` are the chapters it holds for. `cli`: needs the lab's command line.
     `native`: about CPU or memory, which valgrind distorts. `valgrind`: it always runs under it.
     `module`: about a module in a program of the grader's, so there is no server in it.
-    `waits`: seconds that it sleeps, if it does little else. `descriptors`: as many as it opens.
+    `descriptors`: as many as it opens.
     `needs`: an instrument without which it is not judged, see harness/student/needed.py.
     """
 
@@ -45,7 +45,6 @@ class Claim:
     native: bool = False
     valgrind: bool = False
     module: bool = False
-    waits: float = 0
     descriptors: int = 0
     needs: str = ""
 
@@ -206,7 +205,6 @@ def _claim(function, file: Path, chapter: Chapter) -> Claim:
         native=mark.native,
         valgrind=mark.valgrind,
         module=mark.module,
-        waits=mark.waits,
         descriptors=mark.descriptors,
         needs=mark.needs,
     )

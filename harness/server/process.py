@@ -18,7 +18,7 @@ from harness.server import limits, readiness, scratch, shim, spawn
 from harness.server.clock import Clock
 from harness.server.linux import procfs
 from harness.server.output import Drain, Output
-from harness.server.patience import PATIENCE, Deadline, Fair, Patience, Spent, wait_until
+from harness.server.patience import PATIENCE, Activity, Deadline, ForServers, Patience, wait_until
 from harness.server.process_tree import (
     MARK,
     ExitStatus,
@@ -226,7 +226,7 @@ class ServerProcess:
     def _dies(self) -> bool:
         """Waits for the end of a server that is ending. Whether it came."""
         if not self._ended.is_set():
-            self.wait(Fair(Patience(((0, DYING_SECONDS),)), lambda: [self]))
+            self.wait(ForServers(Patience(((0, DYING_SECONDS),)), lambda: [self]))
         return self._ended.is_set()
 
     def look_at_limits(self) -> None:
@@ -294,9 +294,9 @@ class ServerProcess:
         """CPU time since the start, user and system, of all its processes; see ProcessTree."""
         return self._tree.cpu_seconds() if self._tree else 0.0
 
-    def spent(self) -> Spent:
-        """CPU time and waiting of all processes of the server since the start."""
-        return self._tree.spent() if self._tree else Spent()
+    def activity_now(self) -> Activity:
+        """What all processes of the server do."""
+        return self._tree.activity_now() if self._tree else Activity()
 
     def resident_bytes(self) -> int:
         """Resident memory of all its processes; shared pages count once."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from harness.failures.failure import NotJudged
 from harness.server import kill
 from harness.server.linux import prctl, procfs
-from harness.server.patience import PATIENCE, Spent, wait_until
+from harness.server.patience import PATIENCE, Activity, wait_until
 
 MARK = "EVENT_LOOP_LAB_CHILD"
 KILL_SECONDS = 10.0  # a killed process is gone long before; only a sick kernel takes longer
@@ -99,15 +99,11 @@ class ProcessTree:
         each = (procfs.cpu_seconds(member.pid) + member.reaped_cpu for member in members)
         return self._reaped_cpu + sum(each)
 
-    def spent(self) -> Spent:
-        """CPU time and waiting of all processes of the server since its start."""
+    def activity_now(self) -> Activity:
+        """What all processes of the server do."""
         members = self.members()
-        cpu = self._cpu_seconds(members)
-        in_line: dict[int, float] = {}
-        for member in members:
-            in_line.update(procfs.seconds_in_line(member.pid))
         runnable = any("R" in procfs.thread_states(member.pid) for member in members)
-        return Spent(cpu, in_line, runnable)
+        return Activity(self._cpu_seconds(members), runnable)
 
     def kill(self) -> None:
         """Sends SIGKILL until no process of the server runs any more; destroy() still has to be

@@ -7,7 +7,6 @@ none of them fails a server.
 from __future__ import annotations
 
 import fcntl
-import math
 import os
 import socket
 import struct
@@ -21,7 +20,7 @@ from harness.claims.instruments.quiescence import Quiescence
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
 from harness.server.linux import procfs, sockdiag
-from harness.server.patience import PATIENCE, Fair, Patience, wait_until
+from harness.server.patience import PATIENCE, ForServers, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
@@ -190,7 +189,7 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     def at_rest() -> bool:
         return procfs.thread_states(pid) <= set("SZX")
 
-    patience = Fair(Patience(((0, seconds),)), lambda: [server.process])
+    patience = ForServers(Patience(((0, seconds),)), lambda: [server.process])
     wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, patience)
     return procfs.thread_states(pid) == {"S"}
 
@@ -208,7 +207,7 @@ def _quiescence(server) -> Callable[[], bool]:
         return [client for client in server.clients if not _has_no_space(client)]
 
     quiescence, began = Quiescence(lambda: [server.process], others), time.monotonic()
-    return lambda: bool(quiescence(began, math.inf))
+    return lambda: quiescence(began)
 
 
 def _has_no_space(client) -> bool:
@@ -298,14 +297,15 @@ def cpu_share(server, limit: float, seconds: float = 0.5) -> float:
     if is_quiescent(server):
         return 0.0
     shares: list[float] = []
+    pid = server.process.pid
     while len(shares) < SHARE_TRIES and not (
         len(shares) == SURE_TRIES and min(shares) > SPINS_SHARE
     ):
-        before, start = server.process.spent(), time.monotonic()
+        before, stood = server.process.cpu_seconds(), procfs.seconds_in_line(pid)
+        start = time.monotonic()
         time.sleep(seconds)
-        after, passed = server.process.spent(), time.monotonic() - start
-        used = after.cpu - before.cpu
-        free = passed - after.held_up(before, worked=passed)
+        used, passed = server.process.cpu_seconds() - before, time.monotonic() - start
+        free = passed - procfs.longest_in_line(stood, procfs.seconds_in_line(pid))
         shares.append(used / max(free, used, passed / FREE_PART))
         if shares[-1] <= limit:
             break

@@ -15,7 +15,6 @@ from harness.claims.instruments.delivery import is_delivering
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
 from harness.server.linux.syscalls import has_timer, sleeps_for_ever
-from harness.server.patience import SLEEPS, SPINS
 
 # One that is woken runs at once, or stands in line for a processor, and then it is not asleep. So
 # two looks would do; but a packet is delivered by the kernel when it finds the time.
@@ -34,41 +33,27 @@ class Quiescence:
     have no timer, and the kernel has nothing left to deliver between these clients and them.
 
     A server whose clock stands gets some seconds of it first: it may look round every so often.
-
-    Or, with `spinning`, they have used `seconds` of CPU time in this wait: for work that takes next
-    to none.
     """
 
     def __init__(
-        self,
-        processes: Callable[[], list],
-        clients: Callable[[], list] = list,
-        spinning: bool = False,
+        self, processes: Callable[[], list], clients: Callable[[], list] = list
     ) -> None:
         self._processes = processes
         self._clients = clients
-        self._spinning = spinning
         self._began = self._since = self._looked = 0.0
-        self._cpu_then = 0.0
         self._rest: list = []  # what rest() said of them at the last look
         self._lent = False  # LENT_MS, in this wait
         self._looks = 0  # at which they were asleep, since `_since`
-        self._found = ""
+        self._found = False
 
-    def __call__(self, began: float, seconds: float) -> str:
-        """What the servers do if a wait that began at `began`, on time.monotonic(), is hopeless:
-        SLEEPS or SPINS; otherwise ""."""
+    def __call__(self, began: float) -> bool:
+        """Whether a wait that began at `began`, on time.monotonic(), is hopeless."""
         now = time.monotonic()
         if began == self._began and now - self._looked < LOOK_SECONDS:
             return self._found
-        cpu = sum(process.cpu_seconds() for process in self._processes())
         if began != self._began:
-            self._began, self._cpu_then, self._looks, self._lent = began, cpu, 0, False
-        self._found = ""
-        if self._have_slept(now) and not self._may_be_woken():
-            self._found = "" if self._lend() else SLEEPS
-        elif self._spinning and cpu - self._cpu_then >= seconds:
-            self._found = SPINS
+            self._began, self._looks, self._lent = began, 0, False
+        self._found = self._have_slept(now) and not self._may_be_woken() and not self._lend()
         return self._found
 
     def _have_slept(self, now: float) -> bool:

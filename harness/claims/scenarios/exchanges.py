@@ -22,7 +22,7 @@ from harness.client.expected_replies import Replies
 from harness.failures.failure import Failure, NotJudged
 from harness.failures.printable import printable
 from harness.lab.units import KIB
-from harness.server.patience import Fair, Patience, Watchful
+from harness.server.patience import ForServers, Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 
@@ -223,8 +223,8 @@ def run_to_its_end(
     """Runs the program, and returns it with how it has ended by itself; None if it has not. `ring`:
     whether the kernel has io_uring for it."""
     process = ServerProcess()
-    fair = Fair(patience, lambda: [process])
-    ended = process.run(argv, Watchful(fair, Quiescence(lambda: [process])), ring)
+    alone = Quiescence(lambda: [process])
+    ended = process.run(argv, ForServers(patience, lambda: [process], alone, spins_end=True), ring)
     if ended is None:
         patience.expired()
     return process, ended

@@ -8,14 +8,13 @@ from __future__ import annotations
 import random
 
 from harness.claims.instruments.observe import unread_bytes, until_asleep, until_read
-from harness.claims.instruments.quiescence import Quiescence
 from harness.claims.scenarios.exchanges import echo, words
 from harness.claims.scenarios.sent_at_once import HELD_BACK, leaves_at_once
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure, NotJudged
-from harness.server.patience import Watchful, wait_until
+from harness.server.patience import wait_until
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 MORE_BYTES = 4096  # the body of a frame that follows one which the server does not read
@@ -26,15 +25,11 @@ ENDS_SECONDS = 0.5  # for a server that has closed its sockets to be gone
 def try_out(server, rng: random.Random, at_once: bool) -> None:
     """Raises Failure with the likely cause. `at_once`: it serves several clients at a time."""
     __tracebackhide__ = True
-    watched = server.patience
-    if server.own:
-        hopeless = Quiescence(lambda: [server.process], lambda: server.clients, spinning=True)
-        watched = Watchful(watched, hopeless)
-    first = server.connect(patience=watched)
+    first = server.connect()
     _expect_frames_not_bytes(server, first, words(rng, SIZES[0]))
     _try_sizes(server, first, rng)
     if at_once:
-        second = server.connect(patience=watched)
+        second = server.connect()
         _try("another client is not served while this one is connected", server, second, rng)
         first.close()
         _try("after one client has left, the other is no longer served", server, second, rng)
@@ -43,7 +38,7 @@ def try_out(server, rng: random.Random, at_once: bool) -> None:
     _expect_not_held_back(server, words(rng, SIZES[0]))
     text = "after the first client has left, another one is not served"
     try:
-        last = server.connect(patience=watched)
+        last = server.connect()
     except Failure as failure:
         raise _ended(server, failure) from None
     _try(text, server, last, rng)

@@ -13,7 +13,7 @@ A chapter with a new state adds its row here, in a table of its own, and a claim
     )
     FLOW_STATES = (LINGERING, ...)
 
-    @claim("08.8", points=2, cli=True, native=True, waits=5, hints=ENDS)
+    @claim("08.8", points=2, cli=True, native=True, hints=ENDS)
     def test_08_every_state_and_each_end(launch, rng):
         '''Whatever a connection waits for, ...'''
         every_end(launch, rng, FLOW_STATES)

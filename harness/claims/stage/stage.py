@@ -25,7 +25,7 @@ from harness.failures.failure import Failure, NotJudged
 from harness.server import build
 from harness.server.clock import Clock, Start
 from harness.server.linux import network, procfs
-from harness.server.patience import PATIENCE, Fair, Patience, Stretched, Watchful, wait_until
+from harness.server.patience import PATIENCE, ForServers, Patience, wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, alloc_library
 
@@ -188,17 +188,7 @@ class Stage:
         self.sees_calls = sees_calls
         self.valgrind = run.valgrind or valgrind
         self.conversation = Conversation()
-        self.patience = PATIENCE
-        if self.valgrind:
-            self.patience = Stretched(PATIENCE, SLOWED, SLOWED_SECONDS, self._in_line)
-        else:
-            self.patience = Fair(PATIENCE, self._processes)
-        if run.sources:
-            self.patience = Watchful(
-                self.patience, quiescence.Quiescence(self._processes, self._clients)
-            )
-        if run.debugger:
-            self.patience = gdb.PATIENCE
+        self.patience = gdb.PATIENCE if run.debugger else self._patience()
         self.names = _letters()
         self.servers: list[Server] = []
         self.sanitized = False  # one of them is watched by a sanitizer
@@ -373,12 +363,13 @@ class Stage:
             one for server in self.servers for one in connected_to(server.process.address)
         ]
 
-    def _in_line(self) -> float:
-        """Seconds for which the servers could have run, but other programs had the processors. The
-        sum over all their threads, as valgrind lets no two of them run at the same time.
-        """
-        waits = [procfs.seconds_in_line(server.process.pid) for server in self.servers]
-        return sum(sum(seconds.values()) for seconds in waits)
+    def _patience(self) -> Patience:
+        """Of a server that is built here it is known what it has to do: nothing while it sleeps,
+        and little in a wait."""
+        own = bool(self.run.sources)
+        asleep = quiescence.Quiescence(self._processes, self._clients) if own else None
+        slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
+        return ForServers(PATIENCE, self._processes, asleep, spins_end=own, **slowed)
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""

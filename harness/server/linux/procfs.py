@@ -217,6 +217,13 @@ def seconds_in_line(pid: int) -> dict[int, float]:
     return {int(t): int(found[1]) / 1e9 for t, found in words.items() if len(found) == 3}
 
 
+def longest_in_line(before: dict[int, float], after: dict[int, float]) -> float:
+    """The seconds that one thread waited for a processor: the one that waited longest. Both are of
+    seconds_in_line()."""
+    in_line = [seconds - before.get(thread, seconds) for thread, seconds in after.items()]
+    return max(in_line, default=0.0)
+
+
 def wait_channels(pid: int) -> set[str]:
     """The kernel's functions in which its threads sleep: "do_epoll_wait". "0" where the kernel does
     not say, or for a thread that runs; empty when the process is gone."""

@@ -1,0 +1,248 @@
+"""How long the grader waits for a server, and what ends a wait, while other programs have the
+processors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from harness.claims.scenarios import exchanges, try_cuts
+from harness.failures.failure import Failure, NotJudged
+from harness.server import patience as waits
+from harness.server.patience import (
+    CPU_PART,
+    SLEEPS,
+    SPINS,
+    Activity,
+    Deadline,
+    ForServers,
+    Patience,
+    wait_until,
+)
+from harness.server.process import ServerProcess
+from harness.server.spawn import Command
+
+SECONDS = 8.0
+STEP = 0.5  # between two looks
+
+
+class Server:
+    """It has had `cpu` seconds of a processor, and can run or not."""
+
+    def __init__(self) -> None:
+        self.cpu, self.runnable, self.looks = 5.0, False, 0
+
+    def activity_now(self) -> Activity:
+        self.looks += 1
+        return Activity(self.cpu, self.runnable)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time that passes only when a test says so, or sleeps."""
+    found = SimpleNamespace(now=1000.0)
+
+    def sleep(seconds: float) -> None:
+        found.now += seconds
+
+    monkeypatch.setattr(waits, "time", SimpleNamespace(monotonic=lambda: found.now, sleep=sleep))
+    return found
+
+
+def fair(server: Server, seconds: float = SECONDS, **options) -> ForServers:
+    return ForServers(Patience(((0, seconds),)), lambda: [server], **options)
+
+
+def wait(clock, deadline: Deadline, server: Server, cpu: float = 0) -> float:
+    """Looks until nothing is left. Returns the seconds of the clock. `cpu`: the part of the time
+    that the server gets."""
+    began = clock.now
+    while deadline.left():
+        pause = min(deadline.pause(), deadline.left()) + 0.001
+        clock.now += pause
+        server.cpu += cpu * pause
+    return clock.now - began
+
+
+@pytest.mark.parametrize(
+    "runnable, cpu, spins_end, least, most",
+    [
+        (False, 0, False, 8, 8.1),
+        (True, 1, False, 8, 8.1),
+        (True, 0.05, False, 40, 43),
+        (True, 1, True, 2, 2.6),
+        (True, 0.05, True, 40, 43),
+    ],
+    ids=["sleeps", "computes", "held up", "spins", "spins on a busy machine"],
+)
+def test_a_server_has_its_cpu_time_however_long_that_takes(
+    clock, runnable, cpu, spins_end, least, most
+):
+    server = Server()
+    server.runnable = runnable
+    deadline = Deadline(fair(server, spins_end=spins_end))
+    assert least <= wait(clock, deadline, server, cpu) <= most
+    assert deadline.waited.hopeless == (SPINS if spins_end else "")
+    assert server.cpu - 5 >= runnable * SECONDS / CPU_PART
+
+
+def test_a_wait_does_not_end_while_the_server_could_run(clock):
+    server = Server()
+    deadline = Deadline(fair(server))
+    server.runnable = True
+    for _ in range(30):
+        clock.now += STEP
+        assert deadline.left()
+    server.runnable = False
+    clock.now += STEP
+    assert not deadline.left()
+
+
+def test_a_wait_that_takes_too_long_is_not_judged(clock):
+    server = Server()
+    server.runnable = True
+    began = clock.now
+    with pytest.raises(NotJudged, match="too busy: in a wait of 9[0-9] s other programs"):
+        wait(clock, Deadline(fair(server)), server, cpu=0.001)
+    assert clock.now - began < 100
+
+
+def test_progress_begins_a_new_wait(clock):
+    server = Server()
+    server.runnable = True
+    deadline = Deadline(fair(server, spins_end=True))
+    for _ in range(3):
+        assert 2 <= wait(clock, deadline, server, cpu=1) <= 2.6
+        deadline.restart()
+        assert deadline.left() and not deadline.waited.hopeless
+
+
+def test_a_short_wait_looks_at_nothing(clock):
+    server = Server()
+    deadline = Deadline(fair(server))
+    clock.now += waits.SHORT_SECONDS
+    assert deadline.left() and server.looks == 0
+
+
+def test_few_looks_are_enough(clock):
+    server = Server()
+    wait(clock, Deadline(fair(server)), server)
+    assert server.looks < 100
+
+
+def test_time_in_which_the_grader_could_not_run_does_not_count(clock):
+    deadline = Deadline(fair(Server()))
+    clock.now += 30
+    assert deadline.left() > 0
+    clock.now += STEP
+    assert not deadline.left()
+
+
+def test_what_came_in_the_last_moment_counts(clock):
+    """We are kept from running between a look and the end of the wait."""
+
+    def arrived() -> bool:
+        found = clock.now > 1000 + SECONDS
+        clock.now += 0.9
+        return found
+
+    assert wait_until(arrived, SECONDS)
+    assert not wait_until(lambda: False, SECONDS)
+
+
+def test_other_waits_keep_to_the_clock(clock):
+    deadline = Deadline(SECONDS)
+    clock.now += 30
+    assert not deadline.left()
+
+
+def test_a_wait_ends_when_the_server_is_known_to_sleep(clock):
+    asleep = []
+    watched = fair(Server(), asleep=lambda began: bool(asleep))
+    deadline, of_the_kernel = Deadline(watched), Deadline(watched, others=True)
+    clock.now += 1
+    assert deadline.left() and of_the_kernel.left()
+    asleep.append(True)
+    assert not deadline.left() and of_the_kernel.left() > 0
+    assert deadline.waited.hopeless == SLEEPS and deadline.seconds == 1
+
+
+def test_a_slowed_server_is_waited_for_longer():
+    patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0), (3, 0.25)))
+    slowed = ForServers(patience, list, times=3, least=5)
+    seconds = []
+    for _ in range(4):
+        seconds.append(slowed.seconds)
+        slowed.expired()
+    assert seconds == [24, 9, 5, 5]
+
+
+def test_workers_share_their_patience(tmp_path):
+    one, other = (Patience(((0, 8.0), (2, 1.0))) for _ in range(2))
+    for patience in (one, other):
+        patience.share(tmp_path / "ran-out")
+    one.expired()
+    assert other.ran_out == 1 and other.seconds == 8
+    other.expired()
+    assert one.seconds == other.seconds == 1
+
+
+@pytest.mark.parametrize("around", [False, True])
+def test_nothing_more_is_expected_of_a_server_that_does_nothing(around):
+    patience = Patience(((0, 8.0), (2, 1.0), (5, 0.5)))
+    patience.expired()
+    (ForServers(patience, list) if around else patience).give_up()
+    assert (patience.ran_out, patience.seconds) == (5, 0.5)
+
+
+def test_what_a_server_does():
+    one = ServerProcess()
+    with one:
+        one.begin(Command([sys.executable, "-c", "while True: pass"]))
+        before = one.activity_now()
+        assert wait_until(lambda: one.activity_now().cpu > before.cpu + 0.05, 60)
+        assert one.activity_now().runnable
+        os.kill(one.pid, signal.SIGSTOP)
+        assert wait_until(lambda: not one.activity_now().runnable, 60)
+    assert ServerProcess().activity_now() == Activity()
+
+
+def test_a_program_that_should_end_is_held_up_itself(monkeypatch):
+    """The server that runs beside it is not asked."""
+    asked = []
+    monkeypatch.setattr(
+        ServerProcess, "activity_now", lambda self: asked.append(self) or Activity()
+    )
+    server = Server()
+    patience = fair(server, 0.2)
+    with pytest.raises(Failure, match="kept running"):
+        exchanges.expect_failed_start(["sleep", "60"], 2, "usage", patience)
+    assert asked and server.looks == 0
+
+
+def test_cuts_are_waited_for_as_fair():
+    server = Server()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        tried = SimpleNamespace(address=listener.getsockname(), patience=fair(server, 0.1))
+        (ours,) = try_cuts._asked(tried, [b"message"])
+        theirs, _ = listener.accept()
+        with ours.socket, theirs:
+            assert try_cuts._answer(tried, ours) is None
+            assert server.looks
+            theirs.sendall(b"reply")
+            theirs.shutdown(socket.SHUT_WR)
+            assert try_cuts._answer(tried, ours) == b"reply"
+
+
+def test_a_client_that_cannot_connect_fails_its_cut():
+    """The batch ends: only the first cut that fails is told."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = listener.getsockname()
+    tried = SimpleNamespace(address=address, patience=fair(Server(), 0.1))
+    assert try_cuts._asked(tried, [b"one", b"two"]) == []
+    assert try_cuts._answer(tried, None) == b""
