@@ -364,8 +364,8 @@ class Stage:
         ]
 
     def _patience(self) -> Patience:
-        """Of a server that is built here it is known what it has to do: nothing while it sleeps,
-        and little in a wait."""
+        """How long a claim waits. The grader knows what a server that is built here can do in a
+        wait: nothing while it sleeps, and little else."""
         own = bool(self.run.sources)
         asleep = quiescence.Quiescence(self._processes, self._clients) if own else None
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
