@@ -136,7 +136,10 @@ class Stream:
 
     @property
     def closed(self) -> bool:
-        return self.socket.fileno() < 0
+        return self.fileno() < 0
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
 
     def close(self, by_reset: bool) -> None:
         """Closes. After a RST nothing that is on its way arrives, and neither end remembers the

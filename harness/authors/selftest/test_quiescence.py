@@ -122,6 +122,15 @@ def test_a_client_that_has_left_may_have_sent_more_than_there_is_space_for():
         assert wait_until(lambda: asks(began), 10)
 
 
+def test_a_claim_may_have_streams_alone():
+    with served("s.accept()") as (process, client):
+        streams = [client._stream]
+        asks = quiescence.Quiescence(lambda: [process], lambda: streams)
+        client.send(bytes(10))
+        began = time.monotonic()
+        assert wait_until(lambda: asks(began, 60) == SLEEPS, 10)
+
+
 def test_a_clock_that_stands_wakes_nobody():
     """A server with a time limit waits for the claim to move its clock."""
     code = f"c.recv(1)\nimport time; time.monotonic()\n{POLL.format(events=1, limit=60_000)}"

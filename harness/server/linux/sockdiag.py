@@ -119,13 +119,18 @@ def sending(here: tuple, there: tuple) -> Sending | None:
     return Sending(_ANSWER.unpack_from(answer)[6], *fields)
 
 
+def acknowledged(descriptor: int) -> bool:
+    """Whether the other end has acknowledged all that this socket has sent."""
+    return not any(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)))
+
+
 def arrived(sock: socket.socket) -> bool:
     """Whether all that this socket has sent has come to the other one, on this machine, as far as
     that has space; also its FIN. True where the connection is over, or the kernel does not tell.
 
     What the other one has acknowledged has come to it; it may acknowledge later."""
     try:
-        if not any(fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4))):
+        if acknowledged(sock.fileno()):
             return True
         answer = _found(sock.getpeername(), sock.getsockname(), _INFO_BIT)
         ours = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
