@@ -102,6 +102,7 @@ help:
 ##      JOBS=2 ANON=1        so many at a time; numbers instead of names
 ##      ISOLATE=auto         bubblewrap, landlock or none
 ##      LATE=program         from points and time to the points that count
+##      BENCH=ac N=5         a scoreboard of those with full marks: see ROWS=
 ##      ENGINE=slurm         on a cluster; ENGINE=parallel SSHLOGIN=a,b by ssh
 ##    make appeal ID=...     a failure in one file, to be judged again (DIR=)
 ##    make export CH=03 FORMAT=junit   the last grade for another program;

@@ -1,8 +1,8 @@
 """In place of grading/grade.py, for the tests of `make class`: does what the submission's main.c
 says.
 
-A word in main.c is a score, or one of the words below. Each call is noted in a file, which the
-variable EVENT_LOOP_LAB_CALLS names: the lab passes on no others.
+A word in main.c is a score, or one of the words below; C has full marks. Each call is noted in a
+file, which the variable EVENT_LOOP_LAB_CALLS names: the lab passes on no others.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ def main() -> int:
     with calls.open("a") as file:
         file.write(f"{Path(options.dir, 'name').read_text()}\n")
     word = Path(options.dir, "main.c").read_text().strip()
+    if "main(" in word:  # a server in C, for a scoreboard
+        word = "100"
     print(f"graded: {options.dir}\nagain make grade CH=01 DIR={options.dir} T=x {MARKUP}")
     if word == "hang":
         signal.pause()

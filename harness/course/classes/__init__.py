@@ -14,4 +14,6 @@
     whole.py         which units are needed, and the files about all of them
     progress.py      what is done, what is left
     page.py          the page about all of them
+    scoreboard.py    measures the submissions with full marks beside the solution
+    ranking.py       the scoreboard as a column, a table and a text
 """

@@ -14,10 +14,10 @@ import signal
 import sys
 from pathlib import Path
 
-from harness.course.classes import labels, parallel, slurm, submissions
+from harness.course.classes import labels, parallel, progress, scoreboard, slurm, submissions
 from harness.course.classes.engines import Engine, Local
 from harness.course.classes.labels import Class
-from harness.course.classes.records import NOT_JUDGED
+from harness.course.classes.records import NOT_JUDGED, Graded
 from harness.course.classes.submissions import Submission
 from harness.course.classes.unit import GRADE_SECONDS, TRIES, Unit
 from harness.course.classes.whole import SPARE_SECONDS, Whole, greeting
@@ -28,6 +28,7 @@ from harness.lab import chapters, command_line
 from harness.lab.numbers import is_whole
 from harness.lab.target import WrongUsage, setting
 from harness.server import shim
+from harness.student.bench.command import ROUNDS, check_rounds, places_of
 
 MOST_JOBS = 256
 LOCAL, PARALLEL = "local", "parallel"
@@ -52,6 +53,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         help=", ".join([AUTO, *KINDS]),
     )
     add("--late", metavar="PROGRAM", default=setting("LATE"), help="points for late hand-ins")
+    add("--bench", metavar="ROWS", default=setting("BENCH"), help="a scoreboard, see make bench")
+    add("--rounds", metavar="N", default=setting("N") or str(ROUNDS), help="of the scoreboard")
+    add("--cores", metavar="N", default=setting("CORES"), help="of the scoreboard: 1 or 2")
     add("--one", metavar="NAME", help="grade only this submission, and make no page")
     add("--limit", metavar="S", default=str(GRADE_SECONDS), help="seconds for one grade")
     add("--results", metavar="DIR", type=Path, default=labels.RESULTS, help="default: build/class")
@@ -104,6 +108,10 @@ def check(options: argparse.Namespace) -> None:
         raise WrongUsage("SSHLOGIN goes with ENGINE=parallel")
     if options.late:
         late.command(options.late)
+    if options.bench:
+        check_rounds(options.rounds)
+        places_of(options.cores)
+        scoreboard.chosen_rows(chapters.find(options.chapter), options.bench)
 
 
 def grade_one(options: argparse.Namespace, units: Unit, found: list[Submission]) -> int:
@@ -134,7 +142,30 @@ def grade_all(
     whole.publish(results, options.late)
     if stopped:
         print("class: stopped, nothing is left running; the same command goes on from here")
+    elif options.bench:
+        stopped = not measure(options, units, whole, results)
     return 2 if stopped or any(one.record.verdict == NOT_JUDGED for one in results) else 0
+
+
+def measure(
+    options: argparse.Namespace, units: Unit, whole: Whole, results: list[Graded]
+) -> bool:
+    """Makes the scoreboard. Returns whether it was not stopped."""
+    rows = scoreboard.chosen_rows(units.of.chapter, options.bench)
+    count, full = int(options.rounds), len(scoreboard.full_marks(results))
+    keys = " ".join(row.key for row in rows)
+    print(f"\nmeasuring {full} with full marks beside the solution: {keys}; {count} rounds")
+    share_libraries(units, again=False)
+    place = places_of(options.cores)[-1]
+    try:
+        board = scoreboard.measure(units, results, rows, count, place, progress.transient)
+    except KeyboardInterrupt:
+        print("class: stopped while measuring; the scores stand, and there is no scoreboard")
+        return False
+    finally:
+        progress.transient("")
+    whole.publish_board(results, board)
+    return True
 
 
 def engine_of(options: argparse.Namespace, of: Class) -> Engine:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
-from harness.course.classes import records
+from harness.course.classes import ranking, records
 from harness.course.classes.labels import shown
+from harness.course.classes.ranking import Board
 from harness.course.classes.records import FAILED, NOT_JUDGED, PASSED, Graded
 from harness.failures.hints import HINTS
 from harness.lab.chapters import Chapter
@@ -57,13 +58,14 @@ class Claim:
         return self.verdicts[FAILED] / self.judged if self.judged else 0.0
 
 
-def render(chapter: Chapter, results: list[Graded]) -> str:
-    """The page."""
+def render(chapter: Chapter, results: list[Graded], board: Board | None = None) -> str:
+    """The page; with a scoreboard if there is one."""
     claims = claims_of(chapter, results)
     parts = {
         "title": escaped(f"{chapter.slug}: {chapter.title}"),
         "summary": escaped(summary(results)),
-        "students": students(chapter, results, claims),
+        "students": students(chapter, results, claims, board),
+        "board": ranking.section(board) if board else "",
         "bars": bars(results),
         "claims": claims_table(claims),
         "hints": hints_table(results),
@@ -106,18 +108,26 @@ def summary(results: list[Graded]) -> str:
 # The big table
 
 
-def students(chapter: Chapter, results: list[Graded], claims: list[Claim]) -> str:
+def students(
+    chapter: Chapter, results: list[Graded], claims: list[Claim], board: Board | None = None
+) -> str:
     first = next((claim for claim in claims if not is_own(claim, chapter)), None)
     heads = ['<th scope="col">name</th>', '<th scope="col" class="number">points</th>']
+    heads += ['<th scope="col" class="number">speed</th>'] if board else []
     for number, claim in enumerate(claims):
         kind = "claim first" if claim is first else "claim"
         link = f'<a href="#c{number}">{escaped(claim.number)}</a>'
         heads.append(f'<th scope="col" class="{kind}" title="{escaped(claim.text)}">{link}</th>')
-    rows = [f"<tr>{student(number, one, claims, first)}</tr>" for number, one in enumerate(results)]
+    rows = [
+        f"<tr>{student(number, one, claims, first, board)}</tr>"
+        for number, one in enumerate(results)
+    ]
     return table("students", heads, rows)
 
 
-def student(number: int, one: Graded, claims: list[Claim], first: Claim | None) -> str:
+def student(
+    number: int, one: Graded, claims: list[Claim], first: Claim | None, board: Board | None
+) -> str:
     """The cells of one row."""
     score = one.record.score
     points = "" if score is None else f"{score:g}"
@@ -126,6 +136,7 @@ def student(number: int, one: Graded, claims: list[Claim], first: Claim | None) 
         f'<a href="#s{number}">{escaped(shown(one.label))}</a></th>',
         f'<td class="number" data-v="{points}">{points or mark(NOT_JUDGED, "blank")}</td>',
     ]
+    cells += [ranking.column(board, one.label)] if board else []
     verdicts = {test["extra_data"]["test"]: test["extra_data"]["verdict"] for test in one.tests}
     for claim in claims:
         verdict = verdicts.get(claim.name)

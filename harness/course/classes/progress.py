@@ -112,3 +112,9 @@ def _width(char: str) -> int:
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def transient(text: str) -> None:
+    """A line that the next one replaces, on a terminal only."""
+    if command_line.knows_escapes(sys.stderr):
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

@@ -114,7 +114,7 @@ class Unit:
         output.mkdir()
         words = ["--chapter", self.of.chapter.number, "--dir", str(sources), "--verbose"]
         words += ["--results", str(output / RESULT)]
-        status = self._run([*self.grader, *words], sources, output, printed, self.seconds)
+        status = self.isolated([*self.grader, *words], sources, output, printed, self.seconds)
         text = _without_place(harmless(_text(printed)), sources)
         (result / OUTPUT).write_text(text, errors="replace")
         found = records.read_result(output / RESULT)
@@ -142,7 +142,7 @@ class Unit:
         output.mkdir()
         words = ["--chapter", self.of.chapter.number, "--dir", str(sources), "--only", test]
         words += ["--results", str(output / "trace.json")]
-        self._run([*self.tracer, *words], sources, output, printed, TRACE_SECONDS)
+        self.isolated([*self.tracer, *words], sources, output, printed, TRACE_SECONDS)
         pages = [records.read_file(output / name) for name in records.TRACES]
         pages[1] = pages[1] or harmless(_text(printed)).encode("utf-8", "replace")
         for name, page in zip(records.TRACES, pages):
@@ -151,13 +151,19 @@ class Unit:
                 (work / "result" / name).write_text(text, errors="replace")
                 return
 
-    def _run(
-        self, argv: list[str], sources: Path, output: Path, printed: Path, seconds: int
+    def isolated(
+        self,
+        argv: list[str],
+        sources: Path,
+        output: Path,
+        printed: Path,
+        seconds: int,
+        more: tuple[Path, ...] = (),
     ) -> int | None:
-        """Runs the command in isolation. Its status, None if it took too long. No process of it is
-        left."""
+        """Runs the command in isolation, where it can read `more` besides what a grade reads. Its
+        status, None if it took too long. No process of it is left."""
         prctl.adopt_orphans()
-        places = Places(ROOT, self.of.chapter, sources, output, self.of.libraries)
+        places = Places(ROOT, self.of.chapter, sources, output, self.of.libraries, more)
         with printed.open("wb") as file:
             process = subprocess.Popen(
                 self.isolation.command(argv, places),

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.course.classes import labels, page, pool, records, submissions
+from harness.course.classes import labels, page, pool, ranking, records, submissions
 from harness.course.classes.engines import Engine
 from harness.course.classes.labels import Class, shown
 from harness.course.classes.progress import Progress, wrapped
+from harness.course.classes.ranking import Board
 from harness.course.classes.records import NOT_JUDGED, Graded, Record
 from harness.course.classes.submissions import Submission
 from harness.course.handover import late
@@ -19,6 +20,7 @@ from harness.lab import files
 from harness.lab.target import as_typed
 
 CHANGED = "the submission or the lab has changed since it was graded"
+SCOREBOARD = "scoreboard.txt"
 SPARE_SECONDS = 300  # of a unit, for a trace and to end everything
 
 
@@ -90,6 +92,7 @@ class Whole:
         top = self.of.top
         _write(top / "scores.csv", records.as_csv(results))
         _write(top / "class.html", page.render(self.of.chapter, results))
+        (top / SCOREBOARD).unlink(missing_ok=True)
         blank = sum(one.record.score is None for one in results)
         print(f"\n{len(results) - blank} of {len(results)} have a score, {blank} are blank")
         for name, what in (("class.html", "page:"), ("scores.csv", "scores:")):
@@ -105,6 +108,15 @@ class Whole:
                 for one in results
             }
             _write(top / "scores.csv", records.as_csv(results, counting))
+
+    def publish_board(self, results: list[Graded], board: Board) -> None:
+        """Adds the scoreboard to the page, and writes it as text without names."""
+        top = self.of.top
+        _write(top / "class.html", page.render(self.of.chapter, results, board))
+        _write(top / SCOREBOARD, ranking.as_text(board))
+        print(f"{'board:':8}{as_typed(top / SCOREBOARD)} is without names; it changes no points")
+        if board.disturbed:
+            print(wrapped(board.disturbed, 2))
 
 
 def _write(path: Path, text: str) -> None:

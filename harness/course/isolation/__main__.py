@@ -1,7 +1,7 @@
 """Runs a command with limits on what it and everything it starts can do:
 
     python -m harness.course.isolation \
-        [--lab DIR --chapter NN --submission DIR --output DIR] -- COMMAND
+        [--lab DIR --chapter NN --submission DIR --output DIR] [--more PATH] -- COMMAND
 
 A control group bounds its memory and its threads, where one can be made. With these options
 it is confined by Landlock as well. When the command has ended, or this process has to end, nothing
@@ -56,6 +56,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     for name in ("lab", "submission", "output", "libraries"):
         parser.add_argument(f"--{name}", type=Path)
     parser.add_argument("--chapter", type=chapters.find)
+    parser.add_argument("--more", type=Path, action="append", default=[])
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
 
@@ -78,7 +79,7 @@ def confinement(
         scratch.remove(old)
     private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=options.output))
     given = (options.lab, options.chapter, options.submission, options.output, options.libraries)
-    made = landlocked.ruleset(Places(*given), private)
+    made = landlocked.ruleset(Places(*given, more=tuple(options.more)), private)
     try:
         if made is None:
             raise SystemExit("isolation: the kernel refuses Landlock; try ISOLATE=none")

@@ -67,6 +67,7 @@ class Bubblewrap(Isolation):
             *_shown(of_python(lab, submission, output)),
             *_shown(parts.of_a_timeline(lab, places.chapter)),
             *_shown(shared),
+            *_shown([path.resolve() for path in places.more]),
             *_given(submission, output),
             *("--remount-ro", "/"),
             *("--chdir", str(lab), "--", *argv),

@@ -25,7 +25,7 @@ class Places:
 
     Of the `lab` only what this grade reads can be read. `output` is a directory that exists: the
     only place where the grade can leave results. `libraries`: shim.build_into() has filled it, and
-    the grade can read it.
+    the grade can read it. `more`: files and directories that it can read as well.
     """
 
     lab: Path
@@ -33,6 +33,7 @@ class Places:
     submission: Path
     output: Path
     libraries: Path | None = None
+    more: tuple[Path, ...] = ()
 
 
 class Isolation:

@@ -42,6 +42,8 @@ class Landlocked(Isolation):
         for name in ("lab", "submission", "output", "libraries"):
             path = getattr(places, name)
             words += [f"--{name}", str(path.resolve())] if path else []
+        for path in places.more:
+            words += ["--more", str(path.resolve())]
         return [*words, "--", *argv]
 
 
@@ -63,6 +65,7 @@ def ruleset(places: Places, private: Path) -> int | None:
         *parts.of_a_timeline(lab, places.chapter),
         submission,
         *([places.libraries] if places.libraries else []),
+        *places.more,
         Path("/proc"),
         *landlock.DEVICES,
     ]

@@ -5,6 +5,7 @@
     rows.py          what is asked of a server
     subjects.py      who is asked: built, with its command
     measure.py       one server, one row, once
+    alone.py         the same as a command, for a server that must run in isolation
     rounds.py        all of it, in turn and again
     table.py         what is printed
     curves.py        cost against a number that grows; plot.py draws it

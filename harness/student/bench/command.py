@@ -18,7 +18,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.client.redis.here import program as program_of_others
 from harness.failures.failure import NotJudged
 from harness.lab import command_line, target
 from harness.lab.chapters import CHAPTERS, ROOT, find
@@ -64,9 +63,8 @@ def main(arguments: list[str]) -> int:
 
 def run(options: argparse.Namespace) -> int:
     """Measures what the options name, prints it and saves it."""
-    if not is_whole(options.rounds) or not 1 <= int(options.rounds) <= MOST_ROUNDS:
-        raise WrongUsage(f"N={options.rounds}: a number from 1 to {MOST_ROUNDS}")
-    places = _places(options.cores)
+    check_rounds(options.rounds)
+    places = places_of(options.cores)
     if options.chapter and find(options.chapter).name == redis_benchmark.CHAPTER:
         return _run_redis(options, places)
     rows = _rows(options.rows)
@@ -93,20 +91,24 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def check_rounds(text: str) -> None:
+    """Raises WrongUsage unless N= can be this."""
+    if not is_whole(text) or not 1 <= int(text) <= MOST_ROUNDS:
+        raise WrongUsage(f"N={text}: a number from 1 to {MOST_ROUNDS}")
+
+
 def _run_redis(options: argparse.Namespace, places: list[Place]) -> int:
     """Measures, prints and saves the chapter that redis-benchmark measures."""
     rows, with_memory = _redis_rows(options.rows)
     if setting("PLOT"):
         raise WrongUsage("PLOT: there are no curves of this chapter")
-    program = program_of_others(redis_benchmark.PROGRAM)
-    if not program:
-        raise WrongUsage(f"{redis_benchmark.PROGRAM} is not installed: make setup")
+    program = redis_benchmark.find()
     chosen, peer = _subjects(options, redis_benchmark.OPTIONS), redis_benchmark.redis_server()
     chosen += [peer] if peer else []
     _print_head(options, [] if peer else [redis_benchmark.SERVER])
     saved, failed = [], False
     for place in places if rows else []:
-        bench = Bench(Path(program), place, ask=redis_benchmark.ask)
+        bench = Bench(program, place, ask=redis_benchmark.ask)
         for depth in redis_benchmark.DEPTHS:
             here = [redis_benchmark.at_depth(row, depth) for row in rows]
             cells = rounds.rounds(bench, chosen, here, int(options.rounds), _progress)
@@ -194,7 +196,8 @@ def _curves(text: str | None) -> set[str]:
     return wanted
 
 
-def _places(text: str | None) -> list[Place]:
+def places_of(text: str | None) -> list[Place]:
+    """The places that CORES= names. Raises WrongUsage."""
     if text not in (None, "1", "2"):
         raise WrongUsage(f"CORES={text}: 1 for server and load on the same core, or 2")
     ours = sorted(os.sched_getaffinity(0))

@@ -76,17 +76,20 @@ class Figures:
 class Bench:
     """How all is measured. `generator`: the program that asks. `greedy`: asked at the same time, by
     a process of its own that is not measured. `ask`: runs the program, see ask(), whose arguments
-    it has."""
+    it has. `elsewhere`: does all that run() does, for servers that must not run here."""
 
     generator: Path
     place: Place
     timing: Timing = Timing()
     greedy: Load | None = None
     ask: Callable[[Bench, Subject, int, int, Load], dict] | None = None
+    elsewhere: Callable[[Bench, Subject, Load], Figures] | None = None
 
 
 def run(bench: Bench, subject: Subject, load: Load) -> Figures:
     """Measures once. Raises Failed."""
+    if bench.elsewhere:
+        return bench.elsewhere(bench, subject, load)
     with started(subject, bench.place.server) as (process, port):
         with _greedy(bench, port) as greedy:
             ours = [process.pid, *greedy]
@@ -167,14 +170,18 @@ def ask(bench: Bench, subject: Subject, pid: int, port: int, load: Load) -> dict
     """What the load generator found: its JSON. Raises Failed."""
     timing = bench.timing
     words = [bench.generator, "-p", port, "-P", pid, "-w", timing.warm, "-t", timing.measured]
-    result = subprocess.run(
-        [*map(str, words), *load.options, *(["-b"] if subject.kind == SPIN else [])],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, {bench.place.load}),
-        timeout=(2 * timing.warm + timing.measured) / 1000 + EXTRA_SECONDS,
-    )
+    seconds = (2 * timing.warm + timing.measured) / 1000 + EXTRA_SECONDS
+    try:
+        result = subprocess.run(
+            [*map(str, words), *load.options, *(["-b"] if subject.kind == SPIN else [])],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {bench.place.load}),
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        raise Failed(f"the load generator has not ended after {seconds:.0f} s") from None
     if result.returncode not in (0, 1) or not result.stdout:
         raise Failed(result.stderr.strip() or f"the load generator ended with {result.returncode}")
     found = json.loads(result.stdout)

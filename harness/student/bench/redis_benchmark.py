@@ -12,22 +12,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from harness.client import resp
 from harness.client.redis import here
+from harness.lab.target import WrongUsage
 from harness.lab.units import MIB
 from harness.server.linux import procfs
 from harness.server.spawn import LOCALHOST
 from harness.student.bench.measure import Bench, Failed
 from harness.student.bench.rows import Row
 from harness.student.bench.subjects import PEER, Subject
-from harness.student.bench.table import Rivals
 
 PROGRAM, SERVER = "redis-benchmark", "redis-server"
 CHAPTER = "redis"  # the name of the chapter whose servers speak its protocol
 OPTIONS = ("--app", "redis")  # of these servers
 CPU = "CPU for a request: that of redis-server over that of the server"
-RIVALS: Rivals = (("beside redis-server", PEER),)
+RIVALS = (("beside redis-server", PEER),)
 
 DEPTHS = (1, 16)  # requests that a client has in flight: -P
 CLIENTS = 50
@@ -99,6 +100,14 @@ def at_depth(row: Row, depth: int) -> Row:
     load = row.load
     before = load.before and Load(load.before.words, load.before.requests, depth=max(DEPTHS))
     return Row(row.key, row.text, replace(load, before=before, depth=depth))
+
+
+def find() -> Path:
+    """The program. Raises WrongUsage if it is not installed."""
+    found = here.program(PROGRAM)
+    if not found:
+        raise WrongUsage(f"{PROGRAM} is not installed: make setup")
+    return Path(found)
 
 
 def redis_server() -> Subject | None:

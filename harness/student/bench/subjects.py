@@ -60,15 +60,22 @@ def yours(target: Target, options: Sequence[str] = ()) -> Subject:
 def _of_sources(
     name: str, kind: str, chapter: chapters.Chapter, source: Path, options: Sequence[str]
 ) -> Subject:
+    binary = build.cached_server(source, extra_flags=build.FASTEST).binary
+    return of_binary(name, kind, chapter, binary, options)
+
+
+def of_binary(
+    name: str, kind: str, chapter: chapters.Chapter, binary: Path, options: Sequence[str] = ()
+) -> Subject:
+    """A server of the chapter that was built before."""
     loops = ONE_LOOP if chapter.number >= "09" else ()
-    command = (
-        str(build.cached_server(source, extra_flags=build.FASTEST).binary),
-        "-p",
-        "{port}",
-        *loops,
-        *options,
-    )
-    return Subject(name, kind, command, one_client=chapter.number == "01")
+    command = (str(binary), "-p", "{port}", *loops, *options)
+    return Subject(name, kind, command, one_client=serves_one(chapter))
+
+
+def serves_one(chapter: chapters.Chapter) -> bool:
+    """Whether servers of the chapter serve one client after the other."""
+    return chapter.number == "01"
 
 
 def peers() -> tuple[list[Subject], list[str]]:
