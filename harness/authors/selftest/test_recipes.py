@@ -17,6 +17,7 @@ from harness.authors.selftest import shell, test_gradescope
 from harness.authors.selftest.test_exports import BAD, UNJUDGED
 from harness.authors.selftest.test_gradescope import autograder, pack  # noqa: F401
 from harness.authors.selftest.test_makefile import script
+from harness.course.exports.formats import NAMES
 from harness.course.site import OUT
 from harness.lab.chapters import ROOT
 
@@ -167,3 +168,63 @@ def test_the_autograder_as_an_image(autograder):  # noqa: F811
     assert entry == ["/autograder/run_autograder"]
     status, found, _ = test_gradescope.run(autograder)
     assert (status, found["score"]) == (0, 7)
+
+
+# What was tried
+
+INSTRUCTORS = ROOT / "docs" / "instructors.md"
+TABLE = "## What was tried, and on what"
+UNTRIED = re.compile(
+    r"(?:never|not|none|neither|nobody|nor|un)(?:\W+[\w']+){0,6}?\W*"
+    r"(?:tried|built by us)\b(?! (?:once|again|twice))",
+    re.I,
+)
+# Two tables and no more: of services, and of operating systems.
+SYSTEMS = ROOT / "docs" / "platforms.md"
+
+
+def test_each_service_has_its_row():
+    """It says what was tried, on what, and where it was never tried."""
+    section = INSTRUCTORS.read_text().partition(f"\n{TABLE}\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
+    assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in rows)
+    services = " ".join(row[0] for row in rows)
+    recipes = {path.name for path in RECIPES.iterdir()} - {"grade.sh", "late-days.py"}
+    wanted = recipes | {f"FORMAT={name}" for name in NAMES if name != "gradescope"}
+    wanted |= {"make gradescope", "ENGINE=parallel", "ENGINE=slurm", ".devcontainer", "ERRORS=1"}
+    assert not [name for name in wanted if f"{name}`" not in services]
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("It has not been tried on GitHub itself.", True),
+        ("None of the formats was tried on the real service", True),
+        ("The image was not built by us", True),
+        ("Other processors are untried", True),
+        ("an accept is tried once more", False),
+        ("It was not judged. Then it was tried again", False),
+    ],
+)
+def test_a_sentence_about_what_was_never_tried_is_known(text, found):
+    assert bool(untried(text)) == found
+
+
+def untried(text: str) -> list[str]:
+    """The sentences that say so."""
+    text = re.sub(r"\[what was\s+tried\]\([^)]*\)|\bnot\s+judged\b", "", text, flags=re.I)
+    sentences = re.split(r"(?<=[.:;!?])\s+", " ".join(text.replace("#", " ").split()))
+    return [one for one in sentences if UNTRIED.search(one)]
+
+
+def test_only_the_table_says_what_was_never_tried():
+    """The paragraphs lead to it."""
+    places = [*ROOT.glob("docs/*.md"), *RECIPES.iterdir(), *ROOT.glob(".devcontainer/*")]
+    for path in [ROOT / "README.md", *places]:
+        text = path.read_text()
+        if path == SYSTEMS:
+            continue
+        if path == INSTRUCTORS:
+            before, _, after = text.partition(f"\n{TABLE}\n")
+            text = before + after.partition("\n## ")[2]
+        assert not untried(text), f"{path}: move this into the table of {INSTRUCTORS.name}"
