@@ -167,6 +167,29 @@ def test_when_it_is_stopped_the_scores_stand(a_class, monkeypatch, capsys):
     assert not (a_class.results / "01" / "scoreboard.txt").exists()
 
 
+class NoUnit:
+    """In place of a Unit: notes where each server is built, and builds none."""
+
+    def __init__(self, of: labels.Class) -> None:
+        self.of, self.places = of, []
+
+    def isolated(self, argv, sources, output, printed, seconds, more):
+        self.places.append((sources, output))
+        assert sources.is_dir() and output.is_dir() and not (output / "server").exists()
+        return 1
+
+
+def test_a_server_is_not_built_among_its_sources(tmp_path):
+    """The solutions of 06 and later have a directory with the name of the program."""
+    of = labels.of(find("06"), tmp_path, ["ada"], False)
+    handed_in(of.place("ada") / records.SOURCES / "server")
+    results = [Graded("ada", of.place("ada"), Record("", "passed", 100))]
+    units = NoUnit(of)
+    board = scoreboard.measure(units, results, [A], 1, Place(0, 0), lambda _: None)
+    assert len(units.places) == 2 and (of.place("ada") / records.SOURCES).is_dir()
+    assert all("cannot be built" in board.why(name) for name in board.ranked)
+
+
 @pytest.mark.skipif(not landlock.works(), reason="there is no Landlock here")
 def test_a_measured_server_is_kept_apart(tmp_path):
     """It cannot read a solution. Each program that it needs is there."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from harness.course.classes import labels, parallel, progress, scoreboard, slurm, submissions
 from harness.course.classes.engines import Engine, Local
 from harness.course.classes.labels import Class
+from harness.course.classes.page import counted
 from harness.course.classes.records import NOT_JUDGED, Graded
 from harness.course.classes.submissions import Submission
 from harness.course.classes.unit import GRADE_SECONDS, TRIES, Unit
@@ -153,8 +154,8 @@ def measure(
     """Makes the scoreboard. Returns whether it was not stopped."""
     rows = scoreboard.chosen_rows(units.of.chapter, options.bench)
     count, full = int(options.rounds), len(scoreboard.full_marks(results))
-    keys = " ".join(row.key for row in rows)
-    print(f"\nmeasuring {full} with full marks beside the solution: {keys}; {count} rounds")
+    keys, rounds_of = " ".join(row.key for row in rows), counted(count, "round")
+    print(f"\nmeasuring {full} with full marks beside the solution: {keys}; {rounds_of}")
     share_libraries(units, again=False)
     place = places_of(options.cores)[-1]
     try:

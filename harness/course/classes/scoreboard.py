@@ -87,7 +87,7 @@ class _Measurement:
         self.rows = rows
         chapter = self.units.of.chapter
         entrants = {one.label: str(number) for number, one in enumerate(full, 1)}
-        own = self.work / "solution"
+        own = self.work / "sources"  # from 06 on there is a directory `server` in it
         shutil.copytree(chapter.solution_dir, own)
         self.sources = {SOLUTION_NAME: own}
         self.sources |= {entrants[one.label]: one.place / records.SOURCES for one in full}
