@@ -251,8 +251,8 @@ def _served_at_once(server: Server, over_quota: Sequence[Stream]) -> None:
 
 
 def _served_soon(server: Server) -> None:
-    """The same of a server that keeps the clock of the machine, on which others may make a wait
-    long, but not each."""
+    """A client is served while intervals end by the clock of the machine. Other programs may make
+    some of its waits long, but not each."""
     __tracebackhide__ = True
     client, times = server.connect("polite"), []
     for _ in range(ASKED_AGAIN):
