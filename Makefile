@@ -49,6 +49,7 @@ export LAB_SERVE  = $(call given,SERVE)
 export LAB_SOLUTIONS = $(call given,SOLUTIONS)
 export LAB_PART   = $(call given,PART)
 export LAB_REPO   = $(call given,REPO)
+export LAB_ANSWERS = $(call given,ANSWERS)
 export LAB_BASE   = $(call given,BASE)
 export LAB_WITH   = $(call given,WITH)
 
@@ -58,7 +59,7 @@ python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
-    REDIS WITH PART TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    REDIS WITH PART ANSWERS TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -92,11 +93,13 @@ help:
 ##    make fuzz CH=05        malformed messages for the reader (SECONDS=20);
 ##      INPUT=hex            one message that went wrong, again
 ##    make tcl CH=12 REDIS=d the tests of Redis, whose source is in d (T=, V=1)
+##    make answers CH=03     of the questions in the handout, once it has 100
 ##    make handin CH=03      packs your chapter as one file (OUT=x.tar.gz)
 ##
 ##  With a class
 ##    make handout           packs the lab for students, without solutions
 ##      CH=04                with chapters 01 to 04 only; OUT=x.tar.gz
+##      ANSWERS=0            also without what `make answers` shows
 ##    make class CH=04 SUB=d grades each submission in d, and makes a page;
 ##                           again: only what is missing or has changed
 ##      JOBS=2 ANON=1        so many at a time; numbers instead of names
@@ -152,7 +155,7 @@ setup:
 	@sh harness/setup.sh
 
 # Each is a line of COMMANDS in harness/__main__.py.
-COMMANDS = grade run watch replay trace demo fuzz tcl doctor bench diff lesson skeletons handout handin \
+COMMANDS = grade run watch replay trace demo fuzz tcl answers doctor bench diff lesson skeletons handout handin \
     appeal class similar export gradescope site mutants pictures steady soak
 $(COMMANDS):
 	@$(python) -m harness $@

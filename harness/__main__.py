@@ -21,6 +21,7 @@ COMMANDS = {
     "demo": "student.demos.command",
     "fuzz": "student.fuzz",
     "tcl": "student.tcl",
+    "answers": "student.answers",
     "doctor": "student.doctor",
     "bench": "student.bench.command",
     "diff": "lab.skeleton:show_diff",

@@ -59,7 +59,7 @@ def grade_target(target: Target, request: Request) -> Grade:
     if command:
         _run(grade, command, target, request, file.with_suffix(".log"))
     if request.results is None and not request.memcheck:
-        history.compare(grade, RESULTS / f"{target.chapter.number}-passed.json")
+        history.compare(grade, RESULTS / history.NAME.format(target.chapter.number))
         if not request.order and not request.trace:
             orders.store(grade)
     grade.seconds = time.monotonic() - start

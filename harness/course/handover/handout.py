@@ -16,7 +16,7 @@ from pathlib import Path
 
 from harness.course.handover import archive
 from harness.course.handover.archive import Member
-from harness.lab import chapters, command_line, parts, skeleton, sources
+from harness.lab import answers, chapters, command_line, parts, skeleton, sources
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 from harness.lab.git import tracked
 from harness.lab.target import WrongUsage, as_typed, setting
@@ -30,6 +30,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("--chapter", metavar="NN", default=setting("CH"), help="the last one of it; default: all")
     add("--out", metavar="FILE", default=setting("OUT"), help="default: build/handout/lab.tar.gz")
+    add("--answers", default=setting("ANSWERS"), help="0: without what `make answers` shows")
     return parser.parse_args(arguments)
 
 
@@ -41,7 +42,9 @@ def main(arguments: list[str]) -> int:
 def run(options: argparse.Namespace) -> int:
     until = chapters.find(options.chapter) if options.chapter else None
     path = archive.named(options.out, DEFAULT)
-    packed = members(until)
+    if options.answers not in (None, "0", "1"):
+        raise WrongUsage(f"ANSWERS={options.answers} is neither 0 nor 1")
+    packed = members(until, with_answers=options.answers != "0")
     digest = archive.write_tar(path, packed)
     print("\n".join(_told(path, packed, digest)))
     return 0
@@ -72,13 +75,16 @@ PLACES = ("chapters", "docs", "harness")  # those of the lab, without a history
 SOME = 3  # names in a message
 
 
-def members(until: Chapter | None) -> list[Member]:
-    """The files of a handout of the chapters up to `until`, or of all. Raises WrongUsage."""
+def members(until: Chapter | None, with_answers: bool = True) -> list[Member]:
+    """The files of a handout of the chapters up to `until`, or of all. `with_answers`: also those
+    that `make answers` shows. Raises WrongUsage."""
     handed_out = CHAPTERS[: CHAPTERS.index(until) + 1] if until else CHAPTERS
     check_skeletons(handed_out)
     later = tuple(f"chapters/{one.slug}/" for one in CHAPTERS if one not in handed_out)
     kept = [name for name in names() if parts.is_handed_out(name) and not name.startswith(later)]
     found = [_member(name) for name in sorted(kept)]
+    if with_answers:
+        found = sorted([*found, *_answers(handed_out)], key=lambda one: one.name)
     note = _note(handed_out, archive.digest(found)[:12])
     return [*found, Member(f"{TOP}/{parts.NOTE}", note.encode())]
 
@@ -93,6 +99,17 @@ def _member(name: str) -> Member:
     if not name.endswith(".md"):
         return found
     return replace(found, data=_of_this_version(FOR_AUTHORS.sub(b"", found.data)))
+
+
+def _answers(handed_out: tuple[Chapter, ...]) -> list[Member]:
+    """The packed answers of these chapters; none if this copy of the lab has none."""
+    page = ROOT / answers.PAGE
+    found = answers.of_page(page.read_text()) if page.exists() else {}
+    return [
+        Member(f"{TOP}/{answers.PACKED.format(chapter.number)}", answers.pack(text))
+        for chapter, text in found.items()
+        if chapter in handed_out
+    ]
 
 
 def _of_this_version(page: bytes) -> bytes:
