@@ -1,7 +1,7 @@
 """The answers to the questions of the handouts: a page, or one packed file for each chapter.
 
 A handout has them packed, so that nobody reads an answer by a look at the tree or by a search. It
-is no secret: whoever unpacks one wants to know it.
+is no secret: to unpack one takes intent.
 """
 
 from __future__ import annotations
