@@ -8,7 +8,9 @@ from fractions import Fraction
 
 import pytest
 
+from harness.authors import soak
 from harness.authors.selftest.drawn import each_chapter
+from harness.authors.selftest.test_packages import PACKAGES
 from harness.client.redis import left_out
 from harness.course.classes import extract, submissions
 from harness.course.handover import handin
@@ -20,9 +22,12 @@ from harness.server import build, limits, spawn
 from harness.student import doctor
 from harness.student.bench import command as bench
 from harness.student.bench import rounds
+from harness.student.bench.rows import ROWS
 
 GIB = 1024 * MIB
 CLAIMS = scoring.load()
+LAB = "docs/working-on-the-lab.md"
+WORDS = "no one two three four five six seven eight nine ten eleven twelve".split()
 INSTRUCTORS, SYLLABUS = "docs/instructors.md", "docs/syllabus.md"
 NUMBER = r"\d[\d,]*(?:\.\d+)?"
 
@@ -81,7 +86,7 @@ def text_of(document: str) -> str:
 def test_the_units_of_the_tests_of_redis():
     units = f"{len(left_out.UNITS)} units"
     shows(INSTRUCTORS, f"It runs {units}")
-    shows("docs/working-on-the-lab.md", f"and runs {units}")
+    shows(LAB, f"and runs {units}")
 
 
 # Points
@@ -118,8 +123,8 @@ def test_the_points_that_are_inherited():
 def test_the_example_of_one_claim():
     claim = next(claim for claim in CLAIMS if claim.name == "test_01_empty_frames")
     worth = f"{claim.points}/{claim.points}"
-    shows("docs/working-on-the-lab.md", f"passed {worth} {claim.number} {claim.text}")
-    shows("docs/working-on-the-lab.md", f"{worth.replace('/', ' of ')} points selected")
+    shows(LAB, f"passed {worth} {claim.number} {claim.text}")
+    shows(LAB, f"{worth.replace('/', ' of ')} points selected")
 
 
 # Hours
@@ -187,3 +192,23 @@ def test_the_rounds_of_a_scoreboard():
     shows(INSTRUCTORS, f"`N={bench.ROUNDS}` rounds")
     assert rounds.TRIES == 4
     shows(INSTRUCTORS, "is repeated, up to four times")
+
+
+def test_the_rows_of_the_benchmark():
+    rows = {row[0]: row[1] for row in table("docs/benchmarks.md", "| row | what is measured ")}
+    assert list(rows) == [row.key for row in ROWS]
+    for row in ROWS:
+        load = row.load
+        known = {f"{value:,}" for value in (load.connections, load.depth, load.size, load.idle)}
+        known |= set(numbers(row.text))
+        assert set(numbers(rows[row.key])) <= known, f"docs/benchmarks.md, row {row.key}: {row.text}"
+
+
+# The lab itself
+
+
+def test_what_is_counted_of_the_lab_itself():
+    shows(LAB, f"one of {WORDS[len(PACKAGES)]} packages")
+    pages = len(list((ROOT / "docs" / "zh").glob("*.md"))) - 1  # README.md is not one of these
+    shows(LAB, f"each handout, and for {WORDS[pages]} pages of `docs/`")
+    shows(LAB, f"Each server lives for {soak.LIFE_SECONDS:g} seconds")
