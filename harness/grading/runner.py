@@ -21,7 +21,7 @@ from harness.grading.scoring import Claim
 from harness.lab.chapters import ROOT
 from harness.lab.units import KIB
 from harness.server import kill, scratch
-from harness.server.linux import landlock, prctl, procfs
+from harness.server.linux import landlock, malloc, prctl, procfs
 
 TEST_SECONDS = 120  # for one claim: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together
@@ -116,7 +116,7 @@ def _environment(directory: Path) -> dict[str, str]:
     kept["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     if not landlock.works():  # then for all servers; and no file of the lab changes, see guard.py
         kept.update({landlock.SWITCH: "0", "PYTHONDONTWRITEBYTECODE": "1"})
-    return {**kept, "TMPDIR": str(directory)}
+    return {**kept, **malloc.HUGE_PAGES, "TMPDIR": str(directory)}
 
 
 class Watcher(NamedTuple):

@@ -10,6 +10,9 @@ from harness.lab.units import MIB
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 LARGEST = 32 * MIB  # of the second: a larger one is refused
 KEPT = 64 * MIB
+# For the environment of a program that uses much memory: it gets huge pages, of 2 MiB on most
+# machines, and so the kernel is entered once for 512 pages. glibc 2.35 and later know it.
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
 def keep_freed() -> None:
