@@ -28,16 +28,14 @@ from harness.claims.stage.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.failures.failure import Failure, NotJudged
 from harness.grading import diagnosis, guard
-from harness.grading.scheduler import OneByOne
+from harness.grading.workers import GONE, Workers
 from harness.server import kill, limits
-from harness.server.linux import malloc, prctl, procfs, ring
+from harness.server.linux import prctl, procfs, ring
 from harness.server.patience import PATIENCE
 from harness.server.process_tree import destroy_all
 
 __all__ = ["launch", "program", "rng", "run", "server"]
 
-OUTCOMES = "lab-outcomes"  # the name of the plugin that has them
-GONE = "???"  # the phase that xdist reports when a worker process has died
 SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
@@ -45,6 +43,7 @@ PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a 
 def pytest_addoption(parser):
     group = parser.getgroup("event-loop-lab")
     group.addoption("--run", dest="lab_run", metavar="FILE", help="set by grading/runner.py")
+    group.addoption("--workers", dest="lab_workers", type=int, help="set by grading/runner.py")
     group.addoption("--outcomes", dest="lab_outcomes", type=int, help="set by grading/runner.py")
 
 
@@ -54,18 +53,14 @@ def pytest_configure(config):
     config.lab_run = Run.load(config.option.lab_run)
     PATIENCE.share(Path(config.option.lab_run).with_name("ran-out"))
     prctl.close_memory()
-    is_worker = hasattr(config, "workerinput")
-    if is_worker:
-        prctl.die_with_parent()
-        guard.leave_group()
-        malloc.keep_freed()
+    signal.signal(signal.SIGTERM, _end)
+    prctl.die_with_parent(signal.SIGTERM)
+    outcomes = Outcomes(config.option.lab_outcomes)
+    config.pluginmanager.register(outcomes)
+    if config.option.lab_workers:
+        config.pluginmanager.register(Workers(config.option.lab_workers, outcomes.worker_died))
     else:
-        signal.signal(signal.SIGTERM, _end)
-        prctl.die_with_parent(signal.SIGTERM)
-    if is_worker or config.option.dist == "no":
         limits.bound_processes()
-    if not is_worker:
-        config.pluginmanager.register(Outcomes(config.option.lab_outcomes), OUTCOMES)
 
 
 def _end(_number, _frame):
@@ -77,11 +72,6 @@ def _end(_number, _frame):
 def pytest_unconfigure(config):
     destroy_all()
     limits.release_processes()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    return OneByOne(config, log)
 
 
 def pytest_runtest_setup(item):
@@ -151,9 +141,9 @@ class Outcomes:
             }
             print(json.dumps(result), file=self._file, flush=True)
 
-    def pytest_testnodedown(self, node, error):
-        """A worker has ended: what its servers leave is ours now, and nobody else would end it."""
-        self._a_worker_died |= bool(error)
+    def worker_died(self):
+        """What its servers leave is ours now, and nobody else would end it."""
+        self._a_worker_died = True
         kill.until_gone(_orphans, SWEEP_SECONDS)
 
     def pytest_runtest_logstart(self, nodeid, location):

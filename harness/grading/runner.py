@@ -87,24 +87,16 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     run.save(directory / "run.json")
     seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
-    options = "-q --tb=native -p no:cacheprovider -p xdist.plugin -p pytest_timeout"
-    options += " -W ignore::pytest.PytestAssertRewriteWarning"  # workers.py has imported them
+    options = "-q --tb=native --capture=no --assert=plain -p no:cacheprovider -p pytest_timeout"
     options += f" --timeout={seconds} --timeout-method=signal"
-    options += f" -n {min(jobs, len(claims))} --max-worker-restart={len(claims)}"
+    options += f" -p harness.grading.plugin --workers={jobs}"
     root = os.path.relpath(claims[0].file.parent, ROOT)
     return [
-        *(sys.executable, "-m", "harness.grading.workers", "-c", os.devnull),
+        *(sys.executable, "-m", "pytest", "-c", os.devnull),
         # Above the claims pytest reads no conftest.py and lists no directory, as version 8 would.
         *("--rootdir", root, "--confcutdir", root),
         *options.split(),
-        *(
-            "-p",
-            "harness.grading.plugin",
-            "--run",
-            str(directory / "run.json"),
-            "--outcomes",
-            str(writer),
-        ),
+        *("--run", str(directory / "run.json"), "--outcomes", str(writer)),
         *(f"{os.path.relpath(claim.file, ROOT)}::{claim.name}" for claim in claims),
     ]
 

@@ -1,116 +1,150 @@
-"""python3 -m harness.grading.workers ...: pytest with these arguments, and workers that are forks
-of its process.
+"""Runs the claims in forks of the pytest process, several at the same time.
 
-pytest-xdist starts Python for each worker, which imports pytest, the lab and the claims: as much as
-fifty claims cost. Here they are imported once, before the forks. A worker that has died is replaced
-by one that is started.
+A fork has what pytest has imported and collected. pytest-xdist would start Python for each of them,
+which imports and collects everything again.
 """
 
 from __future__ import annotations
 
-import atexit
 import gc
+import json
 import os
+import select
 import signal
+import socket
 import sys
+import traceback
+from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
+from typing import NoReturn
 
-import execnet.gateway_base
-import execnet.gateway_io
 import pytest
+from _pytest.runner import runtestprotocol
 
-# These, too, are imported for the workers.
-import pytest_timeout  # noqa: F401
-import xdist.plugin  # noqa: F401
-import xdist.remote  # noqa: F401
-from _pytest.config import get_config
+from harness.grading import guard
+from harness.server import limits
+from harness.server.linux import malloc, prctl
+from harness.server.process_tree import destroy_all
 
-import harness.grading.plugin  # noqa: F401
-from harness.lab.chapters import ROOT
-from harness.server.linux import prctl
-
-CLAIMS = os.path.join("harness", "claims", "")
+GONE = "???"  # the phase of the report of a test whose process has died
 _FAULT = 70  # EX_SOFTWARE of sysexits.h
 
-_start = execnet.gateway_io.create_io
+
+class Workers:
+    """A plugin of pytest: `count` processes run the tests in their order, one test at a time each.
+    `died` is called when one of them has ended by itself; another one takes its place."""
+
+    def __init__(self, count: int, died: Callable[[], object]) -> None:
+        self._count = count
+        self._died = died
+        self._reports: list[pytest.TestReport] = []  # of the last test, in a worker
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        if session.testsfailed:  # it cannot import a claim, and pytest says so
+            return None
+        gc.collect()
+        gc.freeze()  # so that no worker looks through what was imported, and copies its pages
+        waiting = deque(range(len(session.items)))
+        busy: list[_Worker] = []
+        idle: list[_Worker] = []
+        while waiting or busy:
+            while waiting and len(busy) < self._count:
+                worker = idle.pop() if idle else _Worker(session, self._work)
+                busy.append(worker)
+                worker.begin(waiting.popleft())
+            for worker in select.select(busy, [], [])[0]:
+                busy.remove(worker)
+                if worker.finish():
+                    idle.append(worker)
+                else:
+                    worker.end()
+                    self._died()
+        for worker in idle:
+            worker.end()
+        return True
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
+        """Takes the place of pytest's own in a worker: the reports go to the other process."""
+        self._reports = runtestprotocol(item, log=False)
+        return True
+
+    def _work(self, session: pytest.Session, link: socket.socket) -> NoReturn:
+        """Runs each test whose number comes, and sends its reports; ends this process."""
+        status = _FAULT
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            prctl.die_with_parent()
+            prctl.adopt_orphans()  # which a fork does not inherit
+            guard.leave_group()
+            malloc.keep_freed()
+            limits.bound_processes()
+            hook = session.config.hook
+            with link.makefile("rw") as file:
+                for line in file:
+                    item = session.items[int(line)]
+                    hook.pytest_runtest_protocol(item=item, nextitem=None)
+                    reports = [
+                        hook.pytest_report_to_serializable(config=session.config, report=report)
+                        for report in self._reports
+                    ]
+                    print(json.dumps(reports), file=file, flush=True)
+            destroy_all()
+            limits.release_processes()
+            status = 0
+        except BaseException:  # nothing above may see it: this is a copy of the pytest process
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
 
 
-def main(arguments: list[str]) -> int:
-    """Runs pytest. Returns its exit status."""
-    _import(arguments)
-    gc.collect()
-    gc.freeze()  # so that no worker looks through what was imported, and copies its pages
-    waiting: list[_Forked] = []
-    for _ in range(int(arguments[arguments.index("-n") + 1])):
-        waiting.append(_Forked())
+class _Worker:
+    """One of the processes, as pytest sees it. It has at most one test."""
 
-    def create(spec, execmodel):
-        return _Connection(waiting.pop(0), execmodel) if waiting else _start(spec, execmodel)
+    def __init__(
+        self, session: pytest.Session, work: Callable[[pytest.Session, socket.socket], NoReturn]
+    ) -> None:
+        self._session = session
+        sys.stdout.flush()  # else both processes write what is in its buffer
+        self._link, its = socket.socketpair()
+        self._pid = os.fork()
+        if self._pid == 0:
+            self._link.close()
+            work(session, its)
+        its.close()
 
-    execnet.gateway_io.create_io = create
-    return int(pytest.main(arguments))
+    def fileno(self) -> int:
+        return self._link.fileno()
 
+    def begin(self, number: int) -> None:
+        """Gives it the test with this number."""
+        self._item = self._session.items[number]
+        hook = self._session.config.hook
+        hook.pytest_runtest_logstart(nodeid=self._item.nodeid, location=self._item.location)
+        with suppress(BrokenPipeError):  # it has died: finish() will find out
+            self._link.sendall(b"%d\n" % number)
 
-def _import(arguments: list[str]) -> None:
-    """Imports what pytest is made of, and the claims that it is to run."""
-    get_config()
-    for file in dict.fromkeys(word.partition("::")[0] for word in arguments if "::" in word):
-        if file.startswith(CLAIMS) and os.getcwd() == str(ROOT):
-            import_module(file.removesuffix(".py").replace(os.sep, "."))
+    def finish(self) -> bool:
+        """Reports its test, which has ended; False if the process has."""
+        config, item = self._session.config, self._item
+        with self._link.makefile("r") as file, suppress(ConnectionResetError):
+            line = file.readline()
+        for data in json.loads(line) if line else ():
+            report = config.hook.pytest_report_from_serializable(config=config, data=data)
+            config.hook.pytest_runtest_logreport(report=report)
+        if not line:
+            lost = (item.nodeid, item.location, {}, "failed", guard.KILLED, GONE)
+            config.hook.pytest_runtest_logreport(report=pytest.TestReport(*lost))
+        config.hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return bool(line)
 
-
-class _Forked:
-    """A process that waits until execnet tells it what to be. The functions are those of Popen that
-    execnet calls."""
-
-    def __init__(self) -> None:
-        told, self.stdin = os.pipe()
-        self.stdout, said = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            _work(told, said)
-        os.close(told)
-        os.close(said)
-
-    def wait(self) -> int | None:
+    def end(self) -> None:
+        """Lets it end, and waits for that."""
+        self._link.shutdown(socket.SHUT_RDWR)  # a worker that was forked later has a copy
+        self._link.close()
         with suppress(ChildProcessError):
-            return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return None
-
-    def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
-
-
-class _Connection(execnet.gateway_base.Popen2IO):
-    """What execnet reads from a worker and writes to it."""
-
-    def __init__(self, worker: _Forked, execmodel) -> None:
-        self.popen = worker
-        files = os.fdopen(worker.stdin, "wb"), os.fdopen(worker.stdout, "rb")
-        super().__init__(*files, execmodel=execmodel)
-        self.wait, self.kill = worker.wait, worker.kill
-
-
-def _work(told: int, said: int) -> None:
-    """What `python3 -c` does for execnet; ends this process."""
-    status = _FAULT
-    try:
-        prctl.die_with_parent()
-        prctl.adopt_orphans()  # which a fork does not inherit
-        os.dup2(told, 0)
-        os.dup2(said, 1)
-        os.closerange(3, max(map(int, os.listdir("/proc/self/fd"))) + 1)
-        sys.stdin, sys.stdout = (open(fd, mode, 1, closefd=False) for fd, mode in enumerate("rw"))
-        line = sys.stdin.readline()
-        if line:  # else pytest has ended
-            exec(eval(line), {"__name__": "__main__"})
-        atexit._run_exitfuncs()
-        status = 0
-    finally:
-        os._exit(status)
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+            os.waitpid(self._pid, 0)

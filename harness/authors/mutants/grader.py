@@ -111,13 +111,13 @@ class Grader:
 class Forked:
     """What takes the place of subprocess.Popen for the pytest of a grade: a fork of this process.
 
-    `command` is that of runner.py: an interpreter, -m, workers.py, and the arguments of pytest.
+    `command` is that of runner.py: an interpreter, -m, pytest, and its arguments.
     """
 
     def __init__(self, command, *, cwd, env, stdin, stdout, stderr, pass_fds, start_new_session):
-        from harness.grading import workers
+        import pytest
 
-        assert command[1:3] == ["-m", workers.__name__]
+        assert command[1:3] == ["-m", "pytest"]
         assert start_new_session and stdin == subprocess.DEVNULL
         self._status: int | None = None
         self.pid = os.fork()
@@ -127,7 +127,7 @@ class Forked:
         try:
             os.setsid()
             _become(cwd, env, stdout.fileno(), stderr.fileno())
-            status = workers.main(command[3:])
+            status = int(pytest.main(command[3:]))
             sys.stdout.flush()
             atexit._run_exitfuncs()
         finally:
@@ -163,7 +163,6 @@ def _serve() -> None:
     """Grades each line of its input, until EOF."""
     # Imported before the first fork, so that no grade has to.
     import pytest_timeout  # noqa: F401
-    import xdist.plugin  # noqa: F401
     from _pytest.config import get_config
 
     import harness.grading.grade
