@@ -62,7 +62,7 @@ IN_LINE = 20  # alarms that are due after it
 WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
 
 # Of a reply: less than that the client has to read before the server may make another one.
-HALF = 8 * MIB
+HALF = 6 * MIB
 
 # What a general hint means in a claim, see marker.claim.
 RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-after-pause")
@@ -159,7 +159,7 @@ def test_07_alarms_due_together(launch):
         raise Failure(f"{text} that send", hint="write-per-alarm")
 
 
-@claim("07.3", points=1, cli=True, native=True, hints={"silence": "memory-grows"})
+@claim("07.3", points=1, chapters="07-09", cli=True, native=True, hints={"silence": "memory-grows"})
 def test_07_alarms_hold_32_mib(launch):
     """The alarms of a connection may hold 32 MiB together; more than that is a bad argument."""
     server = launch(framing=MESSAGES)
@@ -172,7 +172,14 @@ def test_07_alarms_hold_32_mib(launch):
     echo_text(client)
 
 
-@claim("07.3", points=1, cli=True, native=True, hints={"memory-grows": "alarms-cost-more"})
+@claim(
+    "07.3",
+    points=1,
+    chapters="07-09",
+    cli=True,
+    native=True,
+    hints={"memory-grows": "alarms-cost-more"},
+)
 def test_07_small_alarms_hold_32_mib_too(launch):
     """The limit of 32 MiB is one of memory: many alarms with short strings cost no more."""
     server = launch(framing=MESSAGES)
@@ -240,7 +247,7 @@ def _told_of(client: Client, body: bytes) -> bytes:
         return b""
 
 
-@claim("07.3", points=2, cli=True, valgrind=True)
+@claim("07.3", points=2, chapters="07", cli=True, valgrind=True)
 def test_07_memory(launch):
     """Under valgrind: clients leave, and the server stops, with timers of all kinds set."""
     server = launch(("--idle-timeout", "60000", "--frame-timeout", "60000"), framing=MESSAGES)

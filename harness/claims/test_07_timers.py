@@ -127,7 +127,7 @@ def test_07_a_seq_is_of_its_connection(launch):
     echo_text(one)
 
 
-@claim("07.1", points=1, cli=True)
+@claim("07.1", points=1, chapters="07", cli=True)
 def test_07_refuses_wrong_options(run):
     """Times that are not numbers from 0 to 2,147,483,647 are refused with status 2."""
     for option in ("--idle-timeout", "--frame-timeout"):

@@ -9,7 +9,7 @@ from harness.claims.scenarios.waiting_states import ENDS, TIMER_STATES
 # 07.6 timeouts
 
 
-@claim("07.6", points=4, cli=True, native=True, hints=ENDS, refusals=True)
+@claim("07.6", points=4, chapters="07-08", cli=True, native=True, hints=ENDS, refusals=True)
 def test_07_every_state_and_each_end(launch, rng):
     """In each state in which it waits, a client that closes, resets, half-closes or does nothing is
     forgotten or served, with every backend."""

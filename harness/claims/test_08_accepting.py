@@ -20,7 +20,7 @@ TRY_MS = 100  # from one try to accept it to the next
 LATE_MS = 2 * TRY_MS  # docs/protocol.md
 MACHINES_MS = 2_000  # with the clock of the machine: before that we look whether it waits
 
-CROWD = 400  # clients that connect when there is no descriptor
+CROWD = 200  # clients that connect when there is no descriptor
 AT_ONCE = 64  # of them are turned away in an iteration, at most
 
 # General hints that have a better one in some claims, see marker.claim.
@@ -108,7 +108,7 @@ def test_08_descriptors_come_back(launch, rng):
 
 @claim("08.6", points=2, cli=True, native=True, hints=dict.fromkeys(LOST, "turned-away"))
 def test_08_turned_away_a_few_at_a_time(launch, rng):
-    """One iteration turns away at most 64 of 400 waiting clients; connected ones are served."""
+    """One iteration turns away at most 64 of 200 waiting clients; connected ones are served."""
     server = launch(nofile=DESCRIPTORS, clock=True)
     served = connect_and_ping(server, rng, SERVED, "served")
     began = server.clock.now_ms

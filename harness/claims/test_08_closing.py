@@ -10,7 +10,7 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, LINE
-from harness.client.messages import MESSAGES, after, every, rung
+from harness.client.messages import MESSAGES, after, cancel, every, reset, rung
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
 from harness.server.patience import wait_until
@@ -207,12 +207,22 @@ def test_08_takes_some_and_then_nothing(launch, rng):
     _until_over(server, began, base, f"{who} before", 2 * LINGER_MS)
 
 
-@claim("08.7", points=2, cli=True, valgrind=True, hints=LINGER, refusals=True)
+@claim(
+    "08.7",
+    points=2,
+    chapters="08-09",
+    cli=True,
+    valgrind=True,
+    hints=LINGER,
+    refusals=True,
+)
 def test_08_memory(launch, rng):
     """Under valgrind: clients over quota, suspended, waiting and closing; then the server stops."""
     options = ("--quota", "20/300", "--high-water", "65536", "--max-conns", "7")
     server = launch((*options, "--frame-timeout", "60000"), framing=MESSAGES)
-    messages = [every(seq, 20, 5, b"x") for seq in range(30)] + [after(99, 60_000, b"far")]
+    messages = [every(seq, 20, 5, b"x") for seq in range(15)] + [after(99, 60_000, b"far")]
+    messages += [after(98, 60_000, b"never"), reset(1, 99, 70_000, 1), cancel(2, 98)]
+    messages += [every(seq, 20, 5, b"y") for seq in range(15, 30)]
     for leave in ("close", "reset", "half_close"):
         client = server.connect("leaves")
         client.send_frames(messages)

@@ -22,8 +22,8 @@ MARKS = (("1", "0"), ("1000", "0"), ("65536", "65536"), ("1048576", "524288"), (
 DEFAULT, LARGE = MARKS[3:]
 SIZES = (0, 1, READ_BYTES - 1, READ_BYTES, READ_BYTES)  # what comes while the server is stopped
 STEP_BYTES = 4 * FRAME_BYTES
-STREAM_BYTES = 96 * MIB
-ROUNDS = 4
+STREAM_BYTES = 64 * MIB
+ROUNDS = 3
 LOOKS = 3  # at a socket in which nothing arrives any more
 LOOK_SECONDS = 0.001
 

@@ -34,7 +34,15 @@ ABOVE_A_LOW_MARK = State(
 # 08.7 settle
 
 
-@claim("08.7", points=3, cli=True, native=True, hints=ENDS, refusals=True)
+@claim(
+    "08.7",
+    points=3,
+    chapters="08",
+    cli=True,
+    native=True,
+    hints=ENDS,
+    refusals=True,
+)
 def test_08_every_state_and_each_end(launch, rng):
     """Over quota, above a mark or lingering, with each backend: a client that closes, resets, half-
     closes or does nothing is forgotten or served."""

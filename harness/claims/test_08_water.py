@@ -29,6 +29,7 @@ STEP = 256 * KIB  # taken by the client between two looks
 OFFERED = 64 * MIB
 
 SILENT_CLIENTS = 100
+SILENT_BYTEWISE = 20  # of one byte a frame: tens of thousands of frames each
 SMALL_HIGH = 64 * KIB
 A_CLIENT = SMALL_HIGH + 512 * KIB  # of memory: output up to the mark, and what has been read
 
@@ -111,18 +112,18 @@ def test_08_any_marks_will_do(launch, rng):
 @claim("08.2", points=1, cli=True, native=True, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
-    for framing, data in (
-        (Fixed(1), bytes(256 * KIB)),
-        (LENGTH, length_framing.encode(bytes(1000)) * 260),
+    for framing, data, clients in (
+        (Fixed(1), bytes(256 * KIB), SILENT_BYTEWISE),
+        (LENGTH, length_framing.encode(bytes(1000)) * 260, SILENT_CLIENTS),
     ):
         marks = ("--high-water", str(SMALL_HIGH))
         server = launch_idle(launch, argv_extra=marks, framing=framing, environment=EXACT)
         burst(server.connect(), [bytes(1)] * 1000)
         base = server.process.resident_bytes()
-        with Silent(server, SILENT_CLIENTS) as silent:
+        with Silent(server, clients) as silent:
             sent = silent.send(data, times=16)
-            when = f"after {sent / MB:.0f} MB of {SILENT_CLIENTS} clients that never read"
-            bounded(server, base, SILENT_CLIENTS * A_CLIENT, when)
+            when = f"after {sent / MB:.0f} MB of {clients} clients that never read"
+            bounded(server, base, clients * A_CLIENT, when)
             when = "while the clients do not read their replies"
             no_cpu(server, when, "spins-writing", seconds=0.2)
             burst(server.connect(), [bytes(1)] * 1000)
@@ -159,7 +160,7 @@ def test_08_calls_of_steady_clients(launch, rng):
             raise Failure(f"{text}and sent with {calls:,} calls", hint="calls-cost-nothing")
 
 
-@claim("08.3", points=2, cli=True, hints={"extra-bytes": "quota-kept"})
+@claim("08.3", points=2, chapters="08", cli=True, hints={"extra-bytes": "quota-kept"})
 def test_08_refuses_wrong_options(launch, run):
     """Wrong quotas, marks and numbers of clients are refused with status 2; a right quota holds."""
     for option in WRONG_USAGE:

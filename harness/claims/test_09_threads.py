@@ -143,7 +143,14 @@ def test_09_refuses_wrong_threads(launch, run):
     who(client)
 
 
-@claim("09.3", points=1, cli=True, native=True, descriptors=IDLE_CLIENTS + MANY_LOOPS + SPARE)
+@claim(
+    "09.3",
+    points=1,
+    chapters="09",
+    cli=True,
+    native=True,
+    descriptors=IDLE_CLIENTS + MANY_LOOPS + SPARE,
+)
 def test_09_idle_memory_and_loops(launch):
     """An idle connection takes about as much memory with 256 loops as with one."""
     one, many = (_bytes_of_an_idle_client(launch, loops) for loops in (1, MANY_LOOPS))
@@ -220,7 +227,7 @@ def _expect_stats(server, client: Client, connections: int, frames: int) -> int:
 # 09.7 join
 
 
-@claim("09.7", points=4, cli=True, valgrind=True)
+@claim("09.7", points=4, chapters="09", cli=True, valgrind=True)
 def test_09_memory(launch, rng):
     """Under valgrind: clients of all loops come, go and broadcast, and SIGTERM ends it all."""
     server = launch(THREADS, framing=MESSAGES)
@@ -285,9 +292,18 @@ def test_09_no_data_races(launch, rng):
 # 09.3 hand_over: in each loop
 
 
-@claim("09.3", points=1, cli=True, native=True, hints=ENDS, refusals=True)
+@claim(
+    "09.3",
+    points=1,
+    chapters="09",
+    cli=True,
+    native=True,
+    hints=ENDS,
+    refusals=True,
+)
 def test_09_every_state_in_each_loop(launch, rng):
     """With four loops, a client that closes, resets, half-closes or does nothing is forgotten or
     served, whatever its connection waits for."""
     all_clients(launch(THREADS, framing=MESSAGES), 1)  # in fact each loop serves one
-    every_end(launch, rng, (*TIMER_STATES, *FLOW_STATES), ways=(THREADS,))
+    ways = (THREADS, (*THREADS, "--backend", "poll"))
+    every_end(launch, rng, (*TIMER_STATES, *FLOW_STATES), ways=ways)

@@ -12,7 +12,7 @@ enum {
     YIELDS = 3,
     DEPTH = 20,
     A_FRAME = 64,
-    COROUTINES = 10000,
+    COROUTINES = 3000,
     SMALL_STACK = 32 << 10,
     TOLERATED = COROUTINES / 10 /* mappings: of stacks that are kept for later, and of malloc */
 };
@@ -132,7 +132,7 @@ static void be_one_of_many(void *argument)
     through++;
 }
 
-static void ten_thousand(void)
+static void thousands(void)
 {
     static int numbers[COROUTINES];
     co_case_begin(SMALL_STACK);
@@ -156,6 +156,6 @@ static void ten_thousand(void)
 const struct check checks[] = {
     {"runs", runs},
     {"keep_variables", keep_variables},
-    {"ten_thousand", ten_thousand},
+    {"thousands", thousands},
     {0},
 };
