@@ -186,8 +186,8 @@ def test_04_polite_client_beside_a_fire_hose(server, rng):
 def test_04_others_are_served_promptly(server, rng):
     """A client gets its replies at once beside others that stall or never stop sending.
 
-    This is timed: beside clients that never stop, the server never rests, so its clock cannot
-    stand; and how much it does for them meanwhile depends on when each of them could run.
+    This is timed: beside clients that never stop, the server is never asleep, so its clock cannot
+    stand. How much it does for them meanwhile depends on when each of them could run.
     """
     polite = server.connect("polite")
     alone = _reply_ms(polite, rng)
