@@ -13,6 +13,7 @@ import pytest
 from harness.authors.selftest.drawn import FULL
 from harness.claims.instruments import sanitizers
 from harness.claims.scenarios.rpc_talk import broadcasts_in_flight, storm
+from harness.claims.stage.program import Programs
 from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
@@ -105,3 +106,15 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     assert found.hint == "data-race"
     assert sum(" of size 8 by " in line for line in lines) == 2
     assert sum(line.startswith("  in ") and "(worker.c:" in line for line in lines) >= 2
+
+
+@pytest.mark.parametrize("number", ["09", "12"])
+def test_a_queue_is_tried_in_hundreds_of_orders(number):
+    """A claim cannot require it: a right queue without a lock has fewer calls, and so fewer
+    orders."""
+    source = chapters.find(number).solution_dir
+    stage = Stage(Run(["no server"], sources=["main.c"], directory=str(source)))
+    try:
+        assert Programs(stage, 1).run("09_orders", "of_wakes")["orders"] > 300
+    finally:
+        stage.clear()
