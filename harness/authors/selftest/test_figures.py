@@ -201,7 +201,7 @@ def test_the_rows_of_the_benchmark():
         load = row.load
         known = {f"{value:,}" for value in (load.connections, load.depth, load.size, load.idle)}
         known |= set(numbers(row.text))
-        assert set(numbers(rows[row.key])) <= known, f"docs/benchmarks.md, row {row.key}: {row.text}"
+        assert set(numbers(rows[row.key])) <= known, f"row {row.key}: {row.text}"
 
 
 # The lab itself
