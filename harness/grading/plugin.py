@@ -26,7 +26,7 @@ import pytest
 from harness.claims.stage.fixtures import launch, program, rng, run, server
 from harness.claims.stage.stage import Run, Stage
 from harness.client.redis.here import OTHERS
-from harness.failures.failure import Failure, NotJudged
+from harness.failures.failure import Failure, NotJudged, TooBusy
 from harness.grading import diagnosis, guard
 from harness.grading.workers import GONE, Workers
 from harness.server import kill, limits
@@ -36,6 +36,7 @@ from harness.server.process_tree import destroy_all
 
 __all__ = ["launch", "program", "rng", "run", "server"]
 
+HELD_UP_SECONDS = 30  # of a test that took too long: then others are why
 SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
@@ -117,6 +118,8 @@ def _in_time(error, stage):
         return error
     if stage.valgrind and not stage.run.sources:
         return NotJudged("under valgrind this server is too slow to be judged")
+    if stage.seconds_held_up() > HELD_UP_SECONDS:
+        return TooBusy("other programs kept the claim from running for most of its time")
     return Failure("the test took longer than a test may", hint="too-long")
 
 

@@ -22,12 +22,15 @@ from harness.lab.chapters import ROOT
 from harness.lab.units import KIB
 from harness.server import kill, scratch
 from harness.server.linux import landlock, malloc, prctl, procfs
+from harness.server.patience import wait_until
 
 TEST_SECONDS = 120  # for one claim: 32 MiB, read a byte at a time
-TOTAL_SECONDS = 600  # all claims together
+TOTAL_SECONDS = 600  # all claims together, and half as much of CPU time
+BUSY_TIMES = 6  # as long at most, while other programs have the processors
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # for pytest to end after the last result
 WAKE_SECONDS = 5  # without output; then it is checked whether a server has stopped the grader
+HELD_UP_SECONDS, HELD_UP_LOOK = 1.0, 0.011  # in which to see that, and between two looks
 TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
 
 start = subprocess.Popen  # of the process with pytest: mutants/grader.py has a quicker way
@@ -130,14 +133,17 @@ class Watcher(NamedTuple):
 
 def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Watcher) -> str:
     """Reads what the plugin writes until it ends. Returns "" or what went wrong."""
-    end = time.monotonic() + seconds
+    began = time.monotonic()
+    end = began + seconds
     quiet = 0.0  # seconds without output
     rest = b""
     while True:
-        left = max(0.0, end - time.monotonic())
-        if not left:
-            return f"the grade was stopped after {seconds:g} s"
-        if not select.select([reader], [], [], min(left, TICK_SECONDS))[0]:
+        now = time.monotonic()
+        if now >= end:
+            if now - began >= BUSY_TIMES * seconds or not _is_held_up(seconds / 2):
+                return f"the grade was stopped after {now - began:.0f} s"
+            end = now + TICK_SECONDS
+        if not select.select([reader], [], [], min(end - now, TICK_SECONDS))[0]:
             watcher.tick()
             quiet += TICK_SECONDS
             if quiet % WAKE_SECONDS == 0:
@@ -157,6 +163,20 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
     if status < 0:
         return guard.KILLED
     return "" if status in (0, 1) else f"pytest ended with status {status}"
+
+
+def _is_held_up(cpu_seconds: float) -> bool:
+    """Whether the processes of the grade have had less CPU time than this, and one of them stands
+    in line for a processor: it could run at two looks."""
+    before: set[int] = set()
+
+    def could_run() -> bool:
+        nonlocal before
+        seen, before = before, {one.pid for one in procfs.below() if one.state == "R"}
+        return bool(seen & before)
+
+    spent = sum(procfs.cpu_seconds(one.pid) + one.reaped_cpu for one in procfs.below())
+    return spent < cpu_seconds and wait_until(could_run, HELD_UP_SECONDS, HELD_UP_LOOK)
 
 
 def _wake(session: int) -> None:

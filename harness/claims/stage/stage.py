@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import string
 import tempfile
@@ -193,6 +194,7 @@ class Stage:
         self.servers: list[Server] = []
         self.sanitized = False  # one of them is watched by a sanitizer
         self.body_passed = False
+        self._in_line = procfs.seconds_in_line(os.getpid())
         self._ending: tuple[str, str] | None = None
         self._surprised = False  # when it was cleared
         self._recorders: list[recorder.Recorder] = []
@@ -355,6 +357,17 @@ class Stage:
 
     def _processes(self) -> list[ServerProcess]:
         return [server.process for server in self.servers]
+
+    def seconds_held_up(self) -> float:
+        """For how long other programs kept the grader from running in this test, or one of the
+        servers; it is that of the thread which waited longest."""
+        before = dict(self._in_line)
+        after = procfs.seconds_in_line(os.getpid())
+        for server in self.servers:
+            of_server = procfs.seconds_in_line(server.process.pid)
+            before.update(dict.fromkeys(of_server, 0.0))
+            after.update(of_server)
+        return procfs.longest_in_line(before, after)
 
     def _clients(self) -> list[Client | Stream]:
         """The ends of all connections: those that are open, and those of clients that have left."""
