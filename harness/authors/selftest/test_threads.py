@@ -13,9 +13,11 @@ import pytest
 from harness.authors.selftest.drawn import FULL
 from harness.claims.instruments import sanitizers
 from harness.claims.scenarios.rpc_talk import broadcasts_in_flight, storm
+from harness.claims.scenarios.timed import expect_at
 from harness.claims.stage.program import Programs
 from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client
+from harness.client.messages import MESSAGES, after, rung
 from harness.failures.conversation import Conversation
 from harness.grading.diagnosis import diagnose
 from harness.lab import chapters
@@ -23,6 +25,7 @@ from harness.server import build
 from harness.server.patience import Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
+from harness.server.shim import shim_library
 
 SOLUTION = chapters.find("09").solution_dir
 OPTIONS = ("-p", "0", "--app", "rpc", "--threads", "4", "--max-conns", "500")
@@ -116,5 +119,21 @@ def test_a_queue_is_tried_in_hundreds_of_orders(number):
     stage = Stage(Run(["no server"], sources=["main.c"], directory=str(source)))
     try:
         assert Programs(stage, 1).run("09_orders", "of_wakes")["orders"] > 300
+    finally:
+        stage.clear()
+
+
+@pytest.mark.parametrize("names", ["address,undefined", "thread"])
+def test_a_server_with_a_sanitizer_keeps_the_clock_of_the_machine(names):
+    """It is served with a time limit as ever: the library with the clock is not loaded into it."""
+    binary, library = build.cached_server(SOLUTION).binary, str(shim_library())
+    run = Run([str(binary)], sources=["main.c"], directory=str(SOLUTION), preload=library)
+    stage = Stage(run)
+    try:
+        server = stage.launch(framing=MESSAGES, clock=True, sanitize=names)
+        client, began = server.connect(), server.clock.now_ms
+        client.send_frame(after(1, 100, b"ring"))
+        expect_at(server, client, [rung(1, b"ring")], began, 100)
+        assert not server.clock.ours
     finally:
         stage.clear()
