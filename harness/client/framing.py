@@ -52,9 +52,7 @@ class Framing:
             at += size
 
     def _size(self, stream: bytes, at: int) -> int:
-        return length_framing.HEADER + length_framing.declared_length(
-            stream[at : at + length_framing.HEADER]
-        )
+        return length_framing.HEADER + length_framing.declared_length(stream, at)
 
     def sample(self, rng: random.Random, size: int) -> bytes:
         """A random body, of about `size` bytes."""

@@ -25,22 +25,22 @@ def header(length: int) -> bytes:
 TOO_LONG = header(MAX_FRAME + 1)  # of a frame that a server refuses
 
 
-def declared_length(data: bytes) -> int:
-    """The length that the first 4 bytes of `data` declare, whether it is allowed or not."""
-    return _LENGTH.unpack_from(data)[0]
+def declared_length(data: bytes, at: int = 0) -> int:
+    """The length that the 4 bytes from `at` on declare, whether it is allowed or not."""
+    return _LENGTH.unpack_from(data, at)[0]
 
 
 def encode(body: bytes) -> bytes:
     """The frame that carries `body`. Raises Malformed when the body is over MAX_FRAME bytes."""
     if len(body) > MAX_FRAME:
         raise Malformed(f"a body of {len(body):,} bytes is over the maximum of {MAX_FRAME:,}")
-    return header(len(body)) + body
+    return _LENGTH.pack(len(body)) + body
 
 
 def ends(frames: bytes) -> list[int]:
     """The position where each of these frames ends. They have to be complete and valid."""
     found, at = [], 0
     while at < len(frames):
-        at += HEADER + declared_length(frames[at:])
+        at += HEADER + declared_length(frames, at)
         found.append(at)
     return found

@@ -38,6 +38,8 @@ _DROP = struct.pack("HBBI", 0x06, 0, 0, 0)  # linux/filter.h: BPF_RET, 0 bytes o
 # Less than Linux delays an acknowledgement: 40 ms, TCP_DELACK_MIN in net/tcp.h.
 _DELAYED_SECONDS = 0.03
 
+_NOW = Deadline(0)  # for what is there already
+
 # Called with what the socket did, the bytes that moved (copy them to keep them) and the time: for
 # sending the time before it, for receiving the time after it. So nothing seems to arrive before it
 # was sent.
@@ -106,9 +108,11 @@ class Stream:
 
     def wait_until_connected(self) -> None:
         __tracebackhide__ = True
-        deadline = Deadline(self._patience, others=True)  # which tries again after 1, 3, 7 s
         code = self._connecting
-        if code == errno.EINPROGRESS:
+        if code == errno.EINPROGRESS:  # on the same machine it is mostly done by now
+            code = self.socket.connect_ex(self._address)
+        if code == errno.EALREADY:
+            deadline = Deadline(self._patience, others=True)  # which tries again after 1, 3, 7 s
             if not self._wait(select.POLLOUT, deadline):
                 self._patience.expired()
                 text = f"the server did not take the connection for {deadline.seconds:g} s"
@@ -153,6 +157,8 @@ class Stream:
     def send_all(self, data: bytes) -> None:
         __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
+        if out.push() and not out.left:
+            return
         deadline = Deadline(self._patience)
         self._send_while_taken(out, deadline)
         if out.left:
@@ -199,7 +205,7 @@ class Stream:
             try:
                 return self.socket.recv(min(limit, CHUNK)) or End.FIN
             except BlockingIOError:
-                if not self._wait(select.POLLIN, deadline):
+                if deadline is _NOW or not self._wait(select.POLLIN, deadline):
                     return End.SILENCE
             except ConnectionResetError:
                 return End.RESET
@@ -215,17 +221,17 @@ class Stream:
         __tracebackhide__ = True
         deadline = Deadline(self._patience)
         came = self.receive(min(limit, replies.missing), deadline)
-        self._accept(replies, came, deadline.waited)
+        self._accept(replies, came, deadline)
 
     def take(self, replies: Replies, limit: int) -> int:
         """Reads what is there already of the replies, at most `limit` bytes. Returns how many."""
         __tracebackhide__ = True
         size = 0
         while size < limit and replies.missing:
-            came = self.receive(min(limit - size, replies.missing), Deadline(0))
+            came = self.receive(min(limit - size, replies.missing), _NOW)
             if came is End.SILENCE:
                 break
-            self._accept(replies, came, Waited(0))
+            self._accept(replies, came, _NOW)
             size += len(came)
         return size
 
@@ -242,9 +248,9 @@ class Stream:
             if not ready and not replies.missing:
                 raise self._not_taken(out, deadline)
             if ready and replies.missing:
-                came = self.receive(replies.missing, Deadline(0))
+                came = self.receive(replies.missing, _NOW)
             if not ready or came is not End.SILENCE:
-                self._accept(replies, came, deadline.waited, out.remark())
+                self._accept(replies, came, deadline, out.remark())
             if out.push() or came is not End.SILENCE:
                 deadline.restart()
 
@@ -271,14 +277,14 @@ class Stream:
         return Failure(text, hint=hint, received=came, asleep=waited.asleep)
 
     def _accept(
-        self, replies: Replies, came: bytes | End, waited: Waited, remark: str = ""
+        self, replies: Replies, came: bytes | End, deadline: Deadline, remark: str = ""
     ) -> None:
         """Accepts the bytes that came, or raises what is wrong with them."""
         __tracebackhide__ = True
         if isinstance(came, End):
             if came is End.SILENCE:
                 self._patience.expired()
-            raise replies.ended(came, waited, remark)
+            raise replies.ended(came, deadline.waited, remark)
         if not replies.accept(came):
             replies.add_wrong(self.at_hand(replies.still_wanted(), REMAINDER_SECONDS))
             raise replies.wrong()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -30,6 +28,12 @@ class Step:
     who: str
     text: str
     failed: bool = False
+
+    def __enter__(self) -> Step:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self.failed |= isinstance(error, Failure)
 
 
 @dataclass
@@ -99,16 +103,9 @@ class Conversation:
         self.steps.append(step)
         return step
 
-    @contextmanager
-    def step(self, who: str, text: str) -> Iterator[Step]:
+    def step(self, who: str, text: str) -> Step:
         """A step that fails when the block raises Failure."""
-        __tracebackhide__ = True
-        step = self.note(who, text)
-        try:
-            yield step
-        except Failure:
-            step.failed = True
-            raise
+        return self.note(who, text)
 
     def went_on(self) -> bool:
         """Whether a client waited for something before the step that failed, and it came."""
