@@ -9,10 +9,16 @@ import time
 
 from harness.claims.instruments.observe import is_quiescent, until_asleep, until_read
 from harness.claims.marker import claim
-from harness.claims.scenarios.exchanges import SMALL_WINDOW, echo, words
+from harness.claims.scenarios.exchanges import (
+    LONG_REPLY,
+    SMALL_WINDOW,
+    connect_narrow,
+    echo,
+    words,
+)
 from harness.claims.scenarios.sent_at_once import leaves_at_once
 from harness.client import length_framing
-from harness.lab.units import KIB, MIB
+from harness.lab.units import KIB
 from harness.server.linux import time_outs
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
@@ -82,11 +88,11 @@ def test_01_replies_outlive_the_close(server, rng):
 @claim("01.6", points=1, hints=GIVEN_UP)
 def test_01_slow_clients_are_kept(launch, rng):
     """A client may do nothing for a while, inside a frame or while a reply waits for it."""
-    short, long = words(rng, 8), rng.randbytes(8 * MIB)
+    short, long = words(rng, 8), rng.randbytes(LONG_REPLY)
     frame = length_framing.encode(short)
     servers = launch(), launch()
     sender = servers[0].connect("sender")
-    reader = servers[1].connect("reader", rcvbuf=SMALL_WINDOW)
+    reader = connect_narrow(servers[1], "reader")
     sender.send(frame[:6])
     reader.send_frame(long)
     for client in (sender, reader):

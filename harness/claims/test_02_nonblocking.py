@@ -12,13 +12,15 @@ from harness.claims.instruments.observe import arrived_bytes, eventually, until_
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import no_cpu
 from harness.claims.scenarios.exchanges import (
-    SHORT_SEGMENT,
+    LONG_REPLY,
     SMALL_WINDOW,
     burst,
     come_and_go,
     connect_and_ping,
+    connect_narrow,
     echo,
     interrupt,
+    largest_frame,
     ping,
     read_in_turns,
     send_in_turns,
@@ -36,8 +38,8 @@ from harness.server.patience import wait_until
 # takes all the time it gets, which on a busy machine may be little.
 BUSY_SHARE = 0.12
 
-# Bytes: the kernel's buffers hold some 4 MB, so that neither is taken, or sent, at once.
-TWO_LARGE = (6_000_011, 9_000_001)
+# Bytes: more than the kernel holds for a client with short segments, so that none is sent at once.
+TWO_LARGE = (2_000_011, 3_000_001)
 
 # Of a reply: the kernel takes it at once of a server, and the client's kernel takes little of it.
 KERNEL_BYTES = 200 * KIB
@@ -76,12 +78,12 @@ def test_02_frame_of_every_size(server, rng):
             burst(client, [rng.randbytes(size)])
 
 
-@claim("02.1", points=6, hints=LARGE)
+@claim("02.1", points=6, chapters="02-03", hints=LARGE)
 def test_02_largest_frame_twice(server, rng):
     """Two frames of the maximum size come back on one connection, and a small one after them."""
     client = server.connect()
     for _ in range(2):
-        burst(client, [rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB)])
+        client.echo_all(largest_frame(rng))
     ping(client, rng)
 
 
@@ -91,14 +93,14 @@ def test_02_largest_frame_twice(server, rng):
 @claim("02.2", points=8, hints=SHORT_WRITE)
 def test_02_short_write_is_resumed(server, rng):
     """A reply that the kernel takes in several parts arrives once, whole and in order."""
-    body = rng.randbytes(16 * MIB)
-    client = server.connect(rcvbuf=SMALL_WINDOW)
+    body = rng.randbytes(4 * MIB)
+    client = connect_narrow(server)
     client.send_frame(body)
     until_read(client)
     for _ in range(3):
         interrupt(server)
     reply = Replies([body])
-    for left in (12 * MIB, 8 * MIB, 4 * MIB, 0):  # the server goes on, and has to wait again
+    for left in (3 * MIB, 2 * MIB, MIB, 0):  # the server goes on, and has to wait again
         while reply.missing > left:
             client.expect_part(reply, reply.missing - left)
         until_asleep(server)
@@ -107,8 +109,8 @@ def test_02_short_write_is_resumed(server, rng):
 @claim("02.2", points=6, hints=AFTER_SHORT_WRITE)
 def test_02_frame_after_a_short_write(server, rng):
     """After a reply that took several writes, the next frames are read and answered as usual."""
-    bodies = [rng.randbytes(size) for size in (12 * MIB, 5, 6 * MIB, 0)]
-    client = server.connect(rcvbuf=SMALL_WINDOW)
+    bodies = [rng.randbytes(size) for size in (LONG_REPLY, 5, MIB, 0)]
+    client = connect_narrow(server)
     for body in bodies:
         client.send_frame(body)
         until_read(client)
@@ -138,8 +140,8 @@ def test_02_client_between_frames_stops_nobody(server, rng):
 @claim("02.3", points=6, hints=SLOW)
 def test_02_stalled_reader_stops_nobody(server, rng):
     """A client is served while another does not read its reply; that one gets it exactly, later."""
-    body = rng.randbytes(12 * MIB)
-    stalled = server.connect("stalled", rcvbuf=SMALL_WINDOW)
+    body = rng.randbytes(LONG_REPLY)
+    stalled = connect_narrow(server, "stalled")
     stalled.send_frame(body)
     until_read(stalled)
     live = server.connect("live")
@@ -200,7 +202,7 @@ def test_02_stalled_sender_stops_nobody(server, rng):
 def test_02_two_large_frames_at_once(server, rng):
     """Two large frames whose pieces arrive and are read alternately do not mix."""
     bodies = [rng.randbytes(size) for size in TWO_LARGE]
-    clients = [server.connect(rcvbuf=SMALL_WINDOW) for _ in bodies]
+    clients = [connect_narrow(server) for _ in bodies]
     send_in_turns(clients, bodies)
     read_in_turns(clients, bodies)
 
@@ -234,8 +236,8 @@ def test_02_stalled_clients_beside_live_ones(server, rng):
     frame = length_framing.encode(rng.randbytes(20))
     for number in range(20):
         server.connect().send(frame[: number % len(frame)])
-    body = rng.randbytes(12 * MIB)
-    readers = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(5)]
+    body = rng.randbytes(LONG_REPLY)
+    readers = [connect_narrow(server) for _ in range(5)]
     for reader in readers:
         reader.send_frame(body)
     live = [server.connect() for _ in range(10)]
@@ -268,7 +270,7 @@ def test_02_out_of_descriptors_serves_on(launch, rng):
         ping(client, rng)
 
 
-@claim("02.5", points=5, hints=MANY)
+@claim("02.5", points=5, chapters="02", hints=MANY)
 def test_02_thousand_connections_leave_nothing_behind(server, rng):
     """After a thousand connections, one after another, the server holds no more descriptors."""
     for _ in range(4):  # so that this is about many clients, not about one at a time
@@ -291,9 +293,9 @@ def test_02_descriptor_used_again_has_a_clean_state(server, rng):
         ping(server.connect(), rng)
     base = server.process.descriptors().total
     half = length_framing.header(100) + rng.randbytes(50)
-    whole = length_framing.encode(rng.randbytes(4 * MIB))
+    whole = length_framing.encode(rng.randbytes(MIB))
     for unfinished in 3 * (half, whole):
-        first = server.connect("first", rcvbuf=SMALL_WINDOW)
+        first = connect_narrow(server, "first")
         first.send(unfinished)
         until_read(first)
         first.reset()
@@ -317,7 +319,7 @@ def test_02_sleeps_when_nothing_moves(launch, rng):
 def test_02_memory(server, rng):
     """Under valgrind: clients in all states at once, then a stop; no byte is misused or kept."""
     frame = length_framing.encode(rng.randbytes(1000))
-    reader = server.connect("reader", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    reader = connect_narrow(server, "reader")
     reader.send_frame(rng.randbytes(512 * KIB))
     for _ in range(20):  # each is in the table when the next one comes
         ping(server.connect("idle"), rng)

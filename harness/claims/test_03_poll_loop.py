@@ -13,15 +13,17 @@ from harness.claims.instruments.observe import eventually, until_asleep, until_r
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import few_waits, launch_idle, no_cpu
 from harness.claims.scenarios.exchanges import (
-    SMALL_WINDOW,
+    LONG_REPLY,
     come_and_go,
     connect_and_ping,
+    connect_narrow,
     owe_bytes,
     ping,
     words,
 )
 from harness.claims.scenarios.first_frames import try_out
 from harness.claims.scenarios.greedy import greedy
+from harness.claims.scenarios.many_clients import connected, served
 from harness.client import length_framing
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
@@ -37,7 +39,7 @@ FULL_ITERATIONS = 250
 FULL_LOG = 4  # bytes an iteration: the shortest line has more
 FULL_CALLS = 500  # of accept, or of a wait, in a second; and in less than that
 
-READ_SECONDS = 5  # that a server may take to read 12 MiB
+READ_SECONDS = 5  # that a server may take to read some MiB
 LATE_MS = 150  # of a reply; a right server may take some tens of milliseconds over it
 LEAST_MS = 50  # of the soonest one: a busy machine does not make all of them late
 OWED_BYTES = 256 * KIB  # below what a server may hold before it stops reading
@@ -53,9 +55,9 @@ IDLE_WAITS = 100
 IDLE_SECONDS = 0.5
 WAITS_A_REQUEST = 5  # at most, on average; one or two are needed
 
-# Of memory, while 2,000 clients come and go. Each sends 8 KiB or more: a server that keeps a
-# buffer of each grows by 8 MiB and more. Growth that ends (a heap with a garbage collector) is no
-# leak.
+# Of memory, while LEAVING clients come and go. Each sends so much that a server that keeps a buffer
+# of each grows by 8 MiB and more. Growth that ends (a heap with a garbage collector) is no leak.
+LEAVING, LEFT_BYTES = 500, 16 * KIB
 GROWN_BYTES = 3 * MIB
 GROWTH_TRIES = 3
 SOON = 0.5  # seconds, for clients to be let go
@@ -98,8 +100,8 @@ def test_03_idle_server_uses_no_cpu(launch, rng):
 def test_03_peer_that_does_not_read_uses_no_cpu(launch, rng):
     """While a client does not read its reply the server uses no CPU time."""
     server = launch(steps=True)
-    body = rng.randbytes(12 * MIB)
-    client = server.connect(rcvbuf=SMALL_WINDOW)
+    body = rng.randbytes(LONG_REPLY)
+    client = connect_narrow(server)
     client.send_frame(body)
     until_read(client, READ_SECONDS)
     more = words(rng, 8)
@@ -113,14 +115,14 @@ def test_03_peer_that_does_not_read_uses_no_cpu(launch, rng):
 def test_03_half_closed_peer_uses_no_cpu(launch, rng):
     """While a half-closed client does not read its reply the server uses no CPU time."""
     server = launch(steps=True)
-    body = rng.randbytes(12 * MIB)
-    client = server.connect(rcvbuf=SMALL_WINDOW)
+    body = rng.randbytes(LONG_REPLY)
+    client = connect_narrow(server)
     client.send_frame(body)
     until_read(client, READ_SECONDS)
     client.half_close()
     no_cpu(server, "while a half-closed client does not read its reply", "spins-half-closed")
     client.expect_closed_after([body])
-    client = server.connect(rcvbuf=SMALL_WINDOW)  # and so little is owed that one may read on
+    client = connect_narrow(server)  # and so little is owed that one may read on
     owed = owe_bytes(client, rng, OWED_BYTES)
     client.half_close()
     until_read(client)
@@ -184,26 +186,20 @@ def _replies_soon(client, rng) -> None:
 @claim("03.2", points=10, descriptors=IDLE_CLIENTS + 200, hints=MANY)
 def test_03_more_than_a_thousand_connections(server, rng):
     """1,150 clients are connected at once, and every one is served."""
-    clients = _crowd(server)
-    bodies = [rng.randbytes(20) for _ in clients]
-    for client, body in zip(clients, bodies):
-        client.send_frame(body)
-    for client, body in zip(clients, bodies):
-        client.expect_frame(body)
+    with served(server, IDLE_CLIENTS):
+        ping(server.connect("late"), rng)
 
 
 @claim("03.2", points=8, native=True, descriptors=IDLE_CLIENTS + 200)
 def test_03_idle_clients_use_no_cpu(launch, rng):
     """With 1,150 idle clients the server uses no CPU time, not even for rare checks."""
     server = launch_idle(launch)
-    clients = _crowd(server)
-    ping(clients[0], rng)
-    ping(clients[-1], rng)
-    no_cpu(server, f"with {IDLE_CLIENTS:,} idle clients", "spins-idle", IDLE_MANY)
-
-
-def _crowd(server):
-    return [server.connect() for _ in range(IDLE_CLIENTS)]
+    first = server.connect()
+    server.conversation.note("the grader", f"connects {IDLE_CLIENTS:,} clients")
+    with connected(server, IDLE_CLIENTS):
+        for client in (first, server.connect("last")):
+            ping(client, rng)
+        no_cpu(server, f"with {IDLE_CLIENTS:,} idle clients", "spins-idle", IDLE_MANY)
 
 
 @claim("03.2", points=8, hints=SIGNALS)
@@ -238,9 +234,9 @@ def test_03_reads_only_the_ready(server, rng):
     if reads > REQUESTS * READS_A_REQUEST:
         text = f"{REQUESTS} requests of one client, beside {OTHERS - 1} idle ones, took {reads:,}"
         raise Failure(f"{text} read calls", hint="reads-every-client")
-    body = rng.randbytes(12 * MIB)
+    body = rng.randbytes(LONG_REPLY)
     for _ in range(STUCK):
-        stuck = server.connect("stuck", rcvbuf=SMALL_WINDOW)
+        stuck = connect_narrow(server, "stuck")
         stuck.send_frame(body)
         until_read(stuck, READ_SECONDS)
     until_asleep(server)  # the kernel takes no more
@@ -276,9 +272,9 @@ def test_03_resets_are_noticed(server, rng):
     """Clients that reset while the server waits to read from or write to them are closed."""
     ping(server.connect(), rng)
     base = server.process.descriptors().total
-    readers = [server.connect(rcvbuf=SMALL_WINDOW) for _ in range(5)]
+    readers = [connect_narrow(server) for _ in range(5)]
     for reader in readers:
-        reader.send_frame(rng.randbytes(8 * MIB))
+        reader.send_frame(rng.randbytes(LONG_REPLY))
         until_read(reader)
     writers = [server.connect() for _ in range(5)]
     for writer in writers:
@@ -337,23 +333,23 @@ def test_03_leave_and_arrive_in_one_iteration(server, rng):
 
 
 @claim("03.3", points=3, native=True)
-def test_03_nothing_left_after_2000_connections(server, rng):
-    """2,000 clients that come and go leave no descriptor behind, and no memory."""
+def test_03_nothing_left_after_500_connections(server, rng):
+    """500 clients that come and go leave no descriptor behind, and no memory."""
     ping(server.connect(), rng)
     first = server.process.descriptors().total
-    come_and_go(server, rng, 200)
+    come_and_go(server, rng, 100, size=LEFT_BYTES)
     # Everything that a server opens once is open now. It closes these clients soon.
     wait_until(lambda: server.process.descriptors().total <= first, SOON)
     base = server.process.descriptors().total
     for _ in range(GROWTH_TRIES):
         before = server.process.resident_bytes()
-        come_and_go(server, rng, 2000)
-        _let_go(server, base, "2,000 clients have come and gone")
+        come_and_go(server, rng, LEAVING, size=LEFT_BYTES)
+        _let_go(server, base, f"{LEAVING} clients have come and gone")
         grown = server.process.resident_bytes() - before
         if grown <= GROWN_BYTES:
             return
-    before_them = f"as with the {2000 * (GROWTH_TRIES - 1):,} before them"
-    text = f"2,000 clients came and went, and the server holds {grown / MIB:.1f} MiB more"
+    before_them = f"as with the {LEAVING * (GROWTH_TRIES - 1):,} before them"
+    text = f"{LEAVING} clients came and went, and the server holds {grown / MIB:.1f} MiB more"
     raise Failure(f"{text}, {before_them}", hint="memory-grows")
 
 

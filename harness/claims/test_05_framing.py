@@ -78,7 +78,7 @@ def test_05_fixed_frames_cut_anywhere(launch, rng):
 @claim("05.1", points=2, cli=True, hints=FIXED, sees_calls=True)
 def test_05_every_cut_of_fixed_frames(launch, rng):
     """Frames of 1, 3 and 4 bytes come back in every way to cut them, in and out."""
-    for size, count in ((1, 5), (3, 3), (4, 2)):
+    for size, count in ((1, 5), (3, 2), (4, 2)):
         cuts = of_several([[rng.randbytes(size) for _ in range(count)]], Fixed(size))
         try_together(partial(launch, framing=Fixed(size)), cuts)
 
@@ -86,7 +86,7 @@ def test_05_every_cut_of_fixed_frames(launch, rng):
 @claim("05.1", points=3, cli=True, hints=FIXED)
 def test_05_fixed_frames_of_all_sizes(launch, rng):
     """Frames of 1, 7, 1,000 and 1,048,576 bytes come back, many in one go, and one by one."""
-    for size, count in ((1, 1000), (7, 1000), (1000, 1000), (MAX_FIXED, 5)):
+    for size, count in ((1, 1000), (7, 1000), (1000, 1000), (MAX_FIXED, 2)):
         client = launch(framing=Fixed(size)).connect()
         bodies = [rng.randbytes(size) for _ in range(count)]
         burst(client, bodies)
@@ -108,18 +108,19 @@ def test_05_partial_fixed_frame_is_dropped(launch, rng):
 
 
 @claim("05.1", points=1, cli=True)
-def test_05_refuses_wrong_options(run, launch):
+def test_05_refuses_wrong_options(run, launch, inherited):
     """An unknown framing or app, and rpc without length framing, end it with status 2."""
     patience = launch().patience
     sizes = ("0", "1048577", "", "-1", "12x", "99999999999999999999")
-    for options in (
+    wrong = (
         *(("--framing", framing) for framing in ("", "lines", "fixed", "length:4")),
         *(("--framing", f"fixed:{size}") for size in sizes),
         *(("--app", app) for app in ("", "http")),
         *(("--app", "rpc", "--framing", framing) for framing in ("line", "fixed:8")),
         *(("--framing", framing, "--app", "rpc") for framing in ("line", "fixed:8")),
         ("--framing",),
-    ):
+    )
+    for options in wrong[::3] if inherited else wrong:
         expect_failed_start([*run.argv, *options], 2, "usage", patience)
 
 
@@ -128,10 +129,10 @@ def test_05_options_by_their_whole_name(run, launch, rng):
     """An option is taken by its whole name, with = or a space, and refused by a part of it."""
     server = launch(("--app=echo",), framing=Fixed(4))
     echo(server.connect(), rng.randbytes(4))
-    for name, value in SHORTENED.items():
+    for number, (name, value) in enumerate(SHORTENED.items()):
         part = f"--{name[: rng.randrange(1, len(name))]}"
-        for given in ([part, value], [f"{part}={value}"]):
-            expect_failed_start([*run.argv, *given], 2, "usage", server.patience, "shortened-name")
+        given = [f"{part}={value}"] if number % 2 else [part, value]
+        expect_failed_start([*run.argv, *given], 2, "usage", server.patience, "shortened-name")
 
 
 # 05.1 lines

@@ -14,10 +14,10 @@ from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import HELD_BYTES, bounded
 from harness.claims.scenarios.cuts import every_cut
 from harness.claims.scenarios.exchanges import (
-    SHORT_SEGMENT,
-    SMALL_WINDOW,
+    LONG_REPLY,
     ask,
     burst,
+    connect_narrow,
     expect_told_on_stderr,
     send_and_owe,
     send_in_pieces,
@@ -26,6 +26,7 @@ from harness.claims.scenarios.exchanges import (
 from harness.claims.scenarios.rpc_talk import echo_text
 from harness.claims.scenarios.try_cuts import try_together
 from harness.client import length_framing
+from harness.client.expected_replies import Replies
 from harness.client.framing import LINE, MAX_LINE, Fixed
 from harness.client.messages import (
     BAD_ARGUMENT,
@@ -42,6 +43,7 @@ from harness.client.messages import (
     Reply,
     i32,
     i64,
+    leb128,
     numbers,
     reply,
     request,
@@ -107,7 +109,7 @@ def test_05_short_message_is_malformed(launch, rng):
 @claim("05.2", points=1, cli=True, hints=HEAD, sees_calls=True)
 def test_05_every_cut_of_messages(launch, rng):
     """Two messages are answered one by one, in every way to cut them on arrival."""
-    bodies, answers = (rng.randbytes(2), b""), (TOO_SHORT, TOO_SHORT)
+    bodies, answers = (rng.randbytes(1), b""), (TOO_SHORT, TOO_SHORT)
     client = launch(framing=MESSAGES).connect()
     client.send_frames(bodies)
     client.expect_frames(answers)
@@ -158,10 +160,11 @@ def test_05_messages_in_flight(launch, rng):
 
 
 @claim("05.3", points=1, cli=True, refusals=True)
-def test_05_message_too_long(launch):
+def test_05_message_too_long(launch, inherited):
     """A message of 32 MiB is answered; after a longer one it sends the owed replies and closes."""
     client = launch(framing=MESSAGES).connect()
-    client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
+    if not inherited:
+        client.exchange(length_framing.encode(bytes(length_framing.MAX_FRAME)), [NO_COMMAND])
     client.send(length_framing.encode(bytes(8)) * 100 + length_framing.TOO_LONG)
     client.expect_closed_after([NO_COMMAND] * 100)
 
@@ -280,24 +283,34 @@ def test_05_strings_that_lie(launch, rng):
     ask(client, whole, echo_reply(7, text))
 
 
-@claim("05.4", points=1, cli=True, hints=dict.fromkeys(WRONG, "reply-too-long"))
+@claim("05.4", points=1, chapters="05", cli=True, hints=dict.fromkeys(WRONG, "reply-too-long"))
 def test_05_string_that_fills_the_frame(launch, rng):
     """A string with a reply of 32 MiB comes back; one byte more is a bad argument, status 3."""
     client = launch(framing=MESSAGES).connect()
-    text = (rng.randbytes(MIB) * (length_framing.MAX_FRAME // MIB))[:LONGEST_ECHO]
-    client.exchange(length_framing.encode(request(ECHO, 1, string(text))), [echo_reply(1, text)])
-    longer = length_framing.encode(request(ECHO, 2, string(text + b"x")))
+    part = rng.randbytes(MIB)
+    parts = [part] * (LONGEST_ECHO // MIB) + [part[: LONGEST_ECHO % MIB]]
+    asked = _echo_in_parts(request(ECHO, 1), LONGEST_ECHO, parts)
+    due = _echo_in_parts(reply(ECHO, 1, OK), LONGEST_ECHO, parts)
+    client.exchange(asked, Replies.echo_of(due, MESSAGES))
+    longer = _echo_in_parts(request(ECHO, 2), LONGEST_ECHO + 1, [*parts, b"x"])
     client.exchange(longer, [reply(ECHO, 2, BAD_ARGUMENT)])
     echo_text(client, b"x", 3)
+
+
+def _echo_in_parts(head: bytes, size: int, parts: list[bytes]) -> bytes:
+    """The frame of a request or reply with one string of `size` bytes, as one piece of memory: each
+    copy of 32 MiB costs much."""
+    before = head + leb128(size)
+    return b"".join([length_framing.header(len(before) + size), before, *parts])
 
 
 @claim("05.4", points=2, cli=True, hints=dict.fromkeys(MUTE, "stuck-after-pause"))
 def test_05_messages_after_a_large_one(launch, rng):
     """Messages sent right after a large one are answered when its reply is read, late."""
     server = launch(framing=MESSAGES)
-    for size in (MIB, 6 * MIB):
+    for size in (MIB, LONG_REPLY):
         texts = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
-        client = server.connect(rcvbuf=SMALL_WINDOW)
+        client = connect_narrow(server)
         client.send_frames([request(ECHO, seq, string(text)) for seq, text in enumerate(texts)])
         until_read(client)
         until_asleep(server)
@@ -310,7 +323,7 @@ def test_05_half_close_with_10000_replies_owed(launch, rng):
     texts = [rng.randbytes(70) for _ in range(10_000)]
     requests = [request(ECHO, seq, string(text)) for seq, text in enumerate(texts)]
     server = launch(framing=MESSAGES)
-    client = server.connect(rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    client = connect_narrow(server)
     owed = send_and_owe(client, requests, [echo_reply(*each) for each in enumerate(texts)])
     client.half_close()
     until_read(client)
@@ -359,9 +372,11 @@ def test_05_sum_whose_count_lies(launch):
 
 
 @claim("05.5", points=1, cli=True, valgrind=True, refusals=True)
-def test_05_memory(launch, rng):
+def test_05_memory(launch, rng, inherited):
     """Under valgrind: lines, fixed frames, messages good and bad; no byte is misused or kept."""
     _messages_under_valgrind(launch(framing=MESSAGES), rng)
+    if inherited:  # each server under valgrind costs a second
+        return
     for framing, body, more in (
         (LINE, rng.randbytes(MAX_LINE).replace(b"\n", b"\0") + b"\r\n", b"x" * (MAX_LINE + 1)),
         (Fixed(70_000), rng.randbytes(70_000), b""),
@@ -393,6 +408,6 @@ def _messages_under_valgrind(server, rng) -> None:
         client.send_frame(whole[:size])
         client.read_frame()
     data = length_framing.encode(request(ECHO, 1, string(rng.randbytes(40_000))))
-    server.connect(rcvbuf=SMALL_WINDOW).send_some(data * 100, quiet=0.1)
+    connect_narrow(server).send_some(data * 60, quiet=0.1)
     server.connect().send(data[:-1])
     ask(client, whole, echo_reply(7, b"abc"))

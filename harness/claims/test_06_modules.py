@@ -13,6 +13,8 @@ SANITIZERS = "address,undefined"
 # The highest descriptors that are tried: select() has 1,024.
 LIMITS = {"select": 1024, "poll": 4000, "epoll": 4000}
 
+WAKES = 70_000  # more than a pipe holds
+
 # What a general hint means in a claim, see marker.claim.
 BROKEN = ("in-the-module", "module-crashed", "memory-fault")
 MOVED = dict.fromkeys(BROKEN, "watch-lost")
@@ -66,7 +68,9 @@ def test_06_wake_from_another_thread(program):
 @claim("06.3", points=1, module=True, hints=WOKEN)
 def test_06_wake_before_the_sleep(program):
     """A wake-up before the sleep is not lost, not even in a signal handler; 70,000 count as one."""
-    program("06_wake", "before_the_sleep", "in_a_signal_handler", backend=BACKENDS)
+    for backend in BACKENDS:  # what many of them fill, they fill with one backend as well
+        most = WAKES if backend == "epoll" else 100
+        program("06_wake", "before_the_sleep", "in_a_signal_handler", backend=backend, most=most)
 
 
 # 06.4 dispatch

@@ -208,6 +208,7 @@ def _how(grade: Grade, command: list[str], target: Target, request: Request) -> 
         sources=[path.name for path in sources.files(target.source)] if target.source else [],
         directory=str(target.source.resolve()) if target.source else None,
         untouched=list(map(str, chapters.untouched(target.chapter, target.source))),
+        chapter=grade.chapter.number,
         by_calls=grade.chapter.by_calls.split() if target.source else [],
         trace=str(request.trace) if request.trace else None,
         order=str(request.order) if request.order else None,

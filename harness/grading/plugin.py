@@ -23,7 +23,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.stage.fixtures import launch, program, rng, run, server
+from harness.claims.stage.fixtures import (
+    inherited,
+    launch,
+    program,
+    rng,
+    run,
+    server,
+    server_for_each,
+)
 from harness.claims.stage.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.failures.failure import Failure, NotJudged, TooBusy
@@ -34,7 +42,7 @@ from harness.server.linux import prctl, procfs, ring
 from harness.server.patience import PATIENCE
 from harness.server.process_tree import destroy_all
 
-__all__ = ["launch", "program", "rng", "run", "server"]
+__all__ = ["inherited", "launch", "program", "rng", "run", "server", "server_for_each"]
 
 HELD_UP_SECONDS = 30  # of a test that took too long: then others are why
 SWEEP_SECONDS = 10  # to end what a dead worker has left

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate, product
 
 from harness.claims.instruments.observe import bytes_within, until_asleep, until_read
-from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, ping
+from harness.claims.scenarios.exchanges import connect_narrow, ping
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.lab.units import KIB, MIB
 
-STREAM_BYTES = 12 * MIB  # more than the kernel holds
+ROOMY_BYTES = 8 * MIB  # of a stream: more than the kernel holds
+NARROW_BYTES = 3 * MIB  # the same, of a client for which it holds little
 PIECE_BYTES = 100 * KIB  # less than most servers read at once
+LOT = 256  # different frames, again and again
 BODIES = (100, 1000, 4 * KIB)  # bytes; the frames of a stream are alike, or of all sizes
 OFFERS = (1, 100, 5 * KIB, 300 * KIB, MIB)
 LAST_OFFERS = OFFERS[:3]  # so that the output does not become full by them
@@ -28,14 +31,15 @@ QUIET = 0.05  # seconds, after which nothing more is taken; a claim does not dep
 # Whether the kernel holds much of what the server sends, how much the server keeps, and whether the
 # client only takes from then on.
 KINDS = tuple(product((False, True), KEPT_BYTES, (False, True)))
+NARROW_KINDS = tuple(kind for kind in KINDS if not kind[0])
 
 
-def any_order(server, rng: random.Random) -> None:
+def any_order(server, rng: random.Random, kinds: Sequence[tuple] = KINDS) -> None:
     """Frames whose replies the server has to keep, while its socket becomes readable and writable
     in any order, also both in one iteration. Then the client sends nothing more, and all replies
     that are owed have to come."""
     __tracebackhide__ = True
-    for roomy, kept, only_takes in KINDS:
+    for roomy, kept, only_takes in kinds:
         talk = _Talk(server, rng, roomy)
         talk.fill(kept)
         talk.act(only_takes)
@@ -48,9 +52,8 @@ class _Talk:
     def __init__(self, server, rng: random.Random, roomy: bool) -> None:
         self._server = server
         self._rng = rng
-        small = {} if roomy else {"rcvbuf": SMALL_WINDOW, "segment": SHORT_SEGMENT}
-        self._client = server.connect(**small)
-        frames = _frames(rng)
+        self._client = server.connect() if roomy else connect_narrow(server)
+        frames = _frames(rng, ROOMY_BYTES if roomy else NARROW_BYTES)
         self._stream = b"".join(frames)
         self._ends = [0, *accumulate(map(len, frames))]
         self._replies = Replies.echo_of(self._stream)
@@ -118,8 +121,8 @@ class _Talk:
         self._client.conversation.note(self._client.name, text)
 
 
-def _frames(rng: random.Random) -> list[bytes]:
-    """Frames, about STREAM_BYTES together."""
+def _frames(rng: random.Random, size: int) -> list[bytes]:
+    """Frames, about `size` bytes together."""
     sizes = rng.choice((BODIES, *((size,) for size in BODIES)))
-    lot = [length_framing.encode(rng.randbytes(rng.choice(sizes))) for _ in range(MIB // KIB)]
-    return lot * (STREAM_BYTES // sum(map(len, lot)))
+    lot = [length_framing.encode(rng.randbytes(rng.choice(sizes))) for _ in range(LOT)]
+    return lot * (size // sum(map(len, lot)))

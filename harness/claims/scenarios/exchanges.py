@@ -21,7 +21,7 @@ from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.failures.failure import Failure, NotJudged
 from harness.failures.printable import printable
-from harness.lab.units import KIB
+from harness.lab.units import KIB, MIB
 from harness.server.patience import ForServers, Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
@@ -32,6 +32,7 @@ SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes littl
 # Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
 SHORT_SEGMENT = 1000
+LONG_REPLY = 2 * MIB  # of a reply to such a client: several times what the kernel holds
 BODY_BYTES = 4 * KIB
 TABLE = 20  # clients at a time
 MOST_OWED = 40_000  # bodies of 1,000 bytes: where the kernel takes all, or does not tell
@@ -70,6 +71,18 @@ def connect_and_ping(server, rng: random.Random, count: int, name: str | None = 
     for client in clients:
         ping(client, rng)
     return clients
+
+
+def largest_frame(rng: random.Random) -> bytes:
+    """A frame with a body of the maximum size, in one piece of memory: each copy costs much."""
+    size = length_framing.MAX_FRAME
+    return b"".join([length_framing.header(size), *[rng.randbytes(MIB)] * (size // MIB)])
+
+
+def connect_narrow(server, name: str | None = None) -> Client:
+    """Connects a client that takes little at a time, and for which the kernel holds little."""
+    __tracebackhide__ = True
+    return server.connect(name, rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
 
 
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
@@ -166,13 +179,16 @@ def interrupt(server) -> None:
         until_asleep(server)
 
 
-def come_and_go(server, rng: random.Random, count: int, at_once: int = TABLE) -> None:
+def come_and_go(
+    server, rng: random.Random, count: int, at_once: int = TABLE, size: int = BODY_BYTES
+) -> None:
     """Clients, `at_once` at a time; each gets a reply, and the ways in which they leave alternate.
 
-    Their frames are so large that a server which keeps one of each client soon grows visibly.
+    Their frames have bodies of `size` bytes: a server that keeps one of each client soon grows
+    visibly.
     """
     __tracebackhide__ = True
-    body = rng.randbytes(BODY_BYTES)
+    body = rng.randbytes(size)
     frame = length_framing.encode(body)
     for first in range(0, count, at_once):
         leaving = [server.connect("leaves") for _ in range(min(at_once, count - first))]

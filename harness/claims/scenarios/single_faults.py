@@ -12,6 +12,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from harness.claims.instruments.observe import until_asleep
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, expect_stop
@@ -204,26 +205,27 @@ def single_faults(
     """Plays the scenario once for every point. Returns how many there were.
 
     allocations: the faults of these too. alone: every point on a server of its own, and not one
-    call left out; else a server takes all the points of one fault. Without the library in the
-    server there are none.
+    call left out; else a server takes all the points of one kind of call. Without the library in
+    the server there are none.
     """
     __tracebackhide__ = True
     points = 0
     stops = _stops_undisturbed(launch, allocations)
-    for fault in FAULTS:
-        if fault.group == Group.ALLOCATION and not allocations:
+    for group, faults in groupby(FAULTS, lambda fault: fault.group):
+        if group == Group.ALLOCATION and not allocations:
             continue
         server = None
-        for number in _numbers(alone):
-            server = server or _started(launch, allocations)
-            if server.shim is None:
-                return 0
-            if not _play(server, fault, number, scenario):
-                break
-            points += 1
-            if alone:
-                _ends(server, stops)
-                server = None
+        for fault in faults:
+            for number in _numbers(alone):
+                server = server or _started(launch, allocations)
+                if server.shim is None:
+                    return 0
+                if not _play(server, fault, number, scenario):
+                    break
+                points += 1
+                if alone:
+                    _ends(server, stops)
+                    server = None
         if server:
             _ends(server, stops)
     return points

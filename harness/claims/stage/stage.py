@@ -45,8 +45,8 @@ class Run:
     server runs under it, not only those of claims about memory. `sources` are the student's files,
     by their names without a layer, as debuggers print them; they are in `directory`, and the lab's
     own in the directories `untouched`. `by_calls`: options for a claim that sees calls, see
-    lab.chapters.Chapter. `trace`: the file for the record of the test. `order`: the file
-    for the order of its calls. `debugger`: the file that
+    lab.chapters.Chapter. `chapter`: the number of the one that is graded. `trace`: the file for the
+    record of the test. `order`: the file for the order of its calls. `debugger`: the file that
     tells a debugger which server to attach to, before the test begins.
     """
 
@@ -60,6 +60,7 @@ class Run:
     directory: str | None = None
     untouched: list[str] = field(default_factory=list)
     by_calls: list[str] = field(default_factory=list)
+    chapter: str = ""
     trace: str | None = None
     order: str | None = None
     debugger: str | None = None
