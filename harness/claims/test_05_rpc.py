@@ -15,6 +15,7 @@ from harness.claims.scenarios.cost import HELD_BYTES, bounded
 from harness.claims.scenarios.cuts import every_cut
 from harness.claims.scenarios.exchanges import (
     LONG_REPLY,
+    SMALL_WINDOW,
     ask,
     burst,
     connect_narrow,
@@ -310,7 +311,7 @@ def test_05_messages_after_a_large_one(launch, rng):
     server = launch(framing=MESSAGES)
     for size in (MIB, LONG_REPLY):
         texts = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
-        client = connect_narrow(server)
+        client = server.connect(rcvbuf=SMALL_WINDOW) if size == MIB else connect_narrow(server)
         client.send_frames([request(ECHO, seq, string(text)) for seq, text in enumerate(texts)])
         until_read(client)
         until_asleep(server)
