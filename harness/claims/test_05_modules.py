@@ -13,7 +13,7 @@ BEYOND = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "bey
 AGAIN = {"in-the-module": "line-seen-twice"}
 
 MESSAGES = 10_000  # there and back
-INPUTS = 20_000  # of the fuzzer
+INPUTS, FEWER_INPUTS = 100_000, 20_000  # of the fuzzer: in chapter 05, and later
 
 SANITIZERS = "address,undefined"
 
@@ -76,6 +76,7 @@ def test_05_messages_there_and_back(program):
 
 
 @claim("05.4", points=3, module=True, native=True, hints=BEYOND)
-def test_05_fuzzed_messages(program):
-    """20,000 random messages: right answers, no byte read too far, no undefined behaviour."""
-    program("05_fuzz", "mutated", sanitize=SANITIZERS, inputs=INPUTS)
+def test_05_fuzzed_messages(program, inherited):
+    """Random messages by the thousand: right answers, no byte read too far, nothing undefined."""
+    inputs = FEWER_INPUTS if inherited else INPUTS
+    program("05_fuzz", "mutated", sanitize=SANITIZERS, inputs=inputs)

@@ -81,7 +81,7 @@ TURN = dict.fromkeys(LOST, "one-turn")
 @claim("06.1", points=2, cli=True, hints=REFUSED, descriptors=CROWD + SPARE)
 def test_06_six_hundred_clients(launch, rng, inherited):
     """With each backend 600 clients are connected, and each is served."""
-    for backend in BACKENDS[1:] if inherited else BACKENDS:  # other claims have crowds with epoll
+    for backend in BACKENDS[1:] if inherited else BACKENDS:  # other claims have more with epoll
         server = launch(("--backend", backend), nofile=CROWD + SPARE)
         with served(server, CROWD):
             ping(server.connect("late"), rng)
