@@ -16,6 +16,7 @@ from harness.failures.failure import TooBusy
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 
 CPU_PART = 4  # of a wait: a server that has computed for so much of it had its time
+LEAST_CPU_SECONDS = 0.25  # but not for less: some need as much to start
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 MORE_SECONDS = 0.25  # between two looks at a server that has not had its time
 LATE_SECONDS = 1.0  # between two looks at a wait: then we could not run ourselves
@@ -227,7 +228,8 @@ class Deadline:
         activity = patience.activity()
         if self._cpu_then is None:
             self._cpu_then = activity.cpu
-        had_its_time = activity.cpu - self._cpu_then >= patience.seconds / CPU_PART
+        due = max(patience.seconds / CPU_PART, LEAST_CPU_SECONDS)
+        had_its_time = activity.cpu - self._cpu_then >= due
         if not self._others:
             spins = SPINS if patience.spins_end and had_its_time else ""
             self._hopeless = SLEEPS if patience.asleep(self._restarted) else spins
