@@ -360,8 +360,8 @@ class Stage:
         return [server.process for server in self.servers]
 
     def seconds_held_up(self) -> float:
-        """For how long other programs kept the grader from running in this test, or one of the
-        servers; it is that of the thread which waited longest."""
+        """Seconds in this test for which a thread of the grader or of a server could run, and other
+        programs had the processors; the longest of all threads."""
         before = dict(self._in_line)
         after = procfs.seconds_in_line(os.getpid())
         for server in self.servers:
