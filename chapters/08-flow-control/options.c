@@ -26,7 +26,8 @@ enum {
     OPTION_QUOTA,
     OPTION_HIGH_WATER,
     OPTION_LOW_WATER,
-    OPTION_MAX_CONNS
+    OPTION_MAX_CONNS,
+    OPTION_GRACE
 };
 
 static const struct option long_options[] = {
@@ -39,6 +40,7 @@ static const struct option long_options[] = {
     {"high-water", required_argument, NULL, OPTION_HIGH_WATER},
     {"low-water", required_argument, NULL, OPTION_LOW_WATER},
     {"max-conns", required_argument, NULL, OPTION_MAX_CONNS},
+    {"grace", required_argument, NULL, OPTION_GRACE},
     {0},
 };
 
@@ -165,6 +167,8 @@ static bool take_option(struct options *options, int option, const char *text)
         return parse_size(text, 0, &options->limits.low_water);
     case OPTION_MAX_CONNS:
         return parse_max_conns(text, &options->limits.max_conns);
+    case OPTION_GRACE:
+        return parse_ms(text, &options->grace_ms);
     default:
         return false;
     }
@@ -210,6 +214,7 @@ void options_usage(const char *program)
             "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N] [--app echo|rpc]\n"
             "          [--backend select|poll|epoll] [--idle-timeout MS] [--frame-timeout MS]\n"
             "          [--quota N/MS] [--high-water BYTES] [--low-water BYTES] [--max-conns N]\n"
+            "          [--grace MS]\n"
             "--app rpc needs --framing length; low water is at most high water\n",
             program);
 }

@@ -1,7 +1,8 @@
 /* The command line: server [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]
  *                         [--app echo|rpc] [--backend select|poll|epoll]
  *                         [--idle-timeout MS] [--frame-timeout MS] [--quota N/MS]
- *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N] */
+ *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N]
+ *                         [--grace MS] */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -19,6 +20,7 @@ struct options {
     const struct backend *backend; /* by default backend_epoll */
     struct limits limits;          /* by default high_water is 1 MiB, low_water half of high_water,
                                     * and no other limit is set */
+    int32_t grace_ms;              /* how long it may take to end; by default 0: it ends at once */
 };
 
 /* Fills `options` from the command line and the defaults. False: wrong usage. */

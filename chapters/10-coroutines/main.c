@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "events/stop.h"
@@ -23,6 +22,7 @@ int main(int argc, char **argv)
         .framing = options.framing,
         .app = options.app,
         .limits = options.limits,
+        .grace_ms = options.grace_ms,
         .stack_bytes = options.stack_bytes,
     };
     struct server server;
@@ -36,7 +36,6 @@ int main(int argc, char **argv)
     net_announce(listen_fd);
     if (!server_run(&server, listen_fd))
         die("cannot serve");
-    close(listen_fd);
     server_stop(&server);
     stop_uninstall(); /* the handler may run in any thread, so the threads have ended */
     server_close(&server);

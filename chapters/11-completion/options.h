@@ -1,8 +1,8 @@
 /* The command line: server [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]
  *                         [--app echo|rpc] [--backend select|poll|epoll]
  *                         [--idle-timeout MS] [--frame-timeout MS] [--quota N/MS]
- *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N] [--threads N]
- *                         [--stack BYTES] [--io uring|epoll] */
+ *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N] [--grace MS]
+ *                         [--threads N] [--stack BYTES] [--io uring|epoll] */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -24,6 +24,7 @@ struct options {
     const struct backend *backend; /* to tell readiness: by default backend_epoll */
     struct limits limits;          /* by default high_water is 1 MiB, low_water half of high_water,
                                     * and no other limit is set */
+    int32_t grace_ms;              /* how long it may take to end; by default 0: it ends at once */
     size_t stack_bytes;            /* of a coroutine, by default 64 KiB */
     int threads;                   /* by default as many as there are processors for us */
 };

@@ -33,6 +33,7 @@ enum {
     OPTION_HIGH_WATER,
     OPTION_LOW_WATER,
     OPTION_MAX_CONNS,
+    OPTION_GRACE,
     OPTION_THREADS,
     OPTION_STACK,
     OPTION_IO
@@ -48,6 +49,7 @@ static const struct option long_options[] = {
     {"high-water", required_argument, NULL, OPTION_HIGH_WATER},
     {"low-water", required_argument, NULL, OPTION_LOW_WATER},
     {"max-conns", required_argument, NULL, OPTION_MAX_CONNS},
+    {"grace", required_argument, NULL, OPTION_GRACE},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"stack", required_argument, NULL, OPTION_STACK},
     {"io", required_argument, NULL, OPTION_IO},
@@ -207,6 +209,8 @@ static bool take_option(struct options *options, int option, const char *text)
         return parse_size(text, 0, &options->limits.low_water);
     case OPTION_MAX_CONNS:
         return parse_max_conns(text, &options->limits.max_conns);
+    case OPTION_GRACE:
+        return parse_ms(text, &options->grace_ms);
     case OPTION_THREADS:
         return parse_threads(text, &options->threads);
     case OPTION_STACK:
@@ -274,8 +278,8 @@ void options_usage(const char *program)
             "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]\n"
             "          [--app echo|rpc|redis] [--backend select|poll|epoll] [--idle-timeout MS]\n"
             "          [--frame-timeout MS] [--quota N/MS] [--high-water BYTES]\n"
-            "          [--low-water BYTES] [--max-conns N] [--threads N] [--stack BYTES]\n"
-            "          [--io uring|epoll]\n"
+            "          [--low-water BYTES] [--max-conns N] [--grace MS] [--threads N]\n"
+            "          [--stack BYTES] [--io uring|epoll]\n"
             "--app rpc needs --framing length; low water is at most high water; --backend is not\n"
             "for --io uring; --app redis has its own framing, and one thread\n",
             program);

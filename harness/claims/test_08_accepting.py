@@ -30,7 +30,7 @@ LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-re
 # 08.5 accept_clients
 
 
-@claim("08.5", points=5, cli=True, hints=dict.fromkeys((*LOST, "extra-bytes"), "max-conns"))
+@claim("08.5", points=4, cli=True, hints=dict.fromkeys((*LOST, "extra-bytes"), "max-conns"))
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:

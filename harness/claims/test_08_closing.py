@@ -40,7 +40,7 @@ ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 # 08.7 settle
 
 
-@claim("08.7", points=5, cli=True, hints=ARRIVE, refusals=True)
+@claim("08.7", points=4, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Owed replies arrive, though a frame that is too long follows, and much more after it."""
     too_long = {LENGTH: length_framing.TOO_LONG, LINE: b""}

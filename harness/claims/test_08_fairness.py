@@ -67,7 +67,7 @@ HELD = dict.fromkeys(("silence", "iteration-too-long"), "quota-held")
 # 08.1 budget
 
 
-@claim("08.1", points=8, cli=True, native=True, hints=LONG)
+@claim("08.1", points=7, cli=True, native=True, hints=LONG)
 def test_08_fire_hoses_do_not_keep_the_loop(launch):
     """Beside 40 greedy clients a polite one is answered soon: each has one budget an iteration."""
     pressed = launch(framing=MESSAGES)

@@ -155,7 +155,7 @@ def test_08_quota_is_kept(launch, rng):
         began = _expect_at(server, client, lot, began, MS)
 
 
-@claim("08.4", points=6, cli=True, hints=WAITING)
+@claim("08.4", points=5, cli=True, hints=WAITING)
 def test_08_waiting_frames_are_answered(launch, rng):
     """Frames over the quota are answered in their order, though nothing more arrives."""
     # With the clock of the machine
@@ -222,7 +222,7 @@ def _five_frames(server, client: Client, rng, interval: int) -> float:
 # 08.3 and 08.4: what waits is not read
 
 
-@claim("08.3", points=5, cli=True, native=True, hints=UNREAD)
+@claim("08.3", points=4, cli=True, native=True, hints=UNREAD)
 def test_08_over_quota_is_not_read(launch, rng):
     """A client over its quota is not read: it costs no memory, no CPU, and no wake-up."""
     server = launch_idle(launch, argv_extra=at_most(10, FAR))

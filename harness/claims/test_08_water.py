@@ -47,6 +47,7 @@ WRONG_USAGE = (
     *("--high-water=0", "--high-water=-1", "--high-water=x", "--high-water=1k", "--high-water="),
     *("--low-water=-1", "--low-water=x", "--low-water=", "--low-water=1048577"),
     *("--max-conns=0", "--max-conns=-1", "--max-conns=x", "--max-conns=2.5", "--max-conns="),
+    *("--grace=-1", "--grace=x", "--grace=", "--grace=2147483648"),
 )
 
 # What a general hint means in a claim, see marker.claim.
@@ -56,7 +57,7 @@ WATER = dict.fromkeys((*MUTE, "memory-grows"), "water-marks")
 # 08.2 water
 
 
-@claim("08.2", points=7, cli=True, native=True, hints=WATER)
+@claim("08.2", points=6, cli=True, native=True, hints=WATER)
 def test_08_reads_again_at_low_water(launch, rng):
     """From high-water on a client is not read; at low-water, and not before, it is read again."""
     server = launch(("--high-water", str(HIGH), "--low-water", str(LOW)))
@@ -162,7 +163,7 @@ def test_08_calls_of_steady_clients(launch, rng):
 
 @claim("08.3", points=2, chapters="08", cli=True, hints={"extra-bytes": "quota-kept"})
 def test_08_refuses_wrong_options(launch, run):
-    """Wrong quotas, marks and numbers of clients are refused with status 2; a right quota holds."""
+    """Wrong quotas, marks, numbers and times are refused with status 2; a right quota holds."""
     for option in WRONG_USAGE:
         expect_failed_start([*run.argv, option], 2, "usage", PATIENCE)
     expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage", PATIENCE)

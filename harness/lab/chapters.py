@@ -148,17 +148,17 @@ CHAPTERS = (
         "flow-control",
         "one greedy client must not starve the rest",
         changes=(
-            "main.c net/net.[ch] options.[ch] server/answer.[ch] server/conn.[ch] "
+            "events/stop.[ch] main.c net/net.[ch] options.[ch] server/answer.[ch] server/conn.[ch] "
             "server/limits.[ch] server/server.[ch] wire/frame.[ch]"
         ),
-        adds="server/acceptor.[ch] server/flow.[ch]",
+        adds="server/acceptor.[ch] server/flow.[ch] server/grace.[ch]",
     ),
     Chapter(
         "threads",
         "one loop uses one core",
         changes=(
             "base/buffer.[ch] main.c options.[ch] server/acceptor.[ch] server/answer.c "
-            "server/conn.[ch] server/flow.[ch] server/rpc.[ch] server/server.[ch]"
+            "server/conn.[ch] server/flow.[ch] server/grace.[ch] server/rpc.[ch] server/server.[ch]"
         ),
         adds="server/broadcast.[ch] server/loop.[ch] server/worker.[ch]",
     ),
@@ -167,8 +167,8 @@ CHAPTERS = (
         "callbacks turn the logic inside out",
         changes=(
             "base/clock.h main.c net/io.h options.[ch] server/acceptor.[ch] server/answer.[ch] "
-            "server/conn.[ch] server/flow.[ch] server/limits.[ch] server/loop.[ch] "
-            "server/server.[ch] server/worker.[ch]"
+            "server/conn.[ch] server/flow.[ch] server/grace.[ch] server/limits.[ch] "
+            "server/loop.[ch] server/server.[ch] server/worker.[ch]"
         ),
         adds=(
             "base/tools.h co/co.[ch] co/co_io.[ch] co/context.[ch] "

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "events/events.h"
@@ -38,10 +37,10 @@ int main(int argc, char **argv)
         .framing = options.framing,
         .app = options.app,
         .limits = options.limits,
+        .grace_ms = options.grace_ms,
     };
     struct server server = {.config = &config, .events = events, .timers = timers};
     server_run(&server, listen_fd);
-    close(listen_fd);
     stop_uninstall();
     timers_free(timers);
     events_free(events);

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "events/stop.h"
@@ -23,6 +22,7 @@ int main(int argc, char **argv)
         .framing = options.framing,
         .app = options.app,
         .limits = options.limits,
+        .grace_ms = options.grace_ms,
     };
     struct server server;
     if (!server_open(&server, &config, options.threads, options.backend))
@@ -35,7 +35,6 @@ int main(int argc, char **argv)
     net_announce(listen_fd);
     if (!server_run(&server, listen_fd))
         die("threads");
-    close(listen_fd);
     server_stop(&server);
     stop_uninstall(); /* the handler may run in any thread, so the threads have ended */
     server_close(&server);

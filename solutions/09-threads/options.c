@@ -27,6 +27,7 @@ enum {
     OPTION_HIGH_WATER,
     OPTION_LOW_WATER,
     OPTION_MAX_CONNS,
+    OPTION_GRACE,
     OPTION_THREADS
 };
 
@@ -40,6 +41,7 @@ static const struct option long_options[] = {
     {"high-water", required_argument, NULL, OPTION_HIGH_WATER},
     {"low-water", required_argument, NULL, OPTION_LOW_WATER},
     {"max-conns", required_argument, NULL, OPTION_MAX_CONNS},
+    {"grace", required_argument, NULL, OPTION_GRACE},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {0},
 };
@@ -184,6 +186,8 @@ static bool take_option(struct options *options, int option, const char *text)
         return parse_size(text, 0, &options->limits.low_water);
     case OPTION_MAX_CONNS:
         return parse_max_conns(text, &options->limits.max_conns);
+    case OPTION_GRACE:
+        return parse_ms(text, &options->grace_ms);
     case OPTION_THREADS:
         return parse_threads(text, &options->threads);
     default:
@@ -232,7 +236,7 @@ void options_usage(const char *program)
             "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N] [--app echo|rpc]\n"
             "          [--backend select|poll|epoll] [--idle-timeout MS] [--frame-timeout MS]\n"
             "          [--quota N/MS] [--high-water BYTES] [--low-water BYTES] [--max-conns N]\n"
-            "          [--threads N]\n"
+            "          [--grace MS] [--threads N]\n"
             "--app rpc needs --framing length; low water is at most high water\n",
             program);
 }

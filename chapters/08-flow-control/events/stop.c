@@ -1,14 +1,24 @@
 #include "events/stop.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
 static struct events *to_stop; /* a handler is passed only the number of the signal */
+static atomic_bool requested;
 
 static void on_signal(int number)
 {
     (void)number;
-    events_stop(to_stop);
+    if (atomic_exchange(&requested, true))
+        events_stop(to_stop);
+    else
+        events_wake(to_stop);
+}
+
+bool stop_requested(void)
+{
+    return atomic_load(&requested);
 }
 
 void stop_install(struct events *events)

@@ -78,6 +78,13 @@ int net_unsent(int fd)
     return bytes;
 }
 
+int net_unread(int fd)
+{
+    int bytes = 0;
+    ioctl(fd, FIONREAD, &bytes); /* SIOCINQ, in tcp(7) */
+    return bytes;
+}
+
 int net_error(int fd)
 {
     int error = 0;

@@ -11,6 +11,7 @@
 #include "net/net.h"
 #include "server/answer.h"
 #include "server/flow.h"
+#include "server/grace.h"
 
 void conn_close(struct conn *c, const char *reason)
 {
@@ -22,8 +23,7 @@ void conn_close(struct conn *c, const char *reason)
 
 static timers_callback on_closing_time;
 
-/* Takes no more input. The replies owed are still sent. */
-static void drain(struct conn *c, const char *reason)
+void conn_drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;
     buffer_free(&c->in);
@@ -40,7 +40,7 @@ static void give_up(struct conn *c, const char *reason)
 {
     alarms_free(c->alarms);
     c->alarms = NULL;
-    drain(c, reason);
+    conn_drain(c, reason);
 }
 
 /* The kernel has taken so many bytes of the output. */
@@ -97,7 +97,7 @@ static void read_once(struct conn *c)
     case IO_EOF:
         c->ended = true;
         if (c->state == CONN_OPEN)
-            drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
+            conn_drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
         break;
     case IO_ERROR:
         conn_close(c, strerror(errno));
@@ -218,6 +218,7 @@ static void turn(struct conn *c)
         read_once(c);
     advance(c);
     flush(c);
+    grace_look(c);
     settle(c);
 }
 

@@ -10,7 +10,7 @@
 #include "server/limits.h"
 #include "server/server.h"
 
-/*                end of input, or the client has broken a rule
+/*      end of input, the client has broken a rule, or the server ends
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING
  *         |                                                        |      |
  *         |                 an error, every reply sent and no more |      | every reply sent, but
@@ -70,6 +70,9 @@ bool conn_open(int fd, struct server *server);
 
 /* Closes all connections of the server. */
 void conn_close_all(struct server *server);
+
+/* Takes no more input. Replies that are owed are sent, then the connection ends for this reason. */
+void conn_drain(struct conn *c, const char *reason);
 
 /* Marks the connection as closed and logs why. It is freed at the end of its turn. */
 void conn_close(struct conn *c, const char *reason);

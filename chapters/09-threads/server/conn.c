@@ -12,6 +12,7 @@
 #include "server/answer.h"
 #include "server/broadcast.h"
 #include "server/flow.h"
+#include "server/grace.h"
 #include "server/rpc.h"
 
 void conn_close(struct conn *c, const char *reason)
@@ -24,8 +25,7 @@ void conn_close(struct conn *c, const char *reason)
 
 static timers_callback on_closing_time;
 
-/* Takes no more input. The replies owed are still sent. */
-static void drain(struct conn *c, const char *reason)
+void conn_drain(struct conn *c, const char *reason)
 {
     c->state = CONN_DRAINING;
     buffer_free(&c->in);
@@ -43,7 +43,7 @@ static void give_up(struct conn *c, const char *reason)
     alarms_free(c->alarms);
     c->alarms = NULL;
     broadcast_forget(c);
-    drain(c, reason);
+    conn_drain(c, reason);
 }
 
 /* The kernel has taken so many bytes of the output. */
@@ -100,7 +100,7 @@ static void read_once(struct conn *c)
     case IO_EOF:
         c->ended = true;
         if (c->state == CONN_OPEN)
-            drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
+            conn_drain(c, buffer_len(&c->in) == 0 ? "end of input" : "end of input inside a frame");
         break;
     case IO_ERROR:
         conn_close(c, strerror(errno));
@@ -256,6 +256,7 @@ static void turn(struct conn *c)
         read_once(c);
         advance(c);
     }
+    grace_look(c);
     settle(c);
 }
 

@@ -13,7 +13,7 @@
 #include "server/worker.h"
 #include "wire/reader.h"
 
-/*                end of input, or the client has broken a rule
+/*      end of input, the client has broken a rule, or the server ends
  *     CONN_OPEN -----------------------------------------------> CONN_DRAINING
  *         |                                                        |      |
  *         |                 an error, every reply sent and no more |      | every reply sent, but
@@ -85,6 +85,9 @@ bool conn_push(struct conn *c, struct bytes text);
 
 /* Its own broadcast has reached so many connections. */
 void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached);
+
+/* Takes no more input. Replies that are owed are sent, then the connection ends for this reason. */
+void conn_drain(struct conn *c, const char *reason);
 
 /* Marks the connection as closed and logs why. It is freed at the end of its turn. */
 void conn_close(struct conn *c, const char *reason);

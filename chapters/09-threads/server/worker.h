@@ -36,6 +36,8 @@ struct worker {
     const struct config *config;      /* borrowed; of the server */
     struct server *server;            /* borrowed */
     LIST_HEAD(conn_list, conn) conns; /* open now; for its own thread alone */
+    bool ending;                      /* connections that owe nothing end; the same */
+    struct task ends;                 /* sets `ending`, for grace.c */
     pthread_t thread;                 /* unset in the first worker: main() runs that one */
 };
 
@@ -47,7 +49,8 @@ bool worker_init(struct worker *worker, struct server *server, int index,
 void worker_destroy(struct worker *worker);
 
 /* To be called when a connection of this worker has ended: counts it, and wakes the first loop, in
- * which the acceptor may wait for that (`max_conns`). From the worker's thread. */
+ * which the acceptor may wait for that (`max_conns`), or the end of the server. From the worker's
+ * thread. */
 void worker_left(struct worker *worker);
 
 /* Adds `more`, number by number; they may be negative. From any thread. */

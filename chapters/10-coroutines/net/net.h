@@ -23,6 +23,9 @@ int net_accept(int listen_fd);
 /* How many bytes the kernel has taken for the peer that the peer's kernel has not got yet. */
 int net_unsent(int fd);
 
+/* How many bytes have arrived on the socket and have not been read. */
+int net_unread(int fd);
+
 /* Why a connection is broken, as an errno; 0: it is not. The next call returns 0. */
 int net_error(int fd);
 

@@ -36,7 +36,7 @@ static void run_late(struct conn *c)
 static void receive(struct conn *c)
 {
     size_t moved;
-    int left = timeouts_left(&c->timeouts, peer_is_next(c));
+    int left = c->worker->ending ? 0 : timeouts_left(&c->timeouts, peer_is_next(c));
     switch (co_read(&c->socket, &c->in, BUDGET_BYTES, &moved, left)) {
     case IO_OK:
         timeouts_traffic(&c->timeouts);
@@ -51,6 +51,8 @@ static void receive(struct conn *c)
         break;
     case IO_LATE:
         run_late(c);
+        if (c->worker->ending) /* nothing has come: it owes nothing more than it sends now */
+            conn_end(c, CONN_DRAINS, "server ends");
         break;
     case IO_AGAIN:
     case IO_CANCELLED: /* the reason is in c->end */

@@ -34,6 +34,30 @@ TEXTS = {
         "After SIGTERM or SIGINT the exit status has to be 0. Let the handler set a flag, and let "
         "the loop check it. EINTR is not an error then."
     ),
+    "grace-listens": (
+        "After a signal, a server with --grace accepts no client any more, so that a load balancer "
+        "sends new ones to another server. Close the listening socket at once: connect() has to be "
+        "refused while the last clients are served."
+    ),
+    "grace-owed": (
+        "The server was asked to end, and did not send a reply that it owed. With --grace a "
+        "connection ends only when nothing is owed: no output, no alarm, no frame that waits for "
+        "the quota, and no byte in the socket that is unread."
+    ),
+    "grace-idle": (
+        "The server was asked to end, and a connection that owes nothing was not closed, or the "
+        "server did not end after the last one. No event comes from an idle client: give each "
+        "connection a turn when the end begins."
+    ),
+    "grace-early": (
+        "The server ended while it owed replies, and the time of --grace was not over. Set one "
+        "timer when the signal comes, for the whole time."
+    ),
+    "grace-late": (
+        "The time of --grace was over, and the server did not end. Set one timer when the signal "
+        "comes, which no progress of a client sets again. When it is due the server ends, whatever "
+        "is owed."
+    ),
     "ended-by-a-signal": (
         "A signal interrupted a waiting call, which returned -1 with EINTR. That is not an error: "
         "call again, or start the next iteration of the loop."

@@ -2,6 +2,8 @@
 #ifndef SERVER_H
 #define SERVER_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "events/events.h"
@@ -18,6 +20,7 @@ struct config {
     struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
     enum app app;
     struct limits limits;
+    int32_t grace_ms; /* how long the server may take to end; 0: it ends at once */
 };
 
 struct conn;
@@ -28,9 +31,11 @@ struct server {
     struct timers *timers;            /* borrowed */
     struct stats stats;               /* counts over all connections */
     LIST_HEAD(conn_list, conn) conns; /* all open connections */
+    bool ending;                      /* connections that owe nothing end: only grace.c sets this */
 };
 
-/* Accepts clients and serves them, until events_stopping. Borrows the listening socket. */
+/* Accepts clients and serves them until stop_requested(). Then closes the listening socket, which
+ * it takes over, and ends. */
 void server_run(struct server *server, int listen_fd);
 
 #endif

@@ -2,10 +2,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
+#include "events/stop.h"
 #include "server/acceptor.h"
 #include "server/conn.h"
+#include "server/grace.h"
 
 static void destroy(struct server *server)
 {
@@ -66,11 +69,14 @@ static bool accept_and_serve(struct server *server, int listen_fd)
     struct acceptor acceptor;
     if (!acceptor_open(&acceptor, server, listen_fd))
         return false;
-    while (!events_stopping(loop->events)) {
+    while (!stop_requested()) {
         loop_turn(loop);
         acceptor_look(&acceptor);
     }
     acceptor_close(&acceptor);
+    close(listen_fd); /* from now on connect() is refused */
+    if (server->config->grace_ms > 0)
+        grace_serve(server);
     return true;
 }
 

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "co/overflow.h"
+#include "events/stop.h"
 #include "server/acceptor.h"
 #include "server/conn.h"
+#include "server/grace.h"
 
 static void destroy(struct server *server)
 {
@@ -71,11 +74,14 @@ static bool accept_and_serve(struct server *server, int listen_fd)
     if (!acceptor_open(&acceptor, server, listen_fd))
         return false;
     overflow_watch();
-    while (!events_stopping(first->loop.events)) {
+    while (!stop_requested()) {
         worker_turn(first);
         acceptor_look(&acceptor);
     }
     acceptor_close(&acceptor);
+    close(listen_fd); /* from now on connect() is refused */
+    if (server->config->grace_ms > 0)
+        grace_serve(server);
     overflow_unwatch();
     return true;
 }

@@ -17,6 +17,7 @@ struct config {
     struct framing framing; /* FRAMING_LENGTH if app is APP_RPC */
     enum app app;
     struct limits limits;
+    int32_t grace_ms;   /* how long the server may take to end; 0: it ends at once */
     size_t stack_bytes; /* of each coroutine */
 };
 
@@ -32,9 +33,9 @@ struct server {
 bool server_open(struct server *server, const struct config *config, int count,
                  const struct backend *backend);
 
-/* Starts the threads, accepts clients and serves them in all workers, until the first loop is told
- * to stop. The others go on until server_stop. Borrows the listening socket. False: errno has the
- * reason. */
+/* Starts the threads, accepts clients and serves them in all workers, until stop_requested().
+ * Then closes the listening socket, which it takes over, and ends gracefully if grace_ms is not 0.
+ * The threads go on until server_stop. False: errno has the reason. */
 bool server_run(struct server *server, int listen_fd);
 
 /* Ends the threads, closes all connections, and runs the tasks that are left. */

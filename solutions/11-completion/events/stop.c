@@ -1,1 +1,1 @@
-../../06-epoll/events/stop.c
+../../08-flow-control/events/stop.c

@@ -1,1 +1,1 @@
-../../06-epoll/events/stop.h
+../../08-flow-control/events/stop.h

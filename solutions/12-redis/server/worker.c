@@ -59,6 +59,6 @@ void stats_sum(struct stats *stats, struct counts *sum)
 void worker_left(struct worker *worker)
 {
     stats_add(&worker->stats, (struct counts){.connections = -1});
-    if (worker->config->limits.max_conns > 0)
+    if (worker->config->limits.max_conns > 0 || worker->ending)
         events_wake(worker->server->workers[0].loop.events);
 }

@@ -1,0 +1,1 @@
+../../06-epoll/events/backend_poll.c

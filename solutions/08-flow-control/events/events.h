@@ -1,0 +1,1 @@
+../../06-epoll/events/events.h

@@ -1,0 +1,1 @@
+../../10-coroutines/server/grace.c
