@@ -53,7 +53,12 @@ SHORT_WRITE = {
     **dict.fromkeys(("stalled-reply", "closed-early", "closed-in-reply"), "short-write"),
     **dict.fromkeys(("wrong-body", "wrong-header"), "remainder-from-elsewhere"),
 }
-AFTER_SHORT_WRITE = {**SHORT_WRITE, "silence": "one-frame-only"}
+# A wrong place may lie outside the server's memory: EFAULT, and the server closes.
+AFTER_SHORT_WRITE = {
+    **SHORT_WRITE,
+    "silence": "one-frame-only",
+    "closed-early": "remainder-from-elsewhere",
+}
 BLOCKED = dict.fromkeys(("silence", "connect-stuck", "not-taken"), "blocked-by-another")
 MIXED = dict.fromkeys(("wrong-header", "wrong-body"), "state-shared")
 SLOW = {**BLOCKED, **MIXED, **dict.fromkeys(("closed-early", "reset-early"), "state-shared")}
@@ -110,7 +115,7 @@ def test_02_short_write_is_resumed(server, rng, inherited):
 @claim("02.2", points=6, hints=AFTER_SHORT_WRITE)
 def test_02_frame_after_a_short_write(server, rng):
     """After a reply that took several writes, the next frames are read and answered as usual."""
-    bodies = [rng.randbytes(size) for size in (LONG_REPLY, 5, MIB, 0)]
+    bodies = [rng.randbytes(size) for size in (2 * LONG_REPLY, 5, LONG_REPLY, 0)]
     client = connect_narrow(server)
     for body in bodies:
         client.send_frame(body)
