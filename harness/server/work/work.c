@@ -9,7 +9,8 @@
  *
  * The environment variable EVENT_LOOP_WORK names a file of the layout below, made by the harness
  * (__init__.py says the same). Every process of the program maps it. Without the variable the
- * program counts for itself alone. With EVENT_LOOP_WORK_BLOCKS the blocks count that malloc() joins.
+ * program counts for itself alone. With EVENT_LOOP_WORK_BLOCKS the blocks that malloc() joins count
+ * as well.
  */
 #define _GNU_SOURCE
 #include "work.h"
