@@ -305,7 +305,7 @@ def test_the_zip_has_what_gradescope_calls_and_nothing_of_a_solution(pack):
     found = pack.namelist()
     assert {"setup.sh", "run_autograder", "lab/harness/grading/grade.py"} < set(found)
     assert "lab/chapters/01-blocking/conn.c" in found
-    hidden = "solutions|answers|mutants|selftest|bench|\\.git|__pycache__|build/"
+    hidden = "solutions|answers\\.md|packed|mutants|selftest|bench|\\.git|__pycache__|build/"
     hidden += "|chapters/(?!01)|/(test_)?(0[2-9]|1\\d)_"
     assert not [name for name in found if re.search(hidden, name)]
 
