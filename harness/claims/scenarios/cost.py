@@ -69,8 +69,8 @@ HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what
 # is always on its way: low-water is more than the kernel takes at once.
 STEADY_MARKS = ("--high-water", str(4 * MIB), "--low-water", str(3 * MIB))
 STEADY_LOT = 32  # frames of 4,000 bytes
-STEADY_BYTES = 64 * MIB  # through its connection; a buffer that only grows would hold half of it
-STEADY_LIMIT = 20 * MIB  # of memory: a block, another one of twice its size, input and a spare one
+STEADY_BYTES = 192 * MIB  # through its connection, so that a buffer which only grows meets the limit
+STEADY_LIMIT = 15 * MIB  # of memory: a block, another one while it moves, input and a spare one
 
 
 @dataclass(frozen=True)
@@ -205,6 +205,8 @@ def steady_reader(server, rng) -> None:
     for taken in range(0, STEADY_BYTES, len(data)):
         while (took := client.offer(data[sent % len(data) :])) > 0:
             sent += took
+            if not taken:  # the server gets time to read until it has enough
+                until_asleep(server)
         client.expect_frames(lot)
         when = f"when {taken / MIB:.0f} MiB have been sent to a client that reads steadily"
         bounded(server, base, STEADY_LIMIT, when)
