@@ -69,7 +69,7 @@ HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what
 # is always on its way: low-water is more than the kernel takes at once.
 STEADY_MARKS = ("--high-water", str(4 * MIB), "--low-water", str(3 * MIB))
 STEADY_LOT = 32  # frames of 4,000 bytes
-STEADY_BYTES = 192 * MIB  # through its connection, so that a buffer which only grows meets the limit
+STEADY_BYTES = 192 * MIB  # through its connection: a buffer that only grows meets the limit
 STEADY_LIMIT = 15 * MIB  # of memory: a block, another one while it moves, input and a spare one
 
 
