@@ -20,7 +20,9 @@ from harness.authors.mutants.grader import Graded
 from harness.authors.selftest import submissions
 from harness.authors.selftest.drawn import NO_WORKERS, some
 from harness.authors.selftest.shell import check_refused, lab
-from harness.grading import runner
+from harness.claims.stage.stage import Run, Stage
+from harness.failures.failure import Failure, TooBusy
+from harness.grading import plugin, runner
 from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
 from harness.lab.units import KIB
@@ -265,7 +267,6 @@ def test_a_grade_that_is_held_up_goes_on(program, cpu_seconds, held_up):
 
 
 def test_a_slow_test_is_a_failure(tmp_path, monkeypatch):
-    from harness.claims.stage.stage import Run
     from harness.grading.scoring import load
     from harness.server.build import cached_server
 
@@ -281,6 +282,15 @@ def test_a_slow_test_is_a_failure(tmp_path, monkeypatch):
     )
     assert problem == ""
     assert found == {"test_01_sleeps": (True, "too-long"), "test_01_connects": None}
+
+
+@pytest.mark.parametrize("seconds, kind", [(0.0, Failure), (100.0, TooBusy)])
+def test_a_test_that_other_programs_made_slow_is_not_judged(monkeypatch, seconds, kind):
+    """The grader itself stood in line for so long; what its servers did does not count."""
+    stage = Stage(Run([], sources=["main.c"]))
+    later = {thread: s + seconds for thread, s in procfs.seconds_in_line(os.getpid()).items()}
+    monkeypatch.setattr(procfs, "seconds_in_line", lambda pid: later)
+    assert type(plugin._in_time(pytest.fail.Exception("Timeout >120.0s"), stage)) is kind
 
 
 # Ending

@@ -360,15 +360,9 @@ class Stage:
         return [server.process for server in self.servers]
 
     def seconds_held_up(self) -> float:
-        """Seconds in this test for which a thread of the grader or of a server could run, and other
-        programs had the processors; the longest of all threads."""
-        before = dict(self._in_line)
-        after = procfs.seconds_in_line(os.getpid())
-        for server in self.servers:
-            of_server = procfs.seconds_in_line(server.process.pid)
-            before.update(dict.fromkeys(of_server, 0.0))
-            after.update(of_server)
-        return procfs.longest_in_line(before, after)
+        """Seconds in this test for which the grader could run, and other programs had the
+        processors. Those of the servers do not count: threads that spin wait for each other."""
+        return procfs.longest_in_line(self._in_line, procfs.seconds_in_line(os.getpid()))
 
     def _clients(self) -> list[Client | Stream]:
         """The ends of all connections: those that are open, and those of clients that have left."""

@@ -30,7 +30,7 @@ MODULE = "harness.student.bench.alone"
 
 @dataclass(frozen=True)
 class Contest:
-    """What servers of one chapter are asked, the options they are started with, and who asks, see
+    """What servers of one chapter are asked, with which options they start, and what asks them, see
     measure.Bench."""
 
     rows: tuple[Row, ...]
