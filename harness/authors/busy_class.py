@@ -10,7 +10,6 @@ a fault of the grader. Exit status: 0 neither was found, 1 one was, 2 wrong usag
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import shutil
 import signal
@@ -21,11 +20,12 @@ from pathlib import Path
 from harness.authors.mutants import catalogue
 from harness.authors.mutants.mutant import Mutant, solution
 from harness.authors.steady import busy_cores
-from harness.lab import chapters, command_line, sources
+from harness.lab import chapters, command_line, sheets, sources
 from harness.lab.chapters import ROOT, Chapter
 from harness.lab.target import as_typed
 
 TOP = command_line.BUILD / "busy-class"
+TITLES = ("name", "score", "problem")
 RIGHT, SKELETON, WRONG = "right", "begin", "wrong"
 
 
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     scores = results / options.chapter.number / "scores.csv"
     if not scores.exists():
         return 2
-    rows = list(csv.DictReader(scores.open(newline="")))
+    rows = sheets.records(scores.read_text(), TITLES)
     lines = faults(rows)
     print("\n".join(["", *lines, summary(rows), f"scores: {as_typed(scores)}"]))
     return 1 if lines else 0

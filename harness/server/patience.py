@@ -18,7 +18,8 @@ SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 CPU_PART = 4  # of a wait: a server that has computed for so much of it had its time
 LEAST_CPU_SECONDS = 0.25  # but not for less: some need as much to start
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
-MORE_SECONDS = 0.25  # between two looks at a server that has not had its time
+MORE_SECONDS = 0.05  # between two looks at a server when the time is over
+IDLE_LOOKS = 3  # in a row, at which it could not run: then nobody holds it up
 LATE_SECONDS = 1.0  # between two looks at a wait: then we could not run ourselves
 WAIT_SECONDS = 90  # of the clock, for a wait that other programs make longer
 SHORT_SECONDS = 0.03  # of a wait, in which nobody looks at the server
@@ -32,7 +33,7 @@ class Activity(NamedTuple):
     """What the processes of servers do at a moment."""
 
     cpu: float = 0.0  # seconds for which they have computed so far
-    runnable: bool = False  # a thread of them runs, or could if it had a processor
+    runnable: bool = False  # a thread of them runs, or could if it had a processor or its pages
 
 
 class Active(Protocol):
@@ -191,24 +192,27 @@ class Deadline:
         self._restarted = self._looked = time.monotonic()
         self._cpu_then: float | None = None
         self._hopeless = ""
+        self._idle_looks = 0
+        self._over = False
 
     def left(self) -> float:
         """Seconds after which it is over, or after which to ask again; 0 when it is over."""
         __tracebackhide__ = True
         now = time.monotonic()
-        passed, late = now - self._restarted, now - self._looked > LATE_SECONDS
-        self._looked = now
-        if self._patience is None or passed <= SHORT_SECONDS:
-            return max(0.0, self.seconds - passed)
-        unserved = self._look(self._patience, passed)
+        passed = now - self._restarted
+        if not self._over and self._patience is not None and passed > SHORT_SECONDS:
+            at_rest = self._look(self._patience, now)
+        else:
+            self._looked, at_rest = now, True
         if passed < self.seconds:
             return self.seconds - passed
-        if self._hopeless or not (unserved or late):
+        if at_rest:
+            self._over = True
             return 0.0
         if passed >= WAIT_SECONDS:
             text = "other programs kept the server from running for most of the time"
             raise TooBusy(f"in a wait of {passed:.0f} s {text}")
-        return min(MORE_SECONDS, self.seconds / 4)
+        return MORE_SECONDS
 
     @property
     def waited(self) -> Waited:
@@ -222,10 +226,14 @@ class Deadline:
         waited = time.monotonic() - self._restarted
         return min(max(SHORT_SECONDS, waited / SELDOM_PART), LATE_SECONDS / 2)
 
-    def _look(self, patience: Patience, passed: float) -> bool:
+    def _look(self, patience: Patience, now: float) -> bool:
         """Makes it as short as the patience is now, and ends it if nothing can come any more.
-        Whether a server could run, and has not had its CPU time."""
+        Whether it is over once its time is: the servers have had their CPU time, or could not run
+        at some looks."""
         activity = patience.activity()
+        late = now - self._looked > LATE_SECONDS
+        self._looked = now
+        self._idle_looks = 0 if activity.runnable or late else self._idle_looks + 1
         if self._cpu_then is None:
             self._cpu_then = activity.cpu
         due = max(patience.seconds / CPU_PART, LEAST_CPU_SECONDS)
@@ -233,9 +241,11 @@ class Deadline:
         if not self._others:
             spins = SPINS if patience.spins_end and had_its_time else ""
             self._hopeless = SLEEPS if patience.asleep(self._restarted) else spins
-        now = 0.0 if self._hopeless else patience.seconds
-        self.seconds = min(self.seconds, max(round(passed, 1), now))
-        return activity.runnable and not had_its_time
+        passed = now - self._restarted
+        if passed < self.seconds:
+            shortest = 0.0 if self._hopeless else patience.seconds
+            self.seconds = min(self.seconds, max(round(passed, 1), shortest))
+        return bool(self._hopeless) or had_its_time or self._idle_looks >= IDLE_LOOKS
 
 
 def wait_until(

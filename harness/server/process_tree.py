@@ -102,7 +102,7 @@ class ProcessTree:
     def activity_now(self) -> Activity:
         """What all processes of the server do."""
         members = self.members()
-        runnable = any("R" in procfs.thread_states(member.pid) for member in members)
+        runnable = any(procfs.thread_states(member.pid) & set("RD") for member in members)
         return Activity(self._cpu_seconds(members), runnable)
 
     def kill(self) -> None:
