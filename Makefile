@@ -181,8 +181,8 @@ SHIM = $(filter-out %/alloc.c %/start.c,$(wildcard harness/server/shim/*.c))
 WARNINGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread
 # Those of $$program, a directory or a file; the rooms of a directory include from there.
 files_of_program = $$(ls $${program%/}/*.c $${program%/}/*/*.c 2>/dev/null | grep . || echo $$program)
-# For $$files. There is no liburing for arm64 here: those that need it are not linked.
-uses_liburing = gcc -M -MG -iquote $${program%/*.c} $$files | grep -q '[ /]liburing\.h\b'
+# There is no liburing for arm64 here: those that need it are not linked.
+uses_liburing = grep -Rq --include='*.[ch]' '<liburing\.h>' $$program
 LIBRARIES = $$($(uses_liburing) && echo -luring)
 ARM64_OUTPUT = $$($(uses_liburing) && echo -fsyntax-only || echo -o build/lint)
 ARM64 = aarch64-linux-gnu-gcc

@@ -15,7 +15,7 @@ from harness.failures.failure import TooBusy
 # that answers nothing at all is still graded within a minute, see give_up().
 SCHEDULE = ((0, 8.0), (2, 2.0), (4, 1.0), (8, 0.5), (20, 0.25))
 
-CPU_PART = 4  # of a wait: a server that has computed for so much of it had its time
+CPU_PART = 4  # of a wait: a server built here that has computed for so much of it spins
 LEAST_CPU_SECONDS = 0.25  # but not for less: some need as much to start
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 MORE_SECONDS = 0.05  # between two looks at a server when the time is over
@@ -34,6 +34,7 @@ class Activity(NamedTuple):
 
     cpu: float = 0.0  # seconds for which they have computed so far
     runnable: bool = False  # a thread of them runs, or could if it had a processor or its pages
+    threads: int = 0  # of all processes: one more is progress
 
 
 class Active(Protocol):
@@ -103,8 +104,8 @@ PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 class ForServers(Patience):
     """Another patience, which shrinks with this one, for these servers.
 
-    `asleep` tells whether they sleep for ever; it gets when the wait began. `spins_end`: they have
-    only so much CPU time, see CPU_PART. `times`, `least`: it is so many times as long, and not
+    `asleep` tells whether they sleep for ever; it gets when the wait began. `spins_end`: a wait is
+    over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many times as long, and not
     below `least` seconds, as something slows them down.
     """
 
@@ -134,7 +135,11 @@ class ForServers(Patience):
 
     def activity(self) -> Activity:
         found = [server.activity_now() for server in self._servers()]
-        return Activity(sum(one.cpu for one in found), any(one.runnable for one in found))
+        return Activity(
+            sum(one.cpu for one in found),
+            any(one.runnable for one in found),
+            sum(one.threads for one in found),
+        )
 
     def asleep(self, began: float) -> bool:
         return self._asleep is not None and self._asleep(began)
@@ -190,7 +195,8 @@ class Deadline:
     def restart(self) -> None:
         """Begins the wait again; called at every sign of progress."""
         self._restarted = self._looked = time.monotonic()
-        self._cpu_then: float | None = None
+        self._cpu_then = 0.0
+        self._most_threads = -1
         self._hopeless = ""
         self._idle_looks = 0
         self._over = False
@@ -234,12 +240,13 @@ class Deadline:
         late = now - self._looked > LATE_SECONDS
         self._looked = now
         self._idle_looks = 0 if activity.runnable or late else self._idle_looks + 1
-        if self._cpu_then is None:
-            self._cpu_then = activity.cpu
-        due = max(patience.seconds / CPU_PART, LEAST_CPU_SECONDS)
-        had_its_time = activity.cpu - self._cpu_then >= due
+        if activity.threads > self._most_threads:  # at the first look, or it starts some
+            self._most_threads, self._cpu_then = activity.threads, activity.cpu
+        spent = activity.cpu - self._cpu_then
+        had_its_time = spent >= max(self.seconds, LEAST_CPU_SECONDS)
         if not self._others:
-            spins = SPINS if patience.spins_end and had_its_time else ""
+            part = max(patience.seconds / CPU_PART, LEAST_CPU_SECONDS)
+            spins = SPINS if patience.spins_end and spent >= part else ""
             self._hopeless = SLEEPS if patience.asleep(self._restarted) else spins
         passed = now - self._restarted
         if passed < self.seconds:

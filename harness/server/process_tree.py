@@ -103,7 +103,8 @@ class ProcessTree:
         """What all processes of the server do."""
         members = self.members()
         runnable = any(procfs.thread_states(member.pid) & set("RD") for member in members)
-        return Activity(self._cpu_seconds(members), runnable)
+        threads = sum(member.threads for member in members)
+        return Activity(self._cpu_seconds(members), runnable, threads)
 
     def kill(self) -> None:
         """Sends SIGKILL until no process of the server runs any more; destroy() still has to be

@@ -36,11 +36,11 @@ class Server:
     """It has had `cpu` seconds of a processor, and can run or not."""
 
     def __init__(self) -> None:
-        self.cpu, self.runnable, self.looks = 5.0, False, 0
+        self.cpu, self.runnable, self.threads, self.looks = 5.0, False, 1, 0
 
     def activity_now(self) -> Activity:
         self.looks += 1
-        return Activity(self.cpu, self.runnable)
+        return Activity(self.cpu, self.runnable, self.threads)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def at_rest(clock, deadline: Deadline) -> None:
     [
         (False, 0, False, 8, 8.1),
         (True, 1, False, 8, 8.1),
-        (True, 0.05, False, 40, 43),
+        (True, 0.1, False, 80, 83),
         (True, 1, True, 2, 2.6),
         (True, 0.05, True, 40, 43),
     ],
@@ -98,7 +98,30 @@ def test_a_server_has_its_cpu_time_however_long_that_takes(
     deadline = Deadline(fair(server, spins_end=spins_end))
     assert least <= wait(clock, deadline, server, cpu) <= most
     assert deadline.waited.hopeless == (SPINS if spins_end else "")
-    assert server.cpu - 5 >= runnable * SECONDS / CPU_PART
+    part = CPU_PART if spins_end else 1
+    assert server.cpu - 5 >= runnable * SECONDS / part
+
+
+def test_a_server_that_starts_threads_or_processes_does_not_spin(clock):
+    server = Server()
+    server.runnable = True
+    deadline = Deadline(fair(server, spins_end=True))
+    for _ in range(7):
+        clock.now, server.cpu, server.threads = clock.now + 1, server.cpu + 1, server.threads + 1
+        assert deadline.left() and not deadline.waited.hopeless
+    wait(clock, deadline, server, cpu=1)
+    assert deadline.waited.hopeless == SPINS
+
+
+def test_a_thread_in_place_of_another_is_no_progress(clock):
+    server = Server()
+    server.runnable = True
+    deadline = Deadline(fair(server, spins_end=True))
+    assert deadline.left()
+    for number in range(4):
+        clock.now, server.cpu, server.threads = clock.now + 1, server.cpu + 1, number % 2
+        deadline.left()
+    assert deadline.waited.hopeless == SPINS
 
 
 def test_a_wait_does_not_end_while_the_server_could_run(clock):

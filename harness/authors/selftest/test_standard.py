@@ -15,8 +15,9 @@ import pytest
 from harness.authors.pictures import states
 from harness.authors.selftest.drawn import slug, some
 from harness.authors.selftest.test_program import PROGRAMS, with_solutions
-from harness.lab import sources
+from harness.lab import links, skeleton, sources
 from harness.lab.chapters import CHAPTERS, ROOT
+from harness.lab.sources import name_of
 from harness.server import build
 
 STANDARDS = ("gnu2y", "gnu23", "gnu2x")  # the newest first, under the names of gcc and clang
@@ -56,8 +57,17 @@ def newest(compiler: str) -> str:
 
 @pytest.mark.parametrize("chapter", some(CHAPTERS, 3, "chapters in the newest C", slug))
 def test_chapters_and_solutions(chapter, compile_in_the_newest):
-    for directory in (chapter.chapter_dir, chapter.solution_dir):
-        compile_in_the_newest(directory, sources.c_files(directory), "-iquote", ".")
+    """A link, or what a skeleton has from its solution, is compiled where it comes from."""
+    solved = skeleton.solution_without_marks(chapter)
+    own = [file for file in sources.c_files(chapter.solution_dir) if not links.is_linked(file)]
+    with_todos = [
+        file
+        for file in sources.c_files(chapter.chapter_dir)
+        if file.read_text() != solved[name_of(file, chapter.chapter_dir)]
+    ]
+    assert own and with_todos
+    compile_in_the_newest(chapter.solution_dir, own, "-iquote", ".")
+    compile_in_the_newest(chapter.chapter_dir, with_todos, "-iquote", ".")
 
 
 def test_programs_of_the_grader(compile_in_the_newest):

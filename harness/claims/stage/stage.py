@@ -377,7 +377,8 @@ class Stage:
         own = bool(self.run.sources)
         asleep = quiescence.Quiescence(self._processes, self._clients) if own else None
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
-        return ForServers(PATIENCE, self._processes, asleep, spins_end=own, **slowed)
+        spins_end = own and not self.valgrind  # which takes CPU time to start 256 threads
+        return ForServers(PATIENCE, self._processes, asleep, spins_end, **slowed)
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""
