@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @functools.total_ordering
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # there is one of each
 class Chapter:
     """One chapter; an earlier one is less than a later one. `title` is its idea in a few words.
 

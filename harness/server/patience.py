@@ -105,8 +105,8 @@ class ForServers(Patience):
     """Another patience, which shrinks with this one, for these servers.
 
     `asleep` tells whether they sleep for ever; it gets when the wait began. `spins_end`: a wait is
-    over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many times as long, and not
-    below `least` seconds, as something slows them down.
+    over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many
+    times as long, and not below `least` seconds, as something slows them down.
     """
 
     def __init__(

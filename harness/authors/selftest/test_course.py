@@ -250,8 +250,10 @@ def test_every_step_compiles_without_a_warning(chapter, compiler, tmp_path):
         before = texts
         words = [compiler, *FLAGS, *files]
         result = subprocess.run(words, cwd=directory, capture_output=True, text=True)
-        which = f"solutions/{chapter.slug} with its first {solved} TODOs solved"
-        assert result.returncode == 0, f"{which} has to compile: mend it, or a stub\n{result.stderr}"
+        assert result.returncode == 0, (
+            f"solutions/{chapter.slug} with its first {solved} TODOs solved has to compile: mend "
+            f"it, or a stub\n{result.stderr}"
+        )
 
 
 def test_sources_carry_no_chapter_numbers_dates_or_licences():
