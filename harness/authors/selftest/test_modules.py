@@ -96,3 +96,14 @@ def test_gdb_stops_before_the_check(tmp_path, monkeypatch, capfd):
     out = capfd.readouterr().out
     assert "has not called the module yet" in out
     assert "#0  reader_i16" in out and "passed" in out
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+def test_gdb_is_started_on_each_program_of_a_test(tmp_path, monkeypatch, capfd):
+    script = tmp_path / "script"
+    script.write_text("detach\n")
+    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {script}")
+    words = ["--id", "05-05_writer_in_a_buffer_that_moves-5", "--from", "solutions"]
+    assert replay.main(words) == 0
+    out = capfd.readouterr().out
+    assert out.count("has not called the module yet") > 1 and "passed" in out

@@ -34,7 +34,8 @@ The server has started and is stopped; the clients have not sent a byte yet.
   quit, then y        lets the server continue without gdb
 """
 OF_A_PROGRAM = """
-A program of the grader has started and is stopped; it has not called the module yet.
+A program of the grader has started and is stopped; it has not called the module yet. If the test
+starts others, gdb is started on each, when it has left the one before.
   break check_fail    stops where the check fails: `up` goes to the call that failed
   continue            the check begins; gdb stops at a crash, and Ctrl-C stops a hang
   quit, then y        lets the program continue without gdb
@@ -43,7 +44,8 @@ A program of the grader has started and is stopped; it has not called the module
 
 @contextmanager
 def session(command: str | None, greeting: str = OF_A_SERVER) -> Iterator[Path | None]:
-    """While the block runs, gdb is started on the server whose pid is in the file that is given.
+    """While the block runs, gdb is started on each server whose pid is written to the file that is
+    given, one after the other.
 
     command: None or "" nothing happens; "1" gdb, or a command that takes -p PID. `greeting` is
     printed before. Raises WrongUsage.
@@ -69,20 +71,22 @@ def session(command: str | None, greeting: str = OF_A_SERVER) -> Iterator[Path |
 
 
 def _debug(words: list[str], file: Path, over: threading.Event, greeting: str) -> None:
-    """Waits for the pid and debugs it."""
-    while not file.exists():
-        if over.wait(LOOK_SECONDS):
-            return
-    print(greeting, flush=True)
-    subprocess.run([*words, "-p", file.read_text()])
+    """Waits for each pid and debugs it."""
+    while not over.wait(LOOK_SECONDS):
+        if file.exists():
+            pid = file.read_text()
+            file.unlink()
+            print(greeting, flush=True)
+            subprocess.run([*words, "-p", pid])
 
 
 def hold(pid: int, file: Path) -> None:
-    """Names the server, and waits for the debugger; called in the process that runs the test.
-    Raises NotJudged when none comes."""
+    """Names the server, and waits for the debugger, which may still look at another one; called in
+    the process that runs the test. Raises NotJudged when none comes."""
     other = file.with_suffix(".new")
     other.write_text(str(pid))
     other.rename(file)
+    wait_until(lambda: not file.exists(), SECONDS, LOOK_SECONDS)
     if not wait_until(lambda: _traced(pid), ATTACH_SECONDS, LOOK_SECONDS):
         raise NotJudged("no debugger has attached to the server")
     if not wait_until(lambda: not _stopped(pid), SECONDS, LOOK_SECONDS):

@@ -115,7 +115,7 @@ class Programs:
         stage, process, channel = self._stage, ServerProcess(), Channel()
         ran = Ran(process, stage.new_logs() if stage.valgrind else None)
         stage.servers.append(ran)
-        channel.hold(self._debugged())
+        channel.hold(bool(stage.run.debugger))
         try:
             command = self._command(ran, [str(binary), str(channel.descriptor), *words], sanitize)
             command = replace(
@@ -125,7 +125,7 @@ class Programs:
                 environment=sanitizers.environment(),
             )
             process.begin(command)
-            if self._debugged():
+            if stage.run.debugger:
                 gdb.hold(process.pid, Path(stage.run.debugger))
                 channel.hold(False)
             stuck = self._attend(process, channel)
@@ -146,9 +146,6 @@ class Programs:
             return Command(words, wrapper=sanitizers.wrapper(sanitize))
         preload = self._stage.run.preload
         return Command(words, preload=(Path(preload),) if preload else (), counted=False)
-
-    def _debugged(self) -> bool:
-        return bool(self._stage.run.debugger) and len(self._stage.servers) == 1
 
     def _attend(self, process: ServerProcess, channel: Channel) -> str:
         """Waits for the end of the program. Returns "", or how it is stuck."""
