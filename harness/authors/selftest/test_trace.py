@@ -53,9 +53,10 @@ def move(who, at_ms, what, data=b"", step=1, port=0):
     }
 
 
-def seen(moves, calls, under_way=None, failed=False, steps=None):
+def seen(moves, calls, under_way=None, failed=False, steps=None, waits=()):
     steps = steps or [{"number": 1, "who": "A", "text": "waits", "failed": failed}]
-    server = {"calls": calls, "under_way": under_way, "fate": "still running", "at_ns": END * MS}
+    server = {"calls": calls, "under_way": under_way, "waits": waits, "at_ns": END * MS}
+    server["fate"] = "still running"
     return {"steps": steps, "moves": moves, "servers": [server]}
 
 
@@ -392,6 +393,18 @@ def test_a_close_tells_what_was_read_and_never_sent(load, reply, unsent):
     assert closed.unsent == unsent
     told = f"close() of A   ({unsent} bytes read and never sent)"
     assert (told in screen.render(found)) == bool(unsent)
+
+
+def test_each_call_has_its_thread_if_there_are_several(load):
+    ids = (4040, 77, 500)
+    calls = [call("read", n, n, result=1, thread=ids[n % 2], number=n) for n in range(2, 9)]
+    waits = [(ids[1], "epoll_wait"), (ids[2], "futex")]
+    two = load(connected(), calls, waits=waits)
+    rows = screen.render(two).splitlines()
+    assert [row.split()[1] for row in rows if "read(" in row] == [f"T{1 + n % 2}" for n in range(7)]
+    assert "   T2: in epoll_wait()" in rows and not any("futex" in row for row in rows)
+    one = screen.render(load(connected(), calls[::2], waits=waits))
+    assert "T1" not in one
 
 
 @pytest.mark.parametrize("width", [80, 100])

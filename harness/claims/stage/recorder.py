@@ -70,7 +70,7 @@ class Recorder:
 
     def seen(self) -> dict:
         """The whole record, ready for JSON. Ends the thread."""
-        seen = {"calls": [], "under_way": None, "fate": self.process.describe()}
+        seen = {"calls": [], "under_way": None, "waits": [], "fate": self.process.describe()}
         seen["at_ns"] = time.monotonic_ns()
         if self.process.shim is None:
             return seen
@@ -79,6 +79,8 @@ class Recorder:
             self._thread.join()
         self._look()
         seen["under_way"] = self.process.shim.under_way()
+        waiters = self.process.shim.waiters()
+        seen["waits"] = [(one.tid, one.function) for one in waiters if one.waits]
         calls = sorted([*self._moving.all(), *self._others.all()], key=lambda call: call.number)
         seen["calls"] = [self._repeated.get(call.number, call) for call in calls]
         return seen

@@ -54,6 +54,7 @@ def _key(event: Event) -> tuple:
     moved = event.moved if event.what == CLOCK else event.moved > 0
     return (
         event.side,
+        event.thread,
         event.lane,
         event.what,
         event.function,

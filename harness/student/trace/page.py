@@ -89,6 +89,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
     single = Fold(times, [events])
     alone = times == 1 or first.what == LOST
     text = words.sentence(timeline, first) if alone else words.repeated(timeline, single)
+    thread = f"T{first.thread} " if first.thread and timeline.threads > 1 else ""
     ready = {one.name for one in first.watched if one.ready}
     more = {one.name for one in first.watched if one.reports_more}
     return {
@@ -106,7 +107,7 @@ def _column(timeline: Timeline, events: list[Event], times: int) -> dict:
         "failed": first.failed,
         "times": times,
         "levels": [last.levels.to_server, last.levels.held, last.levels.to_client],
-        "text": text.strip(),
+        "text": f"{thread}{text.strip()}",
         "step": _step(timeline, first),
         "bytes": _dump(first.data, first.moved),
     }

@@ -25,6 +25,7 @@ MOST_LANES = 8  # that get a column of their own
 MOST_LINES = 160  # of events, unless V=1
 MOST_ROWS = 3  # of one event
 TIME_WIDTH = 9  # columns for a time, at least
+THREAD_WIDTH = 3  # columns
 PAUSE = 0.2  # seconds without an event that get a line of their own
 
 
@@ -40,7 +41,7 @@ def render(timeline: Timeline, width: int = WIDTH, lines: int = MOST_LINES) -> s
         told = [*told[: lines // 2], gap, *told[max(lines // 2, tail) :][: lines // 2]]
     head = _rows(
         "",
-        "ms".rjust(_time_width(timeline)),
+        "ms".rjust(_time_width(timeline)) + _thread(timeline),
         [lane.name for lane in timeline.lanes[:MOST_LANES]],
         "",
         width,
@@ -77,13 +78,15 @@ def _verdict(one: Fold) -> str:
 
 def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
     text = f"{one.times:,} times:{_verdict(one)}"
-    yield from _rows("", _time(timeline, one.first), _blank(timeline), text, width)
+    time = _milliseconds(timeline, one.first).rjust(_time_width(timeline)) + _thread(timeline)
+    yield from _rows("", time, _blank(timeline), text, width)
     for kind in kinds(one.rounds):
         marks = _blank(timeline)
         for events in kind:
             _set_marks(timeline, events[0], marks)
         text = f"  {alike(timeline, kind)}"
-        yield from _rows(_arrow(kind[0][0]), " " * _time_width(timeline), marks, text, width)
+        time = " " * _time_width(timeline) + _thread(timeline, kind[0][0])
+        yield from _rows(_arrow(kind[0][0]), time, marks, text, width)
 
 
 def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "") -> Iterator[str]:
@@ -97,7 +100,16 @@ def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "
 
 
 def _time(timeline: Timeline, event: Event) -> str:
-    return _milliseconds(timeline, event).rjust(_time_width(timeline))
+    """When it happened, and in which thread."""
+    time = _milliseconds(timeline, event).rjust(_time_width(timeline))
+    return time + _thread(timeline, event)
+
+
+def _thread(timeline: Timeline, event: Event | None = None) -> str:
+    """A column for the thread, if the server has several."""
+    if timeline.threads < 2:
+        return ""
+    return f" {f'T{event.thread}' if event and event.thread else '':{THREAD_WIDTH}}"
 
 
 def _milliseconds(timeline: Timeline, event: Event) -> str:

@@ -81,7 +81,8 @@ class Event:
     `what` may be no call: LOST, `times` calls of the server are not known; IN_CALL, the server was
     in the call `function` before the first step; SIGNAL, of the grader to the server, as `function`
     says; CLOCK, the grader moves the server's clock by `moved` ns. If it does, `own` is the time on
-    this clock, and waits have lasted as long as it says.
+    this clock, and waits have lasted as long as it says. `thread`: the number of the server's
+    thread, from 1; 0: of a client.
     """
 
     at: float
@@ -101,6 +102,7 @@ class Event:
     times: int = 1
     lasted: float = 0.0
     round: int = 0
+    thread: int = 0
     unsent: int = 0
     function: str = ""
     watched: list[Ready] = field(default_factory=list)
@@ -119,13 +121,14 @@ class Lane:
 @dataclass
 class Timeline:
     """`ending`: what was true when the test was over, as sentences. `own_clock`: the server had one
-    that the grader moved."""
+    that the grader moved. `threads`: so many of the server made these calls."""
 
     lanes: list[Lane]
     events: list[Event]
     steps: list[dict]
     ending: list[str]
     own_clock: bool = False
+    threads: int = 1
 
     def time(self, event: Event) -> float:
         """When it happened, in seconds: on the clock of the server, if that is its own."""
@@ -217,6 +220,9 @@ class _Reader:
         calls = self._server["calls"] if self._server else []
         self._calls = [layout.Entry(*call) for call in calls]
         self._since = self._moves[0]["at_ns"] if self._moves else 0  # the first step
+        self._threads: dict[int, int] = {}  # their numbers, by their ids
+        for call in self._calls:
+            self._threads.setdefault(call.thread, len(self._threads) + 1)
         self._interests: dict[str, str] = {}  # by name, of what it waits for
         self._listeners = {call.fd for call in self._calls if call.function in ACCEPTS}
         self._lanes: list[Lane] = []
@@ -237,7 +243,8 @@ class _Reader:
             event.at -= start
             self._follow(event)
         steps, own_clock = self._seen["steps"], bool(self._clock)
-        return Timeline(self._lanes, events, steps, self._ending(), own_clock)
+        threads = len({event.thread for event in events if event.thread})
+        return Timeline(self._lanes, events, steps, self._ending(), own_clock, threads)
 
     def _name_lanes(self) -> None:
         """A lane for each client, and for each connection that no client has told of."""
@@ -354,6 +361,7 @@ class _Reader:
             error=errno.errorcode.get(call.error, str(call.error)) if call.error else "",
             fault=call.fault,
             fd=call.fd,
+            thread=self._threads[call.thread],
         )
 
     def _in_call(self, call: layout.Entry | layout.UnderWay) -> Event:
@@ -367,6 +375,7 @@ class _Reader:
             asked=call.size,
             fd=call.fd,
             function=call.function,
+            thread=self._threads[call.thread] if isinstance(call, layout.Entry) else 0,
             watched=watched,
         )
 
@@ -423,6 +432,7 @@ class _Reader:
         said = [f"the server: {self._server['fate']}"]
         if self._under_way and self._stays() >= STAYS_SECONDS:
             said.append(self._where(self._under_way))
+        said += self._waiting() if len(self._threads) > 1 else []
         closed = self._closed()
         states: dict[str, list[str]] = {}
         for number, lane in enumerate(self._lanes):
@@ -441,6 +451,14 @@ class _Reader:
             of = f" of {self._lanes[self._lane_of(accepted[-1].connection)].name}"
         text = f"it is in {call.function}(){of}"
         return text if self._clock else f"{text}, which has not returned for {self._stays():,.1f} s"
+
+    def _waiting(self) -> list[str]:
+        """Which threads wait, and where."""
+        where: dict[str, list[str]] = {}
+        for thread, function in self._server["waits"]:
+            if thread in self._threads:
+                where.setdefault(function, []).append(f"T{self._threads[thread]}")
+        return [f"{names(found)}: in {function}()" for function, found in where.items()]
 
     def _closed(self) -> set[int]:
         """The lanes whose connection the server has closed."""
