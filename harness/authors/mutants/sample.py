@@ -1,4 +1,5 @@
-"""Some of the wrong servers in place of all: drawn by chance, and every claim and hint is tried."""
+"""Some of the wrong servers in place of all, drawn by chance: PARTS samples try every claim and
+hint."""
 
 from __future__ import annotations
 
@@ -10,11 +11,16 @@ from harness.authors.mutants.mutant import Mutant
 from harness.lab.chapters import Chapter
 
 
+PARTS = 3
+
+
 def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
-    """Enough of the wrong servers to fail each claim and to show each hint of a chapter that all of
-    them fail and show. Another seed draws others."""
+    """A part of the wrong servers. Those of the seeds 0 to PARTS - 1 together fail each claim and
+    show each hint of a chapter that all of them fail and show; so do those of the next PARTS seeds,
+    which are others."""
+    drawing, part = divmod(seed, PARTS)
     drawn = list(mutants)
-    random.Random(seed).shuffle(drawn)
+    random.Random(drawing).shuffle(drawn)
     left = set().union(*map(_tries, drawn))
     chosen = []
     for worth in (2, 1):  # those that try two new things first: so there are fewer
@@ -23,7 +29,7 @@ def sample(mutants: Iterable[Mutant], seed: int) -> list[Mutant]:
             if len(new) >= worth:
                 chosen.append(mutant)
                 left -= new
-    return _needed(chosen)
+    return _needed(chosen)[part::PARTS]
 
 
 def _needed(chosen: list[Mutant]) -> list[Mutant]:
