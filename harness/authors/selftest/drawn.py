@@ -46,15 +46,16 @@ def some(values: Sequence, count: int, what: str, ids: Callable[..., str]) -> li
     ]
 
 
-def drawn_claims(chapter, native: bool = True) -> list[str]:
-    """The words that select what slow grades of a chapter try: what it adds, and of what it
-    inherits one claim in INHERITED_PART. FULL=2 tries all. `native`: also claims that are not for
-    valgrind."""
+def drawn_claims(chapter, part: int = 1, inherited_part: int = INHERITED_PART) -> list[str]:
+    """The words that select what slow grades of a chapter try: of what it adds one claim in `part`,
+    and of what it inherits one in `inherited_part`; 0: none. FULL=2 tries all. The claims that are
+    not for valgrind are not among those that are drawn."""
     if setting("FULL") == "2":
         return []
     claims = scoring.holding(scoring.load(), chapter)
-    inherited = [
-        claim.name for claim in claims if claim.chapter != chapter and (native or not claim.native)
-    ]
-    drawn = random.Random(SEED).sample(inherited, len(inherited) // INHERITED_PART)
-    return ["--only", ",".join([f"test_{chapter.number}_", *drawn])]
+    own = [claim.name for claim in claims if claim.chapter == chapter]
+    inherited = [one.name for one in claims if one.chapter != chapter and not one.native]
+    draw = random.Random(f"{SEED} {chapter.slug}").sample
+    drawn = draw(own, len(own) // part)
+    drawn += draw(inherited, len(inherited) // inherited_part) if inherited_part else []
+    return ["--only", ",".join(drawn)]
