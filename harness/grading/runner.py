@@ -29,6 +29,12 @@ TOTAL_SECONDS = 600  # all claims together, and half as much of CPU time
 BUSY_TIMES = 6  # as long at most, while other programs have the processors
 SLOWER = 5  # times, under valgrind
 LAST_SECONDS = 10  # for pytest to end after the last result
+# Plugins that pytest brings along, and no claim needs: each takes milliseconds of a grade.
+UNUSED = (
+    *("debugging", "doctest", "faulthandler", "freeze_support", "junitxml", "legacypath"),
+    *("logging", "monkeypatch", "nose", "pastebin", "recwarn", "setuponly", "setupplan"),
+    *("stepwise", "tmpdir", "unittest", "warnings"),
+)
 WAKE_SECONDS = 5  # without output; then it is checked whether a server has stopped the grader
 HELD_UP_SECONDS, HELD_UP_LOOK = 1.0, 0.011  # in which to see that, and between two looks
 TICK_SECONDS = 1  # between two calls of `tick` where nothing happens
@@ -91,6 +97,7 @@ def _command(claims: list[Claim], run: Run, directory: Path, jobs: int, writer: 
     seconds = gdb.SECONDS if run.debugger else TEST_SECONDS
     seconds *= SLOWER if run.valgrind else 1
     options = "-q --tb=native --capture=no --assert=plain -p no:cacheprovider -p pytest_timeout"
+    options += "".join(f" -p no:{name}" for name in UNUSED)
     options += f" --timeout={seconds} --timeout-method=signal"
     options += f" -p harness.grading.plugin --workers={jobs}"
     root = os.path.relpath(claims[0].file.parent, ROOT)
