@@ -46,15 +46,18 @@ def some(values: Sequence, count: int, what: str, ids: Callable[..., str]) -> li
     ]
 
 
-def drawn_claims(chapter, part: int = 1, inherited_part: int = INHERITED_PART) -> list[str]:
+def drawn_claims(
+    chapter, part: int = 1, inherited_part: int = INHERITED_PART, native: bool = True
+) -> list[str]:
     """The words that select what slow grades of a chapter try: of what it adds one claim in `part`,
-    and of what it inherits one in `inherited_part`; 0: none. FULL=2 tries all. The claims that are
-    not for valgrind are not among those that are drawn."""
+    and of what it inherits one in `inherited_part`; 0: none. `native`: also claims that are not for
+    valgrind. FULL=2 tries all."""
     if setting("FULL") == "2":
         return []
-    claims = scoring.holding(scoring.load(), chapter)
+    holding = scoring.holding(scoring.load(), chapter)
+    claims = [claim for claim in holding if native or not claim.native]
     own = [claim.name for claim in claims if claim.chapter == chapter]
-    inherited = [one.name for one in claims if one.chapter != chapter and not one.native]
+    inherited = [claim.name for claim in claims if claim.chapter != chapter]
     draw = random.Random(f"{SEED} {chapter.slug}").sample
     drawn = draw(own, len(own) // part)
     drawn += draw(inherited, len(inherited) // inherited_part) if inherited_part else []

@@ -9,7 +9,15 @@ import time
 import pytest
 
 from harness.authors.mutants.grader import Grader
-from harness.authors.selftest.drawn import FULL, NO_WORKERS, SEED, drawn_claims, slug, some
+from harness.authors.selftest.drawn import (
+    FULL,
+    INHERITED_PART,
+    NO_WORKERS,
+    SEED,
+    drawn_claims,
+    slug,
+    some,
+)
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS
 from harness.lab.target import setting
@@ -47,8 +55,8 @@ def own_claims(chapter) -> list[str]:
 def slow_claims(chapter) -> list[str]:
     """The words that select what slow grades try: half of what a chapter adds; in the last chapter
     also some of what it inherits. FULL=2 tries all."""
-    inherited = () if chapter is CHAPTERS[-1] else (0,)
-    return drawn_claims(chapter, 2, *inherited)
+    inherited_part = INHERITED_PART if chapter is CHAPTERS[-1] else 0
+    return drawn_claims(chapter, 2, inherited_part, native=False)
 
 
 def whole_grades() -> list:
