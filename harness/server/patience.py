@@ -76,6 +76,11 @@ class Patience:
         ran_out = self.ran_out
         return next(seconds for count, seconds in self._latest_first if count <= ran_out)
 
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time with which a server has had such a wait."""
+        return self.seconds
+
     def activity(self) -> Activity:
         """What the servers that are waited for do now."""
         return Activity()
@@ -132,6 +137,10 @@ class ForServers(Patience):
     @property
     def seconds(self) -> float:
         return max(self._times * self._patience.seconds, self._least)
+
+    @property
+    def cpu_seconds(self) -> float:
+        return self._patience.seconds
 
     def activity(self) -> Activity:
         found = [server.activity_now() for server in self._servers()]
@@ -243,9 +252,9 @@ class Deadline:
         if activity.threads > self._most_threads:  # at the first look, or it starts some
             self._most_threads, self._cpu_then = activity.threads, activity.cpu
         spent = activity.cpu - self._cpu_then
-        had_its_time = spent >= max(self.seconds, LEAST_CPU_SECONDS)
+        had_its_time = spent >= max(patience.cpu_seconds, LEAST_CPU_SECONDS)
         if not self._others:
-            part = max(patience.seconds / CPU_PART, LEAST_CPU_SECONDS)
+            part = max(patience.cpu_seconds / CPU_PART, LEAST_CPU_SECONDS)
             spins = SPINS if patience.spins_end and spent >= part else ""
             self._hopeless = SLEEPS if patience.asleep(self._restarted) else spins
         passed = now - self._restarted

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from harness.authors.mutants.mutant import Mutant
 from harness.lab.chapters import Chapter
 
-
 PARTS = 3
 
 

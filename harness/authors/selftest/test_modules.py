@@ -9,9 +9,9 @@ import shutil
 import pytest
 
 from harness.authors.selftest import shell, submissions
+from harness.authors.selftest.test_replay import replayed_beside_gdb, stop_in
 from harness.lab import chapters
 from harness.server import build
-from harness.student import replay
 
 SOLUTION = chapters.find("05").solution_dir
 
@@ -88,11 +88,8 @@ def test_without_sources_there_is_no_module(grade):
 
 @pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
 def test_gdb_stops_before_the_check(tmp_path, monkeypatch, capfd):
-    script = tmp_path / "script"
-    script.write_text("set pagination off\nbreak reader_i16\ncontinue\nbt 1\ndelete\ndetach\n")
-    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {script}")
-    words = ["--id", "05-05_integers_of_all_widths-5", "--from", "solutions"]
-    assert replay.main(words) == 0
+    identity, commands = "05-05_integers_of_all_widths-5", stop_in("reader_i16")
+    assert replayed_beside_gdb(identity, commands, tmp_path, monkeypatch) == 0
     out = capfd.readouterr().out
     assert "has not called the module yet" in out
     assert "#0  reader_i16" in out and "passed" in out
@@ -100,10 +97,7 @@ def test_gdb_stops_before_the_check(tmp_path, monkeypatch, capfd):
 
 @pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
 def test_gdb_is_started_on_each_program_of_a_test(tmp_path, monkeypatch, capfd):
-    script = tmp_path / "script"
-    script.write_text("detach\n")
-    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {script}")
-    words = ["--id", "05-05_writer_in_a_buffer_that_moves-5", "--from", "solutions"]
-    assert replay.main(words) == 0
+    identity = "05-05_writer_in_a_buffer_that_moves-5"
+    assert replayed_beside_gdb(identity, [], tmp_path, monkeypatch) == 0
     out = capfd.readouterr().out
     assert out.count("has not called the module yet") > 1 and "passed" in out

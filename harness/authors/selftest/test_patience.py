@@ -209,6 +209,7 @@ def test_a_slowed_server_is_waited_for_longer():
     seconds = []
     for _ in range(4):
         seconds.append(slowed.seconds)
+        assert slowed.cpu_seconds == patience.seconds
         slowed.expired()
     assert seconds == [24, 9, 5, 5]
 

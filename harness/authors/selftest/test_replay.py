@@ -66,14 +66,24 @@ def test_the_failure_in_the_readme_is_what_its_id_prints(tmp_path, capsys):
 GDB = shutil.which("gdb")
 
 
+def replayed_beside_gdb(identity, commands, directory, monkeypatch) -> int:
+    """Replays a test of a solution with these commands for gdb. Returns the exit status."""
+    script = directory / "script"
+    script.write_text("\n".join(["set pagination off", *commands, "detach\n"]))
+    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {script}")
+    return module.main(["--id", identity, "--from", "solutions"])
+
+
+def stop_in(function) -> list[str]:
+    """Commands for gdb: it stops there once, and says where it is."""
+    return [f"break {function}", "continue", "bt 1", "delete"]
+
+
 @pytest.mark.skipif(not GDB, reason="gdb is not installed")
 def test_gdb_sees_the_first_byte(tmp_path, monkeypatch, capfd):
     """It is attached before anything was sent, and the test passes when it has gone."""
-    script = tmp_path / "script"
-    script.write_text("set pagination off\nbreak conn_read\ncontinue\nbt 1\ndelete\ndetach\n")
-    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {script}")
-    words = ["--id", "04-04_replies_are_batched-5", "--from", "solutions"]
-    assert module.main(words) == 0
+    identity, commands = "04-04_replies_are_batched-5", stop_in("conn_read")
+    assert replayed_beside_gdb(identity, commands, tmp_path, monkeypatch) == 0
     out = capfd.readouterr().out
     assert "is stopped" in out
     assert re.search(r"^#0 +conn_read ", out, re.M)

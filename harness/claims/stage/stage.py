@@ -377,7 +377,7 @@ class Stage:
         own = bool(self.run.sources)
         asleep = quiescence.Quiescence(self._processes, self._clients) if own else None
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
-        spins_end = own and not self.valgrind  # which takes CPU time to start 256 threads
+        spins_end = own and not self.valgrind  # which runs one thread at a time
         return ForServers(PATIENCE, self._processes, asleep, spins_end, **slowed)
 
     def _free_the_port(self) -> None:

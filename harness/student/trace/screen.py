@@ -78,7 +78,7 @@ def _verdict(one: Fold) -> str:
 
 def _rounds(timeline: Timeline, one: Fold, width: int) -> Iterator[str]:
     text = f"{one.times:,} times:{_verdict(one)}"
-    time = _milliseconds(timeline, one.first).rjust(_time_width(timeline)) + _thread(timeline)
+    time = _time(timeline, one.first) + _thread(timeline)
     yield from _rows("", time, _blank(timeline), text, width)
     for kind in kinds(one.rounds):
         marks = _blank(timeline)
@@ -93,16 +93,15 @@ def _line(timeline: Timeline, event: Event, text: str, width: int, data: str = "
     """A line of the trace; `data` follows the text if it fits."""
     marks = _blank(timeline)
     _set_marks(timeline, event, marks)
-    rows = _rows(_arrow(event), _time(timeline, event), marks, text, width)
+    time = _time(timeline, event) + _thread(timeline, event)
+    rows = _rows(_arrow(event), time, marks, text, width)
     if len(rows) == 1 and len(rows[0]) + len(f"   {data}") <= width:
         rows = [f"{rows[0]}   {data}".rstrip()]
     yield from rows
 
 
 def _time(timeline: Timeline, event: Event) -> str:
-    """When it happened, and in which thread."""
-    time = _milliseconds(timeline, event).rjust(_time_width(timeline))
-    return time + _thread(timeline, event)
+    return _milliseconds(timeline, event).rjust(_time_width(timeline))
 
 
 def _thread(timeline: Timeline, event: Event | None = None) -> str:

@@ -242,8 +242,7 @@ class _Reader:
                 event.took = event.own - self._clock.at(event.at - event.took)
             event.at -= start
             self._follow(event)
-        steps, own_clock = self._seen["steps"], bool(self._clock)
-        threads = len({event.thread for event in events if event.thread})
+        steps, own_clock, threads = self._seen["steps"], bool(self._clock), len(self._threads)
         return Timeline(self._lanes, events, steps, self._ending(), own_clock, threads)
 
     def _name_lanes(self) -> None:
