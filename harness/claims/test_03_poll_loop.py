@@ -48,6 +48,7 @@ OTHERS, REQUESTS = 200, 20
 READS_A_REQUEST = 10  # at most, on average; one or two are needed
 STUCK = 5  # clients that do not take their replies
 WRITES_MORE = 3  # times as many as without them, at most
+WRITES_TRIES = 10  # the kernel takes what it still has space for: a write then is no mistake
 IDLE_CLIENTS = 1_150
 
 # Wait calls in half a second with nothing to do. A server may look at a clock now and then: this
@@ -244,11 +245,13 @@ def test_03_reads_only_the_ready(server, rng):
         stuck = connect_narrow(server, "stuck")
         stuck.send_frame(body)
         until_read(stuck, READ_SECONDS)
-    until_asleep(server)  # the kernel takes no more
-    _, beside = _calls(server, clients[0], rng)
-    if beside > WRITES_MORE * writes:
-        text = f"{REQUESTS} requests of one client took {writes:,} write calls, and {beside:,}"
-        raise Failure(f"{text} beside {STUCK} that do not read", hint="writes-to-every-client")
+    for _ in range(WRITES_TRIES):
+        until_asleep(server)
+        _, beside = _calls(server, clients[0], rng)
+        if beside <= WRITES_MORE * writes:
+            return
+    text = f"{REQUESTS} requests of one client took {writes:,} write calls, and {beside:,}"
+    raise Failure(f"{text} beside {STUCK} that do not read", hint="writes-to-every-client")
 
 
 def _calls(server, client, rng) -> tuple[int, int]:

@@ -40,6 +40,7 @@ struct co_socket {
     struct operation reset;   /* hears of a reset while nothing is received */
     struct operation receive; /* into lent buffers, again and again */
     struct buffer arrived;    /* what it has received, and no coroutine has read yet */
+    bool sends_much;          /* reads ask its socket first, and no lent buffer */
     bool eof;                 /* it has found the end of the input; or */
     int error;                /* why it has failed, as an errno; 0: it has not */
     struct operation send;    /* of the bytes at the head of `out` */

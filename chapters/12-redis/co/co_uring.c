@@ -10,7 +10,7 @@
 #include "net/net.h"
 
 /* From so many bytes on, a partial frame is a large one: its remainder is received into the memory
- * of the reader. And no more than about this is received before somebody wants to read it. */
+ * of the reader. And from so many on that nobody has read, receiving into lent buffers ends. */
 #define LARGE_BYTES (64u << 10)
 
 /* An operation that one coroutine begins, and waits for. It is on the stack of that coroutine. */
@@ -211,14 +211,15 @@ static void stop_receiving(struct co_socket *s)
     s->read.waiting = NULL;
 }
 
-/* Receives into the memory of the reader, which belongs to the kernel meanwhile. */
+/* Receives into the memory of the reader, which belongs to the kernel meanwhile. `flags`: 0, or
+ * MSG_DONTWAIT for IO_AGAIN if nothing is there. */
 static enum io_result read_large(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
-                                 int timeout_ms)
+                                 int timeout_ms, int flags)
 {
     struct call call;
     if (!buffer_reserve(in, room))
         return failed(ENOMEM);
-    io_uring_prep_recv(begin_call(s->ring, &call), s->watch.fd, buffer_tail(in), room, 0);
+    io_uring_prep_recv(begin_call(s->ring, &call), s->watch.fd, buffer_tail(in), room, flags);
     s->read.waiting = co_self();
     enum co_result how = co_park(timeout_ms);
     end_call(s->ring, &call);
@@ -245,13 +246,21 @@ enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, s
 {
     *moved = 0;
     bool large = buffer_len(in) >= LARGE_BYTES;
-    if (large)
+    if (large || s->sends_much)
         stop_receiving(s);
-    if (large && !has_input(s))
-        return read_large(s, in, room, moved, timeout_ms);
+    if ((large || s->sends_much) && !has_input(s)) {
+        int flags = large ? 0 : MSG_DONTWAIT;
+        enum io_result result = read_large(s, in, room, moved, timeout_ms, flags);
+        if (large || result != IO_AGAIN)
+            return result;
+        s->sends_much = false;
+        buffer_trim(in); /* it may wait for long now */
+    }
     enum io_result result = wait_for_input(s, timeout_ms);
     if (result != IO_OK)
         return result;
+    if (buffer_len(&s->arrived) >= LARGE_BYTES)
+        s->sends_much = true;
     size_t size = buffer_len(&s->arrived) < room ? buffer_len(&s->arrived) : room;
     if (size == 0)
         return s->error != 0 ? failed(s->error) : IO_EOF;

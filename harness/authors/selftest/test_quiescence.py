@@ -97,6 +97,14 @@ def test_what_time_will_wake(code):
         assert not wait_until(lambda: asks(began), CALM_SECONDS)
 
 
+def test_one_that_waits_for_a_page_will_go_on(monkeypatch):
+    """It is in a call without a limit, and the kernel has it wait: the state is D, and not S."""
+    monkeypatch.setattr(procfs, "thread_states", lambda pid: {"S", "D"})
+    with served("c.recv(1)") as (process, client):
+        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        assert not wait_until(lambda: asks(began), CALM_SECONDS)
+
+
 def test_what_the_kernel_has_still_to_deliver():
     """The receive buffer of the client is full, and so a part of the output is not on its way."""
     with served("c.sendall(bytes(1 << 26))") as (process, client):

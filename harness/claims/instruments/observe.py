@@ -312,6 +312,18 @@ def cpu_share(server, limit: float, seconds: float = 0.5) -> float:
     return shares[-1]
 
 
+def seconds_of(server, work: Callable[[], None]) -> float:
+    """Seconds that `work` takes, beside those for which the server, or we, could run and others had
+    the processors."""
+    pids = (server.process.pid, os.getpid())
+    stood, start = [procfs.seconds_in_line(pid) for pid in pids], time.monotonic()
+    work()
+    passed = time.monotonic() - start
+    for pid, before in zip(pids, stood, strict=True):
+        passed -= procfs.longest_in_line(before, procfs.seconds_in_line(pid))
+    return max(passed, 0.0)
+
+
 def cpu_of(server, work: Callable[[], None]) -> float:
     """CPU seconds that the server spends while `work` is done."""
     before = server.process.cpu_seconds()

@@ -90,7 +90,13 @@ def _rest(process) -> object | None:
     if process.clock is not None and process.clock.stands:
         return process.clock.rest()
     pids = process.pids()
-    return process.cpu_seconds() if pids and all(map(sleeps_for_ever, pids)) else None
+    return process.cpu_seconds() if pids and all(map(_is_asleep, pids)) else None
+
+
+def _is_asleep(pid: int) -> bool:
+    """Whether all its threads sleep for ever. One in the state D does not: in the middle of a call,
+    the kernel gets a page for it, and then it goes on."""
+    return sleeps_for_ever(pid) and "D" not in procfs.thread_states(pid)
 
 
 def _may_wake_up(process) -> bool:

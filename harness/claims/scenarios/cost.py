@@ -44,6 +44,7 @@ GROWTH_COPIED = 2.25
 CPU_BURST_RATIO = 1.5
 CPU_BATCHES = 200
 CPU_GROWTH = 2.5
+CPU_DOUBLINGS = 2  # in a row: a few writes for each wake-up, or many, is a factor of three, once
 GROWTH_TRIES = 5
 HOPELESS_TRIES = 3  # then one that is far above gets no more: quadratic is 4
 HOPELESS = 3.5
@@ -164,6 +165,21 @@ def _large(number: float) -> str:
 
 def _cpu_is_linear(server, work: Callable[[int], None], size: int, what: str) -> None:
     __tracebackhide__ = True
+    for _ in range(CPU_DOUBLINGS):
+        one, two = _cpu_of_both(server, work, size)
+        if not _grew(one, two):
+            return
+        size *= 2
+    text = f"{what.format(size // 2)} cost {one:.2f} s of CPU, and {what.format(size)} {two:.2f} s"
+    raise Failure(f"{text}: {two / one:.1f} times as much", hint="quadratic")
+
+
+def _grew(one: float, two: float) -> bool:
+    return two > CPU_GROWTH * max(one, TOO_CHEAP)
+
+
+def _cpu_of_both(server, work: Callable[[int], None], size: int) -> tuple[float, float]:
+    """CPU seconds of the work and of twice the work, measured until one pair looks linear."""
     halves, wholes = [], []
     for _ in range(GROWTH_TRIES):
         halves.append(cpu_of(server, lambda: work(size)))
@@ -174,13 +190,12 @@ def _cpu_is_linear(server, work: Callable[[int], None], size: int, what: str) ->
         if halves[-1] <= ALIKE * max(min(halves), TOO_CHEAP):
             pairs.insert(0, (halves[-1], wholes[-1]))
         for one, two in pairs:
-            if two <= CPU_GROWTH * max(one, TOO_CHEAP):
-                return
+            if not _grew(one, two):
+                return one, two
         # One pair may be bad by chance; the pair of the minimum is not.
         if len(wholes) >= HOPELESS_TRIES and two > HOPELESS * max(one, TOO_CHEAP):
             break
-    text = f"{what.format(size)} cost {one:.2f} s of CPU, and {what.format(2 * size)} {two:.2f} s"
-    raise Failure(f"{text}: {two / one:.1f} times as much", hint="quadratic")
+    return one, two
 
 
 def bounded(server, base: int, limit: int, when: str, than: str = "at its start") -> None:

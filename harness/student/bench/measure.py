@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness.server.linux import procfs
 from harness.server.patience import wait_until
-from harness.server.spawn import LOCALHOST
+from harness.server.spawn import LOCALHOST, free_port
 from harness.student.bench.rows import Load
 from harness.student.bench.subjects import SPIN, Subject
 
@@ -130,9 +130,10 @@ def _greedy(bench: Bench, port: int) -> Iterator[list[int]]:
 
 @contextmanager
 def started(subject: Subject, cpu: int) -> Iterator[tuple[subprocess.Popen, int]]:
-    """The process and the port it listens on. It is ended when the block is left. Raises Failed."""
-    with socket.create_server((LOCALHOST, 0)) as free:
-        port = free.getsockname()[1]
+    """The process and the port it listens on. It is ended when the block is left.
+
+    Raises Failed, and NotJudged if no port is free."""
+    port = free_port()
     process = subprocess.Popen(
         [word.replace("{port}", str(port)) for word in subject.command],
         stdin=subprocess.DEVNULL,
