@@ -441,7 +441,7 @@ def test_01_signal_while_it_waits_for_a_client(server, rng):
         _next_is_served(server, rng)
 
 
-@claim("01.6", points=1, chapters="01-03", native=True)
+@claim("01.5", points=1, chapters="01-03", native=True)
 def test_01_long_stream_costs_no_memory(server, rng):
     """However many frames a connection carries, the server does not keep them."""
     client = server.connect()

@@ -261,7 +261,7 @@ def test_04_reading_goes_on_when_the_peer_reads(server, rng):
     ping(client, rng)
 
 
-@claim("04.4", points=6, hints=RESUME)
+@claim("04.2", points=6, hints=RESUME)
 def test_04_small_frames_after_a_large_one(server, rng):
     """Small frames sent right after a large one are answered though nothing more arrives."""
     for size in (900_000, MIB, LONG_REPLY):
@@ -332,7 +332,7 @@ def test_04_draining_uses_no_cpu(launch, rng):
     client.expect_closed_after(owed)
 
 
-@claim("04.5", points=5, hints=HALF_CLOSE, refusals=True)
+@claim("04.2", points=5, hints=HALF_CLOSE, refusals=True)
 def test_04_replies_before_a_frame_that_is_too_long(server, rng):
     """Replies owed before a frame that is too long are sent, then the connection is closed."""
     for count in (1, 100, 1000):

@@ -16,6 +16,7 @@ from harness.claims.scenarios.cost import EXACT, STEADY_MARKS, steady_reader
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
     burst,
+    connect_narrow,
     expect_failed_start,
     expect_stop,
     owe_bytes,
@@ -60,6 +61,7 @@ HIGH_WATER = 3 * SEND_BYTES
 LOW_WATER = HIGH_WATER - SEND_BYTES - 64 * KIB  # reached by the second send, and not by the first
 OWED_BYTES = 3 * MIB
 FLOOD = 10_000  # frames of 1,000 bytes: more than the kernel and the output of a client hold
+LOT, LOTS = 30, 100  # frames at a time, fewer than fill 64 KiB; and how often at most
 
 # What a general hint means in a claim, see marker.claim.
 LOST = ("silence", "stalled-reply", "replies-missing", "not-taken", "wrong-body", "wrong-header")
@@ -190,7 +192,11 @@ def test_11_peers_leave_in_flight(launch, rng):
 @claim("11.7", points=6, cli=True, valgrind=True, needs="io_uring", hints=STOPS)
 def test_11_stops_with_operations_in_flight(launch, rng):
     """Under valgrind: SIGTERM while operations are in flight ends it with 0, and frees all."""
-    server = launch((*RING, "--threads", "2", "--high-water", str(64 * KIB)))
+    marks = ("--high-water", str(64 * KIB))
+    server = launch((*RING, *ONE_LOOP, *marks))
+    _trickles(server, length_framing.encode(words(rng, 1000)) * LOT)
+    expect_stop(server, signal.SIGTERM)
+    server = launch((*RING, "--threads", "2", *marks))
     for _ in range(2):
         ping(server.connect("silent"), rng)
         server.connect("begins").send(length_framing.encode(words(rng, 100))[:-1])
@@ -206,6 +212,16 @@ def test_11_stops_with_operations_in_flight(launch, rng):
         leaves.reset()
     until_asleep(server)
     expect_stop(server, signal.SIGTERM)
+
+
+def _trickles(server, lot: bytes) -> None:
+    """A client that does not read sends a little at a time, until the server takes no more. Some of
+    it has arrived after the server has stopped reading."""
+    client = connect_narrow(server, "trickles")
+    for _ in range(LOTS):
+        if client.send_some(lot, quiet=0.05) < len(lot):
+            return
+        until_asleep(server)
 
 
 # All together: 11.8 open

@@ -165,11 +165,11 @@ class Stream:
             raise self._not_taken(out, deadline)
 
     def send_some(self, data: bytes, quiet: float) -> int:
-        """Sends until the peer took nothing for `quiet` seconds. Returns how many bytes were
-        sent."""
+        """Sends until the peer took nothing for `quiet` seconds, in which it could run. Returns how
+        many bytes were sent."""
         __tracebackhide__ = True
         out = _Outgoing(self.socket, data, self._tap)
-        self._send_while_taken(out, Deadline(quiet))
+        self._send_while_taken(out, Deadline(self._patience.lasting(quiet)))
         return out.sent
 
     def offer(self, data: bytes | memoryview) -> int:

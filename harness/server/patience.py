@@ -81,6 +81,11 @@ class Patience:
         """CPU time with which a server has had such a wait."""
         return self.seconds
 
+    def lasting(self, seconds: float) -> Patience:
+        """A patience of so many seconds for the same servers, which does not shrink: in that time
+        they take no more, as they have had it, or could not have run."""
+        return Patience(((0, seconds),))
+
     def activity(self) -> Activity:
         """What the servers that are waited for do now."""
         return Activity()
@@ -141,6 +146,9 @@ class ForServers(Patience):
     @property
     def cpu_seconds(self) -> float:
         return self._patience.seconds
+
+    def lasting(self, seconds: float) -> Patience:
+        return ForServers(super().lasting(seconds), self._servers)
 
     def activity(self) -> Activity:
         found = [server.activity_now() for server in self._servers()]

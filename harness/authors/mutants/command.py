@@ -5,6 +5,7 @@
     python3 -m harness mutants write     writes build/mutants.md, the page of all of them
     python3 -m harness mutants copy      writes two copies of the solution that CH names, without
                                          marks, to build/mutants/a and build/mutants/b
+    python3 -m harness mutants todos     prints which TODOs find mistakes in their code, by_todo.py
     python3 -m harness mutants golden    writes what their failures say, of all that CH and T name
                                          and whose failure is kept (FULL=1: of every one)
 """
@@ -13,12 +14,12 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from queue import SimpleQueue
+from typing import TypeVar
 
-from harness.authors.mutants import catalogue, golden, matrix, page, sweep
-from harness.authors.mutants.grader import Grader
+from harness.authors.mutants import by_todo, catalogue, golden, matrix, page, sweep
+from harness.authors.mutants.grader import Grader, Graders
 from harness.authors.mutants.judge import ENVIRONMENT, KILLED, Judgement, judge
 from harness.authors.mutants.mutant import Mutant, solution
 from harness.grading import scoring
@@ -29,6 +30,8 @@ from harness.lab.target import WrongUsage, setting
 DIRECTORY = chapters.ROOT / "build" / "mutants"
 JOBS = 2
 
+T = TypeVar("T")
+
 
 def main(arguments: list[str]) -> int:
     """The command line. Returns the exit status: 0, 1 for a survivor, 2 with a line on stderr."""
@@ -36,10 +39,10 @@ def main(arguments: list[str]) -> int:
         page.write()
         return 0
     by_rule = setting("RULES") not in (None, "0")
-    bodies = {(): sweep.run if by_rule else run, ("golden",): keep, ("copy",): copy}
-    body = bodies.get(tuple(arguments))
+    bodies = {"": sweep.run if by_rule else run, "golden": keep, "copy": copy, "todos": todos}
+    body = bodies.get(" ".join(arguments))
     if not body:
-        print("usage: python3 -m harness mutants [write | copy | golden]", file=sys.stderr)
+        print("usage: python3 -m harness mutants [write | copy | golden | todos]", file=sys.stderr)
         return 2
     return command_line.run("mutants", body, NoSolutions)
 
@@ -88,20 +91,31 @@ def copy() -> int:
     return 0
 
 
+def todos() -> int:
+    """Prints which of the wrong servers that CH and T name are found by the claims of their
+    TODOs."""
+    chapter = chapters.find(setting("CH")) if setting("CH") else None
+    claims = scoring.load()
+    chosen = catalogue.select(chapter, setting("T"))
+    asked = _each(chosen, lambda one, grader: by_todo.ask(one, claims, DIRECTORY, grader), JOBS)
+    print(by_todo.table(asked))
+    return 0
+
+
 def judge_all(mutants: list[Mutant], full: bool) -> list[Judgement]:
     """Judges them, two at a time; when each is graded in full, one after the other."""
+    at_once = 1 if full else JOBS
+    return _each(
+        mutants, lambda one, grader: judge(one, DIRECTORY, grader, full=full, jobs=JOBS), at_once
+    )
 
-    graders: SimpleQueue[Grader] = SimpleQueue()
 
-    def one(mutant: Mutant) -> Judgement:
-        grader = graders.get()
-        try:
-            return judge(mutant, DIRECTORY, grader, full=full, jobs=JOBS)
-        finally:
-            graders.put(grader)
+def _each(mutants: list[Mutant], what: Callable[[Mutant, Grader], T], at_once: int) -> list[T]:
+    """What is found of each mutant with a grader, in their order."""
+    with Graders(at_once, ENVIRONMENT) as graders, ThreadPoolExecutor(at_once) as pool:
 
-    with ExitStack() as stack:
-        for _ in range(1 if full else JOBS):
-            graders.put(stack.enter_context(Grader(ENVIRONMENT)))
-        pool = stack.enter_context(ThreadPoolExecutor(graders.qsize()))
+        def one(mutant: Mutant) -> T:
+            with graders.one() as grader:
+                return what(mutant, grader)
+
         return list(pool.map(one, mutants))

@@ -21,9 +21,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 from harness.lab import command_line
 from harness.lab.chapters import ROOT
@@ -218,3 +220,27 @@ def _wait(child: int, seconds: float) -> int | None:
 
 if __name__ == "__main__":
     command_line.program(_serve)
+
+
+class Graders:
+    """Several graders, each for one thread at a time. The user has to close them."""
+
+    def __init__(self, count: int, environment: dict[str, str]) -> None:
+        self._stack = ExitStack()
+        self._free: SimpleQueue[Grader] = SimpleQueue()
+        for _ in range(count):
+            self._free.put(self._stack.enter_context(Grader(environment)))
+
+    @contextmanager
+    def one(self) -> Iterator[Grader]:
+        grader = self._free.get()
+        try:
+            yield grader
+        finally:
+            self._free.put(grader)
+
+    def __enter__(self) -> Graders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()

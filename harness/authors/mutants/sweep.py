@@ -17,15 +17,12 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from queue import SimpleQueue
 
 from harness.authors.mutants.candidates import Candidate, candidates, unchanged
-from harness.authors.mutants.grader import Grader
+from harness.authors.mutants.grader import Grader, Graders
 from harness.authors.mutants.judge import ENVIRONMENT, SEED
 from harness.grading import scoring
 from harness.grading.scoring import FAILED, PASSED
@@ -77,30 +74,6 @@ class Kept:
             print(json.dumps(asdict(found)), file=file)
 
 
-class Graders:
-    """Several graders, each for one thread at a time. The user has to close them."""
-
-    def __init__(self, count: int) -> None:
-        self._stack = ExitStack()
-        self._free: SimpleQueue[Grader] = SimpleQueue()
-        for _ in range(count):
-            self._free.put(self._stack.enter_context(Grader(ENVIRONMENT)))
-
-    @contextmanager
-    def one(self) -> Iterator[Grader]:
-        grader = self._free.get()
-        try:
-            yield grader
-        finally:
-            self._free.put(grader)
-
-    def __enter__(self) -> Graders:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-
 def run() -> int:
     """Sweeps what CH, T and FULL say. Returns the exit status: 1 if anything survives, else 0."""
     chosen = [chapters.find(setting("CH"))] if setting("CH") else chapters.CHAPTERS
@@ -109,7 +82,7 @@ def run() -> int:
     if not found:
         raise WrongUsage(f"T={text}: no TODO that was asked for has a region of this name")
     survivors = 0
-    with Graders(AT_ONCE) as graders:
+    with Graders(AT_ONCE, ENVIRONMENT) as graders:
         for chapter, those in found.items():
             kept = Kept(DIRECTORY / f"{chapter.number}.jsonl")
             sweep(those, kept, graders, full, again=bool(text))

@@ -278,3 +278,12 @@ def test_a_client_that_cannot_connect_fails_its_cut():
     tried = SimpleNamespace(address=address, patience=fair(Server(), 0.1))
     assert try_cuts._asked(tried, [b"one", b"two"]) == []
     assert try_cuts._answer(tried, None) == b""
+
+
+def test_a_server_without_a_processor_may_still_take_more(clock):
+    """QUIET of a client is short, and a server that others hold up takes nothing in it."""
+    server = Server()
+    quiet = fair(server).lasting(0.3)
+    assert wait(clock, Deadline(quiet), server) < 0.3 + 4 * waits.MORE_SECONDS
+    server.runnable = True
+    assert wait(clock, Deadline(quiet), server, cpu=0.1) > 1

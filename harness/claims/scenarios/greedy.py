@@ -17,6 +17,7 @@ from harness.client import length_framing
 from harness.client.stream import Stream
 from harness.failures.failure import TooBusy
 from harness.lab.units import KIB, MIB
+from harness.server.patience import Deadline
 
 OFFERED_BYTES = MIB  # to one send, about
 SENT_SECONDS = 10.0  # at most, until all of them have sent something
@@ -135,6 +136,7 @@ class Silent:
 
     def __init__(self, server, clients: int) -> None:
         __tracebackhide__ = True
+        self._patience = server.patience.lasting(self.QUIET_SECONDS)
         with server.conversation.step("silent", f"{clients} clients connect that will never read"):
             self._streams = [self._connected(server) for _ in range(clients)]
 
@@ -147,14 +149,16 @@ class Silent:
     def send(self, data: bytes, times: int) -> int:
         """Sends `data` so often to each, as long as the server takes any of it. Returns the bytes
         sent by all."""
-        poller = select.poll()
+        poller, deadline = select.poll(), Deadline(self._patience)
         streams = {stream.fileno(): stream for stream in self._streams}
         left = dict.fromkeys(streams, times * len(data))
         for number in streams:
             poller.register(number, select.POLLOUT)
         while any(left.values()):
-            ready = poller.poll(1000 * self.QUIET_SECONDS)
-            if not ready:
+            ready = poller.poll(1000 * deadline.pause())
+            if ready:
+                deadline.restart()
+            elif not deadline.left():
                 break
             for number, _ in ready:
                 left[number] -= _offer(streams[number], data, left[number])
