@@ -27,6 +27,7 @@ from harness.claims.scenarios.exchanges import (
     ping,
     send_and_owe,
     send_in_pieces,
+    send_large_with_others,
     words,
 )
 from harness.claims.scenarios.greedy import greedy
@@ -268,7 +269,7 @@ def test_04_small_frames_after_a_large_one(server, rng):
         bodies = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
         at_once = size <= MIB  # then the kernel takes all of the replies, once they are written
         client = server.connect(rcvbuf=SMALL_WINDOW) if at_once else connect_narrow(server)
-        client.send_frames(bodies)
+        send_large_with_others(server, client, bodies)
         until_read(client)
         until_asleep(server)
         client.expect_frames(bodies)

@@ -21,6 +21,7 @@ from harness.claims.scenarios.exchanges import (
     connect_narrow,
     expect_told_on_stderr,
     send_and_owe,
+    send_large_with_others,
     send_in_pieces,
     words,
 )
@@ -312,7 +313,8 @@ def test_05_messages_after_a_large_one(launch, rng):
     for size in (MIB, LONG_REPLY):
         texts = [rng.randbytes(size), *(words(rng, 5) for _ in range(50))]
         client = server.connect(rcvbuf=SMALL_WINDOW) if size == MIB else connect_narrow(server)
-        client.send_frames([request(ECHO, seq, string(text)) for seq, text in enumerate(texts)])
+        requests = [request(ECHO, seq, string(text)) for seq, text in enumerate(texts)]
+        send_large_with_others(server, client, requests)
         until_read(client)
         until_asleep(server)
         client.expect_frames([echo_reply(seq, text) for seq, text in enumerate(texts)])

@@ -32,6 +32,7 @@ SMALL_WINDOW = 16 * KIB  # bytes of receive buffer: of a client that takes littl
 # Bytes that a server may send to it in one: so the kernel holds some 300 KB of what it sends, and
 # not up to 4 MB, and what is owed beyond that is owed by the server itself.
 SHORT_SEGMENT = 1000
+LAST_BYTES = 100  # of a large frame, which come with the frames after it
 LONG_REPLY = 2 * MIB  # of a reply to such a client: several times what the kernel holds
 BODY_BYTES = 4 * KIB
 TABLE = 20  # clients at a time
@@ -83,6 +84,17 @@ def connect_narrow(server, name: str | None = None) -> Client:
     """Connects a client that takes little at a time, and for which the kernel holds little."""
     __tracebackhide__ = True
     return server.connect(name, rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+
+
+def send_large_with_others(server, client: Client, bodies: Sequence[bytes]) -> None:
+    """Sends a large frame and small ones. The server finds these together with the last bytes of
+    the large one: it has had all before them, and is paused meanwhile."""
+    __tracebackhide__ = True
+    large, *others = map(client.framing.encode, bodies)
+    client.send(large[:-LAST_BYTES])
+    until_read(client)
+    with server.paused():
+        client.send(b"".join([large[-LAST_BYTES:], *others]))
 
 
 def burst(client: Client, bodies: Sequence[bytes]) -> None:
