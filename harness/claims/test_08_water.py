@@ -109,7 +109,8 @@ def test_08_any_marks_will_do(launch, rng):
         server = launch(("--high-water", str(high), "--low-water", str(low)))
         late = connect_narrow(server, "late")
         data = b"".join(map(length_framing.encode, bodies))
-        sent = _sent_until_not_taken(server, late, data)
+        sent = late.send_some(data, quiet=0.05)
+        until_asleep(server)
         if high <= SMALL_HIGH and sent == len(data) and unread_bytes(late) == 0:
             text = f"{sent / MB:.1f} MB of a client that does not read were read"
             mark = counted(high, "byte")
@@ -120,17 +121,6 @@ def test_08_any_marks_will_do(launch, rng):
     bytewise = launch(("--high-water", "1"), framing=Fixed(1)).connect()
     for count in (1, 2, 3):
         burst(bytewise, [bytes(1)] * count)
-
-
-def _sent_until_not_taken(server, client: Client, data: bytes) -> int:
-    """Sends until all is sent, or the server sleeps and takes no more. Returns the bytes sent."""
-    __tracebackhide__ = True
-    sent, more = 0, 1
-    while more and sent < len(data):
-        more = client.send_some(data[sent:], quiet=0.05)
-        until_asleep(server)
-        sent += more
-    return sent
 
 
 @claim("08.2", points=1, cli=True, native=True, hints=WATER)

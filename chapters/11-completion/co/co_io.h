@@ -68,9 +68,10 @@ bool co_is_broken(const struct co_socket *s);
  * twice in one iteration lets the others run in between. */
 
 /* Reads up to `room` bytes into a buffer, and sets *moved to their number. The buffer needs memory
- * for them only once they have arrived. But with a ring, if it holds many bytes already, it needs
- * the memory before: the kernel writes there meanwhile. Waits at most `timeout_ms` (-1: no limit),
- * then returns IO_LATE. */
+ * for them only once they have arrived. But with a ring, if it holds many bytes already, or the
+ * peer sends many, it needs the memory before: the kernel writes there meanwhile. When such a peer
+ * sends nothing more, returns IO_AGAIN once. Waits at most `timeout_ms` (-1: no limit), then
+ * returns IO_LATE. */
 enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                        int timeout_ms);
 

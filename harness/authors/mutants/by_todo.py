@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.authors.mutants.grader import Grader
-from harness.authors.mutants.judge import SEED
+from harness.authors.mutants.judge import until_lost
 from harness.authors.mutants.mutant import Mutant
 from harness.grading.scoring import FAILED, Claim
 from harness.lab import skeleton, sources
@@ -54,11 +54,10 @@ def ask(mutant: Mutant, claims: Sequence[Claim], directory: Path, grader: Grader
 def _fails(mutant: Mutant, names: list[str], directory: Path, grader: Grader) -> bool:
     source = directory / mutant.id
     mutant.write(source)
-    words = ["--chapter", mutant.chapter.number, "--dir", str(source), "--seed", SEED]
-    words += ["--only", ",".join(names), "--until-lost", "--jobs", "0"]
-    graded = grader.grade([*words, "--limit", str(LIMIT_SECONDS)], 2 * LIMIT_SECONDS)
-    tests = graded.results["tests"] if graded.results else []
-    return any(test.get("status") == FAILED for test in tests)
+    graded = until_lost(mutant.chapter, source, names, grader, LIMIT_SECONDS)
+    if graded.results is None:
+        raise RuntimeError(f"{mutant.id} was not judged: {graded.stderr}")
+    return any(test.get("status") == FAILED for test in graded.results["tests"])
 
 
 def table(asked: Iterable[Asked]) -> str:

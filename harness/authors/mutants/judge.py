@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.authors.mutants.grader import Grader
+from harness.authors.mutants.grader import Graded, Grader
 from harness.authors.mutants.mutant import Mutant
 from harness.grading.scoring import FAILED, PASSED
+from harness.lab.chapters import Chapter
 
 SEED = "1"  # else it follows from the sources, and with a line of them each kept failure changes
 ENVIRONMENT = {"LAB_PATIENCE": "1.5"}  # seconds, of a Grader: many mutants hang
@@ -47,6 +48,16 @@ def judge(
     if graded.stderr or graded.results is None:
         return Judgement(mutant, BROKEN, graded.stderr)
     return _judgement(mutant, graded.results)
+
+
+def until_lost(
+    chapter: Chapter, source: Path, names: list[str], grader: Grader, seconds: int
+) -> Graded:
+    """Asks these claims about the sources, until one fails. After so many seconds the others are
+    not judged."""
+    words = ["--chapter", chapter.number, "--dir", str(source), "--seed", SEED]
+    words += ["--only", ",".join(names), "--until-lost", "--jobs", "0", "--limit", str(seconds)]
+    return grader.grade(words, 2 * seconds)
 
 
 def _judgement(mutant: Mutant, results: dict) -> Judgement:

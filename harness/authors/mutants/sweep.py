@@ -23,7 +23,7 @@ from pathlib import Path
 
 from harness.authors.mutants.candidates import Candidate, candidates, unchanged
 from harness.authors.mutants.grader import Grader, Graders
-from harness.authors.mutants.judge import ENVIRONMENT, SEED
+from harness.authors.mutants.judge import ENVIRONMENT, until_lost
 from harness.grading import scoring
 from harness.grading.scoring import FAILED, PASSED
 from harness.lab import chapters
@@ -33,7 +33,7 @@ from harness.server import build
 
 DIRECTORY = chapters.ROOT / "build" / "rules"
 AT_ONCE = 2
-LIMIT_SECONDS = "300"  # of a grade; then what is left of it is not judged
+LIMIT_SECONDS = 300  # of a grade; then what is left of it is not judged
 
 REFUSED, SAME = "refused by the compiler", "same program"
 KILLED, SURVIVED, UNJUDGED = "killed", "survived", "not judged"
@@ -152,9 +152,7 @@ def _rounds(candidate: Candidate, full: bool) -> list[list[str]]:
 
 def _asked(candidate: Candidate, source: Path, names: list[str], grader: Grader) -> Found | None:
     """What these claims find; None if all of them pass."""
-    words = ["--chapter", candidate.chapter.number, "--dir", str(source), "--seed", SEED]
-    words += ["--only", ",".join(names), "--until-lost", "--jobs", "0", "--limit", LIMIT_SECONDS]
-    graded = grader.grade(words, 2 * int(LIMIT_SECONDS))
+    graded = until_lost(candidate.chapter, source, names, grader, LIMIT_SECONDS)
     if graded.stderr or graded.results is None:
         return Found(candidate.key, UNJUDGED, graded.stderr)
     tests = graded.results["tests"]

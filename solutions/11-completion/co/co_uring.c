@@ -255,10 +255,9 @@ enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, s
     if ((large || s->sends_much) && !has_input(s)) {
         int flags = large ? 0 : MSG_DONTWAIT;
         enum io_result result = read_large(s, in, room, moved, timeout_ms, flags);
-        if (large || result != IO_AGAIN)
-            return result;
-        s->sends_much = false;
-        buffer_trim(in); /* it may wait for long now */
+        if (result == IO_AGAIN) /* nothing was there, or co_wake(): the caller looks around */
+            s->sends_much = false;
+        return result;
     }
     enum io_result result = wait_for_input(s, timeout_ms);
     if (result != IO_OK)
