@@ -48,8 +48,8 @@ int stop_fd(void)
 
 void stop_uninstall(void)
 {
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
     close(pipe_fds[0]);
     close(pipe_fds[1]);
 }

@@ -18,7 +18,8 @@ bool stop_requested(void);
  * it. */
 int stop_fd(void);
 
-/* Restores the default handlers and closes the descriptor. */
+/* For the end of the server: ignores the signals from now on, so that a late one kills nothing.
+ * Closes the descriptor. */
 void stop_uninstall(void);
 
 #endif

@@ -7,7 +7,7 @@
 /* Installs the signal handlers. Borrows the manager until stop_uninstall. */
 void stop_install(struct events *events);
 
-/* Puts the default handlers back. */
+/* For the end of the server: ignores the signals from now on, so that a late one kills nothing. */
 void stop_uninstall(void);
 
 #endif

@@ -13,7 +13,7 @@ void stop_install(struct events *events);
 /* Whether a signal has come. It also wakes the manager. */
 bool stop_requested(void);
 
-/* Puts the default handlers back. */
+/* For the end of the server: ignores the signals from now on, so that a late one kills nothing. */
 void stop_uninstall(void);
 
 #endif

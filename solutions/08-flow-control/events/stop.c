@@ -32,7 +32,7 @@ void stop_install(struct events *events)
 
 void stop_uninstall(void)
 {
-    signal(SIGTERM, SIG_DFL);
-    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
     to_stop = NULL;
 }
