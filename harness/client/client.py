@@ -125,7 +125,7 @@ class Client:
         """Sends one byte of urgent data (MSG_OOB), which is not part of the stream."""
         __tracebackhide__ = True
         with self._sending(f"sends a byte of urgent data: {byte.hex()}", 1):
-            self._open().socket.send(byte, socket.MSG_OOB)
+            self._open().send_urgent(byte)
 
     # Receiving
 

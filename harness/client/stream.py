@@ -66,7 +66,7 @@ def connected_to(address: tuple[str, int]) -> list[Stream]:
 
 
 class Stream:
-    """A connected socket. `tap` gets "send" and "recv", and why nothing was received."""
+    """A connected socket. `tap` gets "send", "urgent" and "recv", and why nothing was received."""
 
     def __init__(
         self,
@@ -178,6 +178,12 @@ class Stream:
         out = _Outgoing(self.socket, data, self._tap)
         out.push()
         return -1 if out.refused else out.sent
+
+    def send_urgent(self, byte: bytes) -> None:
+        """Sends one byte beside the stream (MSG_OOB)."""
+        began = time.monotonic_ns()
+        self.socket.send(byte, socket.MSG_OOB)
+        self._tap("urgent", byte, began)
 
     def _send_while_taken(self, out: _Outgoing, deadline: Deadline) -> None:
         __tracebackhide__ = True

@@ -147,6 +147,15 @@ def test_what_a_wait_was_for(load):
     assert text == "poll() = A, the listener: input   (waits now: A for input)"
 
 
+def test_urgent_data_is_sent_beside_the_stream(load):
+    """It is told, and the server has no byte more to read."""
+    found = load(connected(move("A", 3, "urgent", b"!")), [ACCEPTED])
+    sent = next(event for event in found.events if event.what == "urgent")
+    assert words.sentence(found, sent) == 'A sends urgent data, 1 byte: 21 "!"'
+    assert (page.kind(sent), sent.levels.to_server) == ("send", 0)
+    assert 'A sends urgent data, 1 byte: 21 "!"' in screen.render(found)
+
+
 @pytest.mark.parametrize(
     "bits, says, able",
     [

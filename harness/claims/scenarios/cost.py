@@ -71,7 +71,7 @@ HELD_BYTES = 8 * MIB  # over the start: 1 MiB of output, input buffers, and what
 STEADY_MARKS = ("--high-water", str(4 * MIB), "--low-water", str(3 * MIB))
 STEADY_LOT = 32  # frames of 4,000 bytes
 STEADY_BYTES = 192 * MIB  # through its connection: a buffer that only grows meets the limit
-STEADY_LIMIT = 24 * MIB  # of memory: a block of twice the mark, one that it moves to, input, a spare
+STEADY_LIMIT = 24 * MIB  # of memory: a block of twice the mark, one that it moves to, input, spare
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,8 @@ def kind(event: Event) -> str:
         kinds = {LOST: "lost", SIGNAL: "signal", CLOCK: "signal", IN_CALL: "wait"}
         return kinds[event.what]
     if event.side == CLIENT:
-        return event.what if event.what in ("send", "recv", "connect", "silence") else "end"
+        what = "send" if event.what == "urgent" else event.what
+        return what if what in ("send", "recv", "connect", "silence") else "end"
     for name, calls in (("wait", WAITS), ("read", INPUTS), ("write", OUTPUTS), ("accept", ACCEPTS)):
         if event.what in calls:
             return name

@@ -157,7 +157,7 @@ def _mark(event: Event) -> str:
     if event.error and event.what not in WAITS:
         return "!"
     if event.side == CLIENT:
-        return {"send": ">", "recv": "<", "connect": "+"}.get(event.what, "x")
+        return {"send": ">", "urgent": ">", "recv": "<", "connect": "+"}.get(event.what, "x")
     if event.what in INPUTS:
         return "r"
     if event.what in OUTPUTS:

@@ -30,6 +30,7 @@ LONG_SECONDS = 0.01  # of a call, that are told
 CLIENT_WORDS = {
     "connect": "connects",
     "send": "sends",
+    "urgent": "sends urgent data,",
     "recv": "gets",
     "fin": "sees the end of the connection",
     "reset": "sees that the connection was reset",
@@ -57,7 +58,7 @@ def sentence(timeline: Timeline, event: Event) -> str:
 
 def _of_client(timeline: Timeline, event: Event) -> str:
     words = f"{_name(timeline, event)} {CLIENT_WORDS.get(event.what, event.what)}"
-    return f"{words} {describe_first(event)}" if event.what in ("send", "recv") else words
+    return f"{words} {describe_first(event)}" if event.data else words
 
 
 def milliseconds(seconds: float) -> str:
