@@ -12,6 +12,7 @@ RUN = {"in-the-module": "tasks-run"}
 LOCK = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "task-lock")
 BUDGET = {"in-the-module": "task-budget"}
 OWN = {"in-the-module": "task-thread"}
+COUNTS = {"in-the-module": "stats-lock"}
 PUSHES = {"in-the-module": "push-budget"}
 ORDER = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "stop-in-order")
 
@@ -72,6 +73,16 @@ def test_09_tasks_within_the_budget(program):
 def test_09_own_thread_runs_at_once(program):
     """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")
+
+
+# 09.4 count
+
+
+@claim("09.4", points=2, module=True, hints=COUNTS)
+def test_09_counts_of_many_threads(program):
+    """Four threads count at the same time and a fifth sums up: nothing is lost, without a data
+    race."""
+    program("09_stats", "one_thread", "many_threads", sanitize=THREADS)
 
 
 # 09.5 broadcast

@@ -116,11 +116,10 @@ void server_close(struct server *server)
     spare_free();
 }
 
-/* TODO 4: Add up the counts of all workers. Graded by test_09_stats_of_all_loops.
- * The stub returns those of the first one. */
 struct counts server_counts(const struct server *server)
 {
     struct counts sum = {0};
-    stats_sum(&server->workers[0].stats, &sum);
+    for (int i = 0; i < server->count; i++)
+        stats_sum(&server->workers[i].stats, &sum);
     return sum;
 }

@@ -2,12 +2,6 @@
 
 #include "server/server.h"
 
-static void stats_init(struct stats *stats)
-{
-    *stats = (struct stats){0};
-    pthread_mutex_init(&stats->lock, NULL); /* on Linux this cannot fail for a plain mutex */
-}
-
 bool worker_init(struct worker *worker, struct server *server, int index,
                  const struct backend *backend)
 {
@@ -21,28 +15,7 @@ bool worker_init(struct worker *worker, struct server *server, int index,
 void worker_destroy(struct worker *worker)
 {
     loop_destroy(&worker->loop);
-    pthread_mutex_destroy(&worker->stats.lock);
-}
-
-static void add(struct counts *sum, const struct counts *more)
-{
-    sum->connections += more->connections;
-    sum->received += more->received;
-    sum->sent += more->sent;
-}
-
-void stats_add(struct stats *stats, struct counts more)
-{
-    pthread_mutex_lock(&stats->lock);
-    add(&stats->counts, &more);
-    pthread_mutex_unlock(&stats->lock);
-}
-
-void stats_sum(struct stats *stats, struct counts *sum)
-{
-    pthread_mutex_lock(&stats->lock);
-    add(sum, &stats->counts);
-    pthread_mutex_unlock(&stats->lock);
+    stats_destroy(&worker->stats);
 }
 
 void worker_left(struct worker *worker)

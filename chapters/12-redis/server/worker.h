@@ -5,23 +5,10 @@
 
 #include <pthread.h>
 #include <stdalign.h>
-#include <stdint.h>
 #include <sys/queue.h>
 
 #include "server/loop.h"
-
-/* Counts of one worker. Its own thread writes them; but for each connection on its way here the
- * thread that accepts adds 1, and its own takes 1 away when the connection has ended. */
-struct counts {
-    int64_t connections; /* open now, or on their way here */
-    int64_t received;    /* complete frames */
-    int64_t sent;        /* replies and pushes made */
-};
-
-struct stats {
-    pthread_mutex_t lock; /* protects the counts: any thread may read them */
-    struct counts counts;
-};
+#include "server/stats.h"
 
 struct conn;
 struct server;
@@ -57,11 +44,5 @@ void worker_turn(struct worker *worker);
  * which the acceptor may wait for that (`max_conns`), or the end of the server. From the worker's
  * thread. */
 void worker_left(struct worker *worker);
-
-/* Adds `more`, number by number; they may be negative. From any thread. */
-void stats_add(struct stats *stats, struct counts more);
-
-/* Adds the counts so far to *sum. From any thread. */
-void stats_sum(struct stats *stats, struct counts *sum);
 
 #endif

@@ -57,6 +57,10 @@ TEXTS = {
         "STATS describes the whole server, whichever loop is asked: add up the counts of all "
         "loops. A closed connection no longer counts as open."
     ),
+    "stats-lock": (
+        "A lock is free again only when the thread that has locked it unlocks it, on every way out "
+        "of the function. Else the next thread that wants it waits for ever."
+    ),
     "broadcast-reach": (
         "A BROADCAST visits every loop once, and every connection there, also that of the sender. "
         "The reply says how many connections that were, and is sent when all loops were visited."

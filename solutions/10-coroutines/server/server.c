@@ -136,7 +136,6 @@ void server_close(struct server *server)
     spare_free();
 }
 
-// BEGIN sum_up
 struct counts server_counts(const struct server *server)
 {
     struct counts sum = {0};
@@ -144,4 +143,3 @@ struct counts server_counts(const struct server *server)
         stats_sum(&server->workers[i].stats, &sum);
     return sum;
 }
-// END sum_up

@@ -1,0 +1,1 @@
+../../09-threads/server/stats.h
