@@ -86,6 +86,9 @@ def diagnose(
     hint = _meant(hints.get(hint, hint), hint, stage)
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-remainder"
+    locked = stage.locked()
+    if locked:
+        hint = "lock-held"
     seen = error.expected is not None and error.received is not None
     fate, printed = stage.ending()
     return Diagnosis(
@@ -94,7 +97,7 @@ def diagnose(
         hint=hint,
         steps=stage.conversation.render(),
         compare=compare(error.expected, error.received, COMPARE_WIDTH) if seen else "",
-        server=f"{fate}{stage.waits_for() if error.asleep else stage.busy()}",
+        server=f"{fate}{locked or (stage.waits_for() if error.asleep else stage.busy())}",
         stderr=printed,
         crashed=stage.crashed(),
     )

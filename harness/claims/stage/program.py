@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.claims.instruments import gdb, sanitizers, valgrind
+from harness.claims.instruments import gdb, locks, sanitizers, valgrind
 from harness.claims.instruments.observe import never_waits
 from harness.claims.stage.linking import STEPS, built
 from harness.claims.stage.report_channel import Channel, Ended
@@ -147,6 +147,11 @@ class Programs:
         preload = self._stage.run.preload
         return Command(words, preload=(Path(preload),) if preload else (), counted=False)
 
+    def _state(self, pid: int) -> str:
+        if never_waits(pid):
+            return "is busy"
+        return locks.held(pid, self._stage.run.sources) or "waits"
+
     def _attend(self, process: ServerProcess, channel: Channel) -> str:
         """Waits for the end of the program. Returns "", or how it is stuck."""
         patience = self._stage.patience
@@ -157,6 +162,5 @@ class Programs:
                 deadline.restart()
             elif not deadline.left():
                 patience.expired()
-                state = "is busy" if never_waits(process.pid) else "waits"
-                return f"made no progress for {deadline.seconds:g} s and {state}"
+                return f"made no progress for {deadline.seconds:g} s and {self._state(process.pid)}"
         return ""

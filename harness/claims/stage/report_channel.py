@@ -137,7 +137,8 @@ class Ended:
         if self.fate.startswith("killed by the grader"):
             return Failure(f"{where} the program was {self.fate}", hint="over-limit")
         if self.stuck:
-            return Failure(f"the program {self.stuck} {where}", hint="in-the-module")
+            hint = "lock-held" if "mutex" in self.stuck else "in-the-module"
+            return Failure(f"the program {self.stuck} {where}", hint=hint)
         if self.fate.startswith("killed"):
             return Failure(f"the program was {self.fate} {where}", hint="module-crashed")
         return Failure(f"the program {self.fate} {where}", hint="in-the-module")

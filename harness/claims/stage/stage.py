@@ -14,7 +14,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from harness.claims.instruments import crash, gdb, order, quiescence, sanitizers, valgrind
+from harness.claims.instruments import crash, gdb, locks, order, quiescence, sanitizers, valgrind
 from harness.claims.instruments.delivery import all_arrived
 from harness.claims.instruments.observe import never_waits, waits_for_readiness
 from harness.claims.stage import recorder
@@ -412,6 +412,12 @@ class Stage:
         pid = self._running()
         text = quiescence.told(self.servers[-1].process, self.servers[-1].clients) if pid else ""
         return f", and {text}" if text else ""
+
+    def locked(self) -> str:
+        """ ", and a thread waits for a mutex ..." if one of the last server does, for ever."""
+        pid = self._running() if self.run.sources and not self.valgrind else None
+        text = locks.held(pid, self.run.sources) if pid else ""
+        return f", and a thread {text}" if text else ""
 
     def order(self) -> str:
         """The calls of its servers in their order; "" if that is left to chance: see order.py."""

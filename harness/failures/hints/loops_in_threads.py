@@ -57,9 +57,10 @@ TEXTS = {
         "STATS describes the whole server, whichever loop is asked: add up the counts of all "
         "loops. A closed connection no longer counts as open."
     ),
-    "stats-lock": (
+    "lock-held": (
         "A lock is free again only when the thread that has locked it unlocks it, on every way out "
-        "of the function. Else the next thread that wants it waits for ever."
+        "of the function. A thread that locks it once more, or calls a function that does, waits "
+        "for itself."
     ),
     "broadcast-reach": (
         "A BROADCAST visits every loop once, and every connection there, also that of the sender. "

@@ -55,7 +55,7 @@ def _of(pid: int, words: list[str]) -> Asleep | None:
 
 
 def _polled(pid: int, address: int, count: int) -> dict[int, str]:
-    data = _memory(pid, address, min(count, _MOST) * _POLLFD.size)
+    data = memory(pid, address, min(count, _MOST) * _POLLFD.size)
     entries = _POLLFD.iter_unpack(data[: len(data) // _POLLFD.size * _POLLFD.size])
     return {fd: _wanted(events) for fd, events, _ in entries if fd >= 0}
 
@@ -65,7 +65,7 @@ def _selected(pid: int, arguments: list[int]) -> dict[int, str]:
     count = min(arguments[0], _MOST)
     wanted: dict[int, list[str]] = {}
     for place, word in _SETS:
-        bits = int.from_bytes(_memory(pid, arguments[place], (count + 7) // 8), "little")
+        bits = int.from_bytes(memory(pid, arguments[place], (count + 7) // 8), "little")
         for fd in range(count):
             if bits >> fd & 1:
                 wanted.setdefault(fd, []).append(word)
@@ -82,7 +82,7 @@ def _wanted(events: int) -> str:
     return " or ".join(names) or "nothing"
 
 
-def _memory(pid: int, address: int, size: int) -> bytes:
+def memory(pid: int, address: int, size: int) -> bytes:
     """Bytes of the program's memory; b"" if they are not ours to read."""
     if not address or not size:
         return b""

@@ -232,8 +232,12 @@ def wait_channels(pid: int) -> set[str]:
 
 def of_threads(pid: int, name: str) -> list[str]:
     """The contents of this file for each of its threads; empty when the process is gone."""
-    threads = _names(f"/proc/{pid}/task")
-    return [read(f"/proc/{pid}/task/{thread}/{name}").decode() for thread in threads]
+    return [read(f"/proc/{pid}/task/{thread}/{name}").decode() for thread in threads(pid)]
+
+
+def threads(pid: int) -> list[int]:
+    """The ids of its threads; empty when the process is gone."""
+    return [int(name) for name in _names(f"/proc/{pid}/task")]
 
 
 def stopped(pid: int) -> bool:
