@@ -29,7 +29,7 @@ static void *other(void *unused)
     return NULL;
 }
 
-static void *rests(void *unused)
+static void *pauses(void *unused)
 {
     (void)unused;
     pause();
@@ -39,7 +39,7 @@ static void *rests(void *unused)
 int main(void)
 {
     pthread_t thread;
-    (void)thread, (void)other, (void)rests;
+    (void)thread, (void)other, (void)pauses;
 """
 TAKEN_AT = "stuck.c:8"
 
@@ -70,7 +70,7 @@ def debugger():
             "pthread_create(&thread, NULL, other, NULL); pthread_join(thread, NULL); take();",
             f"waits for a mutex at {TAKEN_AT} (locked by a thread that has ended)",
         ),
-        ("take(); pthread_create(&thread, NULL, rests, NULL); pthread_join(thread, NULL);", ""),
+        ("take(); pthread_create(&thread, NULL, pauses, NULL); pthread_join(thread, NULL);", ""),
         ("pause();", ""),
     ],
 )
