@@ -41,13 +41,13 @@ def test_09_one_wake_for_many(program):
 # 09.2 run_tasks
 
 
-@claim("09.2", points=5, module=True, hints=RUN)
+@claim("09.2", points=4, module=True, hints=RUN)
 def test_09_all_tasks_are_run(program):
     """1,000 tasks of four threads run in one iteration: each once, those of a thread in order."""
     program("09_loop", "all_are_run")
 
 
-@claim("09.2", points=5, module=True, hints=LOCK)
+@claim("09.2", points=4, module=True, hints=LOCK)
 def test_09_tasks_are_run_without_the_lock(program):
     """While a task runs, any thread may queue another; a task may also free itself."""
     program("09_loop", "outside_the_lock", sanitize="address,undefined")

@@ -188,7 +188,7 @@ def _loops_of(streams: list[Stream]) -> set[int]:
 # 09.4 count
 
 
-@claim("09.4", points=4, cli=True, hints=SUMS)
+@claim("09.4", points=6, cli=True, hints=SUMS)
 def test_09_stats_of_all_loops(launch):
     """STATS counts connections and frames of all loops, whichever loop is asked."""
     server = launch(THREADS, framing=MESSAGES)

@@ -160,7 +160,7 @@ CHAPTERS = (
             "base/buffer.[ch] main.c options.[ch] server/acceptor.[ch] server/answer.c "
             "server/conn.[ch] server/flow.[ch] server/grace.[ch] server/rpc.[ch] server/server.[ch]"
         ),
-        adds="server/broadcast.[ch] server/loop.[ch] server/worker.[ch]",
+        adds="server/broadcast.[ch] server/loop.[ch] server/stats.[ch] server/worker.[ch]",
     ),
     Chapter(
         "coroutines",

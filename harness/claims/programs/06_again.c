@@ -113,6 +113,42 @@ static void beside_others(void)
     watched_end();
 }
 
+/* Of two watches that are ready, the one that is called first requests a call of the other, which
+ * still comes in this iteration. */
+struct requester {
+    struct heard heard;
+    struct requester *other;
+};
+
+static void on_request(struct events *e, struct watch *watch, unsigned what)
+{
+    struct requester *requester = (struct requester *)heard_note(watch, what);
+    pair_read_all(watch->fd);
+    if (requester->other->heard.calls == 0)
+        watched_again(&requester->other->heard.watch);
+}
+
+static void still_due(void)
+{
+    watched_begin();
+    struct pair a = pair_new(3), b = pair_new(3);
+    struct requester one = {.heard = heard_new(a.fd)}, two = {.heard = heard_new(b.fd)};
+    one.heard.watch.call = two.heard.watch.call = on_request;
+    one.other = &two;
+    two.other = &one;
+    watched_add(&one.heard.watch, EVENT_READ);
+    watched_add(&two.heard.watch, EVENT_READ);
+    pair_make_readable(a);
+    pair_make_readable(b);
+    watched_turn();
+    heard_expect_calls(&one.heard, 1, EVENT_READ, AGAIN);
+    heard_expect_calls(&two.heard, 1, EVENT_READ, AGAIN);
+    watched_turn();
+    CHECK(one.heard.calls + two.heard.calls == 0, AGAIN,
+          "a watch that was still to be called was requested again, and was called a second time");
+    watched_end();
+}
+
 static void taken_away(void)
 {
     watched_begin();
@@ -151,6 +187,7 @@ const struct check checks[] = {
     {"once", once},
     {"ready_as_well", ready_as_well},
     {"beside_others", beside_others},
+    {"still_due", still_due},
     {"taken_away", taken_away},
     {"many", many},
     {0},

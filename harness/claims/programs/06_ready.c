@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "connection.h"
@@ -14,8 +15,9 @@
 #define EDGE  "told-once"
 #define ENDED "hangup-untold"
 #define OTHER "other-direction"
+#define SLEEP "does-not-wait"
 
-enum { COUNT = 300, FEW = 12 };
+enum { COUNT = 300, FEW = 12, SLEEP_MS = 100 };
 
 /* The last call told nothing of `event`: only the other direction is ready. */
 static void expect_untold(const struct heard *heard, unsigned event, const char *hint)
@@ -24,6 +26,26 @@ static void expect_untold(const struct heard *heard, unsigned event, const char 
         event == EVENT_READ ? "writable and not readable" : "readable and not writable";
     CHECK(!(heard->what & event), hint, "descriptor %d is %s, but its callback got %s",
           heard->watch.fd, ready, watched_names_of(heard->what));
+}
+
+/* A wait that nothing ends */
+
+static void sleeps(void)
+{
+    struct timespec from, to;
+    watched_begin();
+    struct pair pair = pair_new(3);
+    struct heard heard = heard_new(pair.fd);
+    watched_add(&heard.watch, EVENT_READ);
+    watched_turns();
+    check_step("calls events_turn() with a timeout of %d ms; nothing is ready", SLEEP_MS);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    events_turn(watched_events, SLEEP_MS);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    long ms = (to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000;
+    CHECK(ms >= SLEEP_MS / 2, SLEEP, "it returned after %ld ms", ms);
+    heard_expect_calls(&heard, 0, 0, SLEEP);
+    watched_end();
 }
 
 /* One call an iteration */
@@ -251,6 +273,7 @@ static void many_descriptors(void)
 }
 
 const struct check checks[] = {
+    {"sleeps", sleeps},
     {"one_call", one_call},
     {"resets", resets},
     {"pipes", pipes},

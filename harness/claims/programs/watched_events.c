@@ -32,6 +32,7 @@ struct events *watched_events;
 int watched_timeout_ms;
 int watched_ready;
 bool watched_refuses;
+int watched_sets;
 
 /* What the real backend was told, by descriptor. `events` is -1: it is not watched. */
 static struct pollfd told[FD_MAX];
@@ -68,6 +69,7 @@ static bool spied_add(void *state, int fd, unsigned interest, struct watch *watc
 
 static bool spied_set(void *state, int fd, unsigned interest, struct watch *watch)
 {
+    watched_sets++;
     if (refused() || !watched_backend->set(state, fd, interest, watch))
         return false;
     tell(fd, (int)interest);

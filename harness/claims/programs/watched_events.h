@@ -15,6 +15,7 @@ extern atomic_int watched_waits;              /* that have begun */
 extern int watched_timeout_ms;                /* what the last one was told */
 extern int watched_ready;    /* of the descriptors that the backend watches, after the last wait */
 extern bool watched_refuses; /* to add and to set, with ENOSPC */
+extern int watched_sets;     /* calls of set */
 
 extern struct events *watched_events;
 

@@ -12,8 +12,24 @@ TEXTS = {
     ),
     "called-after-del": (
         "A deleted watch may be freed at once. Tell the backend, forget what was reported, and "
-        "take the watch out of the queue that it waits in. dispatch() may keep no pointer to the "
-        "next watch while it calls one: that may be gone."
+        "take the watch out of the queue that it waits in."
+    ),
+    "freed-in-a-callback": (
+        "A callback may free any watch, its own too. So dispatch() uses none after the call, and "
+        "keeps no pointer to the next one: it takes the first of the queue again. And no callback "
+        "is called before the backend has made all of its reports."
+    ),
+    "told-the-same": (
+        "events_set() is called in every turn, and a call of the backend costs a system call. "
+        "Without a change of the interest there is nothing to tell."
+    ),
+    "refusal-untold": (
+        "epoll_ctl() can fail. Then the function of the backend returns false, and leaves errno as "
+        "it is."
+    ),
+    "does-not-wait": (
+        "The wait of the backend ends when something is ready, or when its time is over: it passes "
+        "the timeout on. A wait that returns at once makes the loop use all of a processor."
     ),
     "deaf-to-errors": (
         "Interest 0 is not the same as not watched. The descriptor stays registered, without a "
