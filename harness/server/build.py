@@ -44,6 +44,7 @@ FLAGS = (
     *("-std=gnu11", "-O2", "-gdwarf-4", "-Wall", "-Wextra", "-pthread", "-ffunction-sections"),
     *("-fno-optimize-sibling-calls", "-fcf-protection=none"),
 )
+GCC_FLAGS = ("-fno-partial-inlining",)  # no function is in a stack twice, as if it had called itself
 FASTEST = ("-foptimize-sibling-calls",)  # for measurements beside other programs
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60  # of a processor, for each of its processes
@@ -212,7 +213,9 @@ def _cached(
     words: tuple[str, ...],
     linking: tuple[str, ...] = (),
 ) -> Compiled:
-    command = [*compiler, *FLAGS, *flags]
+    is_gcc = Path(compiler[0]).name.startswith("gcc")
+    own = GCC_FLAGS if is_gcc and flags != FASTEST else ()
+    command = [*compiler, *FLAGS, *own, *flags]
     deadline = Deadline(BUILD_SECONDS)
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=CACHE) as scratch:

@@ -44,7 +44,7 @@ struct conn {
     enum conn_state state;
     struct closing *closing; /* owned; NULL until it is draining */
     bool readable;           /* reported, and read() has not said since that nothing is left */
-    bool writable; /* no send() has said that the kernel takes no more; or reported since */
+    bool writable; /* reported, and no send() has said since that no more fits */
     bool ending;   /* EVENT_HANGUP was reported: read until nothing comes */
     bool ended;    /* EOF has been read */
 
