@@ -16,6 +16,7 @@ from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
     all_clients,
+    hear_replies,
     broadcast_to,
     echo_text,
     one_each,
@@ -50,6 +51,8 @@ MANY = 200  # broadcasts of one client, all sent at once
 # mark, which is more here than the kernel holds; beside it stands the message itself, on its way in
 # and out, and what malloc keeps.
 TEXT = 2 * MIB
+RACES, RACING = 10, 20  # rounds, and broadcasts of each client that are in flight in one
+
 HIGH_WATER = 24 * MIB
 UNREAD_MAX = 32 * MIB + HIGH_WATER
 KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)
@@ -201,6 +204,18 @@ def _until_open(server, client: Client, count: int) -> None:
     if not eventually(server, lambda: stats(client)[0] == count):
         text = f"{count} clients are connected, but STATS says {stats(client)[0]}"
         raise Failure(text, hint="stats-of-all")
+
+
+@claim("09.5", points=1, chapters="09", cli=True, native=True, needs="thread")
+def test_09_broadcasts_without_a_race(launch):
+    """The thread sanitizer sees no race while clients of all loops broadcast at the same time."""
+    server = launch(THREADS, framing=MESSAGES, sanitize="thread")
+    clients = all_clients(server, 2)
+    for _ in range(RACES):
+        for client in clients:
+            client.send_frames([broadcast(seq, bytes(100)) for seq in range(RACING)])
+        for client in clients:
+            hear_replies(client, range(RACING))
 
 
 # 09.6 push

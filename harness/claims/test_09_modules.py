@@ -19,7 +19,7 @@ ORDER = dict.fromkeys(("in-the-module", "module-crashed", "memory-fault"), "stop
 # 09.1 queue
 
 
-@claim("09.1", points=4, module=True, hints=ASLEEP)
+@claim("09.1", points=2, module=True, hints=ASLEEP)
 def test_09_queued_task_wakes_the_loop(program):
     """A task that another thread queues ends the sleep of the loop, which then runs it."""
     program("09_loop", "before_the_sleep", "wakes_the_loop")
@@ -36,6 +36,12 @@ def test_09_no_order_loses_a_wake_up(program):
 def test_09_one_wake_for_many(program):
     """A thousand tasks queued before the loop's next iteration cost a few wake-ups at most."""
     program("09_wakes", "one_for_many")
+
+
+@claim("09.1", points=1, module=True)
+def test_09_tasks_wait_in_line(program):
+    """Tasks that one thread queues wait in the order in which it has queued them."""
+    program("09_loop", "in_their_order")
 
 
 # 09.2 run_tasks
@@ -62,16 +68,25 @@ def test_09_tasks_of_many_threads(program):
 @claim("09.2", points=3, module=True, hints=BUDGET)
 def test_09_tasks_within_the_budget(program):
     """Tasks run until the budget is used up; the others are the first of the next iteration."""
-    program("09_loop", "within_the_budget", "one_is_always_run")
+    program("09_loop", "within_the_budget", "left_come_first", "one_is_always_run")
 
 
 # 09.1 queue: run_in_loop()
 
 
-@claim("09.1", points=5, module=True, hints=OWN)
+@claim("09.1", points=4, module=True, hints=OWN)
 def test_09_own_thread_runs_at_once(program):
     """run_in_loop() runs a task at once in the loop's own thread; other threads queue it."""
     program("09_loop", "own_thread")
+
+
+# 09.3 hand_over
+
+
+@claim("09.3", points=1, chapters="09", module=True)
+def test_09_arrivals_that_fail(program):
+    """If a connection cannot be opened in its loop, it is closed and no longer counted."""
+    program("09_server", "refused_arrivals")
 
 
 # 09.4 count
@@ -87,16 +102,39 @@ def test_09_counts_of_many_threads(program):
 # 09.5 broadcast
 
 
-@claim("09.5", points=2, chapters="09", module=True, hints=PUSHES)
+@claim("09.5", points=1, chapters="09", module=True, hints=PUSHES)
 def test_09_pushes_within_the_budget(program):
     """The pushes of one iteration have a budget, whichever broadcasts they belong to."""
     program("09_server", "pushes_within_the_budget")
 
 
+@claim("09.5", points=1, chapters="09", module=True)
+def test_09_broadcasts_are_queued(program):
+    """broadcast_start() queues the broadcast, also in the sender's own loop: nothing is pushed
+    before it returns."""
+    program("09_server", "broadcast_is_queued")
+
+
+# 09.6 push
+
+
+@claim("09.6", points=1, chapters="09", module=True)
+def test_09_push_frees_nothing(program):
+    """A push that would hold too much appends nothing and closes the connection; the next turn of
+    the connection frees it."""
+    program("09_server", "push_that_closes", sanitize="address,undefined")
+
+
 # 09.7 stop
 
 
-@claim("09.7", points=2, chapters="09", module=True, hints=ORDER)
+@claim("09.7", points=1, chapters="09", module=True)
+def test_09_threads_end_together(program):
+    """All threads are told to stop before one of them is waited for, and no other is."""
+    program("09_server", "stops_together")
+
+
+@claim("09.7", points=1, chapters="09", module=True, hints=ORDER)
 def test_09_clients_on_their_way_are_closed(program):
     """A server that stops also closes the clients that it has accepted, and whose loop has not got
     them yet."""

@@ -36,6 +36,7 @@ from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, TIMER_STA
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
+    ECHO,
     MALFORMED,
     MESSAGES,
     OK,
@@ -45,6 +46,7 @@ from harness.client.messages import (
     pushed,
     reply,
     request,
+    string,
 )
 from harness.client.stream import Stream
 from harness.failures.failure import Failure
@@ -56,6 +58,7 @@ WORK = 16 * MIB
 SHARE = 0.3
 
 STORM_ROUNDS = 150
+ARRIVALS, BUSY_LOT = 25, 100  # requests that keep a loop busy while a client arrives
 
 # Clients that have sent as many broadcasts as fit between them and the server, and others.
 SENDERS, LISTENERS = 20, 180
@@ -280,13 +283,33 @@ def test_09_stops_with_broadcasts_waiting(launch):
         expect_stop(server, signal.SIGTERM)
 
 
-@claim("09.7", points=7, cli=True, native=True, needs="thread")
+@claim("09.7", points=5, cli=True, native=True, needs="thread")
 def test_09_no_data_races(launch, rng):
     """The thread sanitizer sees no race while clients of all loops come, go, ask and broadcast."""
     server = launch((*THREADS, "--max-conns", "1000"), framing=MESSAGES, sanitize="thread")
     clients = storm(server.connect, rng, STORM_ROUNDS)
     broadcasts_in_flight(clients)
     expect_stop(server, signal.SIGTERM)
+
+
+# 09.3 hand_over: in the thread of its loop
+
+
+@claim("09.3", points=1, chapters="09", cli=True, native=True, needs="thread")
+def test_09_arrivals_without_a_race(launch, rng):
+    """The thread sanitizer sees no race while clients arrive, and all loops are busy."""
+    server = launch(THREADS, framing=MESSAGES, sanitize="thread")
+    busy = all_clients(server, 1)
+    lot = [request(ECHO, seq, string(rng.randbytes(100))) for seq in range(BUSY_LOT)]
+    for _ in range(ARRIVALS):
+        for client in busy:
+            client.send_frames(lot)
+        guest = server.connect("arrives")
+        echo_text(guest, b"x", 0)
+        guest.close()
+        for client in busy:
+            for _ in lot:
+                client.read_frame()
 
 
 # 09.3 hand_over: in each loop

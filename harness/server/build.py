@@ -44,7 +44,8 @@ FLAGS = (
     *("-std=gnu11", "-O2", "-gdwarf-4", "-Wall", "-Wextra", "-pthread", "-ffunction-sections"),
     *("-fno-optimize-sibling-calls", "-fcf-protection=none"),
 )
-GCC_FLAGS = ("-fno-partial-inlining",)  # no function is in a stack twice, as if it had called itself
+# No function is in a stack twice, as if it had called itself.
+GCC_FLAGS = ("-fno-partial-inlining",)
 FASTEST = ("-foptimize-sibling-calls",)  # for measurements beside other programs
 COMPILERS = ("gcc", "clang", "cc")
 COMPILE_SECONDS = 60  # of a processor, for each of its processes

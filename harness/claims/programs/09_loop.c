@@ -9,6 +9,7 @@
 #define LOCK "task-lock"
 #define OWN  "task-thread"
 #define LEFT "task-budget"
+#define ORDER "task-order"
 
 enum {
     THREADS = 4,
@@ -22,6 +23,7 @@ enum {
 };
 
 static struct loop loop;
+static int ran; /* tasks */
 
 /* Queueing */
 
@@ -35,6 +37,29 @@ static void wakes_the_loop(void)
         watched_loop_wake(&loop, &job, WAKE,
                           "loop_turn() slept on, although another thread had queued a task");
     }
+    watched_loop_end(&loop);
+}
+
+/* However many of them one iteration runs. */
+static void expect_next(struct job *job)
+{
+    CHECK(job->number == ran, ORDER, "task %d was run before task %d", job->number, ran);
+    ran++;
+}
+
+static void in_their_order(void)
+{
+    struct job some[ROUNDS];
+    watched_loop_begin(&loop, 0);
+    check_step("calls queue_in_loop() for %d tasks", ROUNDS);
+    for (int i = 0; i < ROUNDS; i++) {
+        some[i] = watched_loop_job(i, expect_next);
+        queue_in_loop(&loop, &some[i].task);
+    }
+    check_step("calls loop_run_tasks(), until it returns false");
+    while (loop_run_tasks(&loop))
+        continue;
+    CHECK(ran == ROUNDS, RUN, "%d of %d tasks were run", ran, ROUNDS);
     watched_loop_end(&loop);
 }
 
@@ -58,7 +83,6 @@ static void before_the_sleep(void)
 
 static struct job jobs[THREADS][STORM];
 static int next_of[THREADS]; /* which job of each thread is to be run next */
-static int ran;
 static int a_thread;       /* jobs */
 static atomic_int through; /* threads that have queued all theirs */
 static atomic_bool begun;  /* tasks are being run. Relaxed: it puts nothing in order */
@@ -186,6 +210,43 @@ static void within_the_budget(void)
     watched_loop_turn(&loop, LEFT);
     CHECK(done == EXPENSIVE + 1, LEFT, "%d tasks were run, but %d had been queued", done,
           EXPENSIVE + 1);
+    watched_loop_end(&loop);
+}
+
+/* The first one uses up the budget, and queues another task. */
+static struct job *added;
+
+static void spend_and_queue(struct job *job)
+{
+    spend_all(job);
+    queue_in_loop(&loop, &added->task);
+}
+
+static void expect_after_those_left(struct job *job)
+{
+    CHECK(job->number == done, LEFT,
+          "task %d was left when the budget was used up, and task %d, which came later, was run "
+          "before it",
+          done, job->number);
+    done++;
+}
+
+static void left_come_first(void)
+{
+    struct job some[ROUNDS + 1];
+    watched_loop_begin(&loop, 0);
+    added = &some[ROUNDS];
+    for (int i = 0; i <= ROUNDS; i++)
+        some[i] = watched_loop_job(i, i == 0 ? spend_and_queue : expect_after_those_left);
+    check_step("queues tasks 0 to %d; task 0 uses up the budget, and queues task %d", ROUNDS - 1,
+               ROUNDS);
+    for (int i = 0; i < ROUNDS; i++)
+        queue_in_loop(&loop, &some[i].task);
+    for (int i = 0; i < ROUNDS; i++) {
+        events_wake(loop.events);
+        loop_turn(&loop);
+    }
+    CHECK(done == ROUNDS + 1, LEFT, "%d of %d tasks were run", done, ROUNDS + 1);
     watched_loop_end(&loop);
 }
 
@@ -342,10 +403,12 @@ static void own_thread(void)
 
 const struct check checks[] = {
     {"wakes_the_loop", wakes_the_loop},
+    {"in_their_order", in_their_order},
     {"before_the_sleep", before_the_sleep},
     {"all_are_run", all_are_run},
     {"of_many_threads", of_many_threads},
     {"within_the_budget", within_the_budget},
+    {"left_come_first", left_come_first},
     {"one_is_always_run", one_is_always_run},
     {"outside_the_lock", outside_the_lock},
     {"own_thread", own_thread},

@@ -1,10 +1,13 @@
-/* A server whose loops this program turns itself: none of them has a thread.
+/* A server whose loops this program turns itself: none of them has a thread, except at the end.
  * links: server.c acceptor.c broadcast.c */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,13 +16,20 @@
 
 #include "acceptor.h"
 #include "backend.h"
+#include "broadcast.h"
 #include "check.h"
 #include "conn.h"
 #include "net.h"
 #include "rpc.h"
+#include "stop.h"
 
 #define ARRIVALS "stop-in-order"
 #define BUDGET   "push-budget"
+#define REFUSED  "arrival-refused"
+#define AT_ONCE  "broadcast-at-once"
+#define FREED    "push-frees"
+#define BOUND    "push-bound"
+#define TOLD     "told-one-by-one"
 
 enum {
     LOOPS = 3,
@@ -30,6 +40,9 @@ enum {
     HEAD_BYTES = 4 + 4 + 4 + COUNT_BYTES,
     PUSH_COST = (1 << 10) + TEXT_BYTES,
     PUSHES_MAX = LOOP_BUDGET_BYTES / PUSH_COST + 1,
+    HIGH_WATER = 1 << 20,
+    LARGE_BYTES = FRAME_MAX_BYTES / 2,
+    FRAMES_BYTES = 3 * HEAD_BYTES, /* around such texts */
     TURNS_MAX = 1000,
     ARRIVES_MS = 5000,
     PAUSE_MS = 1
@@ -38,7 +51,7 @@ enum {
 static struct config config = {
     .framing = {.kind = FRAMING_LENGTH},
     .app = APP_RPC,
-    .limits = {.high_water = 1 << 20, .low_water = 1 << 19},
+    .limits = {.high_water = HIGH_WATER, .low_water = HIGH_WATER / 2},
 };
 
 static struct server server;
@@ -46,8 +59,22 @@ static struct acceptor acceptor;
 static struct sockaddr_in address;
 static int listen_fd;
 
+/* A backend that watches no connection while this is set. */
+static struct backend refusing;
+static bool refuses;
+
+static bool add_or_refuse(void *state, int fd, unsigned interest, struct watch *watch)
+{
+    if (!refuses)
+        return backend_poll.add(state, fd, interest, watch);
+    errno = ENOSPC;
+    return false;
+}
+
 static void begin(int loops)
 {
+    refusing = backend_poll;
+    refusing.add = add_or_refuse;
     socklen_t size = sizeof address;
     address = (struct sockaddr_in){.sin_family = AF_INET};
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -56,18 +83,35 @@ static void begin(int loops)
     listen_fd = net_listen(&address);
     if (listen_fd < 0 || getsockname(listen_fd, (struct sockaddr *)&address, &size) != 0)
         check_impossible("no socket that listens: %s", strerror(errno));
-    CHECK(server_open(&server, &config, loops, &backend_poll), "module-refuses",
+    CHECK(server_open(&server, &config, loops, &refusing), "module-refuses",
           "server_open() returned false: %s", check_reason());
     CHECK(acceptor_open(&acceptor, &server, listen_fd), "module-refuses",
           "acceptor_open() returned false: %s", check_reason());
 }
 
-/* An iteration of the first loop, which does not sleep. */
-static void turn(void)
+/* An iteration that does not sleep. */
+static void turn_of(int index)
 {
-    struct loop *loop = &server.workers[0].loop;
+    struct loop *loop = &server.workers[index].loop;
     events_wake(loop->events);
     loop_turn(loop);
+}
+
+static void turn(void)
+{
+    turn_of(0);
+}
+
+static void end(int clients[], int count)
+{
+    check_step("calls acceptor_close(), conn_close_all() and server_close()");
+    acceptor_close(&acceptor);
+    for (int i = 0; i < server.count; i++)
+        conn_close_all(&server.workers[i]);
+    server_close(&server);
+    close(listen_fd);
+    for (int i = 0; i < count; i++)
+        close(clients[i]);
 }
 
 static void connect_all(int clients[], int count)
@@ -178,17 +222,144 @@ static void pushes_within_the_budget(void)
     }
     CHECK(server_counts(&server).sent == due, BUDGET, "%d replies and pushes were made; due are %d",
           (int)server_counts(&server).sent, (int)due);
-    check_step("calls acceptor_close(), conn_close_all() and server_close()");
+    end(clients, SENDERS);
+}
+
+/* Arrivals that fail */
+
+static void expect_no_connection(int client, int loop)
+{
+    struct pollfd ready = {.fd = client, .events = POLLIN};
+    char byte;
+    int left = (int)server_counts(&server).connections;
+    CHECK(left == 0, REFUSED, "conn_open() has failed in loop %d, and %d connections are counted",
+          loop, left);
+    CHECK(poll(&ready, 1, ARRIVES_MS) == 1 && recv(client, &byte, 1, MSG_DONTWAIT) <= 0, REFUSED,
+          "conn_open() has failed in loop %d, and the descriptor of the connection is open", loop);
+}
+
+static void refused_arrivals(void)
+{
+    int clients[LOOPS];
+    begin(LOOPS);
+    for (int i = 0; i < LOOPS; i++) {
+        connect_all(&clients[i], 1);
+        check_step("calls loop_turn() for the first loop and for loop %d; conn_open() fails", i);
+        refuses = true;
+        for (int turns = 0; turns < 2; turns++) {
+            turn();
+            turn_of(i);
+        }
+        refuses = false;
+        expect_no_connection(clients[i], i);
+    }
+    end(clients, LOOPS);
+}
+
+/* Broadcasts and pushes */
+
+static struct conn *first_conn(void)
+{
+    struct conn *c = LIST_FIRST(&server.workers[0].conns);
+    CHECK(c != NULL, ARRIVALS, "no connection is in the list of its worker");
+    return c;
+}
+
+/* What calls it goes on with the sender: so nothing may happen before it has returned. */
+static void broadcast_is_queued(void)
+{
+    int clients[2];
+    begin(1);
+    connect_all(clients, 2);
+    accept_all(2);
+    check_step("calls broadcast_start()");
+    struct conn *c = first_conn();
+    CHECK(broadcast_start(c, 1, (struct bytes){(const uint8_t *)"\1x", 2}), AT_ONCE,
+          "broadcast_start() returned false");
+    LIST_FOREACH(c, &server.workers[0].conns, others)
+        CHECK(buffer_len(&c->out) == 0, AT_ONCE,
+              "broadcast_start() has pushed the message before it returned");
+    turn();
+    turn();
+    CHECK(server_counts(&server).sent == 3, AT_ONCE,
+          "after two iterations %d pushes and replies were made instead of 3",
+          (int)server_counts(&server).sent);
+    end(clients, 2);
+}
+
+static int connections_in_list(void)
+{
+    int count = 0;
+    struct conn *c;
+    LIST_FOREACH(c, &server.workers[0].conns, others)
+        count++;
+    return count;
+}
+
+/* The third of such texts is more than a connection may hold. */
+static void push_that_closes(void)
+{
+    static const uint8_t text[LARGE_BYTES];
+    int clients[2];
+    size_t most = (size_t)FRAME_MAX_BYTES + HIGH_WATER;
+    begin(1);
+    connect_all(clients, 2);
+    accept_all(2);
+    struct conn *c = first_conn();
+    for (int i = 0; i < 2; i++) {
+        check_step("calls conn_push() with %d bytes; nothing is sent", LARGE_BYTES);
+        CHECK(conn_push(c, (struct bytes){text, sizeof text}), "push-too-early",
+              "conn_push() returned false, and the connection holds %zu bytes",
+              buffer_len(&c->out));
+    }
+    check_step("calls conn_push() with %d bytes, which is too much", LARGE_BYTES);
+    bool pushed = conn_push(c, (struct bytes){text, sizeof text});
+    CHECK(connections_in_list() == 2, FREED, "conn_push() has freed the connection");
+    CHECK(buffer_len(&c->out) <= most + FRAMES_BYTES, BOUND,
+          "the connection holds %zu bytes; %zu are allowed", buffer_len(&c->out), most);
+    CHECK(!pushed, BOUND, "conn_push() returned true");
+    check_step("calls loop_turn()");
+    turn();
+    CHECK(connections_in_list() == 1, BOUND,
+          "the connection should be closed in the next iteration, and is still there");
+    end(clients, 2);
+}
+
+/* The end */
+
+/* Replaces that of the C library, and goes on to it. */
+int pthread_join(pthread_t thread, void **result)
+{
+    int (*join)(pthread_t, void **) = (int (*)(pthread_t, void **))dlsym(RTLD_NEXT, "pthread_join");
+    int own = 0;
+    for (int i = 1; i < server.running; i++) {
+        own += pthread_equal(thread, server.workers[i].thread) != 0;
+        CHECK(events_stopping(server.workers[i].loop.events), TOLD,
+              "a thread is waited for, and loop %d was not told to stop", i);
+    }
+    CHECK(own == 1, TOLD, "pthread_join() is called for a thread that was never started");
+    return join(thread, result);
+}
+
+static void stops_together(void)
+{
+    begin(LOOPS);
     acceptor_close(&acceptor);
-    conn_close_all(&server.workers[0]);
+    stop_install(server.workers[0].loop.events);
+    raise(SIGTERM);
+    check_step("calls server_run(), which starts the threads, after SIGTERM has come");
+    CHECK(server_run(&server, listen_fd), "module-refuses", "server_run() returned false");
+    check_step("calls server_stop()");
+    server_stop(&server);
     server_close(&server);
-    close(listen_fd);
-    for (int i = 0; i < SENDERS; i++)
-        close(clients[i]);
 }
 
 const struct check checks[] = {
     {"on_their_way", on_their_way},
     {"pushes_within_the_budget", pushes_within_the_budget},
+    {"refused_arrivals", refused_arrivals},
+    {"broadcast_is_queued", broadcast_is_queued},
+    {"push_that_closes", push_that_closes},
+    {"stops_together", stops_together},
     {0},
 };

@@ -21,7 +21,7 @@ enum {
     STUCK_SECONDS = 5
 };
 
-static const char LOCK_HINT[] = "task-lock";
+static const char LOCK_HINT[] = "lock-held";
 
 struct thread {
     const struct orders_thread *is;

@@ -150,7 +150,7 @@ def storm(connect: Callable[[], Client], rng: random.Random, rounds: int) -> lis
         if rng.random() < LEAVES:  # a new one arrives while the loops have work
             _one_goes(clients, rng.randrange(AT_ONCE, CLIENTS), connect, rng)
         for client, seqs in waiting:
-            _hear(client, seqs)
+            hear_replies(client, seqs)
     return clients
 
 
@@ -190,8 +190,8 @@ def _request(rng: random.Random, seq: int) -> bytes:
     return request(cmd, seq, *([string(b"now")] if cmd == ECHO else []))
 
 
-def _hear(client: Client, seqs: set[int]) -> None:
-    """Reads until all these are answered."""
+def hear_replies(client: Client, seqs: Iterable[int]) -> None:
+    """Reads until all these are answered, whatever else arrives."""
     __tracebackhide__ = True
     left = set(seqs)
     while left:

@@ -3,11 +3,10 @@
 TEXTS = {
     "task-wake": (
         "A task was queued, and the loop slept or did not run it. queue_in_loop() first appends "
-        "the task to the queue and then wakes the loop. That holds for every calling thread, also "
-        "for the loop's own."
+        "the task to the queue and then wakes the loop."
     ),
     "wake-lost": (
-        "The conversation shows the calls in the order in which they were made. After its last "
+        "The steps show the calls in the order in which they were made. After its last "
         "look at the queue the loop slept, though a task came in between, and nobody woke it. "
         "Whether a wake-up is needed is decided under the lock that protects the queue, together "
         "with the change of the queue."
@@ -15,6 +14,10 @@ TEXTS = {
     "one-wake": (
         "Every task caused a wake-up of its own, which is a system call. While the queue is not "
         "empty, the loop has been woken already. So wake it only when the queue was empty before."
+    ),
+    "task-order": (
+        "A queue is first in, first out: queue_in_loop() appends the task at its end, and the "
+        "tasks are taken from its head."
     ),
     "tasks-run": (
         "An iteration runs all the tasks that are queued when it gets to them. Take the whole "
@@ -30,6 +33,22 @@ TEXTS = {
         "The budget of the loop is whole again before the first task of an iteration runs, and no "
         "task begins when it is used up. The tasks that are left stay in the queue of the loop's "
         "own, in front of all that come later, and the loop does not sleep while there are any."
+    ),
+    "arrival-refused": (
+        "If conn_open() fails, the descriptor still belongs to the caller: close it. The "
+        "connection was counted when it was handed over, so worker_left() counts it off again."
+    ),
+    "broadcast-at-once": (
+        "answer_messages() goes on with the sender when broadcast_start() returns, and a push may "
+        "close it. So queue the task, also in the sender's own loop: it runs later."
+    ),
+    "push-frees": (
+        "visit() walks over the list of connections. So a push frees none: conn_close() marks the "
+        "connection, and events_again() asks for its turn, which frees it."
+    ),
+    "told-one-by-one": (
+        "Tell every started thread to stop before you wait for the first one: then they end at the "
+        "same time. The first worker has no thread of its own: there is nothing to join."
     ),
     "push-budget": (
         "A push costs its loop the bytes of the text and MESSAGE_COST. Tell that to loop_spend() "
