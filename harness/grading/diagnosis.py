@@ -133,6 +133,8 @@ def _hint(error, stage):
         return error.hint
     if "SIGPIPE" in fate:
         return "sigpipe"
+    if "SIGFPE" in fate:
+        return "divided-by-zero"
     return "crashed" if fate.startswith("killed") else "ended-early"
 
 

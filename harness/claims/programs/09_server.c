@@ -44,7 +44,8 @@ enum {
     LARGE_BYTES = FRAME_MAX_BYTES / 2,
     FRAMES_BYTES = 3 * HEAD_BYTES, /* around such texts */
     TURNS_MAX = 1000,
-    ARRIVES_MS = 5000,
+    LOOKS = 50,
+    LOOK_MS = 100,
     PAUSE_MS = 1
 };
 
@@ -134,12 +135,19 @@ static void accept_all(int count)
           "the first loop has counted %d connections", (int)server_counts(&server).connections);
 }
 
-static void expect_closed(int client, int number)
+/* Whether the peer of the client has closed its connection. */
+static bool is_closed(int client)
 {
     struct pollfd ready = {.fd = client, .events = POLLIN};
     char byte;
-    bool ended = poll(&ready, 1, ARRIVES_MS) == 1 && recv(client, &byte, 1, MSG_DONTWAIT) <= 0;
-    CHECK(ended, ARRIVALS, "client %d of %d was on its way to its loop, and its connection is open",
+    for (int i = 0; i < LOOKS && poll(&ready, 1, LOOK_MS) == 0; i++)
+        check_value("looks", i); /* it goes on */
+    return ready.revents != 0 && recv(client, &byte, 1, MSG_DONTWAIT) <= 0;
+}
+
+static void expect_closed(int client, int number)
+{
+    CHECK(is_closed(client), ARRIVALS, "client %d of %d was on its way to its loop, and its connection is open",
           number, ON_THEIR_WAY);
     close(client);
 }
@@ -229,12 +237,10 @@ static void pushes_within_the_budget(void)
 
 static void expect_no_connection(int client, int loop)
 {
-    struct pollfd ready = {.fd = client, .events = POLLIN};
-    char byte;
     int left = (int)server_counts(&server).connections;
     CHECK(left == 0, REFUSED, "conn_open() has failed in loop %d, and %d connections are counted",
           loop, left);
-    CHECK(poll(&ready, 1, ARRIVES_MS) == 1 && recv(client, &byte, 1, MSG_DONTWAIT) <= 0, REFUSED,
+    CHECK(is_closed(client), REFUSED,
           "conn_open() has failed in loop %d, and the descriptor of the connection is open", loop);
 }
 

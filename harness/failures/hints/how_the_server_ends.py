@@ -6,6 +6,10 @@ TEXTS = {
         "process. Send with MSG_NOSIGNAL, or ignore SIGPIPE. The call then fails with EPIPE, and "
         "only this connection has to be closed."
     ),
+    "divided-by-zero": (
+        "SIGFPE: an integer was divided by 0, with / or with %. Which number can be 0 with these "
+        "options?"
+    ),
     "sigpipe-not-ignored": (
         "SIGPIPE ended the server. MSG_NOSIGNAL is for sockets alone: a line of the log raises the "
         "signal when stderr is a pipe that nobody reads any more. Ignore it once, where the "
