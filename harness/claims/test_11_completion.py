@@ -75,10 +75,10 @@ STOPS = dict.fromkeys(("not-ended", "wrong-exit", "memory-fault", "memory-leak")
 MISSING = {"died-at-start": "ring-missing"}
 
 
-# 11.4 send
+# 11.5 ring_cancel: a client that sends much is received without lent buffers, and so needs it
 
 
-@claim("11.4", points=7, cli=True, needs="io_uring", hints=SENDS)
+@claim("11.5", points=7, cli=True, needs="io_uring", hints=SENDS)
 def test_11_sends_are_short(launch, rng):
     """A client with a small window reads late: it gets all replies in order, also after its FIN."""
     server = launch((*RING, *ONE_LOOP))
@@ -121,7 +121,7 @@ def _frames_are_left(server, rng) -> None:
     late.expect_eof()
 
 
-@claim("11.4", points=2, cli=True, native=True, needs="io_uring", hints=PINNED)
+@claim("11.5", points=2, cli=True, native=True, needs="io_uring", hints=PINNED)
 def test_11_steady_reader(launch, rng):
     """A client that reads all the time, with a send always in flight, costs little memory."""
     steady_reader(launch((*RING, *ONE_LOOP, *STEADY_MARKS), environment=EXACT), rng)

@@ -30,6 +30,7 @@ struct reader {
     struct coroutine *co;
     size_t offset; /* in `data`, of its next byte */
     bool stops;    /* it waits for something else, and reads nothing */
+    int wakes; /* how often it has returned IO_AGAIN */
     enum io_result result;
     int error; /* errno then */
     bool over;
@@ -51,6 +52,7 @@ static void read_all(void *argument)
             check_equal(RECEIVE, "the bytes of co_read()", data + r->offset, moved,
                         buffer_head(&in), moved);
         r->offset += moved;
+        r->wakes += r->result == IO_AGAIN;
         buffer_free(&in);
     } while (r->result == IO_OK || r->result == IO_AGAIN);
     r->over = true;
@@ -152,6 +154,8 @@ static void ended_with(int result, enum io_result due, int error)
     check_step("has the receiving operation end with %d (%s)", result, strerror(-result));
     fake_ring_fail_next(IORING_OP_RECV, result);
     co_io_case_settle(RECEIVE);
+    CHECK(r.wakes == 0, RECEIVE,
+          "then co_read() returned IO_AGAIN, but nobody has called co_wake() for its coroutine");
     CHECK(r.over == (due == IO_ERROR), RECEIVE, "then co_read() %s",
           r.over ? "returned an error, but nothing is wrong" : "still waits");
     if (due != IO_ERROR) {

@@ -249,8 +249,39 @@ static void time_limits(void)
     end();
 }
 
+/* A callback begins more than the ring holds, and so the kernel takes and completes some. */
+static struct noted spawned[2 * SMALL];
+
+static void on_spawn(struct operation *op, int result, unsigned flags)
+{
+    on_completed(op, result, flags);
+    for (int i = 0; i < 2 * SMALL; i++)
+        nop(&spawned[i]);
+}
+
+static void meanwhile(void)
+{
+    struct noted n;
+    begin(SMALL, 0, OPERATION);
+    init(&n);
+    n.op.completed = on_spawn;
+    for (int i = 0; i < 2 * SMALL; i++)
+        init(&spawned[i]);
+    nop(&n);
+    check_step("begins an operation, whose callback begins %d others", 2 * SMALL);
+    ring_turn(ring, 0);
+    CHECK(completions == 1, OPERATION,
+          "one completion was there, and %d callbacks were called in the same ring_turn()",
+          completions);
+    turns("all have completed");
+    for (int i = 0; i < 2 * SMALL; i++)
+        expect_completed(&spawned[i], 1, 0, OPERATION);
+    end();
+}
+
 static void operations(void)
 {
+    meanwhile();
     complete_once();
     results();
     used_again();

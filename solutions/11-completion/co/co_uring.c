@@ -59,10 +59,10 @@ static enum io_result failed(int error)
     return IO_ERROR;
 }
 
-// BEGIN calls
-/* How many clients are accepted with one call at most: those that are not there cost little. */
+/* How many clients are accepted together at most: calls for those that are not there cost little. */
 enum { ACCEPT_BATCH = 16 };
 
+// BEGIN calls
 /* Waits until a client may be there. */
 static bool wait_for_clients(struct co_socket *s)
 {
