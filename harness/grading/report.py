@@ -356,16 +356,20 @@ def _own_todos(grade: Grade) -> list[Outcome]:
 
 
 def _todo_after(grade: Grade) -> str | None:
-    """The next TODO of a student, if all claims of the one before were selected and passed."""
+    """The TODO that is next when all claims of one were selected and passed: the first one that has
+    failed, or the one after it. None if every claim of the chapter has passed."""
     selected = {outcome.claim.name for outcome in grade.outcomes}
     claims = scoring.load(last=grade.chapter)
     own = [one for one in claims if one.chapter == grade.chapter and not one.explains]
     last = max((claim.todo for claim in own if claim.name in selected), default=0)
-    file = todo_file(last + 1, grade)
+    todo = min((claim.todo for claim in own if claim.name in grade.last_failed), default=last + 1)
+    file = todo_file(todo, grade)
     whole = {claim.name for claim in own if claim.todo == last} <= selected
     if last == 0 or not whole or file is None or grade.source == grade.chapter.solution_dir:
         return None
-    return f"TODO {last + 1} ({file}): {grade.again} T={grade.chapter.number}.{last + 1}"
+    if {claim.name for claim in own} <= grade.once_passed and not grade.last_failed:
+        return None
+    return f"TODO {todo} ({file}): {grade.again} T={grade.chapter.number}.{todo}"
 
 
 def _log(grade: Grade) -> str:

@@ -108,6 +108,8 @@ class Grade:
     again: str = ""  # the words of `make grade ...` that name this subject
     elsewhere: str = ""  # those of them that say where it is: " DIR=..."
     log: Path | None = None
+    once_passed: frozenset[str] = frozenset()  # tests, in this grade or before; see history.py
+    last_failed: frozenset[str] = frozenset()  # those that have failed since
 
     @property
     def score(self) -> Fraction:

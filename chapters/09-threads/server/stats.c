@@ -20,14 +20,13 @@ static void add(struct counts *sum, const struct counts *more)
 
 /* TODO 4: Let any thread count, and any thread read the counts: stats_add() adds to those of a
  * worker, and stats_sum() adds those of a worker to a sum. Graded by test_09_stats_of_all_loops.
- * add() is there. server_counts() calls stats_sum() for each worker. The stub takes no lock, and
- * leaves in the sum only the worker that was the last. */
+ * add() is there. server_counts() calls stats_sum() for each worker. The stub counts nothing. */
 void stats_add(struct stats *stats, struct counts more)
 {
-    add(&stats->counts, &more);
+    (void)stats, (void)more, (void)add;
 }
 
 void stats_sum(struct stats *stats, struct counts *sum)
 {
-    *sum = stats->counts;
+    (void)stats, (void)sum;
 }

@@ -56,7 +56,7 @@ def grade(student, score: float, verdict: str, source=None) -> None:
     found = {"score": score, "extra_data": {"verdict": verdict}}
     (student / "01.json").write_text(json.dumps(found))
     source = source or CHAPTER.chapter_dir
-    history._save(student / "01-passed.json", source, {"test_01": history.state(source)})
+    history._save(student / "01-passed.json", source, {"test_01": history.state(source)}, set())
 
 
 def test_they_are_shown_when_the_chapter_is_finished(student, capsys):

@@ -200,6 +200,29 @@ def test_a_todo_that_is_done_names_the_next_one(source):
         assert report.next_step(other) == ["next: make grade CH=06"]
 
 
+def test_a_todo_that_has_failed_comes_before_the_next_one(source):
+    """And when nothing is left of the chapter, all of it is graded."""
+    claims = scoring.select(scoring.load(), "06.3")
+    outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
+    grade = replace(a_grade(source, "06", outcomes), selected="06.3")
+    failed = replace(grade, last_failed=frozenset(["test_06_watches", "test_06_wake_before"]))
+    assert report.next_step(failed) == [
+        "next: TODO 1 (events/events.c): make grade CH=06 T=06.1"
+    ]
+    own = frozenset(claim.name for claim in scoring.load() if claim.chapter.number == "06")
+    assert report.next_step(replace(grade, once_passed=own)) == ["next: make grade CH=06"]
+
+
+def test_what_has_failed_is_kept_until_it_passes(source, tmp_path):
+    file = tmp_path / "01-passed.json"
+    for verdict, failed in ((FAILED, {CUT.name}), (PASSED, set())):
+        grade = a_grade(source, "01", [Outcome(CUT, Fraction(1), verdict, Diagnosis(True, "x"))])
+        history.compare(grade, file)
+        later = a_grade(source, "01", [])
+        history.compare(later, file)
+        assert later.last_failed == failed
+
+
 def test_full_marks_name_the_next_chapter(source):
     grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
     step = "next: chapter 02, chapters/02-nonblocking/README.md"
