@@ -55,6 +55,7 @@ def grade_target(target: Target, request: Request) -> Grade:
         elsewhere=target.words.replace(f"CH={target.chapter.number}", "", 1),
     )
     grade.outcomes = _outcomes(target, request)
+    grade.left_out = _left_out(grade, request)
     command = _build(target, grade)
     if command:
         _run(grade, command, target, request, file.with_suffix(".log"))
@@ -94,6 +95,14 @@ def _outcomes(target: Target, request: Request) -> list[Outcome]:
         wrong = f"T={request.only}: chapter {chapter.number} has no TODO and no test of that name"
         raise WrongUsage(f"{wrong}; the TODOs are {known}")
     return [Outcome(claim, worth[claim.name]) for claim in selected]
+
+
+def _left_out(grade: Grade, request: Request) -> int:
+    """How many claims that T= names are not run under valgrind."""
+    if not (request.memcheck and request.only):
+        return 0
+    there = scoring.holding(scoring.load(request.claims, grade.chapter), grade.chapter)
+    return len(scoring.select(there, request.only)) - len(grade.outcomes)
 
 
 def _not_run(target: Target, request: Request) -> str:

@@ -302,7 +302,11 @@ def summary(grade: Grade, look: Look = PLAIN) -> list[str]:
     painted = look.paint(total, grade.verdict)
     inherited = earned(grade)[1]
     old = f", {number_text(inherited)} of them inherited" if inherited else ""
-    return [f"  {painted}{old}   ({grade.seconds:.1f} s)", *_indented(next_step(grade), 2)]
+    lines = [f"  {painted}{old}   ({grade.seconds:.1f} s)"]
+    if grade.left_out:
+        more = f"{grade.left_out} more that T= names: valgrind distorts time, memory and limits"
+        lines.append(f"  not run here: {more}")
+    return [*lines, *_indented(next_step(grade), 2)]
 
 
 def next_step(grade: Grade) -> list[str]:
@@ -408,7 +412,7 @@ def board_end(grades: list[Grade]) -> list[str]:
     score, out_of = sum(grade.score for grade in grades), 100 * len(grades)
     lines = [
         f"  {number_text(Fraction(score))} of {out_of} points",
-        "  41+28 points: 41 for the chapter itself (#), 28 for what it inherits (+)",
+        "  points: for the chapter itself (#), and for what it inherits (+)",
     ]
     unfinished = [grade for grade in grades if grade.verdict != PASSED]
     if unfinished:

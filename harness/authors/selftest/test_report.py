@@ -160,7 +160,7 @@ def test_a_board_line(source):
 
 def test_the_end_of_the_board(source):
     full = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
-    legend = "  41+28 points: 41 for the chapter itself (#), 28 for what it inherits (+)"
+    legend = "  points: for the chapter itself (#), and for what it inherits (+)"
     assert report.board_end([full]) == [
         "  100 of 100 points",
         legend,

@@ -57,7 +57,8 @@ static void expect_accepted(struct acceptor *a, int due)
 {
     for (int i = 0; i < ACCEPT_LOOKS && a->count < due; i++)
         turn_and_pause();
-    CHECK(a->count == due, ACCEPT, "%d clients connected, but %d were accepted", due, a->count);
+    CHECK(a->count == due, ACCEPT, "%d client%s connected, but %d were accepted", due,
+          due == 1 ? "" : "s", a->count);
     co_io_case_settle(ACCEPT);
     CHECK(a->none <= 2 * due + 2, ACCEPT,
           "co_accept() found no client %d times, but %d clients came", a->none, due);

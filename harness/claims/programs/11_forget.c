@@ -42,7 +42,7 @@ static void own(void *argument)
     co_forget(&o->socket);
     int count = fake_ring_in_flight(pair.fd);
     CHECK(count == 0, FORGET,
-          "co_forget() returned to a coroutine, but %d operations are in flight", count);
+          "co_forget() returned to a coroutine; operations in flight: %d", count);
     buffer_free(&o->in);
     buffer_free(&o->out);
     free(o);
@@ -104,7 +104,7 @@ static void in_flight(unsigned late, int slow, bool sends, bool cancelled)
         co_io_case_turn();
     }
     CHECK(fake_ring_in_flight(pair.fd) >= (sends ? 2 : 1), FORGET,
-          "%s%s called, but %d operations are in flight", does == IDLES ? "co_wait()" : "co_read()",
+          "%s%s called; operations in flight: %d", does == IDLES ? "co_wait()" : "co_read()",
           sends ? " and co_send() were" : " was", fake_ring_in_flight(pair.fd));
     forgets = true;
     if (cancelled) {
