@@ -157,7 +157,7 @@ def test_02_stalled_reader_stops_nobody(server, rng):
     ping(stalled, rng)
 
 
-@claim("02.3", points=1, hints=BLOCKED)
+@claim("02.5", points=1, hints=BLOCKED)
 def test_02_closing_stops_nobody(server, rng):
     """Clients are served while the kernel still sends the replies of one that was closed."""
     clients = connect_and_ping(server, rng, os.cpu_count() + 1)  # so each thread has one

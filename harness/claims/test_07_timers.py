@@ -312,7 +312,7 @@ def test_07_no_part_of_a_millisecond_early(launch):
                 expect_at(server, client, [rung(1, b"once")], began, 15)
 
 
-@claim("07.5", points=1, cli=True, hints=WEEKS)
+@claim("07.6", points=1, cli=True, hints=WEEKS)
 def test_07_server_on_a_machine_that_runs_for_weeks(launch):
     """Alarms and time limits hold when the uptime passes 2^31 and 2^32 ms, 24.8 and 49.7 days."""
     for wrap in (2**31, 2**32):

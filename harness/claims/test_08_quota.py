@@ -103,7 +103,7 @@ def _answer(framing, body: bytes) -> bytes:
     return reply(ECHO, 7, OK, string(b"text")) if framing is MESSAGES else body
 
 
-@claim("08.3", points=2, cli=True, hints=KEPT)
+@claim("08.4", points=2, cli=True, hints=KEPT)
 def test_08_unused_quota_is_gone(launch, rng):
     """Unused quota is not added to the next interval."""
     server = launch(at_most(5, MS), clock=True)
@@ -246,7 +246,7 @@ def _rests(server) -> None:
     few_waits(server, when, "quota-unread")
 
 
-@claim("08.3", points=3, cli=True, hints=WAITING)
+@claim("08.4", points=3, cli=True, hints=WAITING)
 def test_08_half_close_over_quota(launch, rng):
     """A client that half-closes with frames over its quota gets every reply, then it is closed."""
     for backend in ("poll", "epoll"):

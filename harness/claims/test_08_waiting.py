@@ -35,7 +35,7 @@ ABOVE_A_LOW_MARK = State(
 
 
 @claim(
-    "08.7",
+    "08.8",
     points=3,
     chapters="08",
     cli=True,

@@ -101,7 +101,7 @@ def _take_until_read(server, client: Client, sent: int) -> int:
         lowest = min(lowest, held)
 
 
-@claim("08.2", points=3, cli=True, hints=WATER)
+@claim("08.4", points=3, cli=True, hints=WATER)
 def test_08_any_marks_will_do(launch, rng):
     """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]
@@ -123,7 +123,7 @@ def test_08_any_marks_will_do(launch, rng):
         burst(bytewise, [bytes(1)] * count)
 
 
-@claim("08.2", points=1, cli=True, native=True, hints=WATER)
+@claim("08.4", points=1, cli=True, native=True, hints=WATER)
 def test_08_hundred_that_never_read(launch):
     """100 clients that never read cost no more than their high-water each, and no CPU time."""
     for framing, data, clients in (
@@ -144,7 +144,7 @@ def test_08_hundred_that_never_read(launch):
             burst(server.connect(), [bytes(1)] * 1000)
 
 
-@claim("08.2", chapters="08-10", points=1, cli=True, native=True)
+@claim("08.4", chapters="08-10", points=1, cli=True, native=True)
 def test_08_steady_reader(launch, rng):
     """A client that reads all the time, with output always on its way, costs little memory."""
     steady_reader(launch(STEADY_MARKS, environment=EXACT), rng)

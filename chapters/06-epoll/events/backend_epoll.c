@@ -15,9 +15,8 @@ struct state {
 };
 
 /* TODO 6: Write the backend: open and close the kernel's list, change it, and wait for it, edge-
- * triggered. EPOLLERR and EPOLLHUP are readiness in both directions. A report that has EPOLLERR,
- * EPOLLHUP, EPOLLRDHUP or EPOLLPRI is passed on as EVENT_READ and EVENT_HANGUP, too, and one
- * that has EPOLLERR also as EVENT_ERROR.
+ * triggered. EPOLLERR and EPOLLHUP are readiness in both directions. They, EPOLLRDHUP and
+ * EPOLLPRI are reported as EVENT_READ and EVENT_HANGUP, too, and EPOLLERR also as EVENT_ERROR.
  * Graded by test_06_idle_connections_cost_nothing.
  * The stub passes all five calls on to poll: it works, and is as slow. */
 static void *epoll_open(void)

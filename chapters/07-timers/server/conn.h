@@ -24,14 +24,14 @@ struct conn {
     struct server *server;   /* borrowed */
     LIST_ENTRY(conn) others; /* its entry in the server's list of connections */
     enum conn_state state;
-    bool readable;         /* reported, and read() has not said since that nothing is left */
-    bool writable;         /* reported, and no send() has said since that no more fits */
-    bool ending;           /* EVENT_HANGUP was reported: read until nothing comes */
-    struct buffer in;      /* not answered yet: a partial frame, or frames that have to wait */
-    size_t seen;           /* how much of `in` the parser has searched; see frame_parse */
-    struct buffer out;     /* replies that the kernel has not taken yet */
-    const char *reason;    /* why it is draining */
-    struct alarms *alarms; /* owned; NULL unless --app rpc */
+    bool readable;             /* reported, and read() has not said since that nothing is left */
+    bool writable;             /* reported, and no send() has said since that no more fits */
+    bool ending;               /* EVENT_HANGUP was reported: read until nothing comes */
+    struct buffer in;          /* not answered yet: a partial frame, or frames that have to wait */
+    size_t seen;               /* how much of `in` the parser has searched; see frame_parse */
+    struct buffer out;         /* replies that the kernel has not taken yet */
+    const char *reason;        /* why it is draining */
+    struct alarms *alarms;     /* owned; NULL unless --app rpc */
     struct timeouts *timeouts; /* owned; NULL without time-outs */
 };
 

@@ -59,7 +59,7 @@ static enum io_result failed(int error)
     return IO_ERROR;
 }
 
-/* How many clients are accepted together at most: calls for those that are not there cost little. */
+/* How many clients are accepted together: calls for those that are not there cost little. */
 enum { ACCEPT_BATCH = 16 };
 
 /* TODO 6: Write uring_accept() and uring_connect(): calls, on the stack of the coroutine, that

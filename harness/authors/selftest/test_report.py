@@ -201,7 +201,7 @@ def test_a_todo_that_is_done_names_the_next_one(source):
 
 
 def test_a_todo_that_has_failed_comes_before_the_next_one(source):
-    """And when nothing is left of the chapter, all of it is graded."""
+    """When nothing is left of the chapter, all of it is graded."""
     claims = scoring.select(scoring.load(), "06.3")
     outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
     grade = replace(a_grade(source, "06", outcomes), selected="06.3")

@@ -238,8 +238,6 @@ static void at_once(void)
     fake_clock_advance(5 * MS);
     while (later_calls < LATER_COUNT) {
         int before = later_calls;
-        CHECK(timers_timeout(probe_timers) == 0, AT_ONCE,
-              "%d timers are due, and timers_timeout() did not return 0", LATER_COUNT - before);
         check_step("calls timers_run(), with %d timers due", LATER_COUNT - before);
         timers_run(probe_timers);
         int calls = later_calls - before;

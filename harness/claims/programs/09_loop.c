@@ -4,11 +4,11 @@
 
 #include "watched_loop.h"
 
-#define WAKE "task-wake"
-#define RUN  "tasks-run"
-#define LOCK "task-lock"
-#define OWN  "task-thread"
-#define LEFT "task-budget"
+#define WAKE  "task-wake"
+#define RUN   "tasks-run"
+#define LOCK  "task-lock"
+#define OWN   "task-thread"
+#define LEFT  "task-budget"
 #define ORDER "task-order"
 
 enum {
@@ -83,9 +83,9 @@ static void before_the_sleep(void)
 
 static struct job jobs[THREADS][STORM];
 static int next_of[THREADS]; /* which job of each thread is to be run next */
-static int a_thread;       /* jobs */
-static atomic_int through; /* threads that have queued all theirs */
-static atomic_bool begun;  /* tasks are being run. Relaxed: it puts nothing in order */
+static int a_thread;         /* jobs */
+static atomic_int through;   /* threads that have queued all theirs */
+static atomic_bool begun;    /* tasks are being run. Relaxed: it puts nothing in order */
 
 static void expect_in_order(struct job *job)
 {

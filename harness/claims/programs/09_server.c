@@ -162,8 +162,9 @@ static bool is_closed(int client)
 
 static void expect_closed(int client, int number)
 {
-    CHECK(is_closed(client), ARRIVALS, "client %d of %d was on its way to its loop, and its connection is open",
-          number, ON_THEIR_WAY);
+    CHECK(is_closed(client), ARRIVALS,
+          "client %d of %d was on its way to its loop, and its connection is open", number,
+          ON_THEIR_WAY);
     close(client);
 }
 
@@ -298,8 +299,8 @@ static void broadcast_is_queued(void)
     CHECK(broadcast_start(c, 1, (struct bytes){(const uint8_t *)"\1x", 2}), AT_ONCE,
           "broadcast_start() returned false");
     LIST_FOREACH(c, &server.workers[0].conns, others)
-        CHECK(buffer_len(&c->out) == 0, AT_ONCE,
-              "broadcast_start() has pushed the message before it returned");
+    CHECK(buffer_len(&c->out) == 0, AT_ONCE,
+          "broadcast_start() has pushed the message before it returned");
     turn();
     turn();
     CHECK(server_counts(&server).sent == 3, AT_ONCE,
@@ -313,11 +314,11 @@ static int connections_in_list(void)
     int count = 0;
     struct conn *c;
     LIST_FOREACH(c, &server.workers[0].conns, others)
-        count++;
+    count++;
     return count;
 }
 
-/* The third of such texts is more than a connection may hold. */
+/* The third of these texts is more than a connection may hold. */
 static void push_that_closes(void)
 {
     static const uint8_t text[LARGE_BYTES];

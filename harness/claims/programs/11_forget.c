@@ -41,8 +41,8 @@ static void own(void *argument)
     }
     co_forget(&o->socket);
     int count = fake_ring_in_flight(pair.fd);
-    CHECK(count == 0, FORGET,
-          "co_forget() returned to a coroutine; operations in flight: %d", count);
+    CHECK(count == 0, FORGET, "co_forget() returned to a coroutine; operations in flight: %d",
+          count);
     buffer_free(&o->in);
     buffer_free(&o->out);
     free(o);

@@ -30,7 +30,7 @@ struct reader {
     struct coroutine *co;
     size_t offset; /* in `data`, of its next byte */
     bool stops;    /* it waits for something else, and reads nothing */
-    int wakes; /* how often it has returned IO_AGAIN */
+    int wakes;     /* how often it has returned IO_AGAIN */
     enum io_result result;
     int error; /* errno then */
     bool over;

@@ -44,9 +44,9 @@ struct conn {
     enum conn_state state;
     struct closing *closing; /* owned; NULL until it is draining */
     bool readable;           /* reported, and read() has not said since that nothing is left */
-    bool writable; /* reported, and no send() has said since that no more fits */
-    bool ending;   /* EVENT_HANGUP was reported: read until nothing comes */
-    bool ended;    /* EOF has been read */
+    bool writable;           /* reported, and no send() has said since that no more fits */
+    bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
+    bool ended;              /* EOF has been read */
 
     /* Its limits for now: only flow.c writes this. */
     bool suspended;  /* the output has reached high water, and not come down to low water since */
