@@ -154,3 +154,12 @@ def test_a_clock_that_stands_wakes_nobody():
             asks = quiescence.Quiescence(lambda: [process], lambda: [client])
             began = time.monotonic()
             assert wait_until(lambda: asks(began), 30)
+
+
+def test_it_takes_longer_where_others_want_the_processors(monkeypatch):
+    """There a delivery may stand still for long, in the middle of the kernel."""
+    monkeypatch.setattr(procfs, "is_crowded", lambda most: True)
+    with served("c.recv(1)") as (process, client):
+        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        assert wait_until(lambda: asks(began), 30)
+        assert time.monotonic() - began >= quiescence.CROWDED_SECONDS
