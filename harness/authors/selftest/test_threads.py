@@ -91,10 +91,10 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     """What a student is told of one: who did what to the memory, on which lines."""
     source = tmp_path / "wrong"
     shutil.copytree(SOLUTION, source)
-    counted = source / "server" / "worker.c"
+    counted = source / "server" / "stats.c"
     text = re.sub(r"\bpthread_mutex_(un)?lock\(", "(void)(", counted.read_text())
     counted.write_text(text)
-    stage = Stage(Run(["server", "-p", "0"], sources=["worker.c"], directory=str(source)))
+    stage = Stage(Run(["server", "-p", "0"], sources=["stats.c"], directory=str(source)))
     try:
         server = stage.launch(("--app", "rpc", "--threads", "4"), sanitize="thread")
         with pytest.raises(Exception) as caught:
@@ -108,7 +108,7 @@ def test_a_race_is_shown_with_both_sides(tmp_path):
     assert lines[0] == "ThreadSanitizer: data race"
     assert found.hint == "data-race"
     assert sum(" of size 8 by " in line for line in lines) == 2
-    assert sum(line.startswith("  in ") and "(worker.c:" in line for line in lines) >= 2
+    assert sum(line.startswith("  in ") and "(stats.c:" in line for line in lines) >= 2
 
 
 @pytest.mark.parametrize("number", ["09", "12"])

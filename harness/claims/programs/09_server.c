@@ -50,18 +50,18 @@ enum {
 };
 
 /* Replace those of the module: what is checked here does not depend on them. */
-void stats_add(struct stats *stats, struct counts more)
+void stats_add(struct stats *to, struct counts more)
 {
-    stats->counts.connections += more.connections;
-    stats->counts.received += more.received;
-    stats->counts.sent += more.sent;
+    to->counts.connections += more.connections;
+    to->counts.received += more.received;
+    to->counts.sent += more.sent;
 }
 
-void stats_sum(struct stats *stats, struct counts *sum)
+void stats_sum(struct stats *of, struct counts *sum)
 {
-    sum->connections += stats->counts.connections;
-    sum->received += stats->counts.received;
-    sum->sent += stats->counts.sent;
+    sum->connections += of->counts.connections;
+    sum->received += of->counts.received;
+    sum->sent += of->counts.sent;
 }
 
 static struct config config = {
