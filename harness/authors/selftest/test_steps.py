@@ -185,7 +185,7 @@ def done():
 
 @pytest.mark.parametrize("chapter, solved", done())
 def test_all_claims_of_a_todo_pass_without_the_later_ones(chapter, solved, patient, tmp_path):
-    """Else a student looks for a mistake where there is none."""
+    """A student would look for a mistake where there is none."""
     only = f"{chapter.number}.{solved}"
     tests = graded_tests(patient, chapter, solved, tmp_path, "--only", only)
     failed = [test["output"] for test in tests.values() if test.get("status") == "failed"]

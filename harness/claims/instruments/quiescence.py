@@ -19,8 +19,8 @@ from harness.server.linux.syscalls import has_timer, sleeps_for_ever
 # One that is woken runs at once, or stands in line for a processor, and then it is not asleep. So
 # two looks would do; but a packet is delivered by the kernel when it finds the time.
 QUIET_SECONDS, QUIET_LOOKS = 0.05, 3
-# Where others want the processors, too, the kernel may need long for that; and where this machine
-# is a guest, a processor of it may stand still meanwhile, in the middle of a delivery.
+# Where others want the processors, too, the kernel may need long for that; and a processor of a
+# virtual machine may stand still meanwhile, in the middle of a delivery.
 CROWDED_SECONDS = 0.5
 CROWD = 3  # threads that run or want to, a processor: more than a grade and its servers
 LOOK_SECONDS = 0.01  # between two looks, at least
