@@ -106,6 +106,13 @@ static const struct backend *find(const char *name)
     return NULL;
 }
 
+/* The hint when a function of the module fails: epoll_ctl() says by errno what is wrong. */
+static const char *hint_of_errno(const char *otherwise)
+{
+    bool in_the_list = errno == EEXIST || errno == ENOENT;
+    return in_the_list && watched_backend == &backend_epoll ? "epoll-operation" : otherwise;
+}
+
 void watched_begin(void)
 {
     static struct backend spy;
@@ -125,7 +132,7 @@ void watched_begin(void)
     check_step("calls events_new() with backend %s", watched_backend->name);
     errno = 0;
     watched_events = events_new(&spy);
-    CHECK(watched_events != NULL, "module-refuses", "events_new() returned NULL: %s",
+    CHECK(watched_events != NULL, hint_of_errno("module-refuses"), "events_new() returned NULL: %s",
           check_reason());
 }
 
@@ -249,8 +256,9 @@ bool watched_try_add(struct watch *watch, unsigned interest)
 
 void watched_add(struct watch *watch, unsigned interest)
 {
-    CHECK(watched_try_add(watch, interest), "watch-lost", "events_add() returned false: %s",
-          check_reason());
+    errno = 0;
+    CHECK(watched_try_add(watch, interest), hint_of_errno("watch-lost"),
+          "events_add() returned false: %s", check_reason());
 }
 
 bool watched_try_set(struct watch *watch, unsigned interest)
@@ -261,8 +269,9 @@ bool watched_try_set(struct watch *watch, unsigned interest)
 
 void watched_set(struct watch *watch, unsigned interest)
 {
-    CHECK(watched_try_set(watch, interest), "watch-lost", "events_set() returned false: %s",
-          check_reason());
+    errno = 0;
+    CHECK(watched_try_set(watch, interest), hint_of_errno("watch-lost"),
+          "events_set() returned false: %s", check_reason());
 }
 
 void watched_del(struct watch *watch)

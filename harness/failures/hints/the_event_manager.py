@@ -23,6 +23,11 @@ TEXTS = {
         "events_set() is called in every turn, and a call of the backend costs a system call. "
         "Without a change of the interest there is nothing to tell."
     ),
+    "epoll-operation": (
+        "epoll_ctl() fails with EEXIST if the descriptor is in the list already (EPOLL_CTL_ADD), "
+        "and with ENOENT if it is not there (EPOLL_CTL_MOD and EPOLL_CTL_DEL). Which operation "
+        "does each of your three functions use?"
+    ),
     "refusal-untold": (
         "epoll_ctl() can fail. Then the function of the backend returns false, and leaves errno as "
         "it is."
