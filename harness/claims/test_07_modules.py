@@ -117,7 +117,7 @@ def test_07_reset_of_an_alarm_that_is_owed(program):
 @claim("07.5", points=3, module=True)
 def test_07_timeout_is_rounded_up(program):
     """After a wait as long as timers_timeout() says a timer is due; 0 if one is, -1 for none."""
-    program("07_timers", "timeouts")
+    program("07_timers", "timeouts", "left_are_due")
 
 
 @claim("07.5", points=1, module=True)

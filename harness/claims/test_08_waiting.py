@@ -31,7 +31,7 @@ ABOVE_A_LOW_MARK = State(
 )
 
 
-# 08.7 settle
+# 08.8 closing: one of the states lingers
 
 
 @claim(

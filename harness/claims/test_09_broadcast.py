@@ -16,9 +16,9 @@ from harness.claims.scenarios.rpc_talk import (
     LOOPS,
     THREADS,
     all_clients,
-    hear_replies,
     broadcast_to,
     echo_text,
+    hear_replies,
     one_each,
     stats,
 )
@@ -46,13 +46,12 @@ from harness.failures.failure import Failure
 from harness.lab.units import MIB
 
 MANY = 200  # broadcasts of one client, all sent at once
+RACES, RACING = 10, 20  # rounds, and broadcasts of each client that are in flight in one
 
 # To a client that never reads. As much may wait for it as a frame of the maximum and the high-water
 # mark, which is more here than the kernel holds; beside it stands the message itself, on its way in
 # and out, and what malloc keeps.
 TEXT = 2 * MIB
-RACES, RACING = 10, 20  # rounds, and broadcasts of each client that are in flight in one
-
 HIGH_WATER = 24 * MIB
 UNREAD_MAX = 32 * MIB + HIGH_WATER
 KERNEL = 16 * MIB  # may be with it, see tcp_wmem and tcp_rmem in tcp(7)

@@ -366,12 +366,13 @@ def _todo_after(grade: Grade) -> str | None:
     claims = scoring.load(last=grade.chapter)
     own = [one for one in claims if one.chapter == grade.chapter and not one.explains]
     last = max((claim.todo for claim in own if claim.name in selected), default=0)
-    todo = min((claim.todo for claim in own if claim.name in grade.last_failed), default=last + 1)
+    failed = [claim.todo for claim in own if claim.name in grade.last_failed]
+    todo = min(failed, default=last + 1)
     file = todo_file(todo, grade)
     whole = {claim.name for claim in own if claim.todo == last} <= selected
     if last == 0 or not whole or file is None or grade.source == grade.chapter.solution_dir:
         return None
-    if {claim.name for claim in own} <= grade.once_passed and not grade.last_failed:
+    if not failed and {claim.name for claim in own} <= grade.once_passed:
         return None
     return f"TODO {todo} ({file}): {grade.again} T={grade.chapter.number}.{todo}"
 

@@ -25,7 +25,7 @@ struct conn {
     LIST_ENTRY(conn) others; /* its entry in the server's list of connections */
     enum conn_state state;
     bool readable;             /* reported, and read() has not said since that nothing is left */
-    bool writable;             /* reported, and no send() has said since that no more fits */
+    bool writable;             /* false: no more fitted, and no space was reported since */
     bool ending;               /* EVENT_HANGUP was reported: read until nothing comes */
     struct buffer in;          /* not answered yet: a partial frame, or frames that have to wait */
     size_t seen;               /* how much of `in` the parser has searched; see frame_parse */

@@ -225,9 +225,10 @@ static void on_later(struct timer *timer, void *context)
     later_calls++;
 }
 
-static void at_once(void)
+/* So many that one run does not call them all. All of them are due. */
+static void begin_later(const char *hint)
 {
-    probes_begin_case(AT_ONCE);
+    probes_begin_case(hint);
     later_calls = 0;
     check_step("calls timer_set() for timers 0 to %d, 5 ms", LATER_COUNT - 1);
     for (int i = 0; i < LATER_COUNT; i++) {
@@ -236,6 +237,11 @@ static void at_once(void)
             check_impossible("no memory for a timer");
     }
     fake_clock_advance(5 * MS);
+}
+
+static void at_once(void)
+{
+    begin_later(AT_ONCE);
     while (later_calls < LATER_COUNT) {
         int before = later_calls;
         check_step("calls timers_run(), with %d timers due", LATER_COUNT - before);
@@ -250,6 +256,19 @@ static void at_once(void)
     timers_run(probe_timers);
     CHECK(later_calls == LATER_COUNT, AT_ONCE, "%d timers were set, and %d were called",
           LATER_COUNT, later_calls);
+    probes_end_case();
+}
+
+static void left_are_due(void)
+{
+    begin_later(AT_ONCE);
+    while (later_calls < LATER_COUNT) {
+        int timeout = timers_timeout(probe_timers);
+        CHECK(timeout == 0, AT_ONCE, "%d timers are due, and timers_timeout() returned %d",
+              LATER_COUNT - later_calls, timeout);
+        timers_run(probe_timers);
+    }
+    expect_timeout(-1);
     probes_end_case();
 }
 
@@ -272,5 +291,10 @@ static void time_of_day(void)
 }
 
 const struct check checks[] = {
-    {"due", due}, {"at_once", at_once}, {"timeouts", timeouts}, {"time_of_day", time_of_day}, {0},
+    {"due", due},
+    {"at_once", at_once},
+    {"timeouts", timeouts},
+    {"left_are_due", left_are_due},
+    {"time_of_day", time_of_day},
+    {0},
 };

@@ -49,7 +49,7 @@ struct conn {
     enum conn_state state;
     struct closing *closing; /* owned; NULL until it is draining */
     bool readable;           /* reported, and read() has not said since that nothing is left */
-    bool writable;           /* reported, and no send() has said since that no more fits */
+    bool writable;           /* false: no more fitted, and no space was reported since */
     bool ending;             /* EVENT_HANGUP was reported: read until nothing comes */
     bool ended;              /* EOF has been read */
 
