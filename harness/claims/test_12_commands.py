@@ -41,6 +41,7 @@ from harness.client.resp import (
 )
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
+from harness.server.linux.malloc import FILL_FREED
 
 KEYS = 3_000
 PART = 100  # keys of a SCAN
@@ -432,7 +433,7 @@ def test_12_queues_are_bounded(launch, rng):
 @claim("12.6", points=1, native=True, hints=dict.fromkeys(ENDED, "client-listed"))
 def test_12_lists_clients_while_one_is_closed(launch):
     """CLIENT LIST has a line for each client, also while a slow subscriber is being closed."""
-    server = launch(framing=RESP)
+    server = launch(framing=RESP, environment=FILL_FREED)
     client, stays = server.connect(), server.connect("stays")
     slow = server.connect("slow", rcvbuf=SMALL_WINDOW)
     _subscribe(slow, "a", counts=(1,))
