@@ -143,7 +143,7 @@ help:
 ##                           valgrind (WITH=thread, memcheck ...; SECONDS=60)
 ##    make mutants           wrong servers, and the claims that fail (CH=, T=)
 ##      RULES=1              every small change of what students write, and which
-##                           of them no claim notices (CH=, T=); slow
+##                           of them no claim notices (CH=, T=); slow. N=20: some
 ##    make skeletons         writes chapters/ again from solutions/
 ##    make pictures          draws docs/pictures/ again from the .dot files
 ##    make format            clang-format

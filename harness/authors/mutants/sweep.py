@@ -3,9 +3,11 @@
     make mutants RULES=1 CH=07          those of a chapter, or of all; survivors are printed
     make mutants RULES=1 T=sift_down    those with that in the name of their region, judged again
     make mutants RULES=1 CH=07 FULL=1   survivors are tried by the inherited claims, too
+    make mutants RULES=1 N=20 SEED=2    20 of each chapter, drawn by chance
 
 Each is made in the solution of the chapter whose TODO it is in, and is killed by the first claim
-that fails. What became of it is kept in build/rules/NN.jsonl, and a sweep that was stopped goes on
+that fails. The claims of its TODO are asked first: those that only a later one or an earlier one
+kills are printed, too. What became of it is kept in build/rules/NN.jsonl, and a sweep that was stopped goes on
 from there. A claim that has changed is not noticed: name regions with T, or remove the file.
 
 A survivor is a question: can nobody see the change, or is a claim missing? docs/sweep.md has the
@@ -15,8 +17,10 @@ answers.
 from __future__ import annotations
 
 import json
+import random
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -78,18 +82,29 @@ def run() -> int:
     """Sweeps what CH, T and FULL say. Returns the exit status: 1 if anything survives, else 0."""
     chosen = [chapters.find(setting("CH"))] if setting("CH") else chapters.CHAPTERS
     full, text = setting("FULL") not in (None, "0"), setting("T") or ""
-    found = {chapter: those for chapter in chosen if (those := candidates(chapter, text))}
+    found = {chapter: drawn(those) for chapter in chosen if (those := candidates(chapter, text))}
     if not found:
         raise WrongUsage(f"T={text}: no TODO that was asked for has a region of this name")
+    todo_of = {claim.name: claim.number for claim in scoring.load()}
     survivors = 0
     with Graders(AT_ONCE, ENVIRONMENT) as graders:
         for chapter, those in found.items():
             kept = Kept(DIRECTORY / f"{chapter.number}.jsonl")
             sweep(those, kept, graders, full, again=bool(text))
             results = [(one, kept.find(one.key)) for one in those]
-            print(*report(chapter, results), sep="\n", flush=True)
+            print(*report(chapter, results, todo_of), sep="\n", flush=True)
             survivors += sum(result.verdict == SURVIVED for _, result in results)
     return 1 if survivors else 0
+
+
+def drawn(those: list[Candidate]) -> list[Candidate]:
+    """N of them, by SEED, in their order; all of them without N. Raises WrongUsage."""
+    wanted = setting("N") or str(len(those))
+    if not wanted.isdecimal():
+        raise WrongUsage(f"N={wanted} is not a number")
+    places = range(len(those))
+    chance = random.Random(setting("SEED") or "")
+    return [those[at] for at in sorted(chance.sample(places, min(int(wanted), len(those))))]
 
 
 def sweep(
@@ -165,13 +180,25 @@ def _asked(candidate: Candidate, source: Path, names: list[str], grader: Grader)
     return Found(candidate.key, UNJUDGED, graded.results["output"])
 
 
-def report(chapter: Chapter, results: list[tuple[Candidate, Found]]) -> list[str]:
-    """How many have become what, and each survivor as a diff."""
+def report(
+    chapter: Chapter, results: list[tuple[Candidate, Found]], todo_of: Mapping[str, str]
+) -> list[str]:
+    """How many have become what; each that the claims of its TODO did not kill, as a diff.
+
+    `todo_of`: the TODO of each claim ("06.4"), by the name of the claim.
+    """
     counts = Counter(found.verdict for _, found in results)
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
     lines = [f"{chapter.number}  {len(results)} changes: {', '.join(parts)}"]
+    elsewhere = 0
     for candidate, found in results:
+        own = f"{chapter.number}.{candidate.todo}"
+        if found.verdict == KILLED and todo_of.get(found.by) != own:
+            elsewhere += 1
+            lines += ["", candidate.diff(), f"    {own}, killed by {found.by}"]
         if found.verdict in (SURVIVED, UNJUDGED):
             lines += ["", candidate.diff()]
             lines += [f"    not judged: {found.by}"] if found.verdict == UNJUDGED else []
+    if counts[KILLED]:
+        lines[0] += f"; {counts[KILLED] - elsewhere} by the claims of their TODO"
     return lines

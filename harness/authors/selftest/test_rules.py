@@ -221,12 +221,26 @@ def test_a_sweep_goes_on(found, asked_again):
     assert tuple(not sweep.is_done(found, full) for full in (False, True)) == asked_again
 
 
-def test_a_survivor_is_reported():
-    killed = a_candidate(FRAME + "\n"), Found("x", KILLED)
-    survived = a_candidate(LESS), Found("y", SURVIVED)
-    lines = sweep.report(chapters.find("01"), [killed, survived])
-    assert lines[0] == "01  2 changes: 1 killed, 1 survived"
-    assert "\n".join(lines[2:]) == a_candidate(LESS).diff()
+def test_what_the_claims_of_a_todo_let_pass_is_reported():
+    own = a_candidate(FRAME + "\n"), Found("x", KILLED, "test_own")
+    other = a_candidate(LESS), Found("y", KILLED, "test_other")
+    survived = a_candidate(LESS), Found("z", SURVIVED)
+    todo = own[0].todo
+    todo_of = {"test_own": f"01.{todo}", "test_other": f"01.{todo + 1}"}
+    first, *lines = sweep.report(chapters.find("01"), [own, other, survived], todo_of)
+    assert first == "01  3 changes: 2 killed, 1 survived; 1 by the claims of their TODO"
+    diff = a_candidate(LESS).diff()
+    assert "\n".join(lines) == f"\n{diff}\n    01.{todo}, killed by test_other\n\n{diff}"
+
+
+def test_some_are_drawn(monkeypatch):
+    """The same for the same seed, and in the order of all."""
+    monkeypatch.setenv("LAB_N", "3")
+    some = [[one.key for one in LISTEN].index(one.key) for one in sweep.drawn(LISTEN)]
+    assert len(some) == 3 and some == sorted(some)
+    assert sweep.drawn(LISTEN) == sweep.drawn(LISTEN)
+    monkeypatch.setenv("LAB_SEED", "2")
+    assert some != [[one.key for one in LISTEN].index(one.key) for one in sweep.drawn(LISTEN)]
 
 
 LISTEN = candidates(chapters.find("01"), "listen")
