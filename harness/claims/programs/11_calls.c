@@ -173,6 +173,22 @@ static void unanswered(unsigned late)
     co_io_case_end();
 }
 
+/* The connection was made when the coroutine is cancelled, but the completion is still on its
+ * way. */
+static void connected_before_the_end(void)
+{
+    struct acceptor a;
+    struct caller c;
+    begin_accepting(&a, LATE * RUNS);
+    caller_begin(&c, &a.address, "");
+    for (int i = 0; i < RUNS; i++)
+        co_io_case_turn();
+    check_step("calls co_cancel(): the connection is made, and its operation completes later");
+    co_cancel(c.co);
+    expect_result(&c, IO_OK, 0);
+    acceptor_end(&a, CALLS);
+}
+
 static void calls(void)
 {
     co_calls_look = expect_nothing_in_flight;
@@ -187,6 +203,7 @@ static void calls(void)
     refused_in_part(MOST - 2, 2, -EMFILE);
     connects(0);
     connects(LATE);
+    connected_before_the_end();
     unanswered(0);
     unanswered(LATE);
 }

@@ -18,6 +18,7 @@ enum {
     FLOOD_BYTES = 4 << 20,
     FLOOD_MOST = 2 << 20, /* far more than sockets and one connection hold */
     TAKEN_BYTES = 4096,
+    WAIT_MS = 40,
     TURNS = 2000
 };
 
@@ -188,9 +189,32 @@ static void comes_unread(int result, enum io_result due)
     co_io_case_end();
 }
 
+/* The time is over, and input arrives before the coroutine runs again. */
+static void late_with_input(void)
+{
+    struct co_reader r;
+    begin_case(0, 0);
+    co_reader_begin(&r);
+    co_reader_ask(&r);
+    co_reader_gets(&r, "first", RECEIVE);
+    r.timeout_ms = WAIT_MS;
+    co_reader_ask(&r);
+    fake_clock_advance(WAIT_MS * MS);
+    check_step("runs the timers: the time is over");
+    timers_run(co_case_timers);
+    pair_send_text(r.pair, "input");
+    events_turn(watched_events, 0);
+    co_run(co_case_scheduler);
+    co_reader_expect_result(&r, IO_OK, RECEIVE);
+    co_reader_expect_text(&r, "input", RECEIVE);
+    co_reader_end(&r);
+    co_io_case_end();
+}
+
 static void ends(void)
 {
     check_fill(data, sizeof data);
+    late_with_input();
     ended_with(-ENOBUFS, IO_EOF, 0);
     ended_with(-EINTR, IO_EOF, 0);
     ended_with(-EAGAIN, IO_EOF, 0);
