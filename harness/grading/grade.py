@@ -63,9 +63,13 @@ def board(options: argparse.Namespace, request: Request, look: report.Look) -> i
     if given or options.memcheck:
         what = "memcheck" if options.memcheck else {"only": "T"}.get(given[0], given[0].upper())
         raise WrongUsage(f"{what} needs a chapter as well, for instance CH=01")
-    print(f"Event Loop Lab\n\n{report.board_head()}")
+    chosen = _to_be_graded(options.origin)
+    print("Event Loop Lab\n")
+    if len(chosen) > 1:
+        print(f"{len(chosen)} chapters, one after the other: this takes some minutes.\n")
+    print(report.board_head(), flush=True)
     grades, verdicts = [], set()
-    for chapter in _to_be_graded(options.origin):
+    for chapter in chosen:
         try:
             grade = grade_target(resolve(chapter, options.origin), request)
         except WrongUsage as error:
