@@ -53,11 +53,11 @@ def move(who, at_ms, what, data=b"", step=1, port=0):
     }
 
 
-def seen(moves, calls, under_way=None, failed=False, steps=None, waits=()):
+def seen(moves, calls, under_way=None, failed=False, steps=None, waits=(), servers=1):
     steps = steps or [{"number": 1, "who": "A", "text": "waits", "failed": failed}]
     server = {"calls": calls, "under_way": under_way, "waits": waits, "at_ns": END * MS}
     server["fate"] = "still running"
-    return {"steps": steps, "moves": moves, "servers": [server]}
+    return {"steps": steps, "moves": moves, "servers": servers * [server]}
 
 
 def connected(*moves, until_ms=None):
@@ -115,6 +115,11 @@ def test_the_ending_says_what_is_stuck(load):
         "it is in poll() of 2 descriptors, which has not returned for 5.0 s",
         "A: 4 bytes that the server has read but not sent back; the server waits for input",
     ]
+
+
+def test_the_ending_says_that_others_are_not_shown(load):
+    found = load(*STUCK, servers=2).ending
+    assert found[0] == "2 servers were started; the calls are of the last one"
 
 
 def test_a_connection_is_known_by_its_port(load):

@@ -428,7 +428,9 @@ class _Reader:
     def _ending(self) -> list[str]:
         if self._server is None:
             return []
-        said = [f"the server: {self._server['fate']}"]
+        count = len(self._seen["servers"])
+        said = [] if count == 1 else [f"{count} servers were started; the calls are of the last one"]
+        said.append(f"the server: {self._server['fate']}")
         if self._under_way and self._stays() >= STAYS_SECONDS:
             said.append(self._where(self._under_way))
         said += self._waiting() if len(self._threads) > 1 else []
