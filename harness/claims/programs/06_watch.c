@@ -13,6 +13,7 @@
 #define REFUSED "watch-refused"
 #define UNTOLD  "refusal-untold"
 #define DELETED "called-after-del"
+#define FREED   "freed-in-a-callback"
 #define DEAF    "deaf-to-errors"
 #define SAME    "told-the-same"
 
@@ -258,7 +259,7 @@ static void expect_one(void)
                RIVALS);
     events_turn(watched_events, 0);
     events_turn(watched_events, 0);
-    CHECK(rival_calls == 1, DELETED, "callbacks were called %d times instead of once", rival_calls);
+    CHECK(rival_calls == 1, FREED, "callbacks were called %d times instead of once", rival_calls);
 }
 
 /* Takes another watch away, which is ready too, and adds it again; it is not ready any more. */
