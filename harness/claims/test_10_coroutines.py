@@ -243,7 +243,8 @@ def _mappings(server) -> int:
 def test_10_stops_in_any_state(launch, rng):
     """SIGTERM ends the server whatever its coroutines wait for, clients and free space too."""
     served = 4 * STATES + STUCK
-    server = launch(("--quota", f"{HELD}/60000", "--max-conns", str(served), "--threads", "3"))
+    options = ("--quota", f"{HELD}/60000", "--max-conns", str(served), "--threads", "3")
+    server = launch(options, clock=True)
     _in_all_states(server, rng)
     until_asleep(server)
     expect_stop(server, signal.SIGTERM)
