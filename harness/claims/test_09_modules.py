@@ -40,8 +40,10 @@ def test_09_one_wake_for_many(program):
 
 @claim("09.1", points=1, module=True)
 def test_09_tasks_wait_in_line(program):
-    """Tasks that one thread queues wait in the order in which it has queued them."""
+    """Tasks wait in the order in which a thread queues them, also if four queue at the same
+    time."""
     program("09_loop", "in_their_order")
+    program("09_loop", "queued_by_many", sanitize=THREADS)
 
 
 # 09.2 run_tasks

@@ -131,6 +131,25 @@ static void start_all(pthread_t threads[THREADS], int count, void *(*queue)(void
     }
 }
 
+/* The loop does nothing meanwhile. */
+static void queued_by_many(void)
+{
+    pthread_t threads[THREADS];
+    struct task *task;
+    int count = 0;
+    watched_loop_begin(&loop, 0);
+    start_all(threads, STORM, queue_many);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    STAILQ_FOREACH (task, &loop.tasks, others)
+        count++;
+    CHECK(count == THREADS * STORM, ORDER, "%d tasks were queued, and %d are in the queue",
+          THREADS * STORM, count);
+    while (loop_run_tasks(&loop))
+        ;
+    watched_loop_end(&loop);
+}
+
 /* The loop is busy when they are queued. One iteration runs them all. */
 static void all_are_run(void)
 {
@@ -404,6 +423,7 @@ static void own_thread(void)
 const struct check checks[] = {
     {"wakes_the_loop", wakes_the_loop},
     {"in_their_order", in_their_order},
+    {"queued_by_many", queued_by_many},
     {"before_the_sleep", before_the_sleep},
     {"all_are_run", all_are_run},
     {"of_many_threads", of_many_threads},
