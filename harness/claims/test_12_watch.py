@@ -101,6 +101,7 @@ SAME = 200_000  # times, the same key
 ROUNDS = 10  # in which MANY keys change that are watched
 LEFT_BYTES = 4 * MIB  # of memory, after the end of all watches: what malloc keeps
 LEAST_WATCHED, MOST_WATCHED = 30, 80  # names of 1 MiB
+LONG_NAMES = (29 * MIB, 30 * MIB, 31 * MIB)  # of which the last one is refused
 
 # What a general hint means in a claim, see marker.claim.
 WATCH = dict.fromkeys(BAD, "watch-keys")
@@ -277,6 +278,13 @@ def test_12_watches_are_bounded(launch, rng):
         raise Failure(text, hint="watch-forgotten")
     _expect_nil(client)
     bounded(server, base, LEFT_BYTES, "after EXEC has forgotten all watches", "before")
+    talk(client, (("WATCH", bytes(LONG_NAMES[-1])), OK), ("UNWATCH", OK))
+    base = server.process.resident_bytes()  # with a buffer for commands of this size
+    for size in LONG_NAMES:
+        client.exchange(resp.command("WATCH", bytes(size)), [])
+        read_value(client)
+    _expect_nil(client)
+    bounded(server, base, LEFT_BYTES, "after a name of 31 MiB was refused", "before")
     pipelined(client, [(("WATCH", name), OK), ("UNWATCH", OK)] * MOST_WATCHED)
     ask(client, "WATCH k", OK)
     _expect_run(client)
