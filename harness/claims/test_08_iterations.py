@@ -7,6 +7,7 @@ from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.exchanges import ask, burst_that_waits, ping
 from harness.claims.scenarios.timed import in_time
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
+from harness.failures.conversation import counted
 from harness.failures.failure import Failure
 
 # The budget of an iteration is 256 KiB. A call that sends takes 4 KiB of it, and an alarm that
@@ -72,6 +73,6 @@ def test_08_alarms_that_ring_together(launch, rng):
         text = f"the replies of {ALARMS:,} alarms were sent with {sends:,} calls"
         raise Failure(f"{text}; those of an iteration go together", hint="calls-cost-nothing")
     if waits < ALARMS // ALARMS_AT_MOST:
-        text = f"{ALARMS:,} alarms that rang together were answered in {waits} iterations"
-        text += f"; the budget of one is enough for {ALARMS_A_BUDGET}"
+        text = f"{ALARMS:,} alarms that rang together were answered in "
+        text += f"{counted(waits, 'iteration')}; the budget of one is enough for {ALARMS_A_BUDGET}"
         raise Failure(text, hint="iteration-too-long")

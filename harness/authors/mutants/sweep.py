@@ -7,8 +7,9 @@
 
 Each is made in the solution of the chapter whose TODO it is in, and is killed by the first claim
 that fails. The claims of its TODO are asked first: those that only a later one or an earlier one
-kills are printed, too. What became of it is kept in build/rules/NN.jsonl, and a sweep that was stopped goes on
-from there. A claim that has changed is not noticed: name regions with T, or remove the file.
+kills are printed, too. What became of it is kept in build/rules/NN.jsonl, and a sweep that was
+stopped goes on from there. A claim that has changed is not noticed: name regions with T, or remove
+the file.
 
 A survivor is a question: can nobody see the change, or is a claim missing? docs/sweep.md has the
 answers.

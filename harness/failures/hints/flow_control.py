@@ -3,8 +3,9 @@
 TEXTS = {
     "budget-used-up": (
         "The budget ended the iteration before all work was done, and the remaining work was "
-        "never resumed. Frames in the buffer, and a socket that is still writable, cause no new "
-        "event. Whenever the budget stops you, request another call in the next iteration."
+        "never resumed. Frames in the buffer, input that a full read has left, and a socket that "
+        "is still writable cause no new event. Whenever the budget stops you, request another call "
+        "in the next iteration."
     ),
     "iteration-too-long": (
         "A few clients that never stop kept the loop busy for long. The budget of one client per "
@@ -20,6 +21,11 @@ TEXTS = {
         "accept() is called until no client is left. With many new clients that takes long, and "
         "the connected clients wait. Accept a bounded number per iteration, then request another "
         "call, because an edge reports the remaining clients only once."
+    ),
+    "accepts-rest": (
+        "An iteration accepts a bounded number of clients, and the others go on waiting. An edge "
+        "reports them only once, so whenever the bound stops you, request another call in the next "
+        "iteration."
     ),
     "water-marks": (
         "When the output reaches high-water (>=), suspend reading until it is down to low-water "
@@ -44,6 +50,11 @@ TEXTS = {
         "A new interval began too late. The timer is set when the first frame of an interval is "
         "answered, and for the time of --quota. Further frames do not set it again, and nothing "
         "is added to it or rounded."
+    ),
+    "quota-timer": (
+        "The first frame of an interval sets its timer, once, and not as a recurring one; further "
+        "frames leave it as it is. If it cannot be set, for want of memory, do not count the "
+        "frames: nothing would ever refill the quota."
     ),
     "quota-unread": (
         "While the quota is used up, do not request input: the loop would be woken for input that "
@@ -70,8 +81,8 @@ TEXTS = {
     ),
     "turned-away": (
         "The server has no descriptor left. Try to accept the waiting client for 3 s, then turn "
-        "it away: close the reserve descriptor, accept and close until no client waits, and open "
-        "the reserve again."
+        "it away: close the reserve descriptor, accept and close clients that wait, ACCEPT_BUDGET "
+        "in an iteration at most, and open the reserve again."
     ),
     "reserve": (
         "This worked once, but not a second time. Afterwards the server has to hold a reserve "
