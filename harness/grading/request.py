@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.lab.target import WrongUsage, add_options, setting
 
 RESULTS = command_line.BUILD / "results"
 MOST_NAMES = 12  # of tests that T could have meant
+MOST_WORKERS = 4
 
 
 def never() -> bool:
@@ -52,6 +54,12 @@ class Request:
     debugger: Path | None = None
 
 
+def workers() -> int:
+    """How many tests of a grade run at the same time: one more than there are processors, since a
+    test waits now and then; not more than MOST_WORKERS, since each may need much memory."""
+    return min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
+
+
 def parse(arguments: list[str], what: str = "Grades a chapter.") -> argparse.Namespace:
     """The options; those not given come from the Makefile's variables."""
     parser = argparse.ArgumentParser(prog="grade", description=what)
@@ -63,7 +71,7 @@ def parse(arguments: list[str], what: str = "Grades a chapter.") -> argparse.Nam
     add("--errors", action="store_true", default=asked, help="failures as file:line:, too")
     add("--memcheck", action="store_true", help="run the server under valgrind")
     add("--seed", metavar="N", default=setting("SEED"), help="of everything random")
-    add("--jobs", metavar="N", default="2", help="tests at the same time, default 2")
+    add("--jobs", metavar="N", default=str(workers()), help=f"tests at the same time: {workers()}")
     add("--results", metavar="FILE", type=Path, help="default: build/results/NN.json")
     add("--limit", metavar="S", default=None, help="seconds for all tests of a chapter together")
     add("--id", metavar="ID", default=setting("ID"), help="of a failure, for replay and trace")

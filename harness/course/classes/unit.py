@@ -36,7 +36,8 @@ TRIES = 2  # something that was not judged is tried once more
 GRADE_SECONDS = 720  # a grade stops by itself after 600 s of tests and 60 s of compiling
 TRACE_SECONDS = 180
 LAST_SECONDS = 20  # for a grade that was told to stop
-GRADER = (sys.executable, "-m", "harness", "grade")
+# Others are graded at the same time, one for each processor.
+GRADER = (sys.executable, "-m", "harness", "grade", "--jobs", "2")
 TRACER = (sys.executable, "-m", "harness", "trace")
 LOG = "result.log"  # beside result.json: the log of pytest
 KEPT = (
