@@ -22,7 +22,7 @@ from harness.authors.selftest.drawn import NO_WORKERS, some
 from harness.authors.selftest.shell import check_refused, lab
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure, TooBusy
-from harness.grading import plugin, runner
+from harness.grading import plugin, request, runner
 from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
 from harness.lab.units import KIB
@@ -282,6 +282,12 @@ def test_a_slow_test_is_a_failure(tmp_path, monkeypatch):
     )
     assert problem == ""
     assert found == {"test_01_sleeps": (True, "too-long"), "test_01_connects": None}
+
+
+@pytest.mark.parametrize("processors, due", [(1, 2), (2, 3), (64, 4)])
+def test_a_grade_has_a_worker_more_than_processors(monkeypatch, processors, due):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(processors)))
+    assert request.workers() == due
 
 
 @pytest.mark.parametrize("seconds, kind", [(0.0, Failure), (100.0, TooBusy)])
