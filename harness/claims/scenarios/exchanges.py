@@ -236,9 +236,9 @@ def expect_stop(server, number: signal.Signals) -> None:
     if not server.process.alive():
         text = f"the server was gone before it was sent {number.name}: {server.describe()}"
         raise Failure(text, hint="ended-early")
+    ours, seconds = server.clock.ours, server.patience.seconds
     server.process.signal(number)
-    seconds = server.patience.seconds
-    if server.clock.ours:
+    if ours:
         server.clock.advance(STOP_MS)
         seconds = STOP_MS / 1000
     if server.process.wait(server.patience) is None:
