@@ -12,10 +12,10 @@ from harness.authors import soak
 from harness.authors.selftest.drawn import each_chapter
 from harness.authors.selftest.test_packages import PACKAGES
 from harness.client.redis import left_out
-from harness.course.classes import extract, submissions
+from harness.course.classes import extract, submissions, unit
 from harness.course.handover import handin
 from harness.course.isolation import __main__ as isolated
-from harness.grading import request, runner, scoring
+from harness.grading import runner, scoring
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.lab.units import MIB
 from harness.server import build, limits, spawn
@@ -178,9 +178,8 @@ def test_the_limits_of_a_control_group():
 
 
 def test_how_many_work_at_a_time():
-    assert request.Request.jobs == 2
-    shows(INSTRUCTORS, "A grade has two workers.")
-    shows(INSTRUCTORS, "Two tests run at a time")
+    assert unit.GRADER[-2:] == ("--jobs", "2")
+    shows(INSTRUCTORS, "In a class, a grade has two workers.")
 
 
 def test_the_limits_of_a_hand_in():

@@ -40,7 +40,7 @@ static void begin(size_t high_water, size_t low_water)
 /* From now on so many bytes of output wait. */
 static void set_output(size_t size)
 {
-    static const char bytes[HIGH];
+    static const uint8_t bytes[HIGH];
     check_step("lets %zu bytes of output wait; high water is %zu, low water %zu", size,
                config.limits.high_water, config.limits.low_water);
     buffer_consume(&conn.out, buffer_len(&conn.out));

@@ -429,7 +429,9 @@ class _Reader:
         if self._server is None:
             return []
         count = len(self._seen["servers"])
-        said = [] if count == 1 else [f"{count} servers were started; the calls are of the last one"]
+        said = []
+        if count > 1:
+            said.append(f"{count} servers were started; the calls are of the last one")
         said.append(f"the server: {self._server['fate']}")
         if self._under_way and self._stays() >= STAYS_SECONDS:
             said.append(self._where(self._under_way))
