@@ -75,6 +75,7 @@ static void marks(void)
     begin(LOW, LOW);
     expect_suspended(LOW, true);
     expect_suspended(LOW - 1, false);
+    buffer_free(&conn.out);
 }
 
 /* Input */
@@ -129,6 +130,7 @@ static void room(void)
           flow_room(&conn));
     begin(2 * BUDGET_BYTES, LOW);
     expect_room(BUDGET_BYTES);
+    buffer_free(&conn.out);
 }
 
 static void spent(void)
