@@ -65,6 +65,8 @@ def grade_target(target: Target, request: Request) -> Grade:
             orders.store(grade)
     grade.seconds = time.monotonic() - start
     results.write(grade, file)
+    if request.results is None:
+        results.write_in_full(grade, file.with_suffix(".txt"))
     return grade
 
 

@@ -94,7 +94,8 @@ def failures(grade: Grade, look: Look) -> list[list[str]]:
     if len(failed) > len(shown):
         why = ", perhaps most of them for the first reason" if explained else ""
         rest = f"{len(failed) - len(shown)} more failed{why}"
-        blocks.append([f"{rest}; V=1 shows everything in full"])
+        where = f"all in full: {grade.in_full}" if grade.in_full else "V=1 shows all in full"
+        blocks.append([f"{rest}; {where}"])
     return blocks
 
 

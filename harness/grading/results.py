@@ -10,6 +10,7 @@ from pathlib import Path
 from harness.grading import report
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Grade, Outcome
 from harness.lab import files
+from harness.lab.target import as_typed
 
 # Texts are shown as they are. By default Gradescope takes `output` for HTML, in which
 # "#include <x.h>" loses its end: "Output string formatting" in
@@ -45,6 +46,13 @@ def as_json(grade: Grade) -> dict:
 def write(grade: Grade, path: Path) -> None:
     """Writes it to `path` in one step: a reader never sees half of it."""
     files.write(path, f"{json.dumps(as_json(grade), indent=2)}\n".encode())
+
+
+def write_in_full(grade: Grade, path: Path) -> None:
+    """Writes what V=1 would print to `path`, and says in the grade where that is."""
+    text = report.chapter(grade, report.Look(verbose=True))
+    files.write(path, f"{text}\n".encode())
+    grade.in_full = as_typed(path)
 
 
 def _hundredths(worths: list[Fraction]) -> list[int]:

@@ -108,6 +108,7 @@ class Grade:
     again: str = ""  # the words of `make grade ...` that name this subject
     elsewhere: str = ""  # those of them that say where it is: " DIR=..."
     log: Path | None = None
+    in_full: str = ""  # the file that has every failure in full
     left_out: int = 0  # claims that T= names, and that are not run under valgrind
     once_passed: frozenset[str] = frozenset()  # tests, in this grade or before; see history.py
     last_failed: frozenset[str] = frozenset()  # those that have failed since

@@ -79,7 +79,7 @@ FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, buffer.c)
   again      make replay ID=02-02_side-7
   see        make trace ID=02-02_side-7
 
-1 more failed; V=1 shows everything in full
+1 more failed; all in full: build/results/02.txt
 
   not judged (1): no instrument
 
@@ -105,6 +105,7 @@ def a_grade(source, number: str, outcomes) -> Grade:
         seconds=3.21,
         seed=7,
         again=f"make grade CH={number}",
+        in_full=f"build/results/{number}.txt",
     )
 
 

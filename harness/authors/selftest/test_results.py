@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import submissions
-from harness.grading import results, scoring
+from harness.grading import report, results, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab.chapters import CHAPTERS, find
@@ -188,6 +188,15 @@ def test_the_worths_add_up_to_all_points():
     read = results.as_json(grade(PASSED, PASSED, PASSED))
     assert [test["max_score"] for test in read["tests"]] == [33.33, 33.33, 33.34]
     assert read["score"] == 100
+
+
+def test_the_text_has_every_failure_in_full(tmp_path):
+    one = grade(*[FAILED] * 9)
+    path = tmp_path / "01.txt"
+    results.write_in_full(one, path)
+    assert path.read_text().count("what happened") == 9
+    assert report.chapter(one).count("what happened") < 9
+    assert f"more failed; all in full: {path}\n" in report.chapter(one)
 
 
 def test_what_does_not_compile_has_a_test_that_says_so():
