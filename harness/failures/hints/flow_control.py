@@ -79,6 +79,11 @@ TEXTS = {
         "that never ends, and the connected clients wait. Turn away ACCEPT_BUDGET clients at most, "
         "and the others in the next iterations."
     ),
+    "tries-at-once": (
+        "The server tries again and again without a pause. turn_away() returns true only if it has "
+        "turned away ACCEPT_BUDGET clients, since then more may wait. Else the next try comes "
+        "after ACCEPT_PAUSE_MS."
+    ),
     "turned-away": (
         "The server has no descriptor left. Try to accept the waiting client for 3 s, then turn "
         "it away: close the reserve descriptor, accept and close clients that wait, ACCEPT_BUDGET "
