@@ -25,7 +25,7 @@ from harness.server.build import CACHE
 from harness.server.linux import procfs
 
 VERDICT_SECONDS = 60  # for a submission that hangs everywhere
-WHOLE = 4  # grades of solutions, beside that of the last chapter
+WHOLE = 2  # grades of solutions, beside that of the last chapter
 SLOWER = 3  # times: the lab's own tests run several at a time, on a machine with other work
 # gcc brings the runtime of its sanitizers along; for clang it is a package of its own.
 SANITIZED = "gcc -fsanitize=address,undefined -fno-sanitize-recover=all"
@@ -52,11 +52,11 @@ def own_claims(chapter) -> list[str]:
     return ["--only", f"test_{chapter.number}_"]
 
 
-def slow_claims(chapter) -> list[str]:
-    """The words that select what slow grades try: half of what a chapter adds; in the last chapter
-    also some of what it inherits. FULL=2 tries all."""
+def slow_claims(chapter, part: int = 2) -> list[str]:
+    """The words that select what slow grades try: of what a chapter adds one claim in `part`; in
+    the last chapter also some of what it inherits. FULL=2 tries all."""
     inherited_part = INHERITED_PART if chapter is CHAPTERS[-1] else 0
-    return drawn_claims(chapter, 2, inherited_part, native=False)
+    return drawn_claims(chapter, part, inherited_part, native=False)
 
 
 def whole_grades() -> list:
@@ -81,7 +81,7 @@ def test_solution_gets_full_marks(chapter, patient):
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 def test_solution_that_clang_compiles_gets_full_marks(chapter):
     """A student may set CC. The programs of the grader are compiled by it as well."""
-    words = ["--chapter", chapter.number, "--from", "solutions", *slow_claims(chapter)]
+    words = ["--chapter", chapter.number, "--from", "solutions", *slow_claims(chapter, 4)]
     with Grader({"CC": "clang"}) as grader:
         results, status = grade(grader, *words)
     assert (lost(results), status) == ([], 0)
@@ -98,7 +98,7 @@ def test_solution_is_silent_under_valgrind(chapter, patient):
 def test_solution_is_silent_under_the_sanitizers(chapter):
     """Only what measures CPU and memory may fail: the sanitizers cost both. And valgrind does not
     run such a program."""
-    words = ["--chapter", chapter.number, "--from", "solutions", *slow_claims(chapter)]
+    words = ["--chapter", chapter.number, "--from", "solutions", *slow_claims(chapter, 4)]
     with Grader({"CC": SANITIZED}) as grader:
         results, _ = grade(grader, *words)
     other = {claim.name for claim in scoring.load() if claim.native or claim.valgrind}
