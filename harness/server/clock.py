@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
 from harness.server.linux import procfs
-from harness.server.patience import wait_until
+from harness.server.patience import Activity, wait_until
 from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
 
 MS = 1_000_000  # ns
@@ -78,6 +78,8 @@ class Clock:
         self._restless = self._decided = False
         self._monotonic = self._realtime = self._reads = self._generation = 0
         self._waits: dict[tuple[int, int], int] = {}
+        self._before: tuple[dict[tuple[int, int], int] | None, float] = (None, 0.0)
+        self._looking = 0.0  # CPU seconds: see activity()
         if shim is not None:
             machine, ahead = time.monotonic_ns(), shim.clock_ahead()
             # At a whole millisecond, after every time that the server has seen so far.
@@ -170,26 +172,42 @@ class Clock:
         self._restless = True
         return False
 
-    def rest(self) -> dict[tuple[int, int], int] | None:
+    def activity(self, found: Activity) -> Activity:
+        """What the server does by itself, where `found` is all that it does.
+
+        The library wakes each thread in its wait, every so often, to look at this clock. That costs
+        CPU time, and on a busy machine the thread is in line for a processor most of the time.
+        """
+        waits = self.rest(in_line=True) if self.stands else None
+        before, cpu = self._before
+        if waits is not None and waits == before:
+            self._looking += found.cpu - cpu
+        self._before = waits, found.cpu
+        runnable = found.runnable and waits is None
+        return Activity(found.cpu - self._looking, runnable, found.threads)
+
+    def rest(self, in_line: bool = False) -> dict[tuple[int, int], int] | None:
         """A number for each thread, which is the same as before if the thread has done nothing
-        since. None: one of them runs, or wants to.
+        since. None: one of them runs, or wants to. `in_line`: it may, within its wait.
 
         First we look at their states, and then at their waits. If the numbers are the same twice,
         each was asleep in its wait between the two looks at these: so none can have woken another.
         """
-        threads = {}
+        threads: dict[tuple[int, int], int | None] = {}
         for pid in self._pids():
             for tid, state in self._states(pid).items():
-                if state not in "STtZX":
+                if state in "STtZX":
+                    threads[pid, tid] = 0 if state in "TtZX" else procfs.times_run(pid, tid)
+                elif in_line:
+                    threads[pid, tid] = None
+                else:
                     return None
-                runs = 0 if state in "TtZX" else procfs.times_run(pid, tid)
-                threads[pid, tid] = runs
         for waiter in self._waiting():
             if waiter.due_ns <= self._monotonic and self._can_run(waiter):
                 return None  # it was stopped, and has not noticed yet that its wait is over
             if (waiter.pid, waiter.tid) in threads:
                 threads[waiter.pid, waiter.tid] = -waiter.count
-        return threads
+        return None if None in threads.values() else threads
 
     # Inside: all of these are for a clock that is ours
 

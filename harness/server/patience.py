@@ -95,6 +95,11 @@ class Patience:
         nothing more to wait for."""
         return False
 
+    def lend(self, began: float) -> bool:
+        """Gives servers whose clock stands some time of it, once in the wait that began then: they
+        may look round every so often. Whether it did."""
+        return False
+
     def expired(self) -> None:
         """Counts a wait that ran out; each has to be counted once."""
         self._ran_out += 1
@@ -114,9 +119,10 @@ PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 class ForServers(Patience):
     """Another patience, which shrinks with this one, for these servers.
 
-    `asleep` tells whether they sleep for ever; it gets when the wait began. `spins_end`: a wait is
-    over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many
-    times as long, and not below `least` seconds, as something slows them down.
+    `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
+    began. `spins_end`: a wait is over when they have computed for a part of it, see CPU_PART.
+    `times`, `least`: it is so many times as long, and not below `least` seconds, as something slows
+    them down.
     """
 
     def __init__(
@@ -124,6 +130,7 @@ class ForServers(Patience):
         patience: Patience,
         servers: Callable[[], Iterable[Active]],
         asleep: Callable[[float], bool] | None = None,
+        lend: Callable[[float], bool] | None = None,
         spins_end: bool = False,
         times: float = 1.0,
         least: float = 0.0,
@@ -131,6 +138,7 @@ class ForServers(Patience):
         self._patience = patience
         self._servers = servers
         self._asleep = asleep
+        self._lend = lend
         self.spins_end = spins_end
         self._times = times
         self._least = least
@@ -160,6 +168,9 @@ class ForServers(Patience):
 
     def asleep(self, began: float) -> bool:
         return self._asleep is not None and self._asleep(began)
+
+    def lend(self, began: float) -> bool:
+        return self._lend is not None and self._lend(began)
 
     def expired(self) -> None:
         self._patience.expired()
@@ -229,6 +240,9 @@ class Deadline:
             self._looked, at_rest = now, True
         if passed < self.seconds:
             return self.seconds - passed
+        if at_rest and self._may_be_lent():
+            self._idle_looks = 0
+            return MORE_SECONDS
         if at_rest:
             self._over = True
             return 0.0
@@ -236,6 +250,12 @@ class Deadline:
             text = "other programs kept the server from running for most of the time"
             raise TooBusy(f"in a wait of {passed:.0f} s {text}")
         return MORE_SECONDS
+
+    def _may_be_lent(self) -> bool:
+        """Whether the servers have just been lent time: on a busy machine they are seldom seen to
+        sleep, and by their own clock nothing has gone by."""
+        known = self._others or self._hopeless or self._patience is None
+        return not known and self._patience.lend(self._restarted)
 
     @property
     def waited(self) -> Waited:

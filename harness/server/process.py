@@ -295,8 +295,9 @@ class ServerProcess:
         return self._tree.cpu_seconds() if self._tree else 0.0
 
     def activity_now(self) -> Activity:
-        """What all processes of the server do."""
-        return self._tree.activity_now() if self._tree else Activity()
+        """What all processes of the server do; but not what only the clock has them do."""
+        found = self._tree.activity_now() if self._tree else Activity()
+        return self.clock.activity(found) if self.clock else found
 
     def resident_bytes(self) -> int:
         """Resident memory of all its processes; shared pages count once."""

@@ -55,10 +55,26 @@ class Quiescence:
         now = time.monotonic()
         if began == self._began and now - self._looked < LOOK_SECONDS:
             return self._found
+        self._begin(began)
+        self._found = (
+            self._have_slept(now) and not self._may_be_woken() and not self.lend(began)
+        )
+        return self._found
+
+    def lend(self, began: float) -> bool:
+        """Moves the clocks that stand, once in the wait that began then. Whether there are some."""
+        self._begin(began)
+        clocks = [one.clock for one in self._processes() if one.clock and one.clock.stands]
+        if not clocks or self._lent:
+            return False
+        self._lent, self._looks = True, 0
+        for clock in clocks:
+            clock.advance(LENT_MS)
+        return True
+
+    def _begin(self, began: float) -> None:
         if began != self._began:
             self._began, self._looks, self._lent = began, 0, False
-        self._found = self._have_slept(now) and not self._may_be_woken() and not self._lend()
-        return self._found
 
     def _have_slept(self, now: float) -> bool:
         """Whether they were asleep at each look for a while, up to this one."""
@@ -69,16 +85,6 @@ class Quiescence:
         self._rest, self._looked = rest, now
         seconds = CROWDED_SECONDS if procfs.is_crowded(CROWD) else QUIET_SECONDS
         return self._looks >= QUIET_LOOKS and now - self._since >= seconds
-
-    def _lend(self) -> bool:
-        """Moves the clocks that stand, once in a wait. Whether there are some."""
-        clocks = [one.clock for one in self._processes() if one.clock and one.clock.stands]
-        if not clocks or self._lent:
-            return False
-        self._lent, self._looks = True, 0
-        for clock in clocks:
-            clock.advance(LENT_MS)
-        return True
 
     def _may_be_woken(self) -> bool:
         if any(map(_may_wake_up, self._processes())):

@@ -375,10 +375,11 @@ class Stage:
         """How long a claim waits. The grader knows what a server that is built here can do in a
         wait: nothing while it sleeps, and little else."""
         own = bool(self.run.sources)
-        asleep = quiescence.Quiescence(self._processes, self._clients) if own else None
+        quiet = quiescence.Quiescence(self._processes, self._clients)
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
         spins_end = own and not self.valgrind  # which runs one thread at a time
-        return ForServers(PATIENCE, self._processes, asleep, spins_end, **slowed)
+        asleep = quiet if own else None
+        return ForServers(PATIENCE, self._processes, asleep, quiet.lend, spins_end, **slowed)
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""
