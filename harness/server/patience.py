@@ -227,7 +227,7 @@ class Deadline:
         self._most_threads = -1
         self._hopeless = ""
         self._idle_looks = 0
-        self._over = False
+        self._lent = self._over = False
 
     def left(self) -> float:
         """Seconds after which it is over, or after which to ask again; 0 when it is over."""
@@ -254,8 +254,10 @@ class Deadline:
     def _may_be_lent(self) -> bool:
         """Whether the servers have just been lent time: on a busy machine they are seldom seen to
         sleep, and by their own clock nothing has gone by."""
-        known = self._others or self._hopeless or self._patience is None
-        return not known and self._patience.lend(self._restarted)
+        if self._patience is None or self._others or self._hopeless or self._lent:
+            return False
+        self._lent = True
+        return self._patience.lend(self._restarted)
 
     @property
     def waited(self) -> Waited:
