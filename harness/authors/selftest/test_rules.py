@@ -234,7 +234,7 @@ def test_what_the_claims_of_a_todo_let_pass_is_reported():
 
 
 def test_some_are_drawn(monkeypatch):
-    """The same for the same seed, and in the order of all."""
+    """A seed draws the same each time, in the order of all."""
     monkeypatch.setenv("LAB_N", "3")
     some = [[one.key for one in LISTEN].index(one.key) for one in sweep.drawn(LISTEN)]
     assert len(some) == 3 and some == sorted(some)
