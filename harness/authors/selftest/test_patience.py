@@ -14,6 +14,7 @@ import pytest
 from harness.claims.scenarios import exchanges, try_cuts
 from harness.failures.failure import Failure, NotJudged
 from harness.server import patience as waits
+from harness.server.clock import Clock
 from harness.server.patience import (
     CPU_PART,
     IDLE_LOOKS,
@@ -120,6 +121,19 @@ def test_no_time_is_lent(clock, options):
     patience = fair(server, lend=lambda began: bool(lent.append(began)), **given)
     wait(clock, Deadline(patience, others=options.get("others", False)), server)
     assert lent == []
+
+
+def test_what_only_its_clock_makes_a_thread_do_is_not_counted(monkeypatch):
+    found = {}
+    monkeypatch.setattr(Clock, "stands", True)
+    monkeypatch.setattr(Clock, "rest", lambda self, in_line: found.get("now"))
+    clock = Clock(None, os.getpid())
+    assert clock.activity(Activity(1.0, True, 1)) == Activity(1.0, True, 1)
+    found["now"] = {(1, 1): -7}
+    assert clock.activity(Activity(2.0, True, 1)) == Activity(2.0, False, 1)
+    assert clock.activity(Activity(5.0, True, 1)) == Activity(2.0, False, 1)
+    found["now"] = {(1, 1): -8}  # another wait: between the two it has done something
+    assert clock.activity(Activity(6.0, True, 1)) == Activity(3.0, False, 1)
 
 
 def test_a_server_that_starts_threads_or_processes_does_not_spin(clock):

@@ -56,9 +56,7 @@ class Quiescence:
         if began == self._began and now - self._looked < LOOK_SECONDS:
             return self._found
         self._begin(began)
-        self._found = (
-            self._have_slept(now) and not self._may_be_woken() and not self.lend(began)
-        )
+        self._found = self._have_slept(now) and not self._may_be_woken() and not self.lend(began)
         return self._found
 
     def lend(self, began: float) -> bool:
