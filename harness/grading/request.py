@@ -18,7 +18,7 @@ from harness.lab.target import WrongUsage, add_options, setting
 
 RESULTS = command_line.BUILD / "results"
 MOST_NAMES = 12  # of tests that T could have meant
-MOST_WORKERS = 4
+MOST_WORKERS = 6
 
 
 def never() -> bool:
@@ -55,9 +55,9 @@ class Request:
 
 
 def workers() -> int:
-    """How many tests of a grade run at the same time: one more than there are processors, since a
-    test waits now and then; not more than MOST_WORKERS, since each may need much memory."""
-    return min(len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
+    """How many tests of a grade run at the same time: two for each processor and one, since a test
+    often waits; not more than MOST_WORKERS, since each may need much memory."""
+    return min(2 * len(os.sched_getaffinity(0)) + 1, MOST_WORKERS)
 
 
 def parse(arguments: list[str], what: str = "Grades a chapter.") -> argparse.Namespace:

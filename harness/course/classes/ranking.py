@@ -139,7 +139,7 @@ def as_text(board: Board) -> str:
         for one, speed in zip(subjects, speeds)
     ]
     parts = [
-        f"{board.chapter.slug}, {machine()}",
+        textwrap.fill(f"{board.chapter.slug}, {machine()}", WIDTH),
         textwrap.fill(board.about(), WIDTH),
         textwrap.fill(board.disturbed, WIDTH),
         "\n".join([table.columns("", ["speed"]), *lines]),

@@ -14,6 +14,7 @@ import os
 import platform
 import signal
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -40,6 +41,7 @@ from harness.student.bench.subjects import Subject
 RESULTS = subjects.BUILT / "bench.json"
 ROUNDS = 5
 MOST_ROUNDS = 100
+WIDTH = 80  # of a screen
 # Of TCP, such as "cubic". bbr sends at a pace of its own, on loopback too: large frames are slower.
 CONGESTION_CONTROL = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
@@ -222,7 +224,7 @@ def _subjects(options: argparse.Namespace, words: Sequence[str] = ()) -> list[Su
 
 
 def machine() -> str:
-    """What it was measured on, and when."""
+    """What it was measured on, and when; lines of WIDTH at most, as a processor's name is long."""
     model = next(
         (
             line.split(":", 1)[1].strip()
@@ -234,7 +236,8 @@ def machine() -> str:
     cores = len(os.sched_getaffinity(0))
     control = CONGESTION_CONTROL.read_text().strip()
     system = f"Linux {platform.release()}, {control}"
-    return f"{model}, {cores} cores; {system}; {time.strftime('%Y-%m-%d')}"
+    text = f"{model}, {cores} cores; {system}; {time.strftime('%Y-%m-%d')}"
+    return textwrap.fill(text, WIDTH)
 
 
 def _progress(text: str) -> None:
