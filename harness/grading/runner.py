@@ -147,7 +147,7 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
     while True:
         now = time.monotonic()
         if now >= end:
-            if now - began >= BUSY_TIMES * seconds or not _is_held_up(seconds / 2):
+            if now - began >= BUSY_TIMES * seconds or not is_held_up(seconds / 2):
                 return f"the grade was stopped after {now - began:.0f} s"
             end = now + TICK_SECONDS
         if not select.select([reader], [], [], min(end - now, TICK_SECONDS))[0]:
@@ -172,9 +172,9 @@ def _follow(process: subprocess.Popen, reader: int, seconds: float, watcher: Wat
     return "" if status in (0, 1) else f"pytest ended with status {status}"
 
 
-def _is_held_up(cpu_seconds: float) -> bool:
-    """Whether the processes of the grade have had less CPU time than this, and one of them stands
-    in line for a processor: it could run at two looks."""
+def is_held_up(cpu_seconds: float) -> bool:
+    """Whether other programs hold up the grade: its processes have had less CPU time than this, and
+    one of them stands in line for a processor, as it could run at two looks."""
     before: set[int] = set()
 
     def could_run() -> bool:

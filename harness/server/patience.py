@@ -122,7 +122,7 @@ class ForServers(Patience):
     `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
     began. `spins_end`: a wait is over when they have computed for a part of it, see CPU_PART.
     `times`, `least`: it is so many times as long, and not below `least` seconds, as something slows
-    them down.
+    them down. They get no less than these in CPU time, either: to start may take most of it.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class ForServers(Patience):
 
     @property
     def cpu_seconds(self) -> float:
-        return self._patience.seconds
+        return max(self._patience.seconds, self._least)
 
     def lasting(self, seconds: float) -> Patience:
         return ForServers(super().lasting(seconds), self._servers)

@@ -33,7 +33,7 @@ from harness.server.work import Work
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
 LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer
-COMPLAINT_SECONDS = 1.0  # for what ld.so has printed to come through the pipe, if anything
+COMPLAINT_SECONDS = 1.0  # for a program that ends, and for what ld.so has printed to come here
 PORT_TRIES = 3
 KILLED = ExitStatus(signal=signal.SIGKILL)
 ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL}
@@ -376,14 +376,19 @@ class ServerProcess:
 
     def _look_for_shim(self, command: spawn.Command) -> None:
         """Notes whether the libraries were loaded: a statically linked program does not load any.
-        Raises NotJudged if the lab has linked the program: then claims would pass unexamined."""
+        Raises NotJudged if the lab has linked the program: then claims would pass unexamined.
+
+        One that the lab has linked and that ends just now has had them: a process that ends shows
+        no libraries any more.
+        """
         paths = map(os.path.realpath, command.preload)
         self._shim_is_loaded = bool(command.preload) and all(
             any(procfs.maps_file(pid, path) for pid in self.pids()) for path in paths
         )
-        if command.preload and command.linked_here and not self._shim_is_loaded and self.alive():
-            wait_until(lambda: self.stderr.total, COMPLAINT_SECONDS)
-            raise NotJudged(shim.not_loaded(self.stderr.text()))
+        if command.preload and command.linked_here and not self._shim_is_loaded:
+            if not wait_until(lambda: not self.alive(), COMPLAINT_SECONDS):
+                raise NotJudged(shim.not_loaded(self.stderr.text()))
+            self._shim_is_loaded = True
 
 
 atexit.register(destroy_all)

@@ -240,12 +240,11 @@ def test_a_wait_ends_when_the_server_is_known_to_sleep(clock):
 def test_a_slowed_server_is_waited_for_longer():
     patience = Patience(((0, 8.0), (1, 3.0), (2, 1.0), (3, 0.25)))
     slowed = ForServers(patience, list, times=3, least=5)
-    seconds = []
+    found = []
     for _ in range(4):
-        seconds.append(slowed.seconds)
-        assert slowed.cpu_seconds == patience.seconds
+        found.append((slowed.seconds, slowed.cpu_seconds))
         slowed.expired()
-    assert seconds == [24, 9, 5, 5]
+    assert found == [(24, 8), (9, 5), (5, 5), (5, 5)]
 
 
 def test_workers_share_their_patience(tmp_path):
