@@ -218,7 +218,10 @@ class Clock:
         """Decides whether the server goes by this clock. One that makes its system calls by itself
         waits nowhere that we know. One that reads the counter of a processor waits with a limit and
         has asked for no time."""
-        wait_until(self._waiting, WAITS_SECONDS)  # on a busy machine it may not wait yet
+        # On a busy machine it may not wait yet.
+        wait_until(lambda: self._waiting() or self._has_ended(), WAITS_SECONDS)
+        if self._has_ended():  # before it has shown by which clock it goes
+            return
         waiters = self._waiting()
         limited = any(
             one.due_ns != NO_DUE and one.count > self._waits.get((one.pid, one.tid), 0)
@@ -230,6 +233,9 @@ class Clock:
             self._decided = True
             self._give_back()
             self.tell("leaves the server the clock of the machine: it does not read the given one")
+
+    def _has_ended(self) -> bool:
+        return all(state in "ZX" for state in procfs.states(self._pid).values())
 
     def _give_back(self) -> None:
         """From now on it is the machine's, and goes on from where it is."""

@@ -213,6 +213,21 @@ def test_one_that_does_not_read_it_keeps_the_clock_of_the_machine(tmp_path):
         assert process.wait(10) == 0
 
 
+def test_one_that_has_ended_has_shown_nothing(tmp_path):
+    """A claim about time fails for the crash, and is judged."""
+    shared = Shim(tmp_path / "shim")
+    Start().set(shared)
+    command = [sys.executable, "-S", "-c", "print('ready', flush=True); input()"]
+    environment = shim.environment([shim_library()], shared.path)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as process:
+        assert process.stdout.readline() == b"ready\n"
+        clock = Clock(shared, process.pid)
+        process.kill()
+        process.wait()
+        assert clock.ours
+
+
 SLOW_START = """
 import sys, time
 print("ready", flush=True)
