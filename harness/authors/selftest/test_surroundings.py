@@ -73,6 +73,14 @@ def test_a_library_that_is_not_loaded_is_not_judged(tmp_path, announcing, linked
         assert server.calls() is None
 
 
+def test_one_that_ends_at_once_has_loaded_it():
+    """A process that ends shows no libraries any more, and its end is what a claim fails for."""
+    command = ["sh", "-c", "echo listening on 127.0.0.1:1; exit 3"]
+    for _ in range(20):
+        with ServerProcess().start(command, preload=[shim_library()], linked_here=True) as server:
+            assert server.calls() is not None
+
+
 def test_a_static_program_of_the_lab_is_not_judged(announcing):
     with pytest.raises(NotJudged, match="ld.so does not say why"):
         ServerProcess().start(announcing("-static"), preload=[shim_library()], linked_here=True)
