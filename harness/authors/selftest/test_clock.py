@@ -12,11 +12,14 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from harness.authors.selftest.drawn import some
+from harness.claims.scenarios.timed import in_time
 from harness.client.client import Client, Conversation
+from harness.failures.failure import Failure, NotJudged
 from harness.server import shim
 from harness.server.clock import MS, Clock, Start
 from harness.server.patience import wait_until
@@ -226,6 +229,13 @@ def test_one_that_has_ended_has_shown_nothing(tmp_path):
         process.kill()
         process.wait()
         assert clock.ours
+
+
+@pytest.mark.parametrize("asleep, kind", [(True, Failure), (False, NotJudged)])
+def test_with_the_clock_of_the_machine_one_that_sleeps_for_ever_is_judged(asleep, kind):
+    server = SimpleNamespace(clock=SimpleNamespace(ours=False))
+    with pytest.raises(kind, match="nothing came"), in_time(server):
+        raise Failure("nothing came back", hint="silence", asleep=asleep)
 
 
 SLOW_START = """
