@@ -121,8 +121,8 @@ class ForServers(Patience):
 
     `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
     began. `spins_end`: a wait is over when they have computed for a part of it, see CPU_PART.
-    `times`, `least`: it is so many times as long, and not below `least` seconds, as something slows
-    them down. They get no less than these in CPU time, either: to start may take most of it.
+    `times`, `least`: it is so many times as long, and not below `least` seconds, also of CPU time,
+    as something slows them down.
     """
 
     def __init__(
