@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
 from harness.server.linux import procfs
+from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
 from harness.server.patience import Activity, wait_until
 from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
 
@@ -219,8 +220,8 @@ class Clock:
         waits nowhere that we know. One that reads the counter of a processor waits with a limit and
         has asked for no time."""
         # On a busy machine it may not wait yet.
-        wait_until(lambda: self._waiting() or self._has_ended(), WAITS_SECONDS)
-        if self._has_ended():  # before it has shown by which clock it goes
+        wait_until(lambda: self._waiting() or self._shows_nothing(), WAITS_SECONDS)
+        if self._shows_nothing():
             return
         waiters = self._waiting()
         limited = any(
@@ -233,6 +234,15 @@ class Clock:
             self._decided = True
             self._give_back()
             self.tell("leaves the server the clock of the machine: it does not read the given one")
+
+    def _shows_nothing(self) -> bool:
+        """Whether it has ended, or sleeps for ever in a call that is none of our waits."""
+        return self._has_ended() or not self._waiting() and self._sleeps_for_ever()
+
+    def _sleeps_for_ever(self) -> bool:
+        pids = self._pids()
+        timers = any(has_timerfd(pid) or catches_alarm(pid) for pid in pids)
+        return not timers and all(map(sleeps_for_ever, pids))
 
     def _has_ended(self) -> bool:
         return all(state in "ZX" for state in procfs.states(self._pid).values())

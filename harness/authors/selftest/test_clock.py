@@ -231,6 +231,23 @@ def test_one_that_has_ended_has_shown_nothing(tmp_path):
         assert clock.ours
 
 
+def test_one_that_sleeps_for_ever_keeps_our_clock(tmp_path):
+    """It has not shown by which clock it goes, and none would wake it."""
+    shared = Shim(tmp_path / "shim")
+    Start().set(shared)
+    code = "import signal; print('ready', flush=True); signal.pause()"
+    command = [sys.executable, "-S", "-c", code]
+    environment = shim.environment([shim_library()], shared.path)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        clock = Clock(shared, process.pid)
+        began = clock.now_ms
+        clock.advance(3_600_000)
+        assert clock.ours and not clock.stands
+        assert clock.now_ms == began + 3_600_000
+        process.kill()
+
+
 @pytest.mark.parametrize("asleep, kind", [(True, Failure), (False, NotJudged)])
 def test_with_the_clock_of_the_machine_one_that_sleeps_for_ever_is_judged(asleep, kind):
     server = SimpleNamespace(clock=SimpleNamespace(ours=False))

@@ -43,6 +43,7 @@ def served(code):
                 yield SimpleNamespace(
                     pid=process.pid,
                     clock=None,
+                    shim=None,
                     has_unheard_output=lambda: False,
                     pids=lambda: [process.pid],
                     cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
@@ -95,6 +96,17 @@ def test_what_time_will_wake(code):
     with served(code) as (process, client):
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert not wait_until(lambda: asks(began), CALM_SECONDS)
+
+
+@pytest.mark.parametrize("timers", [0, 1])
+def test_where_the_library_counts_timers_a_handler_says_nothing(timers):
+    """Valgrind has handlers of all signals."""
+    code = "signal.signal(signal.SIGALRM, print); signal.pause()"
+    with served(code) as (process, client):
+        process.shim = SimpleNamespace(kernel_timers=lambda: timers)
+        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        found = wait_until(lambda: asks(began), CALM_SECONDS if timers else 30)
+        assert found == (timers == 0)
 
 
 def test_one_that_waits_for_a_page_will_go_on(monkeypatch):

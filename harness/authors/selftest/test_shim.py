@@ -163,6 +163,21 @@ def test_bytes_that_move_faster_than_one_looks_are_counted(tmp_path):
     assert moving(record)[-1] == "close"
 
 
+@pytest.mark.parametrize(
+    "code, timers",
+    [
+        ("signal.pause", 0),
+        ("signal.alarm(60)", 1),
+        ("signal.setitimer(signal.ITIMER_REAL, 60)", 1),
+        ("ctypes.CDLL(None).timer_create(1, None, ctypes.byref(ctypes.c_void_p()))", 1),
+    ],
+)
+def test_timers_of_the_kernel_are_counted(tmp_path, code, timers):
+    command = [sys.executable, "-S", "-c", f"import ctypes, signal; {code}"]
+    status, shared = run_with_shim(tmp_path, *command)
+    assert (status, shared.kernel_timers()) == (0, timers)
+
+
 def test_without_the_variable_it_does_nothing(tmp_path):
     """Not even the handler is there: SIGUSR1 kills."""
     environment = {"LD_PRELOAD": str(shim_library())}

@@ -20,7 +20,7 @@ from harness.claims.instruments.quiescence import Quiescence
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
 from harness.server.linux import procfs, sockdiag
-from harness.server.patience import PATIENCE, ForServers, Patience, wait_until
+from harness.server.patience import PATIENCE, SHORT_SECONDS, ForServers, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
@@ -172,7 +172,14 @@ def until_read(client, seconds: float = READ_SECONDS) -> bool:
     and a server that takes one read for one message would pass.
     """
     seconds = min(seconds, UNREAD_SECONDS if client in _unread else PATIENCE.seconds)
-    read = wait_until(lambda: not unread_bytes(client), seconds)
+    began = time.monotonic()
+
+    def over() -> bool:
+        long = time.monotonic() - began > SHORT_SECONDS
+        return not unread_bytes(client) or long and client.patience.asleep(began)
+
+    wait_until(over, seconds)
+    read = not unread_bytes(client)
     (_unread.discard if read else _unread.add)(client)
     return read
 

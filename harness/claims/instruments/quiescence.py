@@ -14,7 +14,7 @@ from typing import NamedTuple
 from harness.claims.instruments.delivery import is_delivering
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
-from harness.server.linux.syscalls import has_timer, sleeps_for_ever
+from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
 
 # One that is woken runs at once, or stands in line for a processor, and then it is not asleep. So
 # two looks would do; but a packet is delivered by the kernel when it finds the time.
@@ -112,8 +112,15 @@ def _may_wake_up(process) -> bool:
     """Whether something of its own may end its sleep, a timer or a time-out of a socket; or whether
     we have not heard yet what it has printed."""
     stands = process.clock is not None and process.clock.stands
-    timer = not stands and any(map(has_timer, process.pids()))
+    timer = not stands and _has_timer(process)
     return timer or any(map(time_outs.longest, process.pids())) or process.has_unheard_output()
+
+
+def _has_timer(process) -> bool:
+    """Whether a timer of its own may wake it."""
+    pids = process.pids()
+    signals = process.shim.kernel_timers() if process.shim else any(map(catches_alarm, pids))
+    return bool(signals) or any(map(has_timerfd, pids))
 
 
 class _Peer(NamedTuple):

@@ -50,10 +50,13 @@ def sleeps_in_close(pid: int) -> bool:
     return bool(numbers) and "running" not in numbers and _CLOSE in numbers
 
 
-def has_timer(pid: int) -> bool:
-    """Whether a timer of its own may wake it nevertheless: a timerfd, or SIGALRM."""
-    if any("[timerfd]" in target for target in procfs.descriptor_targets(pid)):
-        return True
+def has_timerfd(pid: int) -> bool:
+    return any("[timerfd]" in target for target in procfs.descriptor_targets(pid))
+
+
+def catches_alarm(pid: int) -> bool:
+    """Whether it has a handler of SIGALRM, so that a timer may wake it. Under valgrind each program
+    has, which is valgrind's."""
     caught = _CAUGHT.search(procfs.read(f"/proc/{pid}/status"))
     return caught is None or bool(int(caught[1], 16) >> (signal.SIGALRM - 1) & 1)
 

@@ -17,7 +17,7 @@ from harness.failures.failure import NotJudged
 from harness.lab.units import KIB
 
 MAGIC = 0x4D494853
-VERSION = 11
+VERSION = 12
 PLANS_MAX = 64
 STEPS_MAX = 64
 TABLES = 2
@@ -47,12 +47,12 @@ _MOVING = {
 }
 
 # magic, version, outputs, inputs, waits, accepts, connections, recorded; generation, plans; detail;
-# pauses, signals, duties; under_way, its size, its start, placed, taken, rings
-_HEAD = struct.Struct("=IIQQQQIIIIIIIIQQQIIII")
+# pauses, signals, duties; under_way, its size, its start, placed, taken, rings, kernel_timers
+_HEAD = struct.Struct("=IIQQQQIIIIIIIIQQQIIIII4x")
 _GENERATION_AT = struct.calcsize("=IIQQQQII")
 _DETAIL_AT = _GENERATION_AT + 8
 _PAUSES_AT = _DETAIL_AT + 4
-_TAKEN_AT = _HEAD.size - 8
+_TAKEN_AT = _HEAD.size - 16
 _CRASH = struct.Struct(f"=IiQQQ{FRAMES_MAX}Q{PROGRAM_MAX}s")  # see struct crash
 _CLOCK = struct.Struct("=IIqqQ")  # see struct clock
 _WAITER = struct.Struct("=IIIiqIII4x")  # see struct waiter
@@ -258,7 +258,7 @@ class Shim:
                 raise NotJudged(_no_space(error)) from error
             self._map = mmap.mmap(file.fileno(), SIZE)
         duties = calls * _CALLS | crashes * _CRASHES
-        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11, duties, *[0] * 7)
+        _HEAD.pack_into(self._map, 0, MAGIC, VERSION, *[0] * 11, duties, *[0] * 8)
 
     def _head(self) -> tuple[int, ...]:
         """Raises NotJudged when the server has spoilt the file."""
@@ -284,6 +284,11 @@ class Shim:
     def ring_calls(self) -> int:
         """Calls so far that hand over operations of io_uring, or wait for their completions, as far
         as liburing makes them."""
+        return self._head()[-2]
+
+    def kernel_timers(self) -> int:
+        """Timers so far that send a signal, on the clock of the machine, as far as the C library
+        sets them."""
         return self._head()[-1]
 
     def schedule(self, *plans: Plan) -> None:

@@ -38,7 +38,7 @@
 
 /* The layout of the file. layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        11u
+#define VERSION        12u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
@@ -264,6 +264,7 @@ struct shared {
     _Atomic uint32_t placed[TABLES]; /* entries so far in each table */
     uint32_t taken;                  /* of those in MAJOR: seen by the harness */
     _Atomic uint32_t rings;          /* calls of io_uring_enter() so far */
+    _Atomic uint32_t kernel_timers;  /* set so far, with signals, on the clock of the machine */
     struct crash crash;
     struct clock clock;
     struct waiter waiter[WAITERS];

@@ -179,6 +179,13 @@ static struct itimerval rounded(const struct itimerspec *value)
         .it_interval = {value->it_interval.tv_sec, value->it_interval.tv_nsec / 1000}};
 }
 
+/* The program sets a timer of the kernel. */
+static void note_kernel_timer(void)
+{
+    if (shared != NULL)
+        shared->kernel_timers++;
+}
+
 /* The one of setitimer() and alarm(); NULL where it is the kernel's. */
 static struct timer *interval_timer(void)
 {
@@ -192,8 +199,10 @@ int setitimer(__itimer_which_t which, const struct itimerval *restrict new,
               struct itimerval *restrict old)
 {
     struct timer *timer = which == ITIMER_REAL && new != NULL ? interval_timer() : NULL;
-    if (timer == NULL)
+    if (timer == NULL) {
+        note_kernel_timer();
         return CALL(setitimer, which, new, old);
+    }
     struct itimerspec wanted = exact(new), before;
     int result = set(timer, false, &wanted, &before);
     if (result == 0 && old != NULL)
@@ -214,8 +223,10 @@ int getitimer(__itimer_which_t which, struct itimerval *value)
 unsigned int alarm(unsigned int seconds)
 {
     struct timer *timer = interval_timer();
-    if (timer == NULL)
+    if (timer == NULL) {
+        note_kernel_timer();
         return REAL(alarm)(seconds);
+    }
     struct itimerspec new = {.it_value.tv_sec = seconds}, old;
     set(timer, false, &new, &old);
     return (unsigned)old.it_value.tv_sec + (old.it_value.tv_nsec > 0);
@@ -225,12 +236,16 @@ unsigned int alarm(unsigned int seconds)
 int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict id)
 {
     bool signals = event == NULL || event->sigev_notify == SIGEV_SIGNAL;
-    if (!signals || !clock_is_ours(clock))
+    if (!signals || !clock_is_ours(clock)) {
+        note_kernel_timer();
         return CALL(timer_create, clock, event, id);
+    }
     int number = event != NULL ? event->sigev_signo : SIGALRM;
     struct timer *timer = new_timer(TIMER_CREATED, number, clock);
-    if (timer == NULL)
+    if (timer == NULL) {
+        note_kernel_timer();
         return CALL(timer_create, clock, event, id);
+    }
     *id = timer;
     return 0;
 }
