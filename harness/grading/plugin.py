@@ -35,7 +35,7 @@ from harness.claims.stage.fixtures import (
 from harness.claims.stage.stage import Run, Stage
 from harness.client.redis.here import OTHERS
 from harness.failures.failure import Failure, NotJudged, TooBusy
-from harness.grading import diagnosis, guard
+from harness.grading import diagnosis, guard, runner
 from harness.grading.workers import GONE, Workers
 from harness.server import kill, limits
 from harness.server.linux import prctl, procfs, ring
@@ -45,6 +45,7 @@ from harness.server.process_tree import destroy_all
 __all__ = ["inherited", "launch", "program", "rng", "run", "server", "server_for_each"]
 
 HELD_UP_SECONDS = 30  # of a test that took too long: then others are why
+ENOUGH_CPU_SECONDS = 30  # the same: if its servers had less and want more, others are why
 SWEEP_SECONDS = 10  # to end what a dead worker has left
 PROPERTY = "event-loop-lab"  # of a test report, which is how a result leaves a worker process
 
@@ -126,7 +127,7 @@ def _in_time(error, stage):
         return error
     if stage.valgrind and not stage.run.sources:
         return NotJudged("under valgrind this server is too slow to be judged")
-    if stage.seconds_held_up() > HELD_UP_SECONDS:
+    if stage.seconds_held_up() > HELD_UP_SECONDS or runner.is_held_up(ENOUGH_CPU_SECONDS):
         return TooBusy("other programs kept the claim from running for most of its time")
     return Failure("the test took longer than a test may", hint="too-long")
 

@@ -100,6 +100,10 @@ class Patience:
         may look round every so often. Whether it did."""
         return False
 
+    def delivers(self) -> bool:
+        """Whether the kernel has something of the servers for a client that waits for it."""
+        return False
+
     def expired(self) -> None:
         """Counts a wait that ran out; each has to be counted once."""
         self._ran_out += 1
@@ -120,9 +124,9 @@ class ForServers(Patience):
     """Another patience, which shrinks with this one, for these servers.
 
     `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
-    began. `spins_end`: a wait is over when they have computed for a part of it, see CPU_PART.
-    `times`, `least`: it is so many times as long, and not below `least` seconds, also of CPU time,
-    as something slows them down.
+    began. `delivers` tells whether the kernel still has something of them. `spins_end`: a wait is
+    over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many
+    times as long, and not below `least` seconds, also of CPU time, as something slows them down.
     """
 
     def __init__(
@@ -131,6 +135,7 @@ class ForServers(Patience):
         servers: Callable[[], Iterable[Active]],
         asleep: Callable[[float], bool] | None = None,
         lend: Callable[[float], bool] | None = None,
+        delivers: Callable[[], bool] | None = None,
         spins_end: bool = False,
         times: float = 1.0,
         least: float = 0.0,
@@ -139,6 +144,7 @@ class ForServers(Patience):
         self._servers = servers
         self._asleep = asleep
         self._lend = lend
+        self._delivers = delivers
         self.spins_end = spins_end
         self._times = times
         self._least = least
@@ -171,6 +177,9 @@ class ForServers(Patience):
 
     def lend(self, began: float) -> bool:
         return self._lend is not None and self._lend(began)
+
+    def delivers(self) -> bool:
+        return self._delivers is not None and self._delivers()
 
     def expired(self) -> None:
         self._patience.expired()
@@ -209,8 +218,8 @@ class Deadline:
     `patient`: it belongs to a patience.
 
     It runs out later while the server could run and has not had its CPU time, as other programs
-    have the processors. So left() has to be called after each pause(). It raises TooBusy when such
-    a wait takes WAIT_SECONDS.
+    have the processors; and while the kernel still has bytes of it for a client. So left() has to
+    be called after each pause(). It raises TooBusy when such a wait takes WAIT_SECONDS.
     """
 
     def __init__(self, limit: float | Patience, others: bool = False) -> None:
@@ -243,11 +252,11 @@ class Deadline:
         if at_rest and self._may_be_lent():
             self._idle_looks = 0
             return MORE_SECONDS
-        if at_rest:
+        if at_rest and self._is_delivered():
             self._over = True
             return 0.0
         if passed >= WAIT_SECONDS:
-            text = "other programs kept the server from running for most of the time"
+            text = "other programs kept the server or the kernel from working most of the time"
             raise TooBusy(f"in a wait of {passed:.0f} s {text}")
         return MORE_SECONDS
 
@@ -258,6 +267,11 @@ class Deadline:
             return False
         self._lent = True
         return self._patience.lend(self._restarted)
+
+    def _is_delivered(self) -> bool:
+        """Whether the kernel has nothing of the servers that a client waits for."""
+        patience = None if self._others or self._over else self._patience
+        return patience is None or not patience.delivers()
 
     @property
     def waited(self) -> Waited:

@@ -20,7 +20,7 @@ from harness.authors.mutants.grader import Graded
 from harness.authors.selftest import submissions
 from harness.authors.selftest.drawn import NO_WORKERS, some
 from harness.authors.selftest.shell import check_refused, lab
-from harness.claims.stage.stage import Run, Stage
+from harness.claims.stage.stage import Run, Stage, uncounted
 from harness.failures.failure import Failure, TooBusy
 from harness.grading import plugin, request, runner
 from harness.lab.chapters import ROOT
@@ -299,6 +299,23 @@ def test_a_test_that_other_programs_made_slow_is_not_judged(monkeypatch, seconds
     later = {thread: s + seconds for thread, s in procfs.seconds_in_line(os.getpid()).items()}
     monkeypatch.setattr(procfs, "seconds_in_line", lambda pid: later)
     assert type(plugin._in_time(pytest.fail.Exception("Timeout >120.0s"), stage)) is kind
+
+
+@pytest.mark.parametrize("held_up, kind", [(False, Failure), (True, TooBusy)])
+def test_a_test_whose_servers_stand_in_line_is_not_judged(monkeypatch, held_up, kind):
+    monkeypatch.setattr(runner, "is_held_up", lambda cpu_seconds: held_up)
+    stage = Stage(Run([], sources=["main.c"]))
+    assert type(plugin._in_time(pytest.fail.Exception("Timeout >120.0s"), stage)) is kind
+
+
+def test_a_compiler_does_not_take_the_time_of_a_test():
+    before = signal.setitimer(signal.ITIMER_REAL, 60)
+    try:
+        with uncounted():
+            assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 60
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
 
 
 # Ending

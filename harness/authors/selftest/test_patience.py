@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.claims.scenarios import exchanges, try_cuts
-from harness.failures.failure import Failure, NotJudged
+from harness.failures.failure import Failure, NotJudged, TooBusy
 from harness.server import patience as waits
 from harness.server.clock import Clock
 from harness.server.patience import (
@@ -20,6 +20,7 @@ from harness.server.patience import (
     IDLE_LOOKS,
     SLEEPS,
     SPINS,
+    WAIT_SECONDS,
     Activity,
     Deadline,
     ForServers,
@@ -235,6 +236,25 @@ def test_a_wait_ends_when_the_server_is_known_to_sleep(clock):
     asleep.append(True)
     assert not deadline.left() and of_the_kernel.left() > 0
     assert deadline.waited.hopeless == SLEEPS and deadline.seconds == 1
+
+
+def test_a_wait_goes_on_while_the_kernel_delivers(clock):
+    owed = [True]
+    deadline = Deadline(fair(Server(), delivers=lambda: bool(owed)))
+    for _ in range(10):
+        clock.now += 1
+        assert deadline.left()
+    owed.clear()
+    clock.now += 1
+    assert not deadline.left()
+
+
+def test_what_the_kernel_does_not_deliver_is_not_judged(clock):
+    deadline = Deadline(fair(Server(), delivers=lambda: True))
+    with pytest.raises(TooBusy):
+        for _ in range(2 * WAIT_SECONDS):
+            clock.now += 1
+            deadline.left()
 
 
 def test_a_slowed_server_is_waited_for_longer():

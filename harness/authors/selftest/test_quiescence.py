@@ -12,7 +12,7 @@ from harness.claims.instruments import quiescence
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
 from harness.server.clock import Start
-from harness.server.linux import procfs
+from harness.server.linux import procfs, sockdiag
 from harness.server.patience import Patience, wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
@@ -122,6 +122,18 @@ def test_what_the_kernel_has_still_to_deliver():
     with served("c.sendall(bytes(1 << 26))") as (process, client):
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert not wait_until(lambda: asks(began), CALM_SECONDS)
+
+
+@pytest.mark.parametrize(
+    "unread, unsent, owed", [(0, 0, False), (0, 1, True), (1, 1, False), (1, 0, False)]
+)
+def test_a_client_that_has_read_all_is_owed_what_is_on_its_way(monkeypatch, unread, unsent, owed):
+    """Otherwise what is on its way waits for the client."""
+    ends = {"here": sockdiag.End(unread, 0, 1, 1), "there": sockdiag.End(0, unsent, 2, 1)}
+    monkeypatch.setattr(sockdiag, "end", lambda one, other: ends[one])
+    client = SimpleNamespace(closed=False, ends=("here", "there"))
+    asks = quiescence.Quiescence(list, lambda: [client])
+    assert asks.delivers() is owed
 
 
 def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():

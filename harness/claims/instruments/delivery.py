@@ -41,6 +41,20 @@ def has_arrived(client) -> bool:
     return ours_left is not None and ours_left.finds_no_space
 
 
+def is_owed(client) -> bool:
+    """Whether the kernel has bytes of the server for this client, which has read all that came.
+    Raises sockdiag.Unavailable.
+
+    So it is for long where a small receive buffer was full: what did not fit is sent again, each
+    time after twice the time.
+    """
+    if client.closed:
+        return False
+    here, there = client.ends
+    ours, theirs = sockdiag.end(here, there), sockdiag.end(there, here)
+    return bool(ours and theirs) and ours.unread == 0 and theirs.unsent > 0
+
+
 def is_delivering(client) -> bool:
     """Whether the kernel still has something for this client, or from it for a server that has
     nothing else to read. Raises sockdiag.Unavailable."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from harness.claims.instruments.delivery import is_delivering
+from harness.claims.instruments.delivery import is_delivering, is_owed
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
 from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
@@ -69,6 +69,13 @@ class Quiescence:
         for clock in clocks:
             clock.advance(LENT_MS)
         return True
+
+    def delivers(self) -> bool:
+        """Whether the kernel has bytes for a client that waits for them."""
+        try:
+            return any(map(is_owed, self._clients()))
+        except sockdiag.Unavailable:
+            return False
 
     def _begin(self, began: float) -> None:
         if began != self._began:

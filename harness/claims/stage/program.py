@@ -21,7 +21,7 @@ from harness.claims.instruments import gdb, locks, sanitizers, valgrind
 from harness.claims.instruments.observe import never_waits
 from harness.claims.stage.linking import STEPS, built
 from harness.claims.stage.report_channel import Channel, Ended
-from harness.claims.stage.stage import Stage
+from harness.claims.stage.stage import Stage, uncounted
 from harness.failures.failure import NotJudged
 from harness.server.patience import Deadline
 from harness.server.process import ServerProcess
@@ -94,7 +94,8 @@ class Programs:
     ) -> dict[str, float]:
         stage = self._stage
         for wanted in (sanitize, "") if sanitize and not stage.valgrind else ("",):
-            binary = built(Path(stage.run.directory), name, wanted, tuple(stage.run.untouched))
+            with uncounted():
+                binary = built(Path(stage.run.directory), name, wanted, tuple(stage.run.untouched))
             if binary is None:
                 continue
             stage.conversation.restart()

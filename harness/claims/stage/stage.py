@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import string
 import tempfile
 from collections.abc import Iterator
@@ -209,7 +210,8 @@ class Stage:
         if self.run.port is not None and not wanted.restarted:
             self._free_the_port()
         self.sanitized |= bool(wanted.sanitize)
-        counted = self._counted() if wanted.steps else None
+        with uncounted():
+            counted = self._counted() if wanted.steps else None
         argv = self._argv(wanted, counted)
         logs = self.new_logs() if self.valgrind else None
         server = Server(self, ServerProcess(), logs, wanted.framing)
@@ -233,7 +235,8 @@ class Stage:
         program, *more = self.run.argv
         program = counted or program
         if wanted.sanitize or wanted.defines:
-            program = self._built(wanted)
+            with uncounted():
+                program = self._built(wanted)
         port = [] if wanted.port is None or self.run.mode == "port" else ["-p", str(wanted.port)]
         calls = self.run.by_calls if self.sees_calls else []
         framing = wanted.framing.options if self.run.sources else ()  # another server has its own
@@ -379,7 +382,9 @@ class Stage:
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
         spins_end = own and not self.valgrind  # which runs one thread at a time
         asleep = quiet if own else None
-        return ForServers(PATIENCE, self._processes, asleep, quiet.lend, spins_end, **slowed)
+        return ForServers(
+            PATIENCE, self._processes, asleep, quiet.lend, quiet.delivers, spins_end, **slowed
+        )
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""
@@ -490,6 +495,17 @@ class Stage:
                 _leave(server)
                 if server.logs:
                     shutil.rmtree(server.logs, ignore_errors=True)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """The time that a test may take stands still meanwhile: a compiler has a limit of its own, and
+    may wait for that of another test. pytest-timeout has set this alarm."""
+    left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, left)
 
 
 def _leave(server: Server) -> None:
