@@ -308,6 +308,20 @@ def test_a_test_whose_servers_stand_in_line_is_not_judged(monkeypatch, held_up, 
     assert type(plugin._in_time(pytest.fail.Exception("Timeout >120.0s"), stage)) is kind
 
 
+@pytest.mark.parametrize("held_up, looks", [(False, 1), (True, runner.BUSY_TIMES - 1)])
+def test_a_test_that_is_held_up_may_take_longer(monkeypatch, held_up, looks):
+    asked, ended = [], []
+    monkeypatch.setattr(runner, "is_held_up", lambda seconds: asked.append(seconds) or held_up)
+    before = signal.signal(signal.SIGALRM, lambda number, frame: ended.append(number))
+    try:
+        plugin._put_off_the_alarm(Stage(Run([], sources=["main.c"])), 0.001)
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        assert wait_until(lambda: ended, 60)
+        assert len(asked) == looks
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_a_compiler_does_not_take_the_time_of_a_test():
     before = signal.setitimer(signal.ITIMER_REAL, 60)
     try:
