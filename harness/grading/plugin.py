@@ -87,7 +87,6 @@ def pytest_unconfigure(config):
 def pytest_runtest_setup(item):
     mark = item.function.claim
     item.lab_stage = Stage(item.config.lab_run, mark.valgrind, mark.sees_calls)
-    _put_off_the_alarm(item.lab_stage, item.config.option.timeout)
     lacking = limits.lacking_descriptors(mark.descriptors)
     if lacking:
         raise NotJudged(lacking)
@@ -96,6 +95,7 @@ def pytest_runtest_setup(item):
     other = OTHERS.get(mark.needs)
     if other and other.problem():
         raise NotJudged(f"{other.problem()}; this helps: {other.remedy}")
+    _put_off_the_alarm(item.lab_stage, item.config.option.timeout)
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -164,7 +164,7 @@ def test_the_limits_on_a_submission():
         "all files it writes": (limits.DISK_LIMIT // MIB, limits.FILE_LIMIT),
         "descriptors": (spawn.DESCRIPTORS, 32),
         "core dumps": (),
-        "one claim; a whole grade": (runner.TEST_SECONDS, runner.TOTAL_SECONDS),
+        "one claim, without its builds; a whole grade": (runner.TEST_SECONDS, runner.TOTAL_SECONDS),
     }
     assert rows == {name: [f"{value:,}" for value in values] for name, values in wanted.items()}
 

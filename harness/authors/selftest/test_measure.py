@@ -136,6 +136,7 @@ def test_a_server_that_hangs(program, hangs):
     with running(program) as process:
         server = SimpleNamespace(
             clock=None,
+            shim=None,
             has_unheard_output=lambda: False,
             pids=lambda: [process.pid],
             cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
