@@ -83,6 +83,7 @@ class Stream:
         """
         __tracebackhide__ = True
         self._patience = patience
+        self.drops = False  # what arrives; see withhold_acknowledgements()
         self._tap = tap
         family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
@@ -129,6 +130,7 @@ class Stream:
         """From now on the kernel drops what arrives for this socket (SO_ATTACH_FILTER in
         socket(7)). Where it refuses that, it delays its acknowledgements (TCP_QUICKACK in tcp(7)).
         Returns for how many seconds it acknowledges nothing."""
+        self.drops = True
         program = ctypes.create_string_buffer(_DROP)
         filters = struct.pack("HP", 1, ctypes.addressof(program))
         try:

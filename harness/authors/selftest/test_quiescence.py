@@ -131,7 +131,8 @@ def test_a_client_that_has_read_all_is_owed_what_is_on_its_way(monkeypatch, unre
     """Otherwise what is on its way waits for the client."""
     ends = {"here": sockdiag.End(unread, 0, 1, 1), "there": sockdiag.End(0, unsent, 2, 1)}
     monkeypatch.setattr(sockdiag, "end", lambda one, other: ends[one])
-    client = SimpleNamespace(closed=False, ends=("here", "there"))
+    monkeypatch.setattr(procfs, "is_crowded", lambda most: True)
+    client = SimpleNamespace(closed=False, drops=False, ends=("here", "there"))
     asks = quiescence.Quiescence(list, lambda: [client])
     assert asks.delivers() is owed
 

@@ -48,7 +48,7 @@ def is_owed(client) -> bool:
     So it is for long where a small receive buffer was full: what did not fit is sent again, each
     time after twice the time.
     """
-    if client.closed:
+    if client.closed or client.drops:
         return False
     here, there = client.ends
     ours, theirs = sockdiag.end(here, there), sockdiag.end(there, here)
