@@ -240,6 +240,8 @@ class Clock:
         return self._has_ended() or not self._waiting() and self._sleeps_for_ever()
 
     def _sleeps_for_ever(self) -> bool:
+        """Whether no time wakes it. A program that makes its own system calls may have a timer that
+        the library does not count: so a handler of SIGALRM is one here."""
         pids = self._pids()
         timers = any(has_timerfd(pid) or catches_alarm(pid) for pid in pids)
         return not timers and all(map(sleeps_for_ever, pids))

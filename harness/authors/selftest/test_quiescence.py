@@ -135,6 +135,8 @@ def test_a_client_that_has_read_all_is_owed_what_is_on_its_way(monkeypatch, unre
     client = SimpleNamespace(closed=False, drops=False, ends=("here", "there"))
     asks = quiescence.Quiescence(list, lambda: [client])
     assert asks.delivers() is owed
+    client.drops = True  # then what is on its way never comes
+    assert not asks.delivers()
 
 
 def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():

@@ -51,6 +51,7 @@ def sleeps_in_close(pid: int) -> bool:
 
 
 def has_timerfd(pid: int) -> bool:
+    """Whether it has a timer that is a descriptor, set or not."""
     return any("[timerfd]" in target for target in procfs.descriptor_targets(pid))
 
 
