@@ -63,9 +63,10 @@ class Start(NamedTuple):
 class Clock:
     """The clock of one server that runs.
 
-    `pid` is the server's, `arrived` says whether all that clients have sent is in its sockets.
-    `tell` gets a text for each step, `moved` the ns by which the clock is about to be moved.
-    `holds` is that of its ProcessTree: one that is stopped for a search goes on soon.
+    `pid` is the server's, `arrived` says whether nothing is on its way to the server, or from it to
+    us, whose arrival wakes it. `tell` gets a text for each step, `moved` the ns by which the clock
+    is about to be moved. `holds` is that of its ProcessTree: one that is stopped for a search goes
+    on soon.
     """
 
     def __init__(self, shim: Shim | None, pid: int, holds: Callable[[], int] = lambda: 0) -> None:

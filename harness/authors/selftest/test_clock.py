@@ -18,10 +18,12 @@ import pytest
 
 from harness.authors.selftest.drawn import some
 from harness.claims.scenarios.timed import in_time
+from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client, Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.server import shim
 from harness.server.clock import MS, Clock, Start
+from harness.server.output import Drain
 from harness.server.patience import wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, shim_library
@@ -246,6 +248,36 @@ def test_one_that_sleeps_for_ever_keeps_our_clock(tmp_path):
         assert clock.ours and not clock.stands
         assert clock.now_ms == began + 3_600_000
         process.kill()
+
+
+TALKER = """
+import socket, sys
+listener = socket.create_server(("127.0.0.1", 0))
+print("listening on 127.0.0.1:%d" % listener.getsockname()[1], flush=True)
+client, _ = listener.accept()
+client.recv(1)
+sys.stderr.write("x" * 1_000_000)
+client.recv(1)
+"""
+
+
+def test_one_that_waits_for_space_in_a_pipe_is_not_at_rest(monkeypatch):
+    """It is asleep until we read what it has printed, and then it goes on."""
+    stage = Stage(Run([sys.executable, "-S", "-c", TALKER], preload=str(shim_library())))
+    server = stage.launch(clock=True)
+    reads, read = threading.Event(), Drain._read
+
+    def late(*arguments) -> None:
+        reads.wait(10)
+        read(*arguments)
+
+    monkeypatch.setattr(Drain, "_read", late)
+    server.connect().send(b".")
+    assert wait_until(server.process.has_unheard_output, 10)
+    threading.Timer(0.3, reads.set).start()
+    assert server.clock.settle()
+    assert reads.is_set()
+    stage.clear()
 
 
 @pytest.mark.parametrize("asleep, kind", [(True, Failure), (False, NotJudged)])

@@ -298,7 +298,7 @@ class Stage:
             steps=steps,
         )
         if server.process.clock is not None:
-            server.process.clock.arrived = lambda: all_arrived(server.clients)
+            server.process.clock.arrived = lambda: _nothing_is_on_its_way(server)
             server.process.clock.tell = self.conversation.signalled
             server.process.clock.moved = self.conversation.clock_moved
 
@@ -506,6 +506,12 @@ def uncounted() -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, left)
+
+
+def _nothing_is_on_its_way(server: Server) -> bool:
+    """Whether all that its clients have sent is in its sockets, and we have read all that it has
+    printed: until then it may be asleep because a pipe is full, and goes on."""
+    return all_arrived(server.clients) and not server.process.has_unheard_output()
 
 
 def _leave(server: Server) -> None:
