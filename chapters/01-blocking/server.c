@@ -17,5 +17,5 @@ void server_run(int listen_fd)
         close(fd);
     }
     while (!stop_requested())
-        usleep(100000);
+        pause();
 }
