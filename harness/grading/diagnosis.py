@@ -114,6 +114,8 @@ def _meant(hint, general, stage):
     server's log knows better."""
     if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
         return general
+    if general == "not-closed" and stage.leaves_in_backlog():
+        return "server-stopped-accepting" if hint == general else hint
     if general == "not-closed" and _logs_every_close(stage.ending()[1]):
         return "logged-not-closed"
     if hint == "ready-for-nothing" and stage.busy():

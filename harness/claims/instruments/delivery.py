@@ -41,6 +41,17 @@ def has_arrived(client) -> bool:
     return ours_left is not None and ours_left.finds_no_space
 
 
+def is_in_backlog(client) -> bool:
+    """Whether the server has not accepted this client yet. False where the kernel does not tell."""
+    if client.closed:
+        return False
+    try:
+        theirs = sockdiag.end(*reversed(client.ends))
+    except sockdiag.Unavailable:
+        return False
+    return theirs is not None and theirs.is_in_backlog
+
+
 def is_owed(client) -> bool:
     """Whether the kernel has bytes of the server for this client, which has read all that came.
     Raises sockdiag.Unavailable.

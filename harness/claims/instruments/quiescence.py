@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from harness.claims.instruments.delivery import is_delivering, is_owed
+from harness.claims.instruments.delivery import is_delivering, is_in_backlog, is_owed
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
 from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
@@ -155,6 +155,10 @@ def told(process, clients: Iterable) -> str:
     unread = [fd for fd, peer in peers.items() if peer.unread]
     for fd in unread[:SHOWN]:
         text += f"; it has not read {counted(peers[fd].unread, 'byte')} of {_named(fd, peers)}"
+    waiting = dict.fromkeys(client.name for client in clients if is_in_backlog(client))
+    if waiting:
+        text += "; it has not accepted " + ", ".join([*waiting][:SHOWN])
+        text += f" and {len(waiting) - SHOWN:,} more" if len(waiting) > SHOWN else ""
     return text
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.claims.instruments import crash, gdb, locks, order, quiescence, sanitizers, valgrind
-from harness.claims.instruments.delivery import all_arrived
+from harness.claims.instruments.delivery import all_arrived, is_in_backlog
 from harness.claims.instruments.observe import never_waits, waits_for_readiness
 from harness.claims.stage import recorder
 from harness.client.client import Client
@@ -418,6 +418,10 @@ class Stage:
         pid = self._running()
         text = quiescence.told(self.servers[-1].process, self.servers[-1].clients) if pid else ""
         return f", and {text}" if text else ""
+
+    def leaves_in_backlog(self) -> bool:
+        """Whether the last server runs, and has not accepted one of its clients."""
+        return self._running() is not None and any(map(is_in_backlog, self.servers[-1].clients))
 
     def locked(self) -> str:
         """ ", and a thread waits for a mutex ..." if one of the last server does, for ever."""

@@ -24,7 +24,7 @@ _WHERE = struct.Struct("=III")  # interface, cookie
 _ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, timer, ..., expires, queues, user, inode
 _PROBES = 4  # the timer of a socket whose peer has no space
 _LISTEN = 10  # what the kernel finds if the connection does not exist
-_ESTABLISHED, _SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2 = 1, (3, 12), 4, 5
+_ESTABLISHED, _SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2, _CLOSE_WAIT = 1, (3, 12), 4, 5, 8
 _MESSAGE_BYTES = 72  # of struct inet_diag_msg; attributes follow
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
 _INFO = 2  # the attribute with a struct tcp_info
@@ -80,6 +80,11 @@ class End(NamedTuple):
     def finds_no_space(self) -> bool:
         """Whether nothing of its output is on its way, as the peer's receive buffer is full."""
         return self.unsent > 0 and self.timer == _PROBES
+
+    @property
+    def is_in_backlog(self) -> bool:
+        """Whether no program has accepted it: there is no descriptor for it, and it is open."""
+        return self.inode == 0 and self.state in (_ESTABLISHED, _CLOSE_WAIT)
 
     @property
     def begins(self) -> bool:
