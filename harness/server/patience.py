@@ -51,8 +51,6 @@ class Patience:
     a grade share it after share().
     """
 
-    spins_end = False  # whether a wait is over when the server has had its CPU time
-
     def __init__(self, schedule: tuple[tuple[int, float], ...] = SCHEDULE) -> None:
         self._schedule = schedule
         self._latest_first = schedule[::-1]
@@ -90,6 +88,11 @@ class Patience:
         """What the servers that are waited for do now."""
         return Activity()
 
+    def spins(self, cpu: float, threads: int) -> bool:
+        """Whether servers with so many threads, which have computed for `cpu` seconds of a wait,
+        will do nothing else."""
+        return False
+
     def asleep(self, began: float) -> bool:
         """Whether all servers sleep, so that a wait that began then, on time.monotonic(), has
         nothing more to wait for."""
@@ -126,7 +129,8 @@ class ForServers(Patience):
     `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
     began. `delivers` tells whether the kernel still has something of them. `spins_end`: a wait is
     over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many
-    times as long, and not below `least` seconds, also of CPU time, as something slows them down.
+    times as long, and not below `least` seconds, also of CPU time, as something slows them down
+    that runs one thread at a time.
     """
 
     def __init__(
@@ -145,7 +149,7 @@ class ForServers(Patience):
         self._asleep = asleep
         self._lend = lend
         self._delivers = delivers
-        self.spins_end = spins_end
+        self._spins_end = spins_end
         self._times = times
         self._least = least
 
@@ -171,6 +175,12 @@ class ForServers(Patience):
             any(one.runnable for one in found),
             sum(one.threads for one in found),
         )
+
+    def spins(self, cpu: float, threads: int) -> bool:
+        one_at_a_time = self._least > 0  # one of several may compute while another should
+        if not self._spins_end or one_at_a_time and threads > 1:
+            return False
+        return cpu >= max(self.seconds / CPU_PART, self._least, LEAST_CPU_SECONDS)
 
     def asleep(self, began: float) -> bool:
         return self._asleep is not None and self._asleep(began)
@@ -298,8 +308,7 @@ class Deadline:
         spent = activity.cpu - self._cpu_then
         had_its_time = spent >= max(patience.cpu_seconds, LEAST_CPU_SECONDS)
         if not self._others:
-            part = max(patience.cpu_seconds / CPU_PART, LEAST_CPU_SECONDS)
-            spins = SPINS if patience.spins_end and spent >= part else ""
+            spins = SPINS if patience.spins(spent, activity.threads) else ""
             self._hopeless = SLEEPS if patience.asleep(self._restarted) else spins
         passed = now - self._restarted
         if passed < self.seconds:

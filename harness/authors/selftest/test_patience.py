@@ -267,6 +267,17 @@ def test_a_slowed_server_is_waited_for_longer():
     assert found == [(24, 8), (9, 5), (5, 5), (5, 5)]
 
 
+@pytest.mark.parametrize("threads, seconds", [(1, 6), (2, 24)])
+def test_a_slowed_server_spins_later_and_only_alone(clock, threads, seconds):
+    """What slows it down runs one thread at a time: another one may have something to do."""
+    server = Server()
+    server.runnable, server.threads = True, threads
+    deadline = Deadline(fair(server, spins_end=True, times=3, least=5))
+    wait(clock, deadline, server, cpu=1)
+    assert seconds <= server.cpu - 5 <= seconds + 1.1
+    assert deadline.waited.hopeless == (SPINS if threads == 1 else "")
+
+
 def test_workers_share_their_patience(tmp_path):
     one, other = (Patience(((0, 8.0), (2, 1.0))) for _ in range(2))
     for patience in (one, other):

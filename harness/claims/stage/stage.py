@@ -380,10 +380,9 @@ class Stage:
         own = bool(self.run.sources)
         quiet = quiescence.Quiescence(self._processes, self._clients)
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
-        spins_end = own and not self.valgrind  # which runs one thread at a time
         asleep = quiet if own else None
         return ForServers(
-            PATIENCE, self._processes, asleep, quiet.lend, quiet.delivers, spins_end, **slowed
+            PATIENCE, self._processes, asleep, quiet.lend, quiet.delivers, own, **slowed
         )
 
     def _free_the_port(self) -> None:
