@@ -129,8 +129,8 @@ class ForServers(Patience):
     `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
     began. `delivers` tells whether the kernel still has something of them. `spins_end`: a wait is
     over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many
-    times as long, and not below `least` seconds, also of CPU time, as something slows them down
-    that runs one thread at a time.
+    times as long, and not below `least` seconds, as something slows them down that runs one thread
+    at a time. `least` is the minimum of CPU time as well, and half of it for a server that spins.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class ForServers(Patience):
         one_at_a_time = self._least > 0  # one of several may compute while another should
         if not self._spins_end or one_at_a_time and threads > 1:
             return False
-        return cpu >= max(self.seconds / CPU_PART, self._least, LEAST_CPU_SECONDS)
+        return cpu >= max(self.seconds / CPU_PART, self._least / 2, LEAST_CPU_SECONDS)
 
     def asleep(self, began: float) -> bool:
         return self._asleep is not None and self._asleep(began)
