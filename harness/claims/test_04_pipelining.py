@@ -83,7 +83,7 @@ DRAINED_BYTES = 256 * KIB
 # What a general hint means in a claim, see marker.claim.
 STARVED = dict.fromkeys(("silence", "connect-stuck"), "starved")
 LARGE = dict.fromkeys(("closed-early", "reset-early", "refused-as-too-long"), "large-frame-refused")
-RESUME = dict.fromkeys(("replies-missing", "stalled-reply", "not-taken"), "stuck-after-pause")
+RESUME = dict.fromkeys(("replies-missing", "not-taken"), "stuck-after-pause")
 HALF_CLOSE = {
     **dict.fromkeys(
         ("stalled-reply", "closed-early", "closed-in-reply", "replies-missing"),

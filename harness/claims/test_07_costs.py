@@ -65,7 +65,9 @@ WAITS_A_TIMER = 3  # on average; one is needed, and now and then one more
 HALF = 6 * MIB
 
 # What a general hint means in a claim, see marker.claim.
-RESUME = dict.fromkeys(("silence", "stalled-reply", "replies-missing"), "stuck-after-pause")
+LOST = ("silence", "stalled-reply", "replies-missing")
+RINGS = {**dict.fromkeys(LOST, "alarm-lost"), "wrong-seq": "alarm-of-another"}
+RESUME = dict.fromkeys(LOST, "alarms-not-resumed")
 RESUME_IN_TIME = {**RESUME, "timer-early": "every-in-a-burst"}
 IN_ORDER = {**RESUME, "wrong-seq": "alarms-owed"}
 
@@ -138,7 +140,7 @@ def test_07_every_waits_for_its_client(launch, rng):
         expect_at(server, client, [ticks[index]], began, ms * index)
 
 
-@claim("07.3", points=2, cli=True, native=True, sees_calls=True)
+@claim("07.3", points=2, cli=True, native=True, sees_calls=True, hints=RINGS)
 def test_07_alarms_due_together(launch):
     """10,000 replies for later that are due at the same time are sent with a few hundred calls."""
     server = launch(framing=MESSAGES, clock=True)
@@ -210,7 +212,7 @@ def _refused(client: Client) -> int:
     return count
 
 
-@claim("07.3", points=1, cli=True)
+@claim("07.3", points=1, cli=True, hints=RINGS)
 def test_07_no_memory_is_no_bad_argument(launch):
     """If there is no memory for an alarm, its connection is closed: the request was right."""
     server = launch(framing=MESSAGES, allocations=True)
@@ -298,7 +300,7 @@ def _sleeps(server, when: str) -> None:
     few_waits(server, when, "timer-timeout")
 
 
-@claim("07.5", points=3, cli=True)
+@claim("07.5", points=3, cli=True, hints=RINGS)
 def test_07_no_wait_ends_too_early(launch):
     """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before.
 

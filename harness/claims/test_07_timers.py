@@ -53,9 +53,14 @@ LOST = ("silence", "stalled-reply", "replies-missing")
 WRONG = ("wrong-header", "wrong-seq", "wrong-status", "wrong-fields", "extra-bytes")
 RINGS = {**dict.fromkeys(LOST, "alarm-lost"), "wrong-seq": "timer-order"}
 EVERY_HINTS = {**dict.fromkeys(LOST, "alarm-lost"), **dict.fromkeys(WRONG, "every-replies")}
-WEEKS = dict.fromkeys(
-    (*LOST, "timer-early", "timer-late", "not-closed", "closed-early"), "time-in-32-bits"
-)
+OWED = {
+    **dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof"),
+    "wrong-seq": "alarm-of-another",
+}
+WEEKS = {
+    **dict.fromkeys((*LOST, "timer-early", "timer-late", "closed-early"), "time-in-32-bits"),
+    **{"not-closed": "time-in-32-bits", "wrong-seq": "alarm-of-another"},
+}
 RESETS = dict.fromkeys((*WRONG, *LOST, "timer-early", "timer-late"), "timer-start")
 
 
@@ -180,7 +185,7 @@ def _rings_in_rounds(server, client: Client, text: bytes, ms: int, count: int) -
         expect_at(server, client, [rung_again(1, index, text)], began, ms * (index + 1))
 
 
-@claim("07.3", points=2, cli=True, hints=dict.fromkeys((*GONE, *LOST), "replies-lost-at-eof"))
+@claim("07.3", points=2, cli=True, hints=OWED)
 def test_07_half_close_with_alarms_owed(launch):
     """A client that half-closes gets all its delayed replies, then it is closed."""
     server = launch(framing=MESSAGES, clock=True)
@@ -254,7 +259,7 @@ def _set_long_ago(server, client: Client) -> float:
     return began
 
 
-@claim("07.4", points=1, cli=True)
+@claim("07.4", points=1, cli=True, hints=RINGS)
 def test_07_reset_that_is_refused(launch):
     """RESET of an unknown seq gets status 6; a negative time gets status 3."""
     client = launch(framing=MESSAGES).connect()

@@ -25,6 +25,7 @@ AT_ONCE = 64  # of them are turned away in an iteration, at most
 
 # General hints that have a better one in some claims, see marker.claim.
 LOST = ("silence", "replies-missing", "closed-early", "reset-early", "connect-refused")
+FULL = dict.fromkeys((*LOST, "extra-bytes"), "max-conns")
 TURNED = {**dict.fromkeys(LOST, "turned-away"), "timer-timeout": "tries-at-once"}
 AGAIN = {**TURNED, **dict.fromkeys(LOST, "reserve")}
 
@@ -32,7 +33,7 @@ AGAIN = {**TURNED, **dict.fromkeys(LOST, "reserve")}
 # 08.5 accept_clients
 
 
-@claim("08.5", points=4, cli=True, hints=dict.fromkeys((*LOST, "extra-bytes"), "max-conns"))
+@claim("08.5", points=4, cli=True, hints=FULL)
 def test_08_max_conns_wait_in_the_backlog(launch, rng):
     """Clients over --max-conns wait in the backlog; as others leave they are accepted, in order."""
     for backend in BACKENDS:
@@ -61,7 +62,7 @@ def _expect_to_wait(server, served: list[Client], waiting: list[Client], rng) ->
         client.expect_nothing_yet()
 
 
-@claim("08.5", points=2, cli=True, native=True)
+@claim("08.5", points=2, cli=True, native=True, hints=FULL)
 def test_08_max_conns_cost_no_cpu(launch, rng):
     """While --max-conns are open and clients wait in the backlog, the server sleeps."""
     for backend in ("poll", "epoll"):

@@ -235,7 +235,8 @@ def test_08_memory(launch, rng):
     lingers.offer(b"more")
     until_asleep(server)
     if lingers.offer(b"still more") < 0:
-        raise Failure("the connection was closed while its client went on sending", hint="linger")
+        text = "the connection was closed while its client went on sending"
+        raise Failure(text, hint="lost-at-close")
     unread = server.connect("unread", rcvbuf=SMALL_WINDOW)
     unread.send_frame(after(1, 0, bytes(MIB)))
     for _ in range(4):

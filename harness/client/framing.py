@@ -9,8 +9,9 @@ two. No I/O.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import ClassVar, NamedTuple
 
 from harness.client import length_framing
 from harness.failures.conversation import counted, describe_bytes
@@ -32,12 +33,13 @@ class Framing:
     """Length framing, and the base class of the others.
 
     `options` are those of the server's command line. `noun` is the word for a frame, `header` the
-    number of bytes before its body.
+    number of bytes before its body. `hints`: what a general hint means with this framing.
     """
 
     options: tuple[str, ...] = ()
     noun = "frame"
     header = length_framing.HEADER
+    hints: ClassVar[Mapping[str, str]] = MappingProxyType({})
 
     def encode(self, body: bytes) -> bytes:
         """The frame that carries `body`. Raises ValueError if no frame can carry it."""

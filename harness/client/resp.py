@@ -288,6 +288,7 @@ class Resp(Framing):
     options = ("--app", "redis")
     noun = "reply"
     header = 0
+    hints = dict.fromkeys(("wrong-header", "wrong-body"), "resp-reply")
 
     def encode(self, body: bytes) -> bytes:
         return body

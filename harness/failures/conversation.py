@@ -22,18 +22,21 @@ SHOWN_RANGES = 4  # of the names of clients that do the same
 
 @dataclass
 class Step:
-    """Something that `who` did. `text` is a verb and what follows it: "sends 2 bytes: 05 00"."""
+    """Something that `who` did. `text` is a verb and what follows it: "sends 2 bytes: 05 00".
+    `error` is the Failure that it raised, and `failed` says whether the test failed there."""
 
     number: int
     who: str
     text: str
     failed: bool = False
+    error: Failure | None = None
 
     def __enter__(self) -> Step:
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self.failed |= isinstance(error, Failure)
+        if isinstance(error, Failure):
+            self.failed, self.error = True, error
 
 
 @dataclass
@@ -106,6 +109,18 @@ class Conversation:
     def step(self, who: str, text: str) -> Step:
         """A step that fails when the block raises Failure."""
         return self.note(who, text)
+
+    def blame(self, error: BaseException) -> None:
+        """Says that the test failed by this error: steps that raised another one were expected to,
+        if this one, or one that led to it, was raised in a step."""
+        cause: BaseException | None = error
+        while cause is not None:
+            blamed = [step for step in self.steps if step.error is cause]
+            if blamed:
+                for step in self.steps:
+                    step.failed = step in blamed
+                return
+            cause = cause.__context__
 
     def went_on(self) -> bool:
         """Whether a client waited for something before the step that failed, and it came."""

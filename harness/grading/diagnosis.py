@@ -30,6 +30,10 @@ LOG_SECONDS = 0.5  # at most, until the server has logged why it closed
 LOG_LOOKS = 3  # at a server that sleeps, one after the other, until its last line has arrived here
 SAMPLE_BYTES = 8  # of a random body: they occur once
 SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
+# Hints that say why a client is not accepted, or that it should not be.
+OF_ACCEPTING = {"server-stopped-accepting", "connect-stuck", "accept-failed", "max-conns"}
+OF_ACCEPTING |= {"turned-away", "reserve", "tries-at-once", "turns-all-away", "crashed"}
+OF_OTHERS = {"blocked-by-another", "table-too-small"}  # this client waits because of other ones
 # Hints about an earlier reply, which replace these.
 AFTER_A_REPLY = {
     "one-frame-only": {"silence", "closed-early", "reset-early"},
@@ -76,6 +80,7 @@ def diagnose(
 ) -> Diagnosis:
     """What to tell about a test that raised `error`. `hints`, `refusals`: of its Mark."""
     if isinstance(error, Failure):
+        stage.conversation.blame(error)
         error = stage.explained(error)
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
@@ -83,7 +88,9 @@ def diagnose(
     hint = _hint(error, stage)
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint
-    hint = _meant(hints.get(hint, hint), hint, stage)
+    hint = _meant(hints.get(hint, stage.means(hint)), hint, stage)
+    if hint == "silence" and error.asleep and stage.has_unread():
+        hint = "input-unread"
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-remainder"
     locked = stage.locked()
@@ -97,10 +104,15 @@ def diagnose(
         hint=hint,
         steps=stage.conversation.render(),
         compare=compare(error.expected, error.received, COMPARE_WIDTH) if seen else "",
-        server=f"{fate}{locked or (stage.waits_for() if error.asleep else stage.busy())}",
+        server=fate + (locked or _doing(error, stage)),
         stderr=printed,
         crashed=stage.crashed(),
     )
+
+
+def _doing(error: Failure, stage: Stage) -> str:
+    """ ", and ...": what the last server does."""
+    return (stage.waits_for() if error.asleep else stage.busy()) + stage.not_accepted()
 
 
 def not_judged(message: str, busy: bool = False) -> Diagnosis:
@@ -114,8 +126,12 @@ def _meant(hint, general, stage):
     server's log knows better."""
     if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
         return general
-    if general == "not-closed" and stage.leaves_in_backlog():
-        return "server-stopped-accepting" if hint == general else hint
+    if hint not in OF_ACCEPTING and stage.blocked_by_another():
+        return "blocked-by-another"
+    if hint not in OF_ACCEPTING | OF_OTHERS and stage.failed_in_backlog():
+        return "not-accepted"
+    if hint == "server-stopped-accepting" and general == "silence" and stage.failed_when_accepted():
+        return general
     if general == "not-closed" and _logs_every_close(stage.ending()[1]):
         return "logged-not-closed"
     if hint == "ready-for-nothing" and stage.busy():

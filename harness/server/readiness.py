@@ -41,12 +41,12 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
             raise _died(server)
         if server.stdout.closed or len(server.stdout.head) == KEPT:
             server.settle()  # it may be about to end, and its end says more
-            raise _died(server) if server.status else _not_announced(server, None)
+            raise _died(server) if server.status else _not_announced(server, server.stdout.head)
         pause = min(deadline.left(), deadline.pause())
-        activity = server.activity.wait(pause) or announced_in(server.stdout.head)
-        if not activity and not deadline.left():
+        activity, head = server.activity.wait(pause), server.stdout.head
+        if not activity and not announced_in(head) and not deadline.left():
             patience.expired()
-            raise _not_announced(server, deadline.waited)
+            raise _not_announced(server, head, deadline.waited)
 
 
 def announced_in(printed: bytes) -> tuple[str, int] | None:
@@ -126,15 +126,18 @@ def _not_listening(server: ServerProcess, port: int, seconds: float) -> Failure:
     return Failure(text, hint="not-listening")
 
 
-def _not_announced(server: ServerProcess, waited: Waited | None) -> Failure:
-    """The failure of a server that runs and did not print where it listens. None: it cannot print
-    any more."""
+def _not_announced(server: ServerProcess, head: bytes, waited: Waited | None = None) -> Failure:
+    """The failure of a server that runs and did not print where it listens, but `head`. Without
+    `waited` it cannot print any more."""
     within = "" if waited is None else f" within {waited.seconds:g} s"
     if waited is not None and waited.hopeless:
         within = f": it {waited.hopeless}"
     ports = procfs.listening_ports(server.pids())
-    if server.stdout.head:
-        said = server.stdout.head.decode(errors="replace").split("\n")[0]
+    if head:
+        said = head.decode(errors="replace").split("\n")[0]
+        if announced_in(head + b"\n"):
+            text = f"the server printed {said[:60]!r} and no newline after it{within}"
+            return Failure(text, hint="not-announced")
         text = f"the server printed {said[:60]!r} instead of '{LINE}'"
         return Failure(text, hint="wrong-first-line")
     if ports:

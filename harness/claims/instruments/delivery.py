@@ -43,13 +43,22 @@ def has_arrived(client) -> bool:
 
 def is_in_backlog(client) -> bool:
     """Whether the server has not accepted this client yet. False where the kernel does not tell."""
-    if client.closed:
-        return False
-    try:
-        theirs = sockdiag.end(*reversed(client.ends))
-    except sockdiag.Unavailable:
-        return False
+    theirs = _end_of_server(client)
     return theirs is not None and theirs.is_in_backlog
+
+
+def has_unread(client) -> bool:
+    """Whether bytes of this client have come to the server's kernel, and the server has not read
+    them. False where the kernel does not tell."""
+    theirs = _end_of_server(client)
+    return theirs is not None and theirs.unread > 0
+
+
+def _end_of_server(client) -> sockdiag.End | None:
+    try:
+        return None if client.closed else sockdiag.end(*reversed(client.ends))
+    except sockdiag.Unavailable:
+        return None
 
 
 def is_owed(client) -> bool:

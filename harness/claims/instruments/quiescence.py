@@ -155,11 +155,26 @@ def told(process, clients: Iterable) -> str:
     unread = [fd for fd, peer in peers.items() if peer.unread]
     for fd in unread[:SHOWN]:
         text += f"; it has not read {counted(peers[fd].unread, 'byte')} of {_named(fd, peers)}"
-    waiting = dict.fromkeys(client.name for client in clients if is_in_backlog(client))
-    if waiting:
-        text += "; it has not accepted " + ", ".join([*waiting][:SHOWN])
-        text += f" and {len(waiting) - SHOWN:,} more" if len(waiting) > SHOWN else ""
     return text
+
+
+def not_accepted(clients: Iterable) -> str:
+    """ "; it has not accepted A, B", of these clients; "" if it has accepted all."""
+    names = list(dict.fromkeys(client.name for client in clients if is_in_backlog(client)))
+    if not names:
+        return ""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return f"; it has not accepted {', '.join(names[:SHOWN])}{more}"
+
+
+def blocked_by(process, clients: Iterable) -> str:
+    """The client for whose socket a server with one thread sleeps in a call that reads or writes;
+    "" if there is none, or the kernel does not tell."""
+    threads = asleep.threads(process.pid)
+    if len(threads) != 1 or threads[0].call not in asleep.READS_OR_WRITES:
+        return ""
+    peers = _peers(process.pid, clients)
+    return next((peers[fd].name for fd in threads[0].watched if fd in peers), "")
 
 
 def _called(one: asleep.Asleep) -> str:

@@ -123,6 +123,10 @@ def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> No
         if log.stem != str(process.pid):  # a child shares what its parent owns and may leave it
             found = [fault for fault in found if fault.kind == "memory-fault"]
         faults += found
+    killed = process.describe().startswith("killed by SIGTERM")
+    if faults and killed and all(fault.kind != "memory-fault" for fault in faults):
+        text = "SIGTERM killed it before it could free its memory and close its descriptors"
+        raise Failure(text, hint="wrong-exit")
     if faults:
         raise _failure(faults)
 

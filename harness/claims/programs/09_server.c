@@ -24,6 +24,7 @@
 #include "stop.h"
 
 #define ARRIVALS "stop-in-order"
+#define COUNTED "connections-counted"
 #define BUDGET   "push-budget"
 #define REFUSED  "arrival-refused"
 #define AT_ONCE  "broadcast-at-once"
@@ -146,7 +147,7 @@ static void accept_all(int count)
     check_step("calls loop_turn() for the first loop, until %d clients are accepted", count);
     for (int i = 0; i < TURNS_MAX && server_counts(&server).connections < count; i++)
         turn();
-    CHECK(server_counts(&server).connections == count, ARRIVALS,
+    CHECK(server_counts(&server).connections == count, COUNTED,
           "the first loop has counted %d connections", (int)server_counts(&server).connections);
 }
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from harness.claims.instruments.observe import arrived_bytes, sending, until_asleep
+from harness.claims.instruments.observe import arrived_bytes, is_open, sending, until_asleep
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.failures.failure import Failure, TooBusy
 from harness.server.patience import wait_until
 
+CLOSED = "the server closed the connection instead of answering"
 HELD_BACK = "reply-held-back"  # the hint
 TRIES = 20
 # Between two looks, of which the first has seen no byte of the reply. After some 200 ms the kernel
@@ -59,12 +60,12 @@ def _left(server, client: Client, body: bytes, certain: float) -> bool:
 
     if not wait_until(complete, server.patience):
         server.patience.expired()
-        _incomplete(written, size)
+        _incomplete(client, written, size)
     if found and found.held_back:  # perhaps the server is about to release it
         until_asleep(server)
         found = sending(client)
     if found is None:
-        raise Failure("the server closed the connection instead of answering", hint="closed-early")
+        raise Failure(CLOSED, hint="closed-early")
     if time.monotonic() - last > certain:
         return False
     if found.held_back:
@@ -72,8 +73,11 @@ def _left(server, client: Client, body: bytes, certain: float) -> bool:
     return True
 
 
-def _incomplete(written: int, size: int) -> None:
+def _incomplete(client: Client, written: int, size: int) -> None:
+    """`written`: bytes; a FIN counts as one."""
     __tracebackhide__ = True
+    if not is_open(client):
+        raise Failure(CLOSED, hint="closed-early")
     text = f"the server wrote {written} of {size} bytes of the reply and then no more"
     raise Failure(text, hint="stalled-reply" if written else "silence")
 

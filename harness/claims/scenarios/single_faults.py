@@ -211,6 +211,7 @@ def single_faults(
     __tracebackhide__ = True
     points = 0
     stops = _stops_undisturbed(launch, allocations)
+    _play_undisturbed(launch, scenario, allocations)
     for group, faults in groupby(FAULTS, lambda fault: fault.group):
         if group == Group.ALLOCATION and not allocations:
             continue
@@ -243,6 +244,26 @@ def _stops_undisturbed(launch: Callable, allocations: bool) -> bool:
     finally:
         server.process.destroy()
     return True
+
+
+def _play_undisturbed(launch: Callable, scenario: Scenario, allocations: bool) -> None:
+    """The scenario without a fault: what goes wrong there is no matter of calls that fail."""
+    __tracebackhide__ = True
+    server = launch(allocations=allocations)
+    if server.shim is None:
+        return
+    server.conversation.restart()
+    clients: list[Participant] = []
+    try:
+        scenario(server, clients)
+        for client in clients:
+            if client.dropped:
+                raise client.dropped
+        _next_is_served(server)
+    except Failure as failure:
+        failure.message = f"although no call fails: {failure.message}"
+        raise
+    server.process.destroy()
 
 
 def _started(launch: Callable, allocations: bool):

@@ -7,7 +7,9 @@ import random
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
+from typing import NamedTuple
 
+from harness.claims.instruments.delivery import is_in_backlog
 from harness.claims.scenarios.cuts import BETWEEN, Cut, random_plan
 from harness.client.expected_replies import End
 from harness.client.stream import Stream
@@ -53,10 +55,12 @@ def try_alone(launch: Callable, cuts: Iterable[Cut]) -> None:
     Does nothing if the library that cuts cannot be loaded into the server.
     """
     __tracebackhide__ = True
-    for cut in cuts:
+    for number, cut in enumerate(cuts):
         server = launch()
         if server.shim is None:
             return
+        if number == 0:
+            _tell_uncut(launch(), cut, half_close=False)
         _retell(server, cut, half_close=False)
         server.process.destroy()
 
@@ -78,13 +82,32 @@ def try_together(launch: Callable, cuts: Iterable[Cut]) -> None:
             return
         failed = _failing(server, batch)
         if failed is not None:
-            cut, answer = failed
+            _tell_uncut(launch(), failed.cut, half_close=True)
             again = launch()
-            _retell(again, cut, half_close=True)
+            _retell(again, failed.cut, half_close=True)
             again.process.destroy()
-            text = f"it fails {cut}, with {len(batch)} clients at the same time: "
-            text += _symptom(answer, cut.due)
-            raise Failure(text, hint=HINTS[cut.way]["closed-in-reply"])
+            raise _of_many(launch(), batch, failed)
+
+
+class _Failed(NamedTuple):
+    """A cut that did not bring back what is due, what it has brought, and whether the server has
+    not accepted its client."""
+
+    cut: Cut
+    answer: bytes | None
+    in_backlog: bool
+
+
+def _of_many(server, batch: Sequence[Cut], failed: _Failed) -> Failure:
+    """The failure of one of many clients, each of which is served if it is alone."""
+    uncut = _failing(server, batch, cuts=False)
+    told, hint = f"it fails {failed.cut}", HINTS[failed.cut.way]["closed-in-reply"]
+    if uncut is not None:
+        failed, told = uncut, "it fails although nothing is cut"
+        hint = "not-closed" if uncut.answer is None else "closed-in-reply"
+    text = f"{told}, with {len(batch)} clients at the same time: "
+    text += _symptom(failed.answer, failed.cut.due)
+    return Failure(text, hint="not-accepted" if failed.in_backlog else hint)
 
 
 def _batches(cuts: Iterable[Cut], size: int) -> Iterator[list[Cut]]:
@@ -103,16 +126,18 @@ def _symptom(answer: bytes | None, due: bytes) -> str:
     return f"byte {at:,} came back wrong"
 
 
-def _failing(server, batch: Sequence[Cut]) -> tuple[Cut, bytes | None] | None:
-    """The first cut that did not bring back what is due, and what it has brought."""
+def _failing(server, batch: Sequence[Cut], cuts: bool = True) -> _Failed | None:
+    """The first that did not bring back what is due, with its cuts or without."""
     first = server.shim.connections()
-    server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
+    if cuts:
+        server.shim.schedule(*(cut.plan(first + place) for place, cut in enumerate(batch)))
     clients = _asked(server, [cut.stream for cut in batch])
     failed = None
     for client, cut in zip_longest(clients, batch):
         answer = _answer(server, client)
         if answer != cut.due:
-            failed = cut, answer
+            in_backlog = client is not None and is_in_backlog(client)
+            failed = _Failed(cut, answer, in_backlog)
             break
     for client in clients:
         client.close(by_reset=False)
@@ -235,18 +260,36 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
     server.conversation.restart()
     server.conversation.note("the grader", f"makes sure that {str(cut)[len('when '):]}")
     server.shim.schedule(cut.plan(server.shim.connections()))
-    client = server.connect()
     try:
-        client.send(cut.stream)
-        if half_close:
-            client.half_close()
-            client.expect_closed_after(cut.replies)
-        else:
-            client.expect_frames(cut.replies)
+        _exchange(server, cut, half_close)
     except Failure as failure:
         failure.message = f"it fails {cut}: {failure.message}"
         failure.hint = _meaning(cut, failure.hint)
         raise
+
+
+def _tell_uncut(server, cut: Cut, half_close: bool) -> None:
+    """The same on a fresh server without the cut: what goes wrong there has nothing to do with
+    it."""
+    __tracebackhide__ = True
+    server.conversation.restart()
+    try:
+        _exchange(server, cut, half_close)
+    except Failure as failure:
+        failure.message = f"although nothing is cut: {failure.message}"
+        raise
+    server.process.destroy()
+
+
+def _exchange(server, cut: Cut, half_close: bool) -> None:
+    __tracebackhide__ = True
+    client = server.connect()
+    client.send(cut.stream)
+    if half_close:
+        client.half_close()
+        client.expect_closed_after(cut.replies)
+    else:
+        client.expect_frames(cut.replies)
 
 
 def _meaning(cut: Cut, hint: str) -> str:

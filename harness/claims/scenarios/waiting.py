@@ -29,6 +29,7 @@ BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
 DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
 
+UNANSWERED = ("silence", "stalled-reply", "replies-missing")  # hints
 KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
 
 
@@ -91,7 +92,14 @@ class Cell:
     outcome: Outcome
 
     def hint(self) -> str:
+        """When the connection stays although it should not."""
         return self.state.hint or {RST: "reset-unnoticed"}.get(self.end, "descriptor-leak")
+
+    def meaning(self, hint: str) -> str:
+        """What a general hint means here."""
+        if hint == "not-closed":
+            return self.hint()
+        return "waits-for-ever" if self.end == SILENCE and hint in UNANSWERED else hint
 
 
 def every_end(
@@ -223,7 +231,7 @@ class _Trial:
                 raise Failure(
                     f"{failure.message} ({' '.join(self._options)}; a client that is "
                     f"{cell.state.name}, then {cell.end}: {cell.outcome.value})",
-                    hint=failure.hint,
+                    hint=cell.meaning(failure.hint),
                     expected=failure.expected,
                     received=failure.received,
                 ) from None

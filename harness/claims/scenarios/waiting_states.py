@@ -49,10 +49,7 @@ OWED_BYTES = 900 * KIB  # of a reply: below it, and more than the kernel takes
 _TEXTS = [(seq, string(b"%d" % seq)) for seq in range(QUOTA_FRAMES + 1)]
 
 # What a general hint means in a claim of this table, see marker.claim.
-ENDS = {
-    **dict.fromkeys((*MUTE, *GONE), "replies-lost-at-eof"),
-    "not-closed": "descriptor-leak",
-}
+ENDS = dict.fromkeys((*MUTE, *GONE), "replies-lost-at-eof")
 
 # Why a cell is left out.
 UNREAD_AND_CLOSED = "with replies that are not read, close() sends a RST: see there"

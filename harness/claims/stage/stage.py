@@ -11,12 +11,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import count, product
+from itertools import count, filterfalse, product
 from pathlib import Path
 from typing import Any
 
 from harness.claims.instruments import crash, gdb, locks, order, quiescence, sanitizers, valgrind
-from harness.claims.instruments.delivery import all_arrived, is_in_backlog
+from harness.claims.instruments.delivery import all_arrived, has_unread, is_in_backlog
 from harness.claims.instruments.observe import never_waits, waits_for_readiness
 from harness.claims.stage import recorder
 from harness.client.client import Client
@@ -418,9 +418,40 @@ class Stage:
         text = quiescence.told(self.servers[-1].process, self.servers[-1].clients) if pid else ""
         return f", and {text}" if text else ""
 
-    def leaves_in_backlog(self) -> bool:
-        """Whether the last server runs, and has not accepted one of its clients."""
-        return self._running() is not None and any(map(is_in_backlog, self.servers[-1].clients))
+    def means(self, hint: str | None) -> str | None:
+        """What a general hint means with the framing of the last server."""
+        server = self.servers[-1] if self.servers else None
+        return server.framing.hints.get(hint, hint) if isinstance(server, Server) else hint
+
+    def not_accepted(self) -> str:
+        """ "; it has not accepted ...": clients of the last server, if it runs."""
+        return quiescence.not_accepted(self.servers[-1].clients) if self._running() else ""
+
+    def failed_in_backlog(self) -> bool:
+        """Whether the client of the step that failed waits until the last server accepts it."""
+        return self._running() is not None and any(map(is_in_backlog, self._failed()))
+
+    def has_unread(self) -> bool:
+        """Whether the last server has not read something of the client of the step that failed."""
+        return self._running() is not None and any(map(has_unread, self._failed()))
+
+    def failed_when_accepted(self) -> bool:
+        """Whether the last server, which runs, has accepted the client of the step that failed."""
+        return bool(self._running() and self._failed()) and not self.failed_in_backlog()
+
+    def blocked_by_another(self) -> bool:
+        """Whether the last server sleeps in a call for another client than that of the step that
+        failed."""
+        if self._running() is None or not self._failed():
+            return False
+        server, accepted = self.servers[-1], filterfalse(is_in_backlog, self._failed())
+        name = quiescence.blocked_by(server.process, server.clients)
+        return bool(name) and name not in [client.name for client in accepted]
+
+    def _failed(self) -> list[Client]:
+        """The clients of the last server whose step has failed."""
+        names = {step.who for step in self.conversation.steps if step.failed}
+        return [client for client in self.servers[-1].clients if client.name in names]
 
     def locked(self) -> str:
         """ ", and a thread waits for a mutex ..." if one of the last server does, for ever."""

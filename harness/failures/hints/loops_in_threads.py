@@ -118,6 +118,10 @@ TEXTS = {
         "them may begin the next broadcast. At last run the tasks that are left, and close the "
         "connections that these have opened."
     ),
+    "connections-counted": (
+        "A connection counts as open from hand_over() on: count it there, and no longer when it "
+        "has ended, or could not be opened."
+    ),
     "idle-by-loops": (
         "A connection belongs to one loop. Its memory must not grow with the number of loops: "
         "no table of a loop has a place for the connections of another."

@@ -7,10 +7,10 @@ TEXTS = {
         "instead."
     ),
     "silence": (
-        "The server has all the bytes of the frame, and sends nothing. If it is busy, it is in an "
-        "endless loop, or a wait reports an event that nothing handles. If it sleeps: does a "
-        "read() want more than header and body, was the reply never written, or does no wait "
-        "request the readiness that is needed?"
+        "The whole frame has come to the server's kernel, and no reply comes. If the server is "
+        "busy, it is in an endless loop, or a wait reports an event that nothing handles. If it "
+        "sleeps: is something unread, does a read() want more than header and body, was the reply "
+        "never written, or does no wait request the readiness that is needed?"
     ),
     "replies-missing": (
         "The first frames were answered, the others were not. Several frames can arrive in one "
@@ -59,6 +59,16 @@ TEXTS = {
     "empty-body": (
         "An empty frame is a frame: its reply is a header alone. A read() that requests 0 bytes "
         "returns 0, which is not EOF. So do not read after such a header."
+    ),
+    "waits-for-ever": (
+        "The client did nothing for a while, and then nobody went on with it. Whatever its "
+        "connection waited for (free space in the output, its interval, an alarm), something has "
+        "to continue it afterwards."
+    ),
+    "input-unread": (
+        "The server sleeps, and the line above says what it has not read. Nothing will read it: "
+        "does the wait include this client, for input? An edge is reported once: then read until "
+        "nothing is left."
     ),
     "stuck-after-pause": (
         "Reading was suspended, and was not resumed after the replies had been sent. Frames that "

@@ -5,6 +5,11 @@ TEXTS = {
         "A client left, and the next one is not served. Whatever a client does may end only its "
         "own connection: return to accept(), also after an error."
     ),
+    "not-accepted": (
+        "The server has not accepted this client: it waits in the backlog. The line above says "
+        "what the server does instead. Call accept() for every client that waits, and again when "
+        "a client has left."
+    ),
     "blocked-by-another": (
         "Another client sends nothing, or reads nothing, and this one waits for it. Every call "
         "for a client has to return at once: set O_NONBLOCK, and on EAGAIN go on to the next "

@@ -79,6 +79,16 @@ TEXTS = {
         "A delayed reply did not come, though its time is over. Are the timers run after every "
         "wait? Is what a timer has written sent at once, or only with the next request?"
     ),
+    "alarm-of-another": (
+        "The reply of another alarm came. Either the timers are not in the order of their "
+        "deadlines, or the alarm that is due first was not answered: an EVERY sets its timer again "
+        "after each reply."
+    ),
+    "alarms-not-resumed": (
+        "While the output is full, alarms that ring wait for free space. Answer them when replies "
+        "have been sent, since no other event comes for them. If an EVERY has only one reply, its "
+        "timer was not set again."
+    ),
     "alarm-seq": (
         "A seq names an AFTER or EVERY of its own connection, as long as it still has replies to "
         "send. Until then a second one with this seq is a bad argument; afterwards the seq is "

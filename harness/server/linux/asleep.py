@@ -16,8 +16,8 @@ _POLLFD = struct.Struct("=ihh")  # descriptor, events, revents
 _MOST = 65536  # descriptors of one wait that are looked at
 _WATCHED = re.compile(r"^tfd:\s*(\d+) events:\s*([0-9a-f]+)", re.M)
 _IN_OUT = {select.POLLIN: "POLLIN", select.POLLOUT: "POLLOUT"}  # epoll's bits are the same
-_OF_ONE = ("read", "readv", "recvfrom", "recvmsg", "accept", "accept4")  # and of no time limit
-_OF_ONE += ("write", "writev", "sendto", "sendmsg")
+READS_OR_WRITES = ("read", "readv", "recvfrom", "recvmsg", "write", "writev", "sendto", "sendmsg")
+_OF_ONE = (*READS_OR_WRITES, "accept", "accept4")  # and of no time limit
 _SETS = ((1, "readable"), (2, "writable"))  # arguments of select()
 
 
