@@ -1,10 +1,12 @@
 """How a difference and a conversation are shown."""
 
+import contextlib
+
 import pytest
 
 from harness.failures.compare import compare, first_difference
 from harness.failures.conversation import Conversation, describe_bytes
-from harness.failures.failure import HINT_KEYS
+from harness.failures.failure import HINT_KEYS, Failure
 from harness.lab.units import MIB
 
 BIG = 32 * MIB
@@ -172,6 +174,29 @@ def test_a_long_conversation_loses_its_middle_never_the_failed_step(failed, limi
     ]
     left_out = sum(int(line.split()[1]) for line in lines if "..." in line)
     assert left_out + sum("..." not in line for line in lines) == 100
+
+
+def failing(step, error):
+    with contextlib.suppress(Failure), step:
+        raise error
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_failure_that_was_expected_has_no_arrow(wrapped):
+    """The test went on after it, and failed later."""
+    talk, last = conversation(("A", "reads"), ("A", "closes"), ("B", "waits")), Failure("nothing")
+    failing(talk.steps[0], Failure("closed"))
+    failing(talk.steps[2], last)
+    if wrapped:
+        last, last.__context__ = Failure("nothing came to B"), last
+    talk.blame(last)
+    assert talk.render().splitlines() == ["   1  A reads", "   2  A closes", "-> 3  B waits"]
+
+
+def test_a_failure_outside_of_all_steps_changes_no_arrow():
+    talk = conversation(("A", "reads"), ("A", "closes"), failed=0)
+    talk.blame(Failure("the log is too long"))
+    assert talk.render().splitlines() == ["-> 1  A reads", "   2  A closes"]
 
 
 def test_all_hint_keys_are_told_apart():

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest.drawn import slug, some
+from harness.claims.scenarios.cuts import Cut
 from harness.claims.scenarios.single_faults import FAULTS, ThreeClients, single_faults
+from harness.claims.scenarios.try_cuts import try_together
 from harness.claims.stage.stage import Run, Stage
+from harness.failures.failure import Failure
 from harness.lab import chapters
 from harness.lab.chapters import CHAPTERS
 from harness.server import build
@@ -91,3 +94,28 @@ def test_an_end_that_is_wrong_anyhow_is_for_other_claims_to_say(changed):
     stage = changed("main.c", "return EXIT_SUCCESS;", "return EXIT_FAILURE;")
     three = ThreeClients(random.Random(1))
     assert single_faults(stage.launch, three.together, allocations=False) > POINTS
+
+
+ACCEPTS = "    int fd;\n    while ((fd = net_accept(s->listen_fd)) >= 0)\n"
+ACCEPTS_FEW = """
+    static int left = {};
+    int fd = NET_NONE;
+    while (left-- > 0 && (fd = net_accept(s->listen_fd)) >= 0)
+"""
+
+
+def test_what_goes_wrong_without_a_fault_is_told_so(changed):
+    """A third client is never accepted."""
+    stage = changed("server.c", ACCEPTS, ACCEPTS_FEW.format(3))
+    with pytest.raises(Failure) as caught:
+        single_faults(stage.launch, ThreeClients(random.Random(1)).together, allocations=False)
+    assert caught.value.message.startswith("although no call fails: ")
+
+
+def test_what_goes_wrong_without_a_cut_is_told_so(changed):
+    """Each client is served when it is alone, and some are not beside others."""
+    stage = changed("server.c", ACCEPTS, ACCEPTS_FEW.format(3))
+    cuts = [Cut((bytes(size),), (1,), Group.INPUT) for size in range(8)]
+    with pytest.raises(Failure, match="it fails although nothing is cut, with 8 clients") as caught:
+        try_together(stage.launch, cuts)
+    assert caught.value.hint == "not-accepted"

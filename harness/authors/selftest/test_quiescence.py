@@ -52,18 +52,13 @@ def served(code):
             process.kill()
 
 
-def told(code, before=lambda client: None, more=0) -> str:
-    """Returns what the failure says of a quiescent server that runs this code. `more`: clients that
-    connect as well."""
-    with served(code) as (process, client), contextlib.ExitStack() as stack:
+def told(code, before=lambda client: None) -> str:
+    """Returns what the failure says of a quiescent server that runs this code."""
+    with served(code) as (process, client):
         before(client)
-        clients = [client]
-        for number in range(more):
-            one = Client(client.ends[1], Conversation(), name=f"client {number}")
-            clients.append(stack.enter_context(one))
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert wait_until(lambda: asks(began), 30)
-        return quiescence.told(process, clients)
+        return quiescence.told(process, [client])
 
 
 @pytest.mark.parametrize(
@@ -87,11 +82,21 @@ def test_what_it_has_not_read():
     assert said.endswith("; it has not read 12 bytes of fd 4 (A)")
 
 
-def test_whom_it_has_not_accepted():
-    said = told("signal.pause()", more=1)
-    assert said == "asleep in pause(); it has not accepted client 0"
-    said = told("signal.pause()", more=7)
-    assert said.endswith("client 0, client 1, client 2, client 3 and 3 more")
+@pytest.mark.parametrize(
+    "count, said",
+    [
+        (0, ""),
+        (1, "; it has not accepted client 0"),
+        (7, "; it has not accepted client 0, client 1, client 2, client 3 and 3 more"),
+    ],
+)
+def test_whom_it_has_not_accepted(count, said):
+    with served("signal.pause()") as (_, client), contextlib.ExitStack() as stack:
+        clients = [client]
+        for number in range(count):
+            one = Client(client.ends[1], Conversation(), name=f"client {number}")
+            clients.append(stack.enter_context(one))
+        assert quiescence.not_accepted(clients) == said
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ NOTHING = "neither listened nor printed anything"
         ("prints_for_ever", "wrong-first-line", "printed 'xxxxx", 8),
         ("prints_another_line", "wrong-first-line", ANOTHER_LINE, 0.5),
         ("prints_garbage", "wrong-first-line", "printed '\ufffd+ no newline' instead", 3),
+        ("forgets_the_newline", "not-announced", "[0-9]' and no newline after it within 3 s", 3),
         ("prints_a_bad_port", "wrong-first-line", "99999", 0.5),
         ("closes_stdout_first", "not-listening", f"{NOTHING}$", 8),
         ("says_nothing", "not-listening", f"{NOTHING} within 0.5 s", 0.5),

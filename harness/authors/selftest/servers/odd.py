@@ -180,6 +180,12 @@ def prints_garbage():
     sleep_for_ever()
 
 
+def forgets_the_newline():
+    listen()
+    print("listening on %s:%d" % listener.getsockname(), end="", flush=True)
+    sleep_for_ever()
+
+
 def prints_a_bad_port():
     print("listening on 127.0.0.1:99999", flush=True)
     sleep_for_ever()
