@@ -72,8 +72,8 @@ def changed(tmp_path):
         text = (source / name).read_text()
         assert before in text
         (source / name).write_text("#include <time.h>\n" + text.replace(before, after))
-        binary = build.cached_server(source).binary
-        stages.append(Stage(Run([str(binary), "-p", "0"], preload=str(shim_library()))))
+        command = [str(build.cached_server(source).binary), "-p", "0"]
+        stages.append(Stage(Run(command, preload=str(shim_library()), sources=[name])))
         return stages[-1]
 
     yield make

@@ -96,7 +96,7 @@ def test_whom_it_has_not_accepted(count, said):
         for number in range(count):
             one = Client(client.ends[1], Conversation(), name=f"client {number}")
             clients.append(stack.enter_context(one))
-        assert quiescence.not_accepted(clients) == said
+        assert wait_until(lambda: quiescence.not_accepted(clients) == said, 30)
 
 
 @pytest.mark.parametrize(
