@@ -38,6 +38,10 @@ class Step:
         if isinstance(error, Failure):
             self.failed, self.error = True, error
 
+    def told(self) -> dict[str, Any]:
+        """The step as an object of JSON."""
+        return {"number": self.number, "who": self.who, "text": self.text, "failed": self.failed}
+
 
 @dataclass
 class Move:

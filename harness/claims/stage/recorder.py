@@ -89,7 +89,7 @@ class Recorder:
 def save(path: Path, conversation: Conversation, recorders: Sequence[Recorder]) -> None:
     """Writes the record; to be called before the servers are ended."""
     seen = {
-        "steps": [dataclasses.asdict(step) for step in conversation.steps],
+        "steps": [step.told() for step in conversation.steps],
         "moves": [
             {**dataclasses.asdict(move), "data": move.data.hex()}
             for move in conversation.moves or []
