@@ -30,10 +30,12 @@ LOG_SECONDS = 0.5  # at most, until the server has logged why it closed
 LOG_LOOKS = 3  # at a server that sleeps, one after the other, until its last line has arrived here
 SAMPLE_BYTES = 8  # of a random body: they occur once
 SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
-# Hints that say why a client is not accepted, or that it should not be.
-OF_ACCEPTING = {"server-stopped-accepting", "connect-stuck", "accept-failed", "max-conns"}
-OF_ACCEPTING |= {"turned-away", "reserve", "tries-at-once", "turns-all-away", "crashed"}
-OF_OTHERS = {"blocked-by-another", "table-too-small"}  # this client waits because of other ones
+# General hints of a client that waits for the server in vain.
+WAITED = {"silence", "stalled-reply", "replies-missing", "not-taken", "not-closed"}
+# Hints of claims that know already why it is not accepted, or why another client blocks the server.
+KNOWN = {"server-stopped-accepting", "accept-failed", "max-conns", "turned-away", "reserve"}
+KNOWN |= {"tries-at-once", "turns-all-away", "ready-for-nothing"}
+OF_OTHERS = {"blocked-by-another", "table-too-small"}  # it waits because of other clients
 # Hints about an earlier reply, which replace these.
 AFTER_A_REPLY = {
     "one-frame-only": {"silence", "closed-early", "reset-early"},
@@ -126,9 +128,9 @@ def _meant(hint, general, stage):
     server's log knows better."""
     if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
         return general
-    if hint not in OF_ACCEPTING and stage.blocked_by_another():
+    if general in WAITED and hint not in KNOWN and stage.blocked_by_another():
         return "blocked-by-another"
-    if hint not in OF_ACCEPTING | OF_OTHERS and stage.failed_in_backlog():
+    if general in WAITED and hint not in KNOWN | OF_OTHERS and stage.failed_in_backlog():
         return "not-accepted"
     if hint == "server-stopped-accepting" and general == "silence" and stage.failed_when_accepted():
         return general
