@@ -34,7 +34,8 @@ SENT_AT_ONCE = 256 * KIB  # as a rule, whatever the kernel holds already
 WAITED = {"silence", "stalled-reply", "replies-missing", "not-taken", "not-closed"}
 # Hints of claims that know already why it is not accepted, or why another client blocks the server.
 KNOWN = {"server-stopped-accepting", "accept-failed", "max-conns", "turned-away", "reserve"}
-KNOWN |= {"tries-at-once", "turns-all-away", "ready-for-nothing"}
+KNOWN |= {"tries-at-once", "turns-all-away", "ready-for-nothing", "told-once", "quota-held"}
+KNOWN |= {"accepts-all", "accepts-rest", "co-accept", "co-serve", "ring-accepts-one"}
 OF_OTHERS = {"blocked-by-another", "table-too-small"}  # it waits because of other clients
 # Hints about an earlier reply, which replace these.
 AFTER_A_REPLY = {
