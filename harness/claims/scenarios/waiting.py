@@ -29,7 +29,6 @@ BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
 DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
 
-UNANSWERED = ("silence", "stalled-reply", "replies-missing")  # hints
 KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
 
 
@@ -97,9 +96,7 @@ class Cell:
 
     def meaning(self, hint: str) -> str:
         """What a general hint means here."""
-        if hint == "not-closed":
-            return self.hint()
-        return "waits-for-ever" if self.end == SILENCE and hint in UNANSWERED else hint
+        return self.hint() if hint == "not-closed" else hint
 
 
 def every_end(

@@ -60,11 +60,6 @@ TEXTS = {
         "An empty frame is a frame: its reply is a header alone. A read() that requests 0 bytes "
         "returns 0, which is not EOF. So do not read after such a header."
     ),
-    "waits-for-ever": (
-        "The client did nothing for a while, and then nobody went on with it. Whatever its "
-        "connection waited for (free space in the output, its interval, an alarm), something has "
-        "to continue it afterwards."
-    ),
     "input-unread": (
         "The server sleeps, and the line above says what it has not read. Nothing will read it: "
         "does the wait include this client, for input? An edge is reported once: then read until "
