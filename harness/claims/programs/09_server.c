@@ -24,7 +24,7 @@
 #include "stop.h"
 
 #define ARRIVALS "stop-in-order"
-#define COUNTED "connections-counted"
+#define COUNTED  "connections-counted"
 #define BUDGET   "push-budget"
 #define REFUSED  "arrival-refused"
 #define AT_ONCE  "broadcast-at-once"
