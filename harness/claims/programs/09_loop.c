@@ -141,8 +141,8 @@ static void queued_by_many(void)
     start_all(threads, STORM, queue_many);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    STAILQ_FOREACH(task, &loop.tasks, others)
-    count++;
+    STAILQ_FOREACH (task, &loop.tasks, others)
+        count++;
     CHECK(count == THREADS * STORM, ORDER, "%d tasks were queued, and %d are in the queue",
           THREADS * STORM, count);
     while (loop_run_tasks(&loop))

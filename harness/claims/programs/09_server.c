@@ -299,9 +299,9 @@ static void broadcast_is_queued(void)
     struct conn *c = first_conn();
     CHECK(broadcast_start(c, 1, (struct bytes){(const uint8_t *)"\1x", 2}), AT_ONCE,
           "broadcast_start() returned false");
-    LIST_FOREACH(c, &server.workers[0].conns, others)
-    CHECK(buffer_len(&c->out) == 0, AT_ONCE,
-          "broadcast_start() has pushed the message before it returned");
+    LIST_FOREACH (c, &server.workers[0].conns, others)
+        CHECK(buffer_len(&c->out) == 0, AT_ONCE,
+              "broadcast_start() has pushed the message before it returned");
     turn();
     turn();
     CHECK(server_counts(&server).sent == 3, AT_ONCE,
@@ -314,8 +314,8 @@ static int connections_in_list(void)
 {
     int count = 0;
     struct conn *c;
-    LIST_FOREACH(c, &server.workers[0].conns, others)
-    count++;
+    LIST_FOREACH (c, &server.workers[0].conns, others)
+        count++;
     return count;
 }
 

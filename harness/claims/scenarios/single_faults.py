@@ -256,10 +256,7 @@ def _play_undisturbed(launch: Callable, scenario: Scenario, allocations: bool) -
     clients: list[Participant] = []
     try:
         scenario(server, clients)
-        for client in clients:
-            if client.dropped:
-                raise client.dropped
-        _next_is_served(server)
+        _all_are_served(server, clients)
     except Failure as failure:
         failure.message = f"although no call fails: {failure.message}"
         raise
@@ -298,10 +295,7 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
         server.shim.schedule()
         if fault.fatal and fired:
             clients = _others(clients, hit)
-        for client in clients:
-            if client.dropped:
-                raise client.dropped
-        _next_is_served(server)
+        _all_are_served(server, clients)
     except Failure as failure:
         failure.message = f"when {which}: {failure.message}"
         failure.hint = _meaning(fault, failure.hint, clients)
@@ -327,8 +321,12 @@ def _others(clients: list[Participant], hit: int) -> list[Participant]:
     return dropped[1:]
 
 
-def _next_is_served(server) -> None:
+def _all_are_served(server, clients: list[Participant]) -> None:
+    """None of these was dropped, and another client is served."""
     __tracebackhide__ = True
+    for client in clients:
+        if client.dropped:
+            raise client.dropped
     client = server.connect("next")
     client.send_frame(b"next")
     client.expect_frame(b"next")

@@ -61,9 +61,9 @@ TEXTS = {
         "returns 0, which is not EOF. So do not read after such a header."
     ),
     "input-unread": (
-        "The server sleeps, and the line above says what it has not read. Nothing will read it: "
-        "does the wait include this client, for input? An edge is reported once: then read until "
-        "nothing is left."
+        "The server sleeps, and the line `server` says what it has not read. Nothing will read "
+        "it: does the wait include this client, for input? An edge is reported once: then read "
+        "until nothing is left."
     ),
     "stuck-after-pause": (
         "Reading was suspended, and was not resumed after the replies had been sent. Frames that "

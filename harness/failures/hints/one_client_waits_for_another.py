@@ -6,9 +6,9 @@ TEXTS = {
         "own connection: return to accept(), also after an error."
     ),
     "not-accepted": (
-        "The server has not accepted this client: it waits in the backlog. The line above says "
-        "what the server does instead. Call accept() for every client that waits, and again when "
-        "a client has left."
+        "The server has not accepted this client: it waits in the backlog. The line `server` "
+        "says what the server does instead. Call accept() for every client that waits, and again "
+        "when a client has left."
     ),
     "blocked-by-another": (
         "Another client sends nothing, or reads nothing, and this one waits for it. Every call "
