@@ -236,11 +236,12 @@ class Deadline:
         self.patient = isinstance(limit, Patience)
         self._patience = limit if isinstance(limit, Patience) else None
         self._others = others
-        self.seconds = limit.seconds if isinstance(limit, Patience) else limit
+        self._limit = limit.seconds if isinstance(limit, Patience) else limit
         self.restart()
 
     def restart(self) -> None:
         """Begins the wait again; called at every sign of progress."""
+        self.seconds = self._limit
         self._restarted = self._looked = time.monotonic()
         self._cpu_then = 0.0
         self._most_threads = -1
@@ -251,19 +252,22 @@ class Deadline:
     def left(self) -> float:
         """Seconds after which it is over, or after which to ask again; 0 when it is over."""
         __tracebackhide__ = True
+        if self._over:
+            return 0.0
         now = time.monotonic()
         passed = now - self._restarted
-        if not self._over and self._patience is not None and passed > SHORT_SECONDS:
+        at_rest = True
+        if self._patience is not None and passed > SHORT_SECONDS:
             at_rest = self._look(self._patience, now)
-        else:
-            self._looked, at_rest = now, True
-        if passed < self.seconds:
-            return self.seconds - passed
+        self._looked = now
+        if passed < self._limit and not self._hopeless:
+            return self._limit - passed
         if at_rest and self._may_be_lent():
             self._idle_looks = 0
             return MORE_SECONDS
         if at_rest and self._is_delivered():
             self._over = True
+            self.seconds = round(passed, 1) if passed < self._limit else self._limit
             return 0.0
         if passed >= WAIT_SECONDS:
             text = "other programs kept the server or the kernel from working most of the time"
@@ -280,7 +284,7 @@ class Deadline:
 
     def _is_delivered(self) -> bool:
         """Whether the kernel has nothing of the servers that a client waits for."""
-        patience = None if self._others or self._over else self._patience
+        patience = None if self._others else self._patience
         return patience is None or not patience.delivers()
 
     @property
@@ -301,7 +305,6 @@ class Deadline:
         at some looks."""
         activity = patience.activity()
         late = now - self._looked > LATE_SECONDS
-        self._looked = now
         self._idle_looks = 0 if activity.runnable or late else self._idle_looks + 1
         if activity.threads > self._most_threads:  # at the first look, or it starts some
             self._most_threads, self._cpu_then = activity.threads, activity.cpu
@@ -311,9 +314,8 @@ class Deadline:
             spins = SPINS if patience.spins(spent, activity.threads) else ""
             self._hopeless = SLEEPS if patience.asleep(self._restarted) else spins
         passed = now - self._restarted
-        if passed < self.seconds:
-            shortest = 0.0 if self._hopeless else patience.seconds
-            self.seconds = min(self.seconds, max(round(passed, 1), shortest))
+        if passed < self._limit:
+            self._limit = min(self._limit, max(round(passed, 1), patience.seconds))
         return bool(self._hopeless) or had_its_time or self._idle_looks >= IDLE_LOOKS
 
 

@@ -238,6 +238,20 @@ def test_a_wait_ends_when_the_server_is_known_to_sleep(clock):
     assert deadline.waited.hopeless == SLEEPS and deadline.seconds == 1
 
 
+def test_a_server_that_is_woken_after_all_has_its_whole_time(clock):
+    """It was known to sleep, but the kernel still had bytes of it; then other programs came."""
+    asleep, owed = [True], [True]
+    known = {"asleep": lambda began: bool(asleep), "delivers": lambda: bool(owed)}
+    deadline = Deadline(fair(Server(), **known))
+    began = clock.now
+    clock.now += 1
+    assert deadline.left()
+    asleep.clear()
+    owed.clear()
+    assert SECONDS - 1 <= wait(clock, deadline, Server()) <= SECONDS
+    assert clock.now >= began + SECONDS and deadline.seconds == SECONDS
+
+
 def test_a_wait_goes_on_while_the_kernel_delivers(clock):
     owed = [True]
     deadline = Deadline(fair(Server(), delivers=lambda: bool(owed)))
