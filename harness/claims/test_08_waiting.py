@@ -5,7 +5,7 @@ from __future__ import annotations
 from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.waiting import Outcome, State, Waiting, every_end
-from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, UNREAD_AND_CLOSED
+from harness.claims.scenarios.waiting_states import FLOW_STATES, UNREAD_AND_CLOSED
 from harness.client.messages import ECHO, OK, reply, request, string
 from harness.lab.units import MIB
 
@@ -40,7 +40,6 @@ ABOVE_A_LOW_MARK = State(
     chapters="08",
     cli=True,
     native=True,
-    hints=ENDS,
     refusals=True,
 )
 def test_08_every_state_and_each_end(launch, rng):

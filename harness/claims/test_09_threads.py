@@ -32,7 +32,7 @@ from harness.claims.scenarios.rpc_talk import (
     who,
 )
 from harness.claims.scenarios.waiting import every_end
-from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, TIMER_STATES
+from harness.claims.scenarios.waiting_states import FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.messages import (
@@ -322,7 +322,6 @@ def test_09_arrivals_without_a_race(launch, rng):
     chapters="09",
     cli=True,
     native=True,
-    hints=ENDS,
     refusals=True,
 )
 def test_09_every_state_in_each_loop(launch, rng):

@@ -21,7 +21,7 @@ from harness.claims.scenarios.many_clients import served
 from harness.claims.scenarios.rpc_talk import answered
 from harness.claims.scenarios.timed import expect_at
 from harness.claims.scenarios.waiting import every_end
-from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, TIMER_STATES
+from harness.claims.scenarios.waiting_states import FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
 from harness.client.client import PATIENCE
 from harness.client.messages import (
@@ -164,7 +164,7 @@ def _sleeps(server, when: str) -> None:
     no_cpu(server, when, "co-serve", seconds=WATCHED)
 
 
-@claim("10.9", points=4, cli=True, native=True, hints=ENDS, refusals=True)
+@claim("10.9", points=4, cli=True, native=True, refusals=True)
 def test_10_every_state_and_each_end(launch, rng):
     """In each state in which a coroutine waits, a client that closes, resets, half-closes or does
     nothing is forgotten or served."""

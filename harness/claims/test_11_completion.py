@@ -27,7 +27,7 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.many_clients import served
 from harness.claims.scenarios.waiting import every_end
-from harness.claims.scenarios.waiting_states import ENDS, FLOW_STATES, TIMER_STATES
+from harness.claims.scenarios.waiting_states import FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
@@ -130,7 +130,7 @@ def test_11_steady_reader(launch, rng):
 # 11.6 calls
 
 
-@claim("11.6", points=4, cli=True, native=True, needs="io_uring", hints=ENDS, refusals=True)
+@claim("11.6", points=4, cli=True, native=True, needs="io_uring", refusals=True)
 def test_11_every_state_and_each_end(launch, rng):
     """With the ring, in each state in which it waits, a client that closes, resets, half-closes or
     does nothing is forgotten or served."""

@@ -8,7 +8,7 @@ from harness.claims.marker import claim
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.redis_talk import ENDED, Pair, ask, talk
 from harness.claims.scenarios.waiting import SILENCE, Outcome, State, Waiting, every_end
-from harness.claims.scenarios.waiting_states import ENDS, LINGER_SECONDS, UNREAD_AND_CLOSED
+from harness.claims.scenarios.waiting_states import LINGER_SECONDS, UNREAD_AND_CLOSED
 from harness.client import resp
 from harness.client.client import Client
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP
@@ -20,8 +20,8 @@ READINESS, RING = ("--io", "epoll"), ("--io", "uring")
 HELD_BYTES = 8 * MIB  # of a name or a value: memory that is not given back is seen
 OVER_BYTES = 6 * MIB  # of a message: above the high-water mark, whatever the kernel takes
 
-# What a general hint means in these claims, see marker.claim.
-LEFT = {**ENDS, **dict.fromkeys((*ENDED, "memory-grows"), "client-left")}
+# What a general hint means in these claims when a client has left, see marker.claim.
+LEFT = dict.fromkeys((*ENDED, "memory-grows"), "client-left")
 
 
 def _ping(client: Client) -> None:

@@ -6,6 +6,8 @@ never does.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 # Every way of failing that this package can tell apart. hints/ has a text for each.
 HINT_KEYS = (
     "connect-refused",  # nobody listens
@@ -37,7 +39,8 @@ class Failure(AssertionError):
 
     `hint` is one of HINT_KEYS or a key that hints/ adds. `expected` and `received` are the bytes
     of the frame that went wrong, from its first byte to as far as is known. `asleep`: the server
-    waits, and will wait for ever.
+    waits, and will wait for ever. `means`: what a general hint means for this failure, if that is
+    not what the claim says of all of its failures; see `hints` of claims/marker.py.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Failure(AssertionError):
         expected: bytes | None = None,
         received: bytes | None = None,
         asleep: bool = False,
+        means: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -55,6 +59,7 @@ class Failure(AssertionError):
         self.expected = expected
         self.received = received
         self.asleep = asleep
+        self.means = means
 
 
 class NotJudged(Exception):

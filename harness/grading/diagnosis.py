@@ -91,7 +91,8 @@ def diagnose(
     hint = _hint(error, stage)
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint
-    hint = _meant(hints.get(hint, stage.means(hint)), hint, stage)
+    meant = hints if error.means is None else error.means
+    hint = _meant(meant.get(hint, stage.means(hint)), hint, stage)
     if hint == "silence" and error.asleep and stage.has_unread():
         hint = "input-unread"
     if hint == "state-shared" and _is_of_the_same_frame(error):

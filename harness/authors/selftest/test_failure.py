@@ -4,6 +4,16 @@ import contextlib
 
 import pytest
 
+from harness.claims.scenarios.waiting import (
+    HALF_CLOSE,
+    LOST,
+    RST,
+    SILENCE,
+    Cell,
+    Outcome,
+    State,
+    Waiting,
+)
 from harness.failures.compare import compare, first_difference
 from harness.failures.conversation import Conversation, describe_bytes
 from harness.failures.failure import HINT_KEYS, Failure
@@ -201,3 +211,25 @@ def test_a_failure_outside_of_all_steps_changes_no_arrow():
 
 def test_all_hint_keys_are_told_apart():
     assert len(set(HINT_KEYS)) == len(HINT_KEYS)
+
+
+@pytest.mark.parametrize(
+    "end, outcome, owed, ended, means",
+    [
+        (HALF_CLOSE, Outcome.ANSWERED, True, True, LOST),
+        (HALF_CLOSE, Outcome.ANSWERED, True, False, {}),
+        (SILENCE, Outcome.ANSWERED, True, True, LOST),
+        (SILENCE, Outcome.SERVED, True, True, {}),
+        (RST, Outcome.FORGOTTEN, False, True, None),
+    ],
+    ids=["owed", "before the end", "owed in silence", "served", "forgotten"],
+)
+def test_replies_are_lost_only_where_some_were_owed_at_the_end(end, outcome, owed, ended, means):
+    """A silent server is another matter; None leaves it to the claim."""
+    row = dict.fromkeys(("fin", "rst", "half_close", "silence"), outcome)
+    cell = Cell(State("idle", enter=Waiting, **row), end, outcome)
+    client = Waiting(None, [b"reply"] if owed else [])
+    failure = Failure("nothing came back", hint="silence", asleep=True)
+    told = cell.told(failure, client if ended else None, "--io epoll")
+    assert (told.hint, told.asleep, told.means) == ("silence", True, means)
+    assert (end in told.message) == ended

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from harness.claims.instruments.observe import until_asleep, until_read
+from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.rpc_talk import echo_text
 from harness.claims.scenarios.timed import LATE_MS
@@ -28,6 +29,9 @@ BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 # The ends. With a FIN the client closes, and reads nothing more. After a half-close it reads.
 FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
 DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
+
+# What a general hint means where a client was owed replies, and has sent its end.
+LOST = dict.fromkeys((*MUTE, *GONE), "replies-lost-at-eof")
 
 KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
 
@@ -94,9 +98,25 @@ class Cell:
         """When the connection stays although it should not."""
         return self.state.hint or {RST: "reset-unnoticed"}.get(self.end, "descriptor-leak")
 
-    def meaning(self, hint: str) -> str:
-        """What a general hint means here."""
-        return self.hint() if hint == "not-closed" else hint
+    def means(self, owed: bool) -> Mapping[str, str] | None:
+        """What general hints mean after the end; None is what the claim says. `owed`: the client
+        was owed replies."""
+        if owed and self.outcome is Outcome.ANSWERED:
+            return LOST
+        return {} if self.end == SILENCE else None
+
+    def told(self, failure: Failure, ended: Waiting | None, options: str) -> Failure:
+        """The failure of a server on which this cell is tried alone. `ended`: the client, if it has
+        sent the end."""
+        after = f", then {self.end}: {self.outcome.value}" if ended else ""
+        return Failure(
+            f"{failure.message} ({options}; a client that is {self.state.name}{after})",
+            hint=self.hint() if failure.hint == "not-closed" else failure.hint,
+            expected=failure.expected,
+            received=failure.received,
+            asleep=failure.asleep,
+            means=self.means(bool(ended.owed)) if ended else {},
+        )
 
 
 def every_end(
@@ -199,7 +219,8 @@ class _Trial:
             waiting.client.expect_closed_after(waiting.owed)
             waiting.client.close()
         elif cell.outcome is Outcome.SERVED:
-            waiting.client.expect_frames(waiting.owed)
+            if waiting.owed:
+                waiting.client.expect_frames(waiting.owed)
             (waiting.serve or cell.state.serve)(waiting.client)
         return cell.outcome is Outcome.SERVED
 
@@ -220,18 +241,14 @@ class _Trial:
         __tracebackhide__ = True
         for cell in self._cells:
             self._server.conversation.restart()
+            alone = _Trial(self._launch, self._rng, self._options, self._framing, [cell])
+            ended = None
             try:
-                alone = _Trial(self._launch, self._rng, self._options, self._framing, [cell])
                 for step in (step for steps in _Trial.STEPS for step in steps):
+                    ended = alone._waiting[0] if step is _Trial.end else ended
                     step(alone)
             except Failure as failure:
-                raise Failure(
-                    f"{failure.message} ({' '.join(self._options)}; a client that is "
-                    f"{cell.state.name}, then {cell.end}: {cell.outcome.value})",
-                    hint=cell.meaning(failure.hint),
-                    expected=failure.expected,
-                    received=failure.received,
-                ) from None
+                raise cell.told(failure, ended, " ".join(self._options)) from None
 
     def _settle(self) -> None:
         """Another client is served in two iterations at least, and then the server waits."""

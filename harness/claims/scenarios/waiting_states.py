@@ -13,7 +13,7 @@ A chapter with a new state adds its row here, in a table of its own, and a claim
     )
     FLOW_STATES = (LINGERING, ...)
 
-    @claim("08.8", points=2, cli=True, native=True, hints=ENDS)
+    @claim("08.8", points=2, cli=True, native=True)
     def test_08_every_state_and_each_end(launch, rng):
         '''Whatever a connection waits for, ...'''
         every_end(launch, rng, FLOW_STATES)
@@ -27,7 +27,6 @@ server. `enter` must not wait for what another state needs time for: everything 
 from __future__ import annotations
 
 from harness.claims.instruments.observe import until_asleep
-from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.rpc_talk import echo_text
 from harness.claims.scenarios.waiting import RST, Outcome, State, Waiting
@@ -47,9 +46,6 @@ OVER_BYTES = 6 * MIB  # of a reply: above the high-water mark, whatever the kern
 OWED_BYTES = 900 * KIB  # of a reply: below it, and more than the kernel takes
 
 _TEXTS = [(seq, string(b"%d" % seq)) for seq in range(QUOTA_FRAMES + 1)]
-
-# What a general hint means in a claim of this table, see marker.claim.
-ENDS = dict.fromkeys((*MUTE, *GONE), "replies-lost-at-eof")
 
 # Why a cell is left out.
 UNREAD_AND_CLOSED = "with replies that are not read, close() sends a RST: see there"
