@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +34,7 @@ struct case_of {
 };
 
 static const struct case_of *now;
+static bool *has_begun; /* the coroutine of the child, which shares this */
 
 /* Touches so much of the stack below the caller. */
 __attribute__((noinline)) static int dig(const char *top)
@@ -52,6 +54,7 @@ static void go_wild(void)
 static void use_up(void *unused)
 {
     char top = 0;
+    *has_begun = true;
     dig(&top);
     if (now->wild)
         go_wild();
@@ -84,6 +87,10 @@ static int run_child(const struct case_of *c, char said[SAID_MAX])
     int ends[2], status;
     if (pipe(ends) != 0)
         check_impossible("pipe: %s", strerror(errno));
+    has_begun =
+        mmap(NULL, sizeof *has_begun, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (has_begun == MAP_FAILED)
+        check_impossible("mmap: %s", strerror(errno));
     now = c;
     pid_t child = fork();
     if (child < 0)
@@ -102,6 +109,9 @@ static int run_child(const struct case_of *c, char said[SAID_MAX])
     said[strcspn(said, "\n")] = '\0';
     close(ends[0]);
     waitpid(child, &status, 0);
+    CHECK(*has_begun || WIFSIGNALED(status), "co-switch",
+          "the coroutine \"%s\" has not begun, and no coroutine is ready", c->name);
+    munmap(has_begun, sizeof *has_begun);
     return status;
 }
 
