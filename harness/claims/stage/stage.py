@@ -11,13 +11,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import count, filterfalse, product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from harness.claims.instruments import crash, gdb, locks, order, quiescence, sanitizers, valgrind
-from harness.claims.instruments.delivery import all_arrived, has_unread, is_in_backlog
-from harness.claims.instruments.observe import never_waits, waits_for_readiness
+from harness.claims.instruments import crash, gdb, order, quiescence, sanitizers, valgrind
+from harness.claims.instruments.delivery import all_arrived
 from harness.claims.stage import recorder
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
@@ -35,7 +34,6 @@ SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
 TIME_WAIT_SECONDS = 75.0  # a minute, see TCP_TIMEWAIT_LEN in net/tcp.h; and some more
 TIME_WAIT_LOOK_SECONDS = 0.5  # between two checks of all connections of this machine
-BUSY_LOOKS = 5  # checks of a server whose test has failed
 
 
 @dataclass(frozen=True)
@@ -405,74 +403,16 @@ class Stage:
         found = self.servers[-1].process.crash() if self.servers else None
         return crash.place(found, self.run.sources) if found else ""
 
-    def busy(self) -> str:
-        """ ", and ..." if the last server spins: it should be in a wait, and is not."""
-        pid = self._running()
-        if pid is None or not all(never_waits(pid) for _ in range(BUSY_LOOKS)):
-            return ""
-        return ", and busy: it never waits"
-
-    def waits_for(self) -> str:
-        """ ", and ..." if the last server is asleep: what for."""
-        pid = self._running()
-        text = quiescence.told(self.servers[-1].process, self.servers[-1].clients) if pid else ""
-        return f", and {text}" if text else ""
-
     def means(self, hint: str | None) -> str | None:
         """What a general hint means with the framing of the last server."""
         server = self.servers[-1] if self.servers else None
         return server.framing.hints.get(hint, hint) if isinstance(server, Server) else hint
 
-    def not_accepted(self) -> str:
-        """ "; it has not accepted ...": clients of the last server, if it runs."""
-        return quiescence.not_accepted(self.servers[-1].clients) if self._running() else ""
-
-    def failed_in_backlog(self) -> bool:
-        """Whether the client of the step that failed waits until the last server accepts it."""
-        return self._running() is not None and any(map(is_in_backlog, self._failed()))
-
-    def has_unread(self) -> bool:
-        """Whether the last server has not read something of the client of the step that failed."""
-        return self._running() is not None and any(map(has_unread, self._failed()))
-
-    def failed_when_accepted(self) -> bool:
-        """Whether the last server, which runs, has accepted the client of the step that failed."""
-        return bool(self._running() and self._failed()) and not self.failed_in_backlog()
-
-    def blocked_by_another(self) -> bool:
-        """Whether the last server sleeps in a call for another client than that of the step that
-        failed."""
-        if self._running() is None or not self._failed():
-            return False
-        server, accepted = self.servers[-1], filterfalse(is_in_backlog, self._failed())
-        name = quiescence.blocked_by(server.process, server.clients)
-        return bool(name) and name not in [client.name for client in accepted]
-
-    def _failed(self) -> list[Client]:
-        """The clients of the last server whose step has failed."""
-        names = {step.who for step in self.conversation.steps if step.failed}
-        return [client for client in self.servers[-1].clients if client.name in names]
-
-    def locked(self) -> str:
-        """ ", and a thread waits for a mutex ..." if one of the last server does, for ever."""
-        pid = self._running() if self.run.sources and not self.valgrind else None
-        text = locks.held(pid, self.run.sources) if pid else ""
-        return f", and a thread {text}" if text else ""
-
     def order(self) -> str:
         """The calls of its servers in their order; "" if that is left to chance: see order.py."""
         return order.of(one.order for one in self.servers if isinstance(one, Server))
 
-    def at_rest(self) -> bool:
-        """Whether no thread of the last server runs, or wants to: it sleeps, or has ended."""
-        return not self.servers or procfs.thread_states(self.servers[-1].process.pid) <= set("SZX")
-
-    def waits_for_readiness(self) -> bool:
-        """The last server, now: see observe.py."""
-        pid = self._running()
-        return pid is not None and waits_for_readiness(pid)
-
-    def _running(self) -> int | None:
+    def last_pid(self) -> int | None:
         """The last server's pid, if it has not ended."""
         if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
             return None
