@@ -1,6 +1,6 @@
 """What the last server of a test does, and what the client of the step that failed waits for: asked
-when a claim has failed, while that server still runs. Of one that has ended
-nearly all answers are no, or ""."""
+when a claim has failed, while that server still runs. Of one that has ended nearly all answers are
+no, or ""."""
 
 from __future__ import annotations
 
