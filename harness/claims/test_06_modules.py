@@ -53,7 +53,7 @@ def test_06_watched_for_nothing(program):
 def test_06_deleted_watches_are_not_called(program):
     """A deleted watch is not called, even if it is ready in the same iteration; if it is added
     again, nothing is left of what was reported before."""
-    program("06_watch", "del_and_again", "added_again", backend=BACKENDS)
+    program("06_watch", "del_and_again", "del_twice", "added_again", backend=BACKENDS)
 
 
 # 06.3 wake

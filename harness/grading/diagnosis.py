@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harness.claims.stage.last_server import LastServer
+from harness.claims.stage.concerned import Concerned
 from harness.failures.compare import compare, first_difference
 from harness.failures.failure import Failure, NotJudged, TooBusy
 from harness.failures.printable import harmless
@@ -89,16 +89,16 @@ def diagnose(
     if not isinstance(error, Failure):
         kind = "" if isinstance(error, NotJudged) else f"{type(error).__name__}: "
         return not_judged(kind + str(error), busy=isinstance(error, TooBusy))
-    hint, last = _hint(error, stage), LastServer(stage)
+    hint, it = _hint(error, stage), Concerned(stage)
     if hint in CUT_SHORT and not refusals:
         hint = _reason_in_log(stage) or hint
     meant = hints if error.means is None else error.means
     hint = _meant(meant.get(hint, stage.means(hint)), hint, stage)
-    if hint == "silence" and error.asleep and last.has_not_read():
+    if hint == "silence" and error.asleep and it.has_not_read():
         hint = "input-unread"
     if hint == "state-shared" and _is_of_the_same_frame(error):
         hint = "offset-of-the-remainder"
-    locked = last.locked()
+    locked = it.locked()
     if locked:
         hint = "lock-held"
     seen = error.expected is not None and error.received is not None
@@ -109,15 +109,15 @@ def diagnose(
         hint=hint,
         steps=stage.conversation.render(),
         compare=compare(error.expected, error.received, COMPARE_WIDTH) if seen else "",
-        server=fate + (locked or _doing(error, last)),
+        server=fate + (locked or _doing(error, it)),
         stderr=printed,
         crashed=stage.crashed(),
     )
 
 
-def _doing(error: Failure, last: LastServer) -> str:
-    """ ", and ...": what the last server does."""
-    return (last.waits_for() if error.asleep else last.busy()) + last.not_accepted()
+def _doing(error: Failure, it: Concerned) -> str:
+    """ ", and ...": what the server does."""
+    return (it.waits_for() if error.asleep else it.busy()) + it.not_accepted()
 
 
 def not_judged(message: str, busy: bool = False) -> Diagnosis:
@@ -129,20 +129,20 @@ def not_judged(message: str, busy: bool = False) -> Diagnosis:
 def _meant(hint, general, stage):
     """The better hint that a claim has for a general one, unless the failure contradicts it, or the
     server's log knows better."""
-    last = LastServer(stage)
+    it = Concerned(stage)
     if general in AFTER_A_REPLY.get(hint, ()) and not stage.conversation.went_on():
         return general
-    if general in WAITED and hint not in KNOWN and last.is_blocked_by_another():
+    if general in WAITED and hint not in KNOWN and it.is_blocked_by_another():
         return "blocked-by-another"
-    if general in WAITED and hint not in KNOWN | OF_OTHERS and last.has_not_accepted():
+    if general in WAITED and hint not in KNOWN | OF_OTHERS and it.has_not_accepted():
         return "not-accepted"
-    if hint == "server-stopped-accepting" and general == "silence" and last.has_accepted():
+    if hint == "server-stopped-accepting" and general == "silence" and it.has_accepted():
         return general
     if general == "not-closed" and _logs_every_close(stage.ending()[1]):
         return "logged-not-closed"
-    if hint == "ready-for-nothing" and last.busy():
+    if hint == "ready-for-nothing" and it.busy():
         return general
-    if hint == "blocked-by-another" and last.waits_for_readiness():
+    if hint == "blocked-by-another" and it.waits_for_readiness():
         return "never-watched"
     return hint
 
@@ -181,7 +181,7 @@ def _reason_in_log(stage):
 
     def said():
         nonlocal rested
-        rested = rested + 1 if LastServer(stage).at_rest() else 0
+        rested = rested + 1 if Concerned(stage).at_rest() else 0
         return rested >= LOG_LOOKS or _logged(stage.ending()[1])
 
     wait_until(said, LOG_SECONDS, LOG_SECONDS / 50)

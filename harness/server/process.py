@@ -188,6 +188,10 @@ class ServerProcess:
         self.settle()
         return self._tree is not None and self.status is None
 
+    def ended_by_itself(self) -> bool:
+        """Whether it does not run, and no test has ended it."""
+        return not self.alive() and not self.ended_by_test
+
     def wait(self, limit: float | Patience) -> ExitStatus | None:
         """Waits for its end; None if it still runs after that."""
         deadline = Deadline(limit, others=True)

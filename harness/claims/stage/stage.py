@@ -390,41 +390,48 @@ class Stage:
         for server in self.servers:
             _leave(server)
 
+    @property
+    def concerned(self) -> Server | None:
+        """The server that a failure is about: one that has ended by itself; or else that of the
+        client whose step has failed; or else the last one."""
+        failed = {step.who for step in self.conversation.steps if step.failed}
+        servers = [one for one in self.servers if isinstance(one, Server)]  # and no program
+        ended = [one for one in servers if one.process.ended_by_itself()]
+        own = [one for one in self.servers if failed & {client.name for client in one.clients}]
+        return next(iter([*ended, *reversed(own), *reversed(self.servers)]), None)
+
     def ending(self) -> tuple[str, str]:
-        """The state of the last server, and the end of its stderr: from before it was destroyed."""
+        """The state of the server concerned, and the end of its stderr: from before it was
+        destroyed."""
         if self._ending is None and self.servers:
-            server = self.servers[-1]
-            return server.describe(), server.last_lines()
+            return self.concerned.describe(), self.concerned.last_lines()
         return self._ending or ("", "")
 
     def crashed(self) -> str:
-        """Where in its source the last server has crashed; "" if it has not, or if that is
+        """Where in its source the server concerned has crashed; "" if it has not, or if that is
         unknown."""
-        found = self.servers[-1].process.crash() if self.servers else None
+        found = self.concerned.process.crash() if self.servers else None
         return crash.place(found, self.run.sources) if found else ""
 
     def means(self, hint: str | None) -> str | None:
-        """What a general hint means with the framing of the last server."""
-        server = self.servers[-1] if self.servers else None
+        """What a general hint means with the framing of the server concerned."""
+        server = self.concerned
         return server.framing.hints.get(hint, hint) if isinstance(server, Server) else hint
 
     def order(self) -> str:
         """The calls of its servers in their order; "" if that is left to chance: see order.py."""
         return order.of(one.order for one in self.servers if isinstance(one, Server))
 
-    def last_pid(self) -> int | None:
-        """The last server's pid, if it has not ended."""
-        if self._ending is not None or not self.servers or not self.servers[-1].process.alive():
-            return None
-        return self.servers[-1].process.pid
+    def pid(self) -> int | None:
+        """That of the server concerned, if it has not ended."""
+        server = self.concerned if self._ending is None else None
+        return server.process.pid if server is not None and server.process.alive() else None
 
     def surprised(self) -> bool:
-        """Whether the last server has ended although no test has ended it: from before it was
-        destroyed."""
+        """Whether the server concerned has ended by itself: from before it was destroyed."""
         if self._ending is not None or not self.servers:
             return self._surprised
-        process = self.servers[-1].process
-        return not process.alive() and not process.ended_by_test
+        return self.concerned.process.ended_by_itself()
 
     def check_servers(self) -> None:
         """After a body that passed: checks that the servers that it did not end still run, and are
@@ -435,7 +442,7 @@ class Stage:
         for server in self.servers:
             server.process.look_at_limits()
             server.process.settle()
-            if not server.process.alive() and not server.process.ended_by_test:
+            if server.process.ended_by_itself():
                 text = f"after the last step the server was gone: {server.describe()}"
                 raise self.explained(Failure(text, hint="ended-early"))
         if self.valgrind:
@@ -443,15 +450,15 @@ class Stage:
                 valgrind.check(server.process, server.logs, self.run.sources, self.patience)
 
     def explained(self, error: Failure) -> Failure | NotJudged:
-        """What valgrind or a sanitizer reports about the last server's memory before `error`;
-        NotJudged if valgrind is the one that has ended; otherwise the error."""
+        """What valgrind or a sanitizer reports about the memory of the server concerned before
+        `error`; NotJudged if valgrind is the one that has ended; otherwise the error."""
         if self.sanitized:
-            self.servers[-1].process.settle()
-            printed = self.servers[-1].process.stderr.text()
+            self.concerned.process.settle()
+            printed = self.concerned.process.stderr.text()
             return sanitizers.fault(printed, self.run.sources) or error
         if not self.valgrind or not self.servers:
             return error
-        logs = self.servers[-1].logs
+        logs = self.concerned.logs
         gave_up = valgrind.gave_up(logs)
         if gave_up:
             return NotJudged(gave_up)

@@ -10,6 +10,10 @@ TEXTS = {
         "If the backend refuses, events_add() and events_set() return false with its errno, and "
         "nothing has changed. So tell the backend first, and write the fields of the watch last."
     ),
+    "deleted-twice": (
+        "events_del() does nothing to a watch that is not added, and that has to be noted when it "
+        "is taken away: `added`. Its descriptor may belong to another watch by then."
+    ),
     "called-after-del": (
         "A deleted watch may be freed at once. Tell the backend, forget what was reported, and "
         "take the watch out of the queue that it waits in."

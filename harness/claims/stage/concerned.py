@@ -1,6 +1,5 @@
-"""What the last server of a test does, and what the client of the step that failed waits for: asked
-when a claim has failed, while that server still runs. Of one that has ended nearly all answers are
-no, or ""."""
+"""What the server does that a failure is about, and what the client of the step that failed waits
+for: asked while that server still runs. Of one that has ended nearly all answers are no, or ""."""
 
 from __future__ import annotations
 
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
 BUSY_LOOKS = 5  # checks of a server whose test has failed
 
 
-class LastServer:
-    """The last server of a stage. All texts go into one line, after the state of its process."""
+class Concerned:
+    """The server of a stage that is concerned. All texts go into one line, after the state of its
+    process."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -51,8 +51,8 @@ class LastServer:
 
     def at_rest(self) -> bool:
         """Whether no thread of it runs, or wants to: it sleeps, or has ended."""
-        servers = self._stage.servers
-        return not servers or procfs.thread_states(servers[-1].process.pid) <= set("SZX")
+        server = self._stage.concerned
+        return server is None or procfs.thread_states(server.process.pid) <= set("SZX")
 
     def waits_for_readiness(self) -> bool:
         """Whether it is in such a wait now, see observe.py."""
@@ -80,11 +80,11 @@ class LastServer:
 
     @property
     def _server(self) -> Server:
-        return self._stage.servers[-1]
+        return self._stage.concerned
 
     @property
     def _pid(self) -> int | None:
-        return self._stage.last_pid()
+        return self._stage.pid()
 
     def _failed(self) -> list[Client]:
         """Its clients whose step has failed."""
