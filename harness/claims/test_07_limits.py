@@ -181,10 +181,14 @@ def test_07_slow_senders_are_closed(launch, rng):
 
 @claim("07.6", points=2, cli=True, hints=FRAME)
 def test_07_honest_senders_are_not(launch, rng):
-    """Every frame has a time of its own: a client that completes each in time stays connected."""
+    """Every frame has a time of its own: a client that completes each in time stays
+    connected, and may pause after it."""
     server = launch(("--frame-timeout", "300"), clock=True)
+    client = server.connect()
     with in_time(server):
-        _overlap(server, server.connect(), rng)
+        _overlap(server, client, rng)
+    server.clock.advance(long_after(server, 300))  # no frame has begun
+    echo(client, words(rng, 5))
 
 
 def _overlap(server, client: Client, rng) -> None:

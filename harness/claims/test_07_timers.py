@@ -41,6 +41,7 @@ from harness.client.messages import (
     rung,
     rung_again,
 )
+from harness.failures.failure import meaning
 from harness.server.clock import Start
 
 FAR = 60_000  # ms: nobody waits for it
@@ -172,6 +173,7 @@ def test_07_every_rings_count_times(launch, rng):
     client = server.connect()
     for ms, count in ((30, 4), (1, 20), (20, 1)):
         _rings_in_rounds(server, client, words(rng, 5), ms, count)
+    _ends_beside_another(server, client)
     if server.clock.ours:
         _rings_in_rounds(server, client, words(rng, 5), MINUTE, 100)
     echo_text(client)
@@ -183,6 +185,17 @@ def _rings_in_rounds(server, client: Client, text: bytes, ms: int, count: int) -
     client.send_frame(every(1, ms, count, text))
     for index in range(count):
         expect_at(server, client, [rung_again(1, index, text)], began, ms * (index + 1))
+
+
+def _ends_beside_another(server, client: Client) -> None:
+    """Of two that ring together one ends, and the other goes on."""
+    __tracebackhide__ = True
+    began = server.clock.now_ms
+    client.send_frames([every(1, 10, 2, b"ends"), every(2, 10, 4, b"goes on")])
+    for index in range(4):
+        rings = [rung_again(1, index, b"ends")] if index < 2 else []
+        rings.append(rung_again(2, index, b"goes on"))
+        expect_at(server, client, rings, began, 10 * (index + 1))
 
 
 @claim("07.3", points=2, cli=True, hints=OWED)
@@ -320,25 +333,28 @@ def test_07_no_part_of_a_millisecond_early(launch):
 @claim("07.6", points=1, cli=True, hints=WEEKS)
 def test_07_server_on_a_machine_that_runs_for_weeks(launch):
     """Alarms and time limits hold when the uptime passes 2^31 and 2^32 ms, 24.8 and 49.7 days."""
+    with meaning(RINGS):  # without a wrap
+        _rings_over_the_wrap(launch, 2 * MINUTE, 6 * MINUTE)
     for wrap in (2**31, 2**32):
-        start = Start(uptime_ms=wrap - MINUTE)
-        server = launch(("--idle-timeout", str(DAY)), framing=MESSAGES, clock=start)
-        client = server.connect()
-        began = server.clock.now_ms
-        client.send_frames([after(1, 2 * MINUTE, b"over it"), every(2, TICK_MS, 3, b"tick")])
-        echo_text(client)
-        if server.clock.ours:
-            _rings_over_the_wrap(server, client, began)
+        _rings_over_the_wrap(launch, wrap, DAY)
 
 
-def _rings_over_the_wrap(server, client: Client, began: float) -> None:
+def _rings_over_the_wrap(launch, wrap: int, idle_ms: int) -> None:
     __tracebackhide__ = True
+    start = Start(uptime_ms=wrap - MINUTE)
+    server = launch(("--idle-timeout", str(idle_ms)), framing=MESSAGES, clock=start)
+    client = server.connect()
+    began = server.clock.now_ms
+    client.send_frames([after(1, 2 * MINUTE, b"over it"), every(2, TICK_MS, 3, b"tick")])
+    echo_text(client)
+    if not server.clock.ours:
+        return
     ticks = [rung_again(2, index, b"tick") for index in range(3)]
     expect_at(server, client, ticks[:1], began, TICK_MS)
     expect_at(server, client, ticks[1:2], began, 2 * TICK_MS)
     expect_at(server, client, [rung(1, b"over it")], began, 2 * MINUTE)
     expect_at(server, client, ticks[2:], began, 3 * TICK_MS)
-    expect_closed_at(server, client, began + 3 * TICK_MS, DAY)
+    expect_closed_at(server, client, began + 3 * TICK_MS, idle_ms)
 
 
 @claim(
@@ -351,11 +367,18 @@ def test_07_server_whose_time_of_day_is_set(launch):
     """Alarms keep their time when the time of day is set an hour back, or forward."""
     server = launch(framing=MESSAGES, clock=True)
     client = server.connect()
+    with meaning(RINGS):  # it is not set
+        _rings_over_a_jump(server, client, 0)
     for hours in (-1, 1):
-        began = server.clock.now_ms
-        client.send_frame(after(1, 10 * MINUTE, b"ring"))
-        echo_text(client)
-        if server.clock.ours:
-            pass_until(server, began, MINUTE)
-            server.clock.jump(hours * HOUR)
-            expect_at(server, client, [rung(1, b"ring")], began, 10 * MINUTE)
+        _rings_over_a_jump(server, client, hours)
+
+
+def _rings_over_a_jump(server, client: Client, hours: int) -> None:
+    __tracebackhide__ = True
+    began = server.clock.now_ms
+    client.send_frame(after(1, 10 * MINUTE, b"ring"))
+    echo_text(client)
+    if server.clock.ours:
+        pass_until(server, began, MINUTE)
+        server.clock.jump(hours * HOUR)
+        expect_at(server, client, [rung(1, b"ring")], began, 10 * MINUTE)

@@ -6,7 +6,8 @@ never does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 # Every way of failing that this package can tell apart. hints/ has a text for each.
 HINT_KEYS = (
@@ -60,6 +61,18 @@ class Failure(AssertionError):
         self.received = received
         self.asleep = asleep
         self.means = means
+
+
+@contextmanager
+def meaning(means: Mapping[str, str]) -> Iterator[None]:
+    """What general hints mean for a failure of the block: for a claim whose own hints are about
+    what has not happened yet."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except Failure as failure:
+        failure.means = means
+        raise
 
 
 class NotJudged(Exception):
