@@ -53,7 +53,7 @@ ENDS = (
     *("silence", "stalled-reply", "replies-missing", "not-closed", "not-taken"),
     *("closed-early", "closed-in-reply", "reset-early", "extra-bytes", "timer-late"),
 )
-IDLE = dict.fromkeys(ENDS, "idle-timeout")
+IDLE = {**dict.fromkeys(ENDS, "idle-timeout"), "timer-late": "idle-late"}
 FRAME = dict.fromkeys(ENDS, "frame-timeout")
 
 

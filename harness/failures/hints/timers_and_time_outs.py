@@ -29,6 +29,9 @@ TEXTS = {
         "from the current time? Does a new first timer shorten it, and is each round counted from "
         "the end of the one before?"
     ),
+    "timer-due-now": (
+        "A timer is due as soon as the clock has reached its deadline: deadline <= now."
+    ),
     "timer-cost": (
         "To set, cancel or call a timer takes about log2(n) steps. Look for code that goes "
         "through all timers. Each timer knows its index, so no search is needed, and one path of "
@@ -111,6 +114,10 @@ TEXTS = {
         "Every byte in either direction starts the idle timeout again, whether a frame is "
         "complete or not. Close a client that was silent for that long, unless it only waits for "
         "its own alarms."
+    ),
+    "idle-late": (
+        "The idle timeout is counted from the last byte. When its timer is due and bytes have moved "
+        "since it was set, only the rest of the time is left to wait. Is that in the right unit?"
     ),
     "frame-timeout": (
         "The time of a frame begins with its first byte and ends with its last; no byte between "
