@@ -116,8 +116,9 @@ TEXTS = {
         "its own alarms."
     ),
     "idle-late": (
-        "The idle timeout is counted from the last byte. When its timer is due and bytes have moved "
-        "since it was set, only the rest of the time is left to wait. Is that in the right unit?"
+        "The idle timeout is counted from the last byte. When its timer is due and bytes have "
+        "moved since it was set, only the rest of the time is left to wait. Is that in the right "
+        "unit?"
     ),
     "frame-timeout": (
         "The time of a frame begins with its first byte and ends with its last; no byte between "
