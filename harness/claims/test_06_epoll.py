@@ -198,7 +198,7 @@ def _read_first(server, recorded: int, watched: int) -> int:
 # 06.3 wake
 
 
-@claim("06.3", points=2, cli=True, valgrind=True)
+@claim("06.3", points=2, cli=True, valgrind=True, hints={"not-ended": "wake-up"})
 def test_06_stops_with_each_backend(launch, rng, inherited):
     """Under valgrind, with each backend: at SIGTERM all is freed, with clients that are idle, that
     have sent half a frame, and that do not read."""
