@@ -192,9 +192,9 @@ class ServerProcess:
         """Whether it does not run, and no test has ended it."""
         return not self.alive() and not self.ended_by_test
 
-    def wait(self, limit: float | Patience) -> ExitStatus | None:
+    def wait(self, limit: float | Patience | Deadline) -> ExitStatus | None:
         """Waits for its end; None if it still runs after that."""
-        deadline = Deadline(limit, others=True)
+        deadline = limit if isinstance(limit, Deadline) else Deadline(limit, others=True)
         while not self._ended.wait(min(deadline.left(), deadline.pause())) and deadline.left():
             pass
         return self.status

@@ -42,6 +42,7 @@ def served(code):
             with Client(address, Conversation(), patience=Patience(((0, 5.0),))) as client:
                 yield SimpleNamespace(
                     pid=process.pid,
+                    alive=lambda: process.poll() is None,
                     clock=None,
                     shim=None,
                     has_unheard_output=lambda: False,
@@ -113,6 +114,16 @@ def test_what_time_will_wake(code):
     with served(code) as (process, client):
         asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert not wait_until(lambda: asks(began), CALM_SECONDS)
+
+
+def test_one_that_has_ended_is_not_waited_for():
+    """Alone it says nothing: then a client hears of the end."""
+    with served("pass") as (ended, _), served("s.accept()") as (process, client):
+        assert wait_until(lambda: not ended.alive(), 30)
+        asks, began = quiescence.Quiescence(lambda: [ended, process], lambda: [client]), 1.0
+        assert wait_until(lambda: asks(began), 30)
+        alone = quiescence.Quiescence(lambda: [ended], list)
+        assert not wait_until(lambda: alone(began), CALM_SECONDS)
 
 
 @pytest.mark.parametrize("timers", [0, 1])

@@ -28,6 +28,7 @@ UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything mean
 LENT_MS = 5_000  # of its own time, for a server whose clock stands
 SHOWN = 4  # descriptors, of those that a server waits for
 
+_ENDED = "ended"  # what _rest() says of a server that has
 _CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"}
 
 
@@ -87,13 +88,15 @@ class Quiescence:
         rest = list(map(_rest, self._processes()))
         if not self._looks or rest != self._rest or now - self._looked > UNSEEN_SECONDS:
             self._looks, self._since = 0, now
-        self._looks = self._looks + 1 if rest and None not in rest else 0
+        asleep = None not in rest and any(one != _ENDED for one in rest)
+        self._looks = self._looks + 1 if asleep else 0
         self._rest, self._looked = rest, now
         seconds = CROWDED_SECONDS if procfs.is_crowded(CROWD) else QUIET_SECONDS
         return self._looks >= QUIET_LOOKS and now - self._since >= seconds
 
     def _may_be_woken(self) -> bool:
-        if any(map(_may_wake_up, self._processes())):
+        running = [one for one in self._processes() if _rest(one) != _ENDED]
+        if any(map(_may_wake_up, running)):
             return True
         try:
             return any(map(is_delivering, self._clients()))
@@ -104,9 +107,11 @@ class Quiescence:
 def _rest(process) -> object | None:
     """What changes whenever a thread of this server runs; None if one runs now, or if a wait of one
     ends by itself."""
+    pids = [pid for pid in process.pids() if not procfs.thread_states(pid) <= set("ZX")]
+    if not pids and not process.alive():
+        return _ENDED
     if process.clock is not None and process.clock.stands:
         return process.clock.rest()
-    pids = process.pids()
     return process.cpu_seconds() if pids and all(map(_is_asleep, pids)) else None
 
 

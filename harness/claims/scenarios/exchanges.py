@@ -22,7 +22,7 @@ from harness.client.expected_replies import Replies
 from harness.failures.failure import Failure, NotJudged
 from harness.failures.printable import printable
 from harness.lab.units import KIB, MIB
-from harness.server.patience import ForServers, Patience
+from harness.server.patience import Deadline, ForServers, Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 
@@ -241,9 +241,13 @@ def expect_stop(server, number: signal.Signals) -> None:
     if ours:
         server.clock.advance(STOP_MS)
         seconds = STOP_MS / 1000
-    if server.process.wait(server.patience) is None:
+    deadline = Deadline(server.patience, others=ours)  # which would lend it more of its time
+    if server.process.wait(deadline) is None:
         server.patience.expired()
         text = f"{seconds:g} s after {number.name} the server still runs"
+        if deadline.waited.hopeless:
+            text = f"after {number.name} the server still runs, and will not end: it "
+            text += deadline.waited.hopeless
         raise Failure(text, hint="not-ended")
     if not server.process.describe().startswith("exited with status 0"):
         text = f"after {number.name} the server did not exit with status 0"
