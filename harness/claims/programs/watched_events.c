@@ -309,8 +309,10 @@ void watched_expect_interest(int fd, unsigned due, const char *hint)
 void heard_expect_calls(struct heard *heard, int calls, unsigned due, const char *hint)
 {
     int fd = heard->watch.fd;
-    CHECK(heard->calls == calls, hint, "the callback of descriptor %d was called %s instead of %s",
-          fd, check_times(heard->calls), check_times(calls));
+    const char *what = heard->calls == 0 ? "" : watched_names_of(heard->what);
+    CHECK(heard->calls == calls, hint,
+          "the callback of descriptor %d was called %s instead of %s%s%s", fd,
+          check_times(heard->calls), check_times(calls), *what ? ", with " : "", what);
     if (calls > 0)
         CHECK((heard->what & due) == due, hint,
               "the callback of descriptor %d got %s instead of %s", fd,
