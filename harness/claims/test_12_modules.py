@@ -22,6 +22,7 @@ REFUSED = dict.fromkeys((*BROKEN, "resp-looks-twice"), "resp-refused")
 TABLE = dict.fromkeys(BROKEN, "dict-loses")
 MOVES = dict.fromkeys(BROKEN, "dict-moves")
 PIECES = dict.fromkeys(BROKEN, "dict-pieces")
+REFUSES = dict.fromkeys((*BROKEN, "dict-loses"), "dict-memory")
 SCANS = dict.fromkeys(BROKEN, "dict-scan")
 
 
@@ -50,10 +51,16 @@ def test_12_what_is_no_request(program):
 # 12.3 table
 
 
-@claim("12.3", points=3, module=True, hints=TABLE)
+@claim("12.3", points=2, module=True, hints=TABLE)
 def test_12_table_loses_nothing(program):
     """While the table grows and shrinks each of its keys is found, and no other."""
     program("12_dict", "finds", "grows_and_shrinks")
+
+
+@claim("12.3", points=1, module=True, native=True, hints=REFUSES)
+def test_12_table_without_memory(program):
+    """If there is no memory for a table nothing is lost, and later there may be memory again."""
+    program("12_dict", "without_memory")
 
 
 @claim("12.3", points=4, module=True, hints=MOVES)

@@ -16,6 +16,7 @@
 #define SHRINK "dict-shrinks"
 #define SCAN   "dict-scan"
 #define PIECES "dict-pieces"
+#define MEMORY "dict-memory"
 
 enum {
     SMALL = 40, /* keys: of the small cases, which are tried often */
@@ -34,6 +35,9 @@ enum {
     FIRST = 10000,             /* keys, of which the table moves some */
     AT_ONCE_BYTES = 256 << 10, /* that one call may give back: a quarter of the largest table */
     AT_ONCE_PAGES = 64,        /* that one call may be the first to use */
+    LARGEST_BLOCK = 1 << 20,   /* that may be free while the program has no memory left */
+    SMALL_BLOCK = 1 << 12,     /* from here down each size is tried */
+    BLOCK_STEP = 16,
 };
 
 static struct entry *entries[MOST]; /* by the number of their key; NULL: not in the dict */
@@ -80,12 +84,20 @@ static struct entry *find(struct dict *d, size_t number)
     return dict_find(d, key, size);
 }
 
-static void insert(struct dict *d, size_t number)
+static struct entry *new_entry(size_t number)
 {
     char key[40];
     size_t size = key_of(number, key);
-    entries[number] = dict_entry(key, size, NULL);
-    if (entries[number] == NULL || !dict_insert(d, entries[number]))
+    struct entry *entry = dict_entry(key, size, NULL);
+    if (entry == NULL)
+        check_impossible("no memory for an entry");
+    return entry;
+}
+
+static void insert(struct dict *d, size_t number)
+{
+    entries[number] = new_entry(number);
+    if (!dict_insert(d, entries[number]))
         check_impossible("no memory for an entry");
 }
 
@@ -264,6 +276,96 @@ static void border(void)
         CHECK(moved <= 6 * count + A_CALL, MOVES, "these calls moved %zu", moved);
     }
     end(&d);
+}
+
+/* Without memory */
+
+struct block {
+    struct block *next;
+};
+
+/* Takes all blocks of this size that malloc() still has. */
+static struct block *take_blocks(struct block *taken, size_t size)
+{
+    struct block *block;
+    while ((block = malloc(size)) != NULL) {
+        block->next = taken;
+        taken = block;
+    }
+    return taken;
+}
+
+/* Lets the kernel give this process no more memory, and takes what malloc() keeps. Returns these blocks. */
+static struct block *take_memory(void)
+{
+    struct block *taken = NULL;
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = 0;
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        check_impossible("setrlimit: %s", check_reason());
+    for (size_t size = LARGEST_BLOCK; size > SMALL_BLOCK; size /= 2)
+        taken = take_blocks(taken, size);
+    for (size_t size = SMALL_BLOCK; size > 0; size -= BLOCK_STEP)
+        taken = take_blocks(taken, size);
+    return taken;
+}
+
+static void give_memory(struct block *taken)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_AS, &limit);
+    while (taken != NULL) {
+        struct block *next = taken->next;
+        free(taken);
+        taken = next;
+    }
+}
+
+/* Without memory, dict_insert() refuses an entry or has space for it. Later it takes all. */
+static void without_memory_for(size_t there)
+{
+    struct entry *made[SMALL];
+    struct dict d;
+    begin(&d, SMALL);
+    for (size_t i = 0; i < there; i++)
+        insert(&d, i);
+    for (size_t i = there; i < SMALL; i++)
+        made[i] = new_entry(i);
+    struct block *taken = take_memory();
+    for (size_t i = there; i < SMALL; i++) {
+        check_step("calls dict_insert() with %zu entries in it, while there is no memory",
+                   dict_count(&d));
+        entries[i] = dict_insert(&d, made[i]) ? made[i] : NULL;
+    }
+    give_memory(taken);
+    check_step("looks for all keys");
+    expect_all(&d, SMALL);
+    for (size_t i = there; i < SMALL; i++) {
+        if (entries[i] != NULL)
+            continue;
+        check_step("calls dict_insert() for a key that was refused; now there is memory");
+        CHECK(dict_insert(&d, made[i]), MEMORY, "it returned false");
+        entries[i] = made[i];
+    }
+    check_step("looks for all keys");
+    expect_all(&d, SMALL);
+    end(&d);
+}
+
+static void without_memory(void)
+{
+    struct dict d;
+    begin(&d, STEPS);
+    check_step("calls dict_insert() for %d keys", STEPS);
+    for (size_t i = 0; i < STEPS; i++)
+        insert(&d, i);
+    CHECK(dict_moves(&d) > 0, MOVES, "with %zu entries in it nothing was moved", dict_count(&d));
+    end(&d);
+    for (size_t there = 0; there < SMALL; there++)
+        without_memory_for(there);
 }
 
 /* What the module has mapped. These functions come before those of libc, whose malloc() does not
@@ -478,9 +580,15 @@ static void cost(void)
 }
 
 const struct check checks[] = {
-    {"finds", finds},         {"grows_and_shrinks", grows_and_shrinks},
-    {"moves", moves},         {"border", border},
-    {"each_call", each_call}, {"shrinks", shrinks},
-    {"pieces", pieces},       {"scans", scans},
-    {"cost", cost},           {0},
+    {"finds", finds},
+    {"grows_and_shrinks", grows_and_shrinks},
+    {"moves", moves},
+    {"border", border},
+    {"each_call", each_call},
+    {"shrinks", shrinks},
+    {"pieces", pieces},
+    {"scans", scans},
+    {"cost", cost},
+    {"without_memory", without_memory},
+    {0},
 };

@@ -20,6 +20,11 @@ TEXTS = {
         "table_new() clears nothing by itself. Call table_trim() with `next` in each step that "
         "moves buckets, and table_free() when all of them have moved."
     ),
+    "dict-memory": (
+        "If table_new() returns false there is no new table. Until you know that there is one, "
+        "leave `main`, `from` and `next` as they are. The first table may be missing, too: then "
+        "dict_insert() returns false, and the next call tries again."
+    ),
     "dict-pause": (
         "One command pays for what others have left behind. Move and give back a few buckets with "
         "each call. free() must join free blocks at once, see start() in app_redis.c: otherwise "

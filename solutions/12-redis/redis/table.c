@@ -29,6 +29,8 @@ bool table_new(struct table *table, size_t size)
     *table = (struct table){.size = size};
     size_t bytes = bytes_of(table);
     table->buckets = is_mapped(table) ? map(bytes) : calloc(1, bytes);
+    if (table->buckets == NULL)
+        *table = (struct table){0};
     return table->buckets != NULL;
 }
 

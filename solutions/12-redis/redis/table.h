@@ -24,7 +24,7 @@ struct table {
                                this */
 };
 
-/* Makes a table of `size` empty buckets. False: no memory. */
+/* Makes a table of `size` empty buckets. False: no memory, and the table has size 0. */
 bool table_new(struct table *table, size_t size);
 
 /* All buckets before bucket `end` are empty and stay so: gives their memory back, as far as there
