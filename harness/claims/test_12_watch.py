@@ -144,6 +144,12 @@ def test_12_watched_keys(launch):
     ask(other, "SET c 2", OK)
     for one in (client, second):
         _expect_nil(one)
+    ask(client, "WATCH twice", OK)
+    ask(other, "SET twice 1", OK)
+    ask(second, "WATCH twice", OK)  # it has changed before, and changes again
+    ask(other, "SET twice 2", OK)
+    for one in (second, client):
+        _expect_nil(one)
     talk(client, ("WATCH k", OK), ("SET k own", OK))  # a change of its own counts
     _expect_nil(client)
     talk(client, ("WATCH k", OK), ("MULTI", OK), ("SET k 1", QUEUED), ("SET k 2", QUEUED))
