@@ -53,6 +53,7 @@ GIVEN_BACK_BYTES = 4 * MIB  # what is left of what was used
 MESSAGE = MIB  # bytes
 MOST_MESSAGES = 80  # until the slow subscriber is closed: Redis waits for 32 MiB
 SUBSCRIBER_HELD = 16 * MIB  # after it was closed
+CLOSING_TRIES = 2
 # A subscriber that has not taken the first message is closed by the second one, and CLIENT LIST is
 # run this often while that goes on: a server may run some hundred commands in an iteration.
 TOO_MUCH = (2 * MIB, resp.MAX_BULK)
@@ -306,29 +307,43 @@ def test_12_slow_subscribers_are_closed(launch, rng):
     """A subscriber that does not read is closed; the publisher and others go on meanwhile."""
     server = launch(framing=RESP)
     publisher, reads = server.connect("publisher"), server.connect("reads")
-    slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
     _subscribe(reads, "a", counts=(1,))
-    _subscribe(slow, "a", "b", counts=(1, 2))
     ask(publisher, "SET k v", OK)
-    base = server.process.resident_bytes()
-    sent: list[bytes] = []
-    while len(sent) < MOST_MESSAGES:
-        sent.append(words(rng, 8) * (MESSAGE // 8))
-        data = resp.command("PUBLISH", "a", sent[-1])
-        publisher.exchange(data, [])
-        count = read_value(publisher)
-        reads.expect_frame(_message(b"a", sent[-1]))
-        if count != 2:
+    # A message of no bytes can be the one too much, if the output is at the limit to some bytes.
+    # That does not happen again with another subscriber.
+    for _ in range(CLOSING_TRIES):
+        count, slow_has_left = _publishes_until_closed(server, publisher, reads, rng)
+        if not slow_has_left:
             break
+    if slow_has_left or count not in (1, 2):
+        who = "1 reads, and the slow one was closed" if slow_has_left else "there is one that reads"
+        text = f"PUBLISH counts {resp.told(count)} subscribers; {who}"
+        raise Failure(text, hint="subscriber-slow")
+    talk(publisher, ("GET k", b"v"), ("PUBLISH a last", 1))
+    reads.expect_frame(_message(b"a", b"last"))
+
+
+def _publishes_until_closed(server, publisher, reads, rng) -> tuple[object, bool]:
+    """Sends messages to one that reads, and to one that does not, until that is closed. Returns the
+    last reply of PUBLISH, and whether the closed one was counted in it."""
+    __tracebackhide__ = True
+    slow = server.connect("slow", rcvbuf=SMALL_WINDOW, segment=SHORT_SEGMENT)
+    _subscribe(slow, "a", "b", counts=(1, 2))
+    base = server.process.resident_bytes()
+    count, closed, sent = 2, False, []
+    while count == 2 and not closed and len(sent) < 2 * MOST_MESSAGES:
+        text = words(rng, 8) * (MESSAGE // 8)
+        publisher.exchange(resp.command("PUBLISH", "a", text), [])
+        count = read_value(publisher)
+        sent += [_message(b"a", text), _message(b"b", b"")]
+        reads.expect_frame(sent[-2])
+        if count == 2 and server.own:  # Redis counts a subscriber, and closes it then
+            closed = answer(publisher, ("PUBLISH", "b", "")) == 0
     if server.own:
         bounded(server, base, SUBSCRIBER_HELD, "after the end of the slow subscriber", "before")
     until(server, publisher, "PUBLISH b x", 0, "subscriber-slow")
-    if count not in (1, 2):
-        text = f"PUBLISH counts {resp.told(count)} subscribers; there is one that reads"
-        raise Failure(text, hint="subscriber-slow")
-    _expect_beginning(slow, b"".join(_message(b"a", one) for one in sent))
-    talk(publisher, ("GET k", b"v"), ("PUBLISH a last", 1))
-    reads.expect_frame(_message(b"a", b"last"))
+    _expect_beginning(slow, b"".join(sent))
+    return count, closed
 
 
 def _expect_beginning(client, stream: bytes) -> None:

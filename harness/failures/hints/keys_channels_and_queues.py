@@ -109,8 +109,8 @@ TEXTS = {
     ),
     "subscriber-slow": (
         "Do not wait for a subscriber that does not read, and do not collect messages for it "
-        "without end. If its output would be above high-water and one message, close it, and log "
-        "the reason. Publisher and other subscribers go on."
+        "without end. If its output would be above high-water and one message, close it, log the "
+        "reason, and do not count it. Publisher and other subscribers go on."
     ),
     "multi-queue": (
         "After MULTI a command is checked and kept, with a copy of its arguments, and the reply is "
