@@ -35,6 +35,7 @@ from harness.lab.units import KIB, MIB
 from harness.server.work import BLOCKS
 
 LONGEST = 2**63 - 1  # the largest integer of a value
+MOST_OF_ERROR = 511  # bytes of its text
 PIPELINED = Amount(steps=4_000, cpu=40_000)  # commands, and twice as many
 
 IDLE_CLIENTS, LARGE_BYTES, MANY_WORDS = 40, 300_000, 20_000
@@ -382,8 +383,15 @@ def test_12_replies_of_each_kind(launch):
 @claim("12.2", points=2, hints=dict.fromkeys(BAD, "resp-error"))
 def test_12_errors_in_the_words_of_redis(launch):
     """Errors have Redis' words, for other people's clients read them; the connection stays."""
-    client = launch(framing=RESP).connect()
+    server = launch(framing=RESP)
+    client = server.connect()
     talk(client, *ERRORS)
+    if server.own:  # an error of Redis has no limit
+        text = "ERR Unsupported option "
+        for length in (MOST_OF_ERROR - len(text), MOST_OF_ERROR - len(text) + 1, 700, 5_000):
+            option = "x" * length
+            ask(client, ("EXPIRE", "k", 1, option), Err((text + option)[:MOST_OF_ERROR]))
+        ask(client, "PING", PONG)
 
 
 @claim("12.2", points=1, hints=dict.fromkeys(BAD, "resp-reply"))
