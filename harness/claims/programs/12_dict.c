@@ -26,6 +26,7 @@ enum {
     MOST = 100000,
     LOOKED_AT = 5000, /* keys whose pointers are compared after each call */
     A_CALL = 64,      /* moves of one call: some buckets, with a few entries each */
+    MOST_MORE = 3,    /* entries, of a count that goes up and down again */
     LEFT = 10,
     LEFT_BYTES = 16 << 10, /* of memory, for so few */
     A_ROUND = 500,         /* calls */
@@ -255,7 +256,23 @@ static void each_call(void)
     end(&d);
 }
 
-/* An entry more, and one less, where the table has just grown, or is just about to shrink. */
+/* So many entries more, and less again, many times. */
+static void swing(struct dict *d, size_t count, size_t more)
+{
+    size_t told = dict_moves(d);
+    check_step("with %zu entries, calls dict_insert() and dict_remove() for %zu more, %zu times",
+               count, more, 8 * count / more);
+    for (size_t i = 0; i < 8 * count / more; i++) {
+        for (size_t j = 1; j <= more; j++)
+            insert(d, MANY - j);
+        for (size_t j = 1; j <= more; j++)
+            take_out(d, MANY - j);
+    }
+    size_t moved = dict_moves(d) - told;
+    CHECK(moved <= 6 * count + A_CALL, MOVES, "these calls moved %zu", moved);
+}
+
+/* A few entries more and less where the table has just grown, or is just about to shrink. */
 static void border(void)
 {
     struct dict d;
@@ -263,17 +280,8 @@ static void border(void)
     for (size_t count = 1; count <= 4100; count++) {
         insert(&d, count - 1);
         bool near = (count & (count - 1)) == 0 || (count & (count + 1)) == 0 || count % 100 == 0;
-        if (count < 60 || !near)
-            continue;
-        size_t told = dict_moves(&d);
-        check_step("with %zu entries, calls dict_insert() and dict_remove() %zu times", count,
-                   8 * count);
-        for (size_t i = 0; i < 8 * count; i++) {
-            insert(&d, MANY - 1);
-            take_out(&d, MANY - 1);
-        }
-        size_t moved = dict_moves(&d) - told;
-        CHECK(moved <= 6 * count + A_CALL, MOVES, "these calls moved %zu", moved);
+        for (size_t more = 1; more <= MOST_MORE && near && count >= 60; more++)
+            swing(&d, count, more);
     }
     end(&d);
 }
