@@ -25,6 +25,7 @@ from harness.claims.scenarios.redis_talk import (
     read_values,
     talk,
     until,
+    until_refused,
 )
 from harness.client import resp
 from harness.client.client import PATIENCE
@@ -59,6 +60,9 @@ CLOSING_TRIES = 2
 TOO_MUCH = (2 * MIB, resp.MAX_BULK)
 LISTS = 1_000
 MOST_QUEUED, LEAST_QUEUED = 80, 55  # commands of 1 MiB
+# Words of one byte, and lines of so many: 64 MiB is less than each of them with its space and two
+# bytes more.
+TINY_WORDS, MOST_LINES = 32_000, 530
 
 # What a general hint means in a claim, see marker.claim.
 TABLE = dict.fromkeys(BAD, "dict-loses")
@@ -434,15 +438,18 @@ def test_12_queues_are_bounded(launch, rng):
     client, command = server.connect(), resp.command("SET", "k", rng.randbytes(MIB))
     talk(client, ("GET k", None), ("MULTI", OK))
     base = server.process.resident_bytes()
-    for queued in range(MOST_QUEUED):
-        client.exchange(command, [])
-        if isinstance(read_value(client), Err):
-            break
-    if not LEAST_QUEUED <= queued < MOST_QUEUED - 1:
-        text = f"after MULTI {queued + 1} commands of 1 MiB each were queued; due are about 60"
+    queued = until_refused(client, command, MOST_QUEUED)
+    if not LEAST_QUEUED <= queued < MOST_QUEUED:
+        text = f"after MULTI {queued} commands of 1 MiB each were queued; due are about 60"
         raise Failure(text, hint="multi-bound")
     talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
     bounded(server, base, GIVEN_BACK_BYTES, "after EXEC has run none of the commands", "before")
+    ask(client, "MULTI", OK)
+    queued = until_refused(client, b"DEL" + b" k" * TINY_WORDS + b"\r\n", MOST_LINES)
+    if queued == MOST_LINES:
+        text = f"after MULTI {queued} commands of {TINY_WORDS:,} words each were queued"
+        raise Failure(f"{text}, as if a word cost its bytes alone", hint="multi-bound")
+    talk(client, ("GET k", QUEUED), ("EXEC", EXECABORT), ("GET k", None))
 
 
 @claim("12.6", points=1, native=True, hints=dict.fromkeys(ENDED, "client-listed"))

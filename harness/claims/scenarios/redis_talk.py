@@ -8,7 +8,7 @@ from harness.claims.instruments.observe import eventually
 from harness.claims.marker import GONE, MUTE
 from harness.client import resp
 from harness.client.client import Client
-from harness.client.resp import OK, Answers, words_of
+from harness.client.resp import OK, Answers, Err, words_of
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
 
@@ -100,6 +100,17 @@ def until(
         words = resp.told_command(words_of(command))
         text = f"the reply to {words} stays {resp.told(last[0])}; due is {resp.told(value)}"
         raise Failure(text, hint=hint)
+
+
+def until_refused(client: Client, command: bytes, most: int) -> int:
+    """Sends the same request again and again. Returns how many were taken before the first error;
+    `most` if there was none."""
+    __tracebackhide__ = True
+    for taken in range(most):
+        client.exchange(command, [])
+        if isinstance(read_value(client), Err):
+            return taken
+    return most
 
 
 def time_of_day_passes(server, ms: int) -> None:

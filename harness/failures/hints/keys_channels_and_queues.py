@@ -126,8 +126,9 @@ TEXTS = {
         "A queue belongs to its connection: when that ends, nothing of it runs, and it is freed."
     ),
     "multi-bound": (
-        "Count the bytes of the commands that wait for EXEC. One that is too much is refused with "
-        "an error, EXEC replies EXECABORT, and the memory of all of them is freed."
+        "Count the memory of the commands that wait for EXEC: their bytes, and what is kept for "
+        "each argument. One that is too much is refused with an error, EXEC replies EXECABORT, and "
+        "the memory of all of them is freed."
     ),
     "watch-keys": (
         "WATCH remembers keys of the selected database, also those that are not there. When one of "
