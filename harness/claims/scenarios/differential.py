@@ -95,8 +95,8 @@ def compare(pair: Pair, commands: Sequence[Command]) -> None:
     shorter = _shorter(pair, commands[len(BEGIN) : count])
     pair.server.conversation.restart()
     whole = pair.whole(shorter)
-    due = pair.replies(whole)
     pair.begin()
+    due = pair.replies(whole)
     client = pair.server.connect("differs")
     for words, answer in zip(whole, due):
         client.send_frame(resp.command(*words))
