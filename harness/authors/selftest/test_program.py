@@ -135,6 +135,19 @@ def test_steps_of_two_threads(check):
     assert "left out" in found.steps
 
 
+@pytest.mark.parametrize("count", [10, 3_000, 50_000])
+def test_the_last_of_many_steps(check, count):
+    """The last step is always kept, and each step is kept or counted."""
+    failure(check, "many_steps", count=count)
+    steps = [step.text for step in check.stage().conversation.steps]
+    assert steps[-1] == f"does this, number {count - 1}"
+    forgotten = re.fullmatch(r"has made (\d+) steps", steps[0])
+    assert bool(forgotten) == (count > 10)
+    first = int(forgotten[1]) if forgotten else 0
+    kept = steps[1:] if forgotten else steps
+    assert kept == [f"does this, number {number}" for number in range(first, count)]
+
+
 # What a module does
 
 

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ struct report {
 
 /* Of harness/server/work, in a program that counts; else NULL. */
 uint64_t work_steps(void) __attribute__((weak));
+
+static uint64_t forgotten; /* steps that are no longer in the text */
 
 static struct report unheard; /* of a fuzzer, which has nobody to tell */
 static struct report *report = &unheard;
@@ -93,10 +96,28 @@ _Noreturn static void end_failed(void)
     _exit(STATUS_FAILED);
 }
 
+/* Drops the older half of the steps. The first line says how many have gone. */
+static void forget_steps(struct text *steps)
+{
+    char line[LINE_MIN_BYTES];
+    size_t end = steps->size / 2;
+    forgotten -= forgotten > 0; /* the line that says so is no step */
+    while (steps->bytes[end - 1] != '\n')
+        end++;
+    for (size_t i = 0; i < end; i++)
+        forgotten += steps->bytes[i] == '\n';
+    size_t left = steps->size - end;
+    size_t size = (size_t)snprintf(line, sizeof line, "has made %" PRIu64 " steps\n", forgotten);
+    memmove(steps->bytes + size, steps->bytes + end, left);
+    memcpy(steps->bytes, line, size);
+    steps->size = size + left;
+}
+
 void check_case(void)
 {
     pthread_mutex_lock(&check_lock);
     report->steps.size = 0;
+    forgotten = 0;
     report->progress++;
     pthread_mutex_unlock(&check_lock);
 }
@@ -105,7 +126,12 @@ void check_step(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tell(&report->steps, "", format, arguments);
+    pthread_mutex_lock(&check_lock);
+    if (TEXT_BYTES - report->steps.size < MESSAGE_BYTES)
+        forget_steps(&report->steps);
+    add_line(&report->steps, "", format, arguments);
+    report->progress++;
+    pthread_mutex_unlock(&check_lock);
     va_end(arguments);
 }
 

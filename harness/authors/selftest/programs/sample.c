@@ -75,14 +75,17 @@ static void threads(void)
     check_fail("number-bytes", "all is told");
 }
 
+static void many_steps(void)
+{
+    for (int i = 0; i < check_number("count"); i++)
+        check_step("does this, number %d", i);
+    check_fail("number-bytes", "all is told");
+}
+
 const struct check checks[] = {
-    {"passes", passes},
-    {"told", told},
-    {"fails", fails},
-    {"fails_in_words", fails_in_words},
-    {"differs", differs},
-    {"blames", blames_the_machine},
-    {"touches", touches},
-    {"threads", threads},
-    {0},
+    {"passes", passes},         {"told", told},
+    {"fails", fails},           {"fails_in_words", fails_in_words},
+    {"differs", differs},       {"blames", blames_the_machine},
+    {"touches", touches},       {"threads", threads},
+    {"many_steps", many_steps}, {0},
 };
