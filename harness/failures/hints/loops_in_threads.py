@@ -68,6 +68,11 @@ TEXTS = {
         "The server ended while some of its threads still ran. Tell every started thread to stop, "
         "wake its loop for that, and then wait for it with pthread_join()."
     ),
+    "thread-not-told": (
+        "The server waits for a thread that goes on. Call events_stop() for the loop of every "
+        "started thread before the first pthread_join(): it tells the thread to stop, and wakes "
+        "its loop."
+    ),
     "loop-share": (
         "Give connections to the loops in turn, so that each loop gets the same number. Only the "
         "thread of its loop may watch, read and answer a connection."
