@@ -30,6 +30,7 @@ ASKED = 4  # times to end, while one waits for it
 NOISE = re.compile(r"FILE DESCRIPTORS: ")
 GAVE_UP = re.compile(r"^Valgrind: (.+?):?$", re.M | re.I)
 ENDED = "ERROR SUMMARY: "  # stands at the end of a complete log
+THREAD = re.compile(r": pthread_create\b")  # allocates what pthread_join() frees
 LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 
 
@@ -179,7 +180,9 @@ def _kind(lines: list[str]) -> str | None:
         return None
     if lines[0].startswith("Open "):
         return "open-descriptor"
-    return "memory-leak" if LEAK.search(lines[0]) else "memory-fault"
+    if not LEAK.search(lines[0]):
+        return "memory-fault"
+    return "thread-left" if any(map(THREAD.search, lines)) else "memory-leak"
 
 
 def _shown(lines: list[str], sources: set[str]) -> list[str]:

@@ -65,8 +65,8 @@ TEXTS = {
         "access, reads too. A queued object no longer belongs to the thread that queued it."
     ),
     "thread-left": (
-        "The server ended while some of its threads still ran. Tell every started thread to stop, "
-        "wake its loop for that, and then wait for it with pthread_join()."
+        "The server ended without waiting for some of its threads. Tell every started thread to "
+        "stop, wake its loop for that, and then wait for it with pthread_join()."
     ),
     "thread-not-told": (
         "The server waits for a thread that goes on. Call events_stop() for the loop of every "
