@@ -236,6 +236,7 @@ def test_09_broadcast_to_one_that_never_reads(launch, rng):
         _reached_is_open(readers, count)
         if count == len(readers):
             _not_closed_too_early(text, number + 1)
+            _until_gone(server, readers)
             bounded(server, base, BESIDE, "after the client that never reads is gone")
             return
         when = f"with {(number + 1) * TEXT // MIB} MiB broadcast to a client that never reads"
@@ -266,6 +267,15 @@ def _not_closed_too_early(text: bytes, count: int) -> None:
             f"32 MiB and the high-water mark are {UNREAD_MAX:,} bytes",
             hint="push-too-early",
         )
+
+
+def _until_gone(server, readers: list[Client]) -> None:
+    """Waits until STATS no longer counts the client that a BROADCAST has not reached."""
+    __tracebackhide__ = True
+    if not eventually(server, lambda: stats(readers[0])[0] == len(readers)):
+        text = "a BROADCAST no longer reaches the client that never reads, but its connection is "
+        text += f"still open: STATS says {stats(readers[0])[0]} connections, and the others are "
+        raise Failure(f"{text}{len(readers)}", hint="push-not-closed")
 
 
 def _broadcast_once(readers: list[Client], seq: int, text: bytes) -> int:

@@ -105,6 +105,11 @@ TEXTS = {
         "memory than a frame of the maximum and what may wait at high-water. No other client may "
         "wait for it, and it no longer counts."
     ),
+    "push-not-closed": (
+        "A message that does not fit is not dropped: it closes the connection. But conn_close() "
+        "only marks the connection, and no event comes from a client that does nothing. "
+        "events_again() asks for the turn that frees it."
+    ),
     "push-too-early": (
         "Close a client that does not read only when more than 32 MiB and the high-water mark "
         "would wait for it in the server. The mark is the value of --high-water, not its default."
