@@ -87,8 +87,9 @@ def test_09_own_thread_runs_at_once(program):
 
 @claim("09.3", points=1, chapters="09", module=True)
 def test_09_arrivals_that_fail(program):
-    """If a connection cannot be opened in its loop, it is closed and no longer counted."""
-    program("09_server", "refused_arrivals")
+    """If a connection cannot be opened in its loop, or there is no memory for it, it is closed and
+    no longer counted."""
+    program("09_server", "refused_arrivals", "arrivals_without_memory")
 
 
 # 09.4 count
@@ -113,8 +114,8 @@ def test_09_pushes_within_the_budget(program):
 @claim("09.5", points=1, chapters="09", module=True)
 def test_09_broadcasts_are_queued(program):
     """broadcast_start() queues the broadcast, also in the sender's own loop: nothing is pushed
-    before it returns."""
-    program("09_server", "broadcast_is_queued")
+    before it returns. Without memory it returns false."""
+    program("09_server", "broadcast_is_queued", "broadcast_without_memory")
 
 
 # 09.6 push
@@ -122,9 +123,10 @@ def test_09_broadcasts_are_queued(program):
 
 @claim("09.6", points=1, chapters="09", module=True)
 def test_09_push_frees_nothing(program):
-    """A push that would hold too much appends nothing and closes the connection; the next turn of
-    the connection frees it."""
+    """A push that would hold too much, or has no memory, appends nothing and closes the connection;
+    the next turn of the connection frees it."""
     program("09_server", "push_that_closes", sanitize="address,undefined")
+    program("09_server", "push_without_memory")
 
 
 # 09.7 stop

@@ -20,6 +20,7 @@
 #include "check.h"
 #include "conn.h"
 #include "net.h"
+#include "no_memory.h"
 #include "rpc.h"
 #include "stop.h"
 
@@ -32,6 +33,8 @@
 #define BOUND    "push-bound"
 #define TOLD     "told-one-by-one"
 #define REACH    "broadcast-reach"
+#define MISSED   "push-missed"
+#define UNBEGUN  "broadcast-not-begun"
 
 enum {
     LOOPS = 3,
@@ -289,6 +292,19 @@ static void refused_arrivals(void)
     end(clients, LOOPS);
 }
 
+static void arrivals_without_memory(void)
+{
+    int client;
+    begin(LOOPS);
+    connect_all(&client, 1);
+    check_step("calls loop_turn() for each loop, %d times; there is no memory", ROUNDS);
+    no_memory_begin();
+    turn_all();
+    if (no_memory_end() > 0)
+        expect_no_connection(client, "there was no memory for a connection");
+    end(&client, 1);
+}
+
 /* Broadcasts and pushes */
 
 static struct conn *first_conn(void)
@@ -318,6 +334,27 @@ static void broadcast_is_queued(void)
     CHECK(server_counts(&server).sent == 3, REACH,
           "%d replies and pushes were made; due are 2 pushes and a reply",
           (int)server_counts(&server).sent);
+    end(clients, 2);
+}
+
+static void broadcast_without_memory(void)
+{
+    static const uint8_t text[LARGE_BYTES];
+    int clients[2];
+    begin(1);
+    connect_all(clients, 2);
+    accept_all(2);
+    check_step("calls broadcast_start(); there is no memory");
+    no_memory_begin();
+    bool started = broadcast_start(first_conn(), 1, (struct bytes){text, sizeof text});
+    if (no_memory_end() > 0 && started) {
+        check_step("calls loop_turn(), %d times", A_FEW);
+        for (int i = 0; i < A_FEW; i++)
+            turn();
+        CHECK(server_counts(&server).sent == 3, UNBEGUN,
+              "broadcast_start() had no memory, and returned true; %d replies and pushes were made",
+              (int)server_counts(&server).sent);
+    }
     end(clients, 2);
 }
 
@@ -359,6 +396,29 @@ static void push_that_closes(void)
     end(clients, 2);
 }
 
+static void push_without_memory(void)
+{
+    static const uint8_t text[LARGE_BYTES];
+    int clients[2];
+    begin(1);
+    connect_all(clients, 2);
+    accept_all(2);
+    struct conn *c = first_conn();
+    check_step("calls conn_push() with %d bytes; there is no memory", LARGE_BYTES);
+    no_memory_begin();
+    bool pushed = conn_push(c, (struct bytes){text, sizeof text});
+    int failed = no_memory_end();
+    CHECK(connections_in_list() == 2, FREED, "conn_push() has freed the connection");
+    if (failed > 0 && buffer_len(&c->out) < sizeof text) {
+        CHECK(!pushed, MISSED, "there was no memory for a push, and conn_push() returned true");
+        check_step("calls loop_turn()");
+        turn();
+        CHECK(connections_in_list() == 1, MISSED,
+              "there was no memory for a push, and the connection is still there");
+    }
+    end(clients, 2);
+}
+
 /* The end */
 
 /* Replaces that of the C library, and goes on to it. */
@@ -392,8 +452,11 @@ const struct check checks[] = {
     {"on_their_way", on_their_way},
     {"pushes_within_the_budget", pushes_within_the_budget},
     {"refused_arrivals", refused_arrivals},
+    {"arrivals_without_memory", arrivals_without_memory},
     {"broadcast_is_queued", broadcast_is_queued},
+    {"broadcast_without_memory", broadcast_without_memory},
     {"push_that_closes", push_that_closes},
+    {"push_without_memory", push_without_memory},
     {"stops_together", stops_together},
     {0},
 };

@@ -35,8 +35,18 @@ TEXTS = {
         "own, in front of all that come later, and the loop does not sleep while there are any."
     ),
     "arrival-refused": (
-        "If conn_open() fails, the descriptor still belongs to the caller: close it. The "
-        "connection was counted when it was handed over, so worker_left() counts it off again."
+        "If conn_open() fails, or there is no memory to hand a connection over, its descriptor is "
+        "still yours: close it. If the connection was counted before, worker_left() counts it off "
+        "again."
+    ),
+    "broadcast-not-begun": (
+        "After true the sender waits for the reply to its broadcast. If there is no memory for "
+        "one, broadcast_start() returns false, and its caller closes the connection."
+    ),
+    "push-missed": (
+        "A client that misses a message does not notice it. So if rpc_push() returns false, there "
+        "is no memory: close the connection, ask for its turn with events_again(), and return "
+        "false."
     ),
     "broadcast-at-once": (
         "answer_messages() goes on with the sender when broadcast_start() returns, and a push may "
