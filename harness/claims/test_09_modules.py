@@ -141,5 +141,6 @@ def test_09_threads_end_together(program):
 @claim("09.7", points=1, chapters="09", module=True, hints=ORDER)
 def test_09_clients_on_their_way_are_closed(program):
     """A server that stops also closes the clients that it has accepted, and whose loop has not got
-    them yet."""
-    program("09_server", "on_their_way", sanitize="address,undefined")
+    them yet. It runs tasks until none is left."""
+    checks = ("on_their_way", "broadcasts_on_their_way")
+    program("09_server", *checks, sanitize="address,undefined")

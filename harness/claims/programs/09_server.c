@@ -435,6 +435,45 @@ int pthread_join(pthread_t thread, void **result)
     return join(thread, result);
 }
 
+static int tasks_left(void)
+{
+    int count = 0;
+    struct task *task;
+    for (int i = 0; i < LOOPS; i++) {
+        STAILQ_FOREACH (task, &server.workers[i].loop.taken, others)
+            count++;
+        STAILQ_FOREACH (task, &server.workers[i].loop.tasks, others)
+            count++;
+    }
+    return count;
+}
+
+/* Each of these has to go to all loops, and to come back. */
+static void broadcasts_on_their_way(void)
+{
+    int clients[ON_THEIR_WAY];
+    begin(LOOPS);
+    connect_all(clients, ON_THEIR_WAY);
+    accept_all(ON_THEIR_WAY);
+    turn_all();
+    check_step("calls broadcast_start() for a connection of each loop");
+    for (int i = 0; i < LOOPS; i++) {
+        struct conn *c = LIST_FIRST(&server.workers[i].conns);
+        CHECK(c != NULL, "loop-share", "loop %d has none of %d connections", i, ON_THEIR_WAY);
+        CHECK(broadcast_start(c, 1, (struct bytes){(const uint8_t *)"x", 1}), REACH,
+              "broadcast_start() returned false");
+    }
+    check_step("calls acceptor_close() and server_stop()");
+    acceptor_close(&acceptor);
+    server_stop(&server);
+    CHECK(tasks_left() == 0, ARRIVALS, "%d tasks are left in the queues of the loops",
+          tasks_left());
+    server_close(&server);
+    close(listen_fd);
+    for (int i = 0; i < ON_THEIR_WAY; i++)
+        close(clients[i]);
+}
+
 static void stops_together(void)
 {
     begin(LOOPS);
@@ -457,6 +496,7 @@ const struct check checks[] = {
     {"broadcast_without_memory", broadcast_without_memory},
     {"push_that_closes", push_that_closes},
     {"push_without_memory", push_without_memory},
+    {"broadcasts_on_their_way", broadcasts_on_their_way},
     {"stops_together", stops_together},
     {0},
 };

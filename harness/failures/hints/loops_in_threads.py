@@ -135,8 +135,8 @@ TEXTS = {
     ),
     "stop-in-order": (
         "End the threads at once, whatever is in their queues. Close the connections then: each of "
-        "them may begin the next broadcast. At last run the tasks that are left, and close the "
-        "connections that these have opened."
+        "them may begin the next broadcast. At last run tasks until none is left, since each may "
+        "queue the next one, and close the connections that they have opened."
     ),
     "connections-counted": (
         "A connection counts as open from hand_over() on: count it there, and no longer when it "
