@@ -87,9 +87,10 @@ def test_09_own_thread_runs_at_once(program):
 
 @claim("09.3", points=1, chapters="09", module=True)
 def test_09_arrivals_that_fail(program):
-    """If a connection cannot be opened in its loop, or there is no memory for it, it is closed and
-    no longer counted."""
-    program("09_server", "refused_arrivals", "arrivals_without_memory")
+    """A connection counts once it is accepted. If it cannot be opened in its loop, or there is no
+    memory for it, it is closed and no longer counted."""
+    checks = ("arrivals_are_counted", "refused_arrivals", "arrivals_without_memory")
+    program("09_server", *checks)
 
 
 # 09.4 count

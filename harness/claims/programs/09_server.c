@@ -163,8 +163,10 @@ static void accept_all(int count)
     check_step("calls loop_turn() for the first loop, until %d clients are accepted", count);
     for (int i = 0; i < TURNS_MAX && server_counts(&server).connections < count; i++)
         turn();
-    CHECK(server_counts(&server).connections == count, COUNTED,
-          "the first loop has counted %d connections", (int)server_counts(&server).connections);
+    int counted = (int)server_counts(&server).connections;
+    CHECK(counted == count, COUNTED,
+          "%d clients are connected, and after iterations of the first loop %d are counted", count,
+          counted);
 }
 
 /* Whether the peer of the client has closed its connection. */
@@ -266,7 +268,22 @@ static void pushes_within_the_budget(void)
     end(clients, SENDERS);
 }
 
-/* Arrivals that fail */
+/* Arrivals */
+
+/* The other loops have not got theirs when all are counted. */
+static void arrivals_are_counted(void)
+{
+    int clients[ON_THEIR_WAY];
+    begin(LOOPS);
+    connect_all(clients, ON_THEIR_WAY);
+    accept_all(ON_THEIR_WAY);
+    check_step("calls loop_turn() for each loop, %d times", ROUNDS);
+    turn_all();
+    int counted = (int)server_counts(&server).connections;
+    CHECK(counted == ON_THEIR_WAY, COUNTED, "%d clients are connected, and %d are counted",
+          ON_THEIR_WAY, counted);
+    end(clients, ON_THEIR_WAY);
+}
 
 static void expect_no_connection(int client, const char *why)
 {
@@ -490,6 +507,7 @@ static void stops_together(void)
 const struct check checks[] = {
     {"on_their_way", on_their_way},
     {"pushes_within_the_budget", pushes_within_the_budget},
+    {"arrivals_are_counted", arrivals_are_counted},
     {"refused_arrivals", refused_arrivals},
     {"arrivals_without_memory", arrivals_without_memory},
     {"broadcast_is_queued", broadcast_is_queued},

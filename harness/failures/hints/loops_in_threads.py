@@ -139,8 +139,8 @@ TEXTS = {
         "queue the next one, and close the connections that they have opened."
     ),
     "connections-counted": (
-        "A connection counts as open from hand_over() on: count it there, and no longer when it "
-        "has ended, or could not be opened."
+        "A connection counts as open from hand_over() on: count it there, once, and no longer when "
+        "it has ended, or could not be opened."
     ),
     "idle-by-loops": (
         "A connection belongs to one loop. Its memory must not grow with the number of loops: "
