@@ -393,8 +393,15 @@ UNDEFINED = "reader.c:33:20: runtime error: left shift of 255 by 24 places\n"
             "undefined-behaviour",
             "hello\n",
         ),
+        (
+            "hello\n==7==ThreadSanitizer: dup thread with used id 0x0\n",
+            "ThreadSanitizer: pthread_join() was called for a thread that was not started, or for "
+            "one twice",
+            "told-one-by-one",
+            "hello\n",
+        ),
     ],
-    ids=["clang", "threads", "freed-by-another", "freed-by-itself", "undefined"],
+    ids=["clang", "threads", "freed-by-another", "freed-by-itself", "undefined", "joined"],
 )
 def test_reports_are_cut_down(printed, says, hint, rest):
     fault = sanitizers.fault(printed, ["reader.c", "events.c"])

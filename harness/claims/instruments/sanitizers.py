@@ -29,6 +29,8 @@ _TITLE = re.compile(r"(?:ERROR|WARNING): (\w+Sanitizer): (.*)")
 # has put the program there (vm.mmap_rnd_bits above 28), or may not choose (personality(2)).
 _FATAL = re.compile(r"FATAL: (\w+Sanitizer: .*)|(\w+Sanitizer: CHECK failed: .*personality.*)")
 REMEDY = "`sudo sysctl vm.mmap_rnd_bits=28`, or for a container `--security-opt seccomp=unconfined`"
+# Of the thread sanitizer, when pthread_join() has failed. It ends the program, and shows no stack.
+_NOT_JOINED = re.compile(r"^==\d+==(\w+Sanitizer): dup thread\b", re.M)
 _WHERE = re.compile(r" (?:on (?:unknown )?address |\(pid=).*")
 _ACCESS = re.compile(r"^ *((?:READ|WRITE) of size \d+|.* by a (?:READ|WRITE) memory access)", re.M)
 _STACK = re.compile(r"^ +#0 .*?(?=\n\s*\n|\Z)", re.M | re.S)
@@ -39,7 +41,9 @@ _RACER = re.compile(
     re.M | re.S | re.I,
 )
 _FRAME = re.compile(r"^ +#\d+ (?:0x[0-9a-f]+ in )?(\S+) (?:.*/)?([^/\n]+?):(\d+)\b.*$", re.M)
-_BEGIN = re.compile(r"^(?:=+$|\w+Sanitizer:DEADLYSIGNAL$|.* runtime error: )", re.M)
+_BEGIN = re.compile(
+    r"^(?:=+$|\w+Sanitizer:DEADLYSIGNAL$|.* runtime error: |==\d+==\w+Sanitizer: dup thread)", re.M
+)
 _UNDEFINED = re.compile(r"^(?:.*/)?([^/\n:]+):(\d+):\d+: runtime error: (.*)", re.M)
 
 
@@ -81,7 +85,7 @@ def fault(printed: str, sources: Collection[str]) -> Failure | None:
         text = f"undefined behaviour: {undefined[1]}:{undefined[2]}: {undefined[3]}"
         return Failure(text, hint="undefined-behaviour")
     if not title:
-        return None
+        return _not_joined(printed)
     report = printed[title.end() :]
     what = _WHERE.sub("", title[2])
     access = _ACCESS.search(report)
@@ -95,6 +99,14 @@ def fault(printed: str, sources: Collection[str]) -> Failure | None:
     races = len({thread for _, thread, _ in racers}) == 2
     hint = "data-race" if races else HINTS.get(what, "memory-fault")
     return Failure("\n".join(lines), hint=hint)
+
+
+def _not_joined(printed: str) -> Failure | None:
+    found = _NOT_JOINED.search(printed)
+    if not found:
+        return None
+    text = f"{found[1]}: pthread_join() was called for a thread that was not started, or for one "
+    return Failure(f"{text}twice", hint="told-one-by-one")
 
 
 def without_reports(printed: str) -> str:
