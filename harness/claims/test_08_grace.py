@@ -11,7 +11,7 @@ from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, expect_stop, owe_bytes, ping, words
 from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, expect_at, pass_until, soon
 from harness.client import length_framing
-from harness.client.messages import MESSAGES, after, rung
+from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
 
@@ -21,6 +21,7 @@ QUOTA_MS = 1_000
 ALARM_MS = 2_000
 OWED_BYTES = 256 * KIB
 CONNECT_SECONDS = 1.0
+MANY = 2_000  # messages, of which an iteration answers 256: see --app rpc in docs/protocol.md
 
 # What a general hint means in a claim, see marker.claim.
 OWED = dict.fromkeys((*MUTE, *GONE), "grace-owed")
@@ -54,6 +55,20 @@ def test_08_replies_arrive_when_the_server_ends(launch, rng):
         for client in (asks, idle, begins, slow):
             client.close()
         _expect_end(server, "every client has all its replies and has closed")
+        _expect_all_answered(launch((*LONG, *backend), framing=MESSAGES))
+
+
+def _expect_all_answered(server) -> None:
+    """A client has sent more than the budget of an iteration answers when the server is to end."""
+    __tracebackhide__ = True
+    client, text = server.connect("many"), string(b"many")
+    with server.paused():
+        client.send_frames([request(ECHO, seq, text) for seq in range(MANY)])
+        server.process.signal(signal.SIGTERM)
+    client.expect_frames([reply(ECHO, seq, OK, text) for seq in range(MANY)])
+    client.expect_eof()
+    client.close()
+    _expect_end(server, "its only client has all replies and has closed")
 
 
 @claim("08.9", points=2, cli=True, hints={**OWED, "timer-early": "quota-early"})

@@ -46,7 +46,7 @@ TEXTS = {
     "grace-owed": (
         "The server was asked to end, and did not send a reply that it owed. With --grace a "
         "connection ends only when nothing is owed: no output, no alarm, no frame that waits for "
-        "the quota, and no byte in the socket that is unread."
+        "the quota or the next budget, and no byte in the socket that is unread."
     ),
     "grace-idle": (
         "The server was asked to end, and a connection that owes nothing was not closed, or the "
