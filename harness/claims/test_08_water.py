@@ -15,6 +15,7 @@ from harness.claims.scenarios.cost import (
 )
 from harness.claims.scenarios.exchanges import (
     SMALL_WINDOW,
+    ask,
     burst,
     connect_narrow,
     expect_failed_start,
@@ -25,6 +26,7 @@ from harness.client import length_framing
 from harness.client.client import PATIENCE, Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, Fixed
+from harness.client.messages import MALFORMED, MESSAGES, NONE, reply
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MB, MIB
@@ -48,6 +50,10 @@ TEMPOS = (
     ("slowly", SMALL_WINDOW, 4 * KIB),
     ("a little late", SMALL_WINDOW, 128 * KIB),
 )
+
+# Messages of 4 bytes, so that the 256 messages of a budget are a small part of a read of 256 KiB.
+SHORTEST, SHORTEST_ANSWER = b"", reply(NONE, NONE, MALFORMED)
+SHORT_MESSAGES = 4 * MIB
 
 WRONG_USAGE = (
     *("--quota=5", "--quota=5/", "--quota=/5", "--quota=0/5", "--quota=5/0", "--quota=-1/5"),
@@ -149,6 +155,24 @@ def test_08_hundred_that_never_read(launch):
 def test_08_steady_reader(launch, rng):
     """A client that reads all the time, with output always on its way, costs little memory."""
     steady_reader(launch(STEADY_MARKS, environment=EXACT), rng)
+    _expect_read_as_answered(launch(framing=MESSAGES, environment=EXACT))
+
+
+def _expect_read_as_answered(server) -> None:
+    """A client sends short messages without a pause and reads all replies. A read has 256 times as
+    many of them as an iteration answers, so a server that reads in each iteration holds them."""
+    __tracebackhide__ = True
+    client = server.connect("steady")
+    ask(client, SHORTEST, SHORTEST_ANSWER)
+    base = server.process.peak_bytes()
+    answers = length_framing.encode(SHORTEST_ANSWER) * SHORT_MESSAGES
+    data = length_framing.encode(SHORTEST) * SHORT_MESSAGES
+    client.exchange(data, Replies.echo_of(answers, MESSAGES))
+    more = server.process.peak_bytes() - base
+    if more > HELD_BYTES:
+        text = f"with a client that sends {SHORT_MESSAGES:,} short messages and reads all replies, "
+        text += f"the server held up to {more / MIB:.1f} MiB more than before"
+        raise Failure(text, hint="reads-ahead")
 
 
 @claim("08.1", points=1, cli=True, native=True, hints=CALLS, sees_calls=True)

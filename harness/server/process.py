@@ -307,6 +307,10 @@ class ServerProcess:
         """Resident memory of all its processes; shared pages count once."""
         return sum(map(procfs.resident_bytes, self.pids()))
 
+    def peak_bytes(self) -> int:
+        """The most resident memory that each of its processes has had so far, together."""
+        return sum(map(procfs.peak_bytes, self.pids()))
+
     def reserved_bytes(self) -> int:
         """Memory that its processes have requested, whether they use it or not."""
         return sum(map(procfs.reserved_bytes, self.pids()))

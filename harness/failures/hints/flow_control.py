@@ -12,6 +12,11 @@ TEXTS = {
         "iteration has to count its messages as well as its bytes. Then the other clients are "
         "served."
     ),
+    "reads-ahead": (
+        "The server read faster than it answered, so its input buffer grew as long as the client "
+        "sent. Read only while some budget is left: frames that have been read come first, and "
+        "what the client sends meanwhile waits in the kernel."
+    ),
     "calls-cost-nothing": (
         "One client made very many calls necessary, and each call delays the others as much as "
         "sending some KiB. Let each send() take CALL_COST of the budget, beside its bytes. A "

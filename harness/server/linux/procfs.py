@@ -263,6 +263,13 @@ def resident_bytes(pid: int) -> int:
     return int(found[1]) * KIB if found else quick_resident_bytes(pid)
 
 
+def peak_bytes(pid: int) -> int:
+    """The most resident memory that it has had so far, shared pages counted in full; 0 where Linux
+    does not tell."""
+    found = re.search(rb"^VmHWM:\s+(\d+) kB", read(f"/proc/{pid}/status"), re.MULTILINE)
+    return int(found[1]) * KIB if found else 0
+
+
 def reserved_bytes(pid: int) -> int:
     """Private memory that it has requested, used or not: data and stacks, see statm."""
     fields = read(f"/proc/{pid}/statm").split()
