@@ -16,6 +16,8 @@ from harness.lab.units import KIB, MIB
 from harness.server.patience import wait_until
 
 AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
+AFTER_FIN_BYTES = 20 * MIB  # the same, once the server has sent its FIN: more than the kernel holds
+LINE_BYTES = 100 * KIB  # with so many, and no LF, a line is too long
 LINGER_MS = 5_000  # the time of a peer that makes no progress
 SENT_SECONDS = 2.0  # for the kernel to send what a client's window takes
 STEP_MS = 50  # between two lots of one that keeps sending
@@ -36,6 +38,8 @@ ARRIVE = dict.fromkeys((*GONE, *LOST), "lost-at-close")
 LINGER = dict.fromkeys((*GONE, *LOST), "linger")
 ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 
+_TOO_LONG = {LENGTH: length_framing.TOO_LONG, LINE: b""}  # a line is so by the bytes that follow
+
 
 # 08.7 settle
 
@@ -43,8 +47,8 @@ ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 @claim("08.7", points=4, cli=True, hints=ARRIVE, refusals=True)
 def test_08_replies_arrive_whatever_follows(launch, rng):
     """Owed replies arrive, though a frame that is too long follows, and much more after it."""
-    too_long = {LENGTH: length_framing.TOO_LONG, LINE: b""}
-    for framing, end in too_long.items():
+    for framing, end in _TOO_LONG.items():
+        _expect_thrown_away(launch(framing=framing, clock=True))
         server = launch(framing=framing)
         base = _descriptors(server)
         for count, window in ((1, None), (100, SMALL_WINDOW), (300, SMALL_WINDOW), (5000, None)):
@@ -60,6 +64,17 @@ def test_08_replies_arrive_whatever_follows(launch, rng):
             client.close()
         if not wait_until(lambda: server.process.descriptors().total <= base, 1):
             _expect_descriptors(server, base, "clients that have closed are still connected")
+
+
+def _expect_thrown_away(server) -> None:
+    """What a client sends after the FIN of the server is taken, however much it is."""
+    __tracebackhide__ = True
+    client = server.connect("goes on")
+    client.send(_TOO_LONG[client.framing] + bytes(LINE_BYTES))
+    client.expect_eof()
+    with in_time(server):
+        client.send(bytes(AFTER_FIN_BYTES))
+    client.close()
 
 
 def _descriptors(server) -> int:
