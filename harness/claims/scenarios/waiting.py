@@ -9,14 +9,14 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from harness.claims.instruments.observe import until_asleep, until_read
 from harness.claims.marker import GONE, MUTE
 from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.rpc_talk import echo_text
-from harness.claims.scenarios.timed import LATE_MS
+from harness.claims.scenarios.timed import LATE_MS, soon
 from harness.client.client import Client
 from harness.client.framing import Framing
 from harness.client.messages import MESSAGES
@@ -32,6 +32,13 @@ DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
 
 # What a general hint means where a client was owed replies, and has sent its end.
 LOST = dict.fromkeys((*MUTE, *GONE), "replies-lost-at-eof")
+
+# The hints for connections that stay although they should not.
+STAYS = {**dict.fromkeys((FIN, HALF_CLOSE, SILENCE), "descriptor-leak"), RST: "reset-unnoticed"}
+
+# With select a server sees some ends only when it looks round, once in so many seconds at least. A
+# wait gives it this time, too, but not if another server of the claim spins.
+LOOK_SECONDS = 5
 
 KEPT_BYTES = 6 * MIB  # over the start, when all clients have gone: what malloc and threads keep
 
@@ -62,9 +69,10 @@ class State:
     gets the end, too, since an alarm has to ring soon for some ends, and never for others. `fin`,
     `rst`, `half_close` and `silence`: what each end leads to; or why this cell is left out.
     `options`: of the server. `serve`: a request of a client and its reply. `ms`: after so many the
-    server goes on by itself. `seconds`: that it may take by itself until it closes. `given_up`:
-    after so many seconds it may close a client that does not take what it is owed; 0 means never.
-    `hint`: when a connection stays; "" means that of the end.
+    server goes on by itself. `seconds`: that it may take by itself until it closes in silence; the
+    other ends are noticed at once. `given_up`: after so many seconds it may close a client that
+    does not take what it is owed; 0 means never. `stays`: the hint of each end for a connection
+    that stays, where it is not the one of STAYS.
     """
 
     name: str
@@ -78,7 +86,7 @@ class State:
     ms: int = 0
     seconds: float = 0
     given_up: float = 0
-    hint: str = ""
+    stays: Mapping[str, str] = field(default_factory=dict)
 
     def cells(self) -> Iterable[Cell]:
         """The cells that are not left out."""
@@ -96,7 +104,7 @@ class Cell:
 
     def hint(self) -> str:
         """When the connection stays although it should not."""
-        return self.state.hint or {RST: "reset-unnoticed"}.get(self.end, "descriptor-leak")
+        return {**STAYS, **self.state.stays}[self.end]
 
     def means(self, owed: bool) -> Mapping[str, str] | None:
         """What general hints mean after the end; None is what the claim says. `owed`: the client
@@ -133,9 +141,10 @@ def every_end(
     __tracebackhide__ = True
     trials = []
     for way in ways:
-        for options in dict.fromkeys(state.options for state in states):
-            cells = [cell for one in states if one.options == options for cell in one.cells()]
-            trials.append(_Trial(launch, rng, (*way, *options), framing, cells))
+        for kind in dict.fromkeys((state.options, state.seconds) for state in states):
+            alike = [state for state in states if (state.options, state.seconds) == kind]
+            cells = [cell for state in alike for cell in state.cells()]
+            trials.append(_Trial(launch, rng, (*way, *kind[0]), framing, cells))
     for steps in _Trial.STEPS:
         for trial in trials:
             try:
@@ -147,7 +156,7 @@ def every_end(
 
 
 class _Trial:
-    """A server, and the cells that are tried on it."""
+    """A server, and the cells that are tried on it: with the same options and `seconds`."""
 
     def __init__(
         self,
@@ -210,7 +219,11 @@ class _Trial:
     def count(self) -> None:
         """The server has closed all other connections, or does so in time."""
         __tracebackhide__ = True
-        self._expect_connections(self._connected)
+        seconds = self._cells[0].state.seconds
+        silent = sum(cell.end == SILENCE for cell in self._cells)
+        if seconds and self._server.clock.ours:
+            self._expect_closed_at_once(self._connected + silent)
+        self._expect_connections(self._connected, seconds if silent else 0)
 
     def _expect_outcome(self, cell: Cell, waiting: Waiting) -> bool:
         """Whether the client stays connected."""
@@ -257,25 +270,39 @@ class _Trial:
             self._cells[0].state.serve(self._other)
         until_asleep(self._server)
 
-    def _expect_connections(self, count: int) -> None:
-        """The server has closed all its connections but `count`, or does so soon."""
+    def _more_than(self, count: int) -> int:
+        """How many connections more than `count` the server has."""
+        return self._server.process.descriptors().total - self._descriptors - count
+
+    def _still_has(self, more: int, when: str) -> Failure:
+        what = "a connection" if more == 1 else f"{more} connections"
+        text = f"{when} the server still has {what} of clients that have gone"
+        return Failure(text, hint=self._cells[0].hint())
+
+    def _expect_closed_at_once(self, count: int) -> None:
+        """The server has closed all its connections but `count`, and its clock stands."""
         __tracebackhide__ = True
-        patience, process = self._server.patience, self._server.process
-        seconds = max(cell.state.seconds for cell in self._cells)
+        text = "counts the connections while the clock of the server stands"
+        self._server.conversation.note("the grader", text)
+        if not soon(self._server, lambda: self._more_than(count) <= 0):
+            raise self._still_has(self._more_than(count), "while its clock stands")
+
+    def _expect_connections(self, count: int, seconds: float = 0) -> None:
+        """The server has closed all its connections but `count` after so many seconds, or does so
+        soon."""
+        __tracebackhide__ = True
+        patience = self._server.patience
         by_itself = 0.0 if self._server.clock.ours else seconds
         if self._server.clock.ours:
-            self._server.clock.advance(1000 * seconds + LATE_MS)
-        goal = self._descriptors + count
+            looks = LOOK_SECONDS if "select" in self._options else 0
+            self._server.clock.advance(1000 * max(seconds, looks) + LATE_MS)
 
         def closed() -> bool:
-            return process.descriptors().total <= goal
+            return self._more_than(count) <= 0
 
         with self._server.conversation.step("the grader", "counts the server's descriptors"):
             if wait_until(closed, by_itself) or wait_until(closed, patience):
                 return
-            text = f"after {by_itself + patience.seconds:g} s the server still has"
+            when = f"after {by_itself + patience.seconds:g} s"
             patience.expired()
-            more = process.descriptors().total - goal
-            what = "a connection" if more == 1 else f"{more} connections"
-            text += f" {what} of clients that have gone"
-            raise Failure(text, hint=self._cells[0].hint())
+            raise self._still_has(self._more_than(count), when)

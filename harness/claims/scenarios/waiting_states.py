@@ -9,7 +9,8 @@ A chapter with a new state adds its row here, in a table of its own, and a claim
         rst=FORGOTTEN,
         half_close="it looks like a FIN",  # a cell that is left out, and why
         silence=FORGOTTEN,
-        seconds=5,  # that the server may take by itself
+        seconds=5,  # that the server may take by itself in silence
+        stays={FIN: "linger-end", SILENCE: "linger"},  # better hints for a connection that stays
     )
     FLOW_STATES = (LINGERING, ...)
 
@@ -20,8 +21,9 @@ A chapter with a new state adds its row here, in a table of its own, and a claim
 
 The claim of an earlier chapter tries its rows with each later server, so the new table needs only
 the new rows. A new way to wait, such as a ring, tries all of them: `ways` of every_end().
-States that need an option of the server name it in `options`; those with the same options share a
-server. `enter` must not wait for what another state needs time for: everything is tried at once.
+States that need an option of the server name it in `options`; those with the same options and
+`seconds` share a server. `enter` must not wait for what another state needs time for: everything
+is tried at once.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from __future__ import annotations
 from harness.claims.instruments.observe import until_asleep
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW
 from harness.claims.scenarios.rpc_talk import echo_text
-from harness.claims.scenarios.waiting import RST, Outcome, State, Waiting
+from harness.claims.scenarios.waiting import FIN, RST, SILENCE, Outcome, State, Waiting
 from harness.client import length_framing
 from harness.client.messages import ECHO, OK, after, reply, request, rung, string
 from harness.lab.units import KIB, MIB
@@ -184,7 +186,7 @@ TIMER_STATES = (
         silence=ANSWERED,
         options=("--frame-timeout", str(FRAME_MS)),
         ms=FRAME_MS,
-        hint="frame-timeout",
+        stays={SILENCE: "frame-timeout"},
     ),
 )
 
@@ -216,5 +218,6 @@ FLOW_STATES = (
         half_close=LOOKS_LIKE_FIN,
         silence=FORGOTTEN,
         seconds=LINGER_SECONDS,
+        stays={FIN: "linger-end", SILENCE: "linger"},
     ),
 )

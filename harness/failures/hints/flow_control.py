@@ -115,4 +115,9 @@ TEXTS = {
         "time is over the connection is closed, whatever is owed. The time runs only while there "
         "is something to send, not while the connection waits for an alarm."
     ),
+    "linger-end": (
+        "A client has closed after the FIN of the server, and its connection is still there. While "
+        "it lingers read() returns 0 at the FIN of the client: nothing is left to wait for, so "
+        "close the connection at once. LINGER_MS is for a client that does not close."
+    ),
 }
