@@ -29,6 +29,7 @@ size_t quota_left(const struct quota *q)
 static void begin(size_t high_water, size_t low_water)
 {
     check_case();
+    buffer_free(&conn.in);
     buffer_free(&conn.out);
     config.limits = (struct limits){.high_water = high_water, .low_water = low_water};
     conn = (struct conn){.server = &server, .state = CONN_OPEN, .writable = true};
@@ -45,6 +46,14 @@ static void set_output(size_t size)
                config.limits.high_water, config.limits.low_water);
     buffer_consume(&conn.out, buffer_len(&conn.out));
     if (size > 0 && !buffer_append(&conn.out, bytes, size))
+        check_impossible("no memory");
+}
+
+/* From now on a frame is read and not answered. */
+static void set_input(void)
+{
+    static const uint8_t frame[4];
+    if (!buffer_append(&conn.in, frame, sizeof frame))
         check_impossible("no memory");
 }
 
@@ -161,8 +170,13 @@ static void again(void)
     begin(HIGH, LOW);
     expect_again(0, "nothing is left to do");
     begin(HIGH, LOW);
+    set_input();
     flow_spend(&conn, 2 * BUDGET_BYTES);
-    expect_again(1, "the budget is used up");
+    expect_again(1, "the budget is used up, and input that has been read is left");
+    begin(HIGH, LOW);
+    set_output(1);
+    flow_spend(&conn, 2 * BUDGET_BYTES);
+    expect_again(1, "the budget is used up, and output is left that the kernel would take");
     begin(HIGH, LOW);
     conn.readable = true;
     expect_again(1, "there is input, and no event will report it again");
@@ -170,6 +184,8 @@ static void again(void)
     conn.readable = true;
     conn.suspended = true;
     expect_again(0, "there is input, but the connection is suspended");
+    buffer_free(&conn.in);
+    buffer_free(&conn.out);
 }
 
 const struct check checks[] = {
