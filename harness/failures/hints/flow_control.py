@@ -7,6 +7,20 @@ TEXTS = {
         "is still writable cause no new event. Whenever the budget stops you, request another call "
         "in the next iteration."
     ),
+    "flow-room": (
+        "flow_room() returns the smaller of two numbers: the free space below high-water, and what "
+        "is left of the budget, which is whole after flow_begin_turn(). It is 0 from high-water on "
+        "and while the connection is suspended."
+    ),
+    "flow-spend": (
+        "flow_spend() takes the cost from the budget. If the cost is larger than what is left, it "
+        "takes that and no more. The budget is unsigned: below 0 it would be very large."
+    ),
+    "again-in-vain": (
+        "flow_end_turn() requested another call although there is nothing to do in it, so the loop "
+        "would never sleep. Request one only if the budget is used up, or if input is unread and "
+        "the connection may be read now."
+    ),
     "iteration-too-long": (
         "A few clients that never stop kept the loop busy for long. The budget of one client per "
         "iteration has to count its messages as well as its bytes. Then the other clients are "
@@ -35,6 +49,11 @@ TEXTS = {
     "water-marks": (
         "When the output reaches high-water (>=), suspend reading until it is down to low-water "
         "(<=). Between the two nothing changes. Check this whenever output was added or sent."
+    ),
+    "wants-input": (
+        "flow_wants_input() looks at the state first. A lingering connection is always read, until "
+        "its client closes: what comes is thrown away. One that drains or is closed is not read. "
+        "The marks and the quota count only while the connection is open."
     ),
     "quota-kept": (
         "A connection may have N frames answered per interval, which begins with the first of "
