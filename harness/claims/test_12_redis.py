@@ -499,7 +499,7 @@ def test_12_no_command_pays_for_others(launch, rng):
     keys = [b"key:%d" % number for number in range(PAUSE_KEYS.of(server))]
     fill(client, keys[:A_MSET], b"x")
     if b"table_moves:0\r\n" in answer(client, "INFO"):
-        raise Failure(f"with {A_MSET:,} keys nothing was moved", hint="dict-moves")
+        raise Failure(f"with {A_MSET:,} keys nothing was moved", hint="dict-grows")
     if server.process.steps() is None:
         return _no_del_takes_long(server, client, rng, keys)
     costs = _costs_of_del(server, client, rng, keys, steps_of)

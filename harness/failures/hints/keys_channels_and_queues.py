@@ -6,6 +6,11 @@ TEXTS = {
         "put new ones into the new table, and take out of the one that has it. Moving a bucket "
         "moves all entries of its chain."
     ),
+    "dict-grows": (
+        "A table with as many entries as buckets needs a larger one. Keep both meanwhile: each "
+        "call moves a few buckets, dict_insert(), dict_find() and dict_remove() alike. Count what "
+        "was moved, and buckets that were empty, in `moves`."
+    ),
     "dict-moves": (
         "No call may move more than a few buckets, however large the table is: keep both tables, "
         "and where you are. Count what was moved, and buckets that were empty, in `moves`. Grow "
