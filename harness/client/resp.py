@@ -90,7 +90,7 @@ def reply(value: object) -> bytes:
     if isinstance(value, Simple):
         return b"+%s\r\n" % value.encode()
     if isinstance(value, Err):
-        return b"-%s\r\n" % value.encode()
+        return b"-%s\r\n" % value.encode("latin-1")
     if isinstance(value, int):
         return b":%d\r\n" % value
     if isinstance(value, bytes):

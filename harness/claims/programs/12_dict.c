@@ -306,7 +306,8 @@ static struct block *take_blocks(struct block *taken, size_t size)
     return taken;
 }
 
-/* Lets the kernel give this process no more memory, and takes what malloc() keeps. Returns these blocks. */
+/* Lets the kernel give this process no more memory, and takes what malloc() keeps. Returns these
+ * blocks. */
 static struct block *take_memory(void)
 {
     struct block *taken = NULL;

@@ -36,8 +36,8 @@ extern const struct check checks[];
 /* Begins another case: only the steps of the last one are told. */
 void check_case(void);
 
-/* What the program does next, from a verb on: "calls reader_i16()". Of very many steps of a case the
- * first are forgotten. */
+/* What the program does next, from a verb on: "calls reader_i16()". Of very many steps the first
+ * are forgotten. */
 __attribute__((format(printf, 1, 2))) void check_step(const char *format, ...);
 
 /* The module is wrong, in the step that was told last: one sentence, no advice; `hint` is a key of

@@ -43,8 +43,11 @@ TEXTS = {
     "resp-error": (
         "Other people's clients read the words of an error, so they must be those of Redis, and "
         "begin with its kind (ERR, WRONGTYPE). A CR or LF that comes from the client becomes a "
-        "space: otherwise it would end the reply. Only a text of more than 511 bytes is cut; "
-        "vsnprintf() returns how long it would be. A failed command changes nothing."
+        "space: otherwise it would end the reply. A failed command changes nothing."
+    ),
+    "resp-error-long": (
+        "An error may have 511 bytes of text, and a longer one is cut there. vsnprintf() returns "
+        "how long the text would be, and not how many bytes it has written. Send only these."
     ),
     "resp-large": (
         "A reply may be larger than what the kernel takes at once. Append it to the output of the "
