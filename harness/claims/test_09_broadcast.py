@@ -189,7 +189,7 @@ def test_09_senders_that_are_gone(launch):
 
 
 def _broadcast_to_those_left(clients: list[Client]) -> None:
-    """What fails here has nothing to do with the senders that are gone."""
+    """A failure of this broadcast has nothing to do with the senders that are gone."""
     __tracebackhide__ = True
     try:
         broadcast_to(clients[0], clients[1:], 1, b"the others")
