@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING
 
-from harness.claims.instruments.observe import eventually
+from harness.claims.instruments.observe import eventually, is_open
 from harness.client.client import Client
 from harness.failures.failure import Failure, NotJudged
 
@@ -62,6 +62,9 @@ def expect_at(
         raise Failure(f"{told} had come before that time", hint="timer-early")
     if not _is_readable_at(server, client, began, ms):
         server.clock.advance(max(ms, MINUTE))
+        if not is_open(client):  # it may be closed as idle by now, and rightly
+            text = f"{told} had not come {LATE_MS} ms after that time, and later the connection was"
+            raise Failure(f"{text} closed", hint="silence")
         if is_readable(client):
             client.expect_frames(bodies[:1])
             text = f"{told} had not come {LATE_MS} ms after that time, and came later"
