@@ -134,7 +134,8 @@ def _expect_turned_away(server, rng, hint: str = "turned-away", before: int = 0)
     began = server.clock.now_ms
     waiting = [server.connect("waits") for _ in range(WAITING)]
     body = words(rng, 8)
-    _expect_nobody_is(server, waiting, began, REFUSE_MS - before, hint)
+    early = {"reserve": "refuses-early"}.get(hint, hint)
+    _expect_nobody_is(server, waiting, began, REFUSE_MS - before, early)
     _until_turned_away(server, waiting[-1], began, hint)
     let_in = [client for client in waiting if is_open(client)]
     if len(let_in) + SERVED >= DESCRIPTORS:

@@ -118,6 +118,11 @@ TEXTS = {
         "descriptor again and to have leaked none. It has to watch the listening socket as soon "
         "as a descriptor is free for a client."
     ),
+    "refuses-early": (
+        "Later clients were turned away too early. The 3 s begin with a failed try after one that "
+        "succeeded, or after clients were turned away. So a successful accept() sets the count of "
+        "failures to 0; once clients have been turned away, the count begins again."
+    ),
     "lost-at-close": (
         "close() with unread input sends a reset, which destroys replies that are still on their "
         "way. First send every reply that is owed, and call shutdown(SHUT_WR). Then read and "
