@@ -51,9 +51,9 @@ TEXTS = {
         "(<=). Between the two nothing changes. Check this whenever output was added or sent."
     ),
     "wants-input": (
-        "The state comes first. A lingering connection is always read, until its client closes, and "
-        "one that drains or is closed is never read. The marks and the quota count only while the "
-        "connection is open."
+        "The state comes first. A lingering connection is always read, until its client closes, "
+        "and one that drains or is closed is never read. The marks and the quota count only while "
+        "the connection is open."
     ),
     "quota-kept": (
         "A connection may have N frames answered per interval, which begins with the first of "
