@@ -87,6 +87,17 @@ def test_frames_of_others_are_better_than_none():
     assert "  in main (server.c:8)" in valgrind.read_log(LOG, {"other.c"})[1].text.splitlines()
 
 
+def test_a_thread_that_was_not_waited_for_is_no_missing_free():
+    log = """\
+==7== 304 bytes in 1 blocks are possibly lost in loss record 1 of 1
+==7==    at 0x484BC13: calloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
+==7==    by 0x490C52A: allocate_stack (allocatestack.c:429)
+==7==    by 0x490C52A: pthread_create@@GLIBC_2.34 (pthread_create.c:655)
+==7==    by 0x10920E: start (server.c:56)
+"""
+    assert [fault.kind for fault in valgrind.read_log(log, {"server.c"})] == ["thread-left"]
+
+
 @needs_valgrind
 @pytest.mark.parametrize(
     "change, hint, said", some(FAULTS, 1, "faults under valgrind", lambda fault: fault[1])
