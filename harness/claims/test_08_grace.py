@@ -8,7 +8,14 @@ import socket
 
 from harness.claims.instruments.observe import eventually, until_asleep
 from harness.claims.marker import GONE, MUTE, claim
-from harness.claims.scenarios.exchanges import SMALL_WINDOW, expect_stop, owe_bytes, ping, words
+from harness.claims.scenarios.exchanges import (
+    SMALL_WINDOW,
+    ask,
+    expect_stop,
+    owe_bytes,
+    ping,
+    words,
+)
 from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, expect_at, pass_until, soon
 from harness.client import length_framing
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
@@ -62,6 +69,8 @@ def _expect_all_answered(server) -> None:
     """A client has sent more than the budget of an iteration answers when the server is to end."""
     __tracebackhide__ = True
     client, text = server.connect("many"), string(b"many")
+    ask(client, request(ECHO, MANY, text), reply(ECHO, MANY, OK, text))  # it is accepted
+    until_asleep(server)
     with server.paused():
         client.send_frames([request(ECHO, seq, text) for seq in range(MANY)])
         server.process.signal(signal.SIGTERM)
