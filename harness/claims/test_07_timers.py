@@ -188,7 +188,7 @@ def _rings_in_rounds(server, client: Client, text: bytes, ms: int, count: int) -
 
 
 def _ends_beside_another(server, client: Client) -> None:
-    """Of two that ring together one ends, and the other goes on."""
+    """Two EVERYs ring together; one ends, and the other goes on."""
     __tracebackhide__ = True
     began = server.clock.now_ms
     client.send_frames([every(1, 10, 2, b"ends"), every(2, 10, 4, b"goes on")])

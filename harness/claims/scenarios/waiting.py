@@ -30,7 +30,7 @@ BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 FIN, RST, HALF_CLOSE, SILENCE = "a FIN", "a RST", "a half-close", "silence"
 DOES = {FIN: Client.close, RST: Client.reset, HALF_CLOSE: Client.half_close}
 
-# What a general hint means where a client was owed replies, and has sent its end.
+# What a general hint means where a client is finished, or has half-closed, and was owed replies.
 LOST = dict.fromkeys((*MUTE, *GONE), "replies-lost-at-eof")
 
 # The hints for connections that stay although they should not.

@@ -87,6 +87,6 @@ class Concerned:
         return self._stage.pid()
 
     def _failed(self) -> list[Client]:
-        """Its clients whose step has failed."""
+        """The clients of this server whose step has failed."""
         names = {step.who for step in self._stage.conversation.steps if step.failed}
         return [client for client in self._server.clients if client.name in names]

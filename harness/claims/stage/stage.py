@@ -423,7 +423,7 @@ class Stage:
         return order.of(one.order for one in self.servers if isinstance(one, Server))
 
     def pid(self) -> int | None:
-        """That of the server concerned, if it has not ended."""
+        """The process id of the server concerned, if it has not ended."""
         server = self.concerned if self._ending is None else None
         return server.process.pid if server is not None and server.process.alive() else None
 
