@@ -115,7 +115,7 @@ class Cell:
 
     def told(self, failure: Failure, ended: Waiting | None, options: str) -> Failure:
         """The failure of a server on which this cell is tried alone. `ended`: the client, if it has
-        sent the end."""
+        done what ends its wait."""
         after = f", then {self.end}: {self.outcome.value}" if ended else ""
         return Failure(
             f"{failure.message} ({options}; a client that is {self.state.name}{after})",
