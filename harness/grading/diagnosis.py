@@ -117,8 +117,8 @@ def diagnose(
 
 def _doing(error: Failure, it: Concerned) -> str:
     """ ", and ...": what the server does."""
-    sleeps = error.asleep or error.hint == "not-ended"
-    return ((sleeps and it.waits_for()) or it.busy()) + it.not_accepted()
+    sleeps = it.waits_for() if error.asleep or error.hint == "not-ended" else ""
+    return (sleeps or it.busy()) + it.not_accepted()
 
 
 def not_judged(message: str, busy: bool = False) -> Diagnosis:

@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "dict.h"
+#include "no_memory.h"
 
 #define LOSES  "dict-loses"
 #define GROWS  "dict-grows"
@@ -37,9 +38,6 @@ enum {
     FIRST = 10000,             /* keys, of which the table moves some */
     AT_ONCE_BYTES = 256 << 10, /* that one call may give back: a quarter of the largest table */
     AT_ONCE_PAGES = 64,        /* that one call may be the first to use */
-    LARGEST_BLOCK = 1 << 20,   /* that may be free while the program has no memory left */
-    SMALL_BLOCK = 1 << 12,     /* from here down each size is tried */
-    BLOCK_STEP = 16,
 };
 
 static struct entry *entries[MOST]; /* by the number of their key; NULL: not in the dict */
@@ -291,51 +289,6 @@ static void border(void)
 
 /* Without memory */
 
-struct block {
-    struct block *next;
-};
-
-/* Takes all blocks of this size that malloc() still has. */
-static struct block *take_blocks(struct block *taken, size_t size)
-{
-    struct block *block;
-    while ((block = malloc(size)) != NULL) {
-        block->next = taken;
-        taken = block;
-    }
-    return taken;
-}
-
-/* Lets the kernel give this process no more memory, and takes what malloc() keeps. Returns these
- * blocks. */
-static struct block *take_memory(void)
-{
-    struct block *taken = NULL;
-    struct rlimit limit;
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = 0;
-    if (setrlimit(RLIMIT_AS, &limit) != 0)
-        check_impossible("setrlimit: %s", check_reason());
-    for (size_t size = LARGEST_BLOCK; size > SMALL_BLOCK; size /= 2)
-        taken = take_blocks(taken, size);
-    for (size_t size = SMALL_BLOCK; size > 0; size -= BLOCK_STEP)
-        taken = take_blocks(taken, size);
-    return taken;
-}
-
-static void give_memory(struct block *taken)
-{
-    struct rlimit limit;
-    getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_AS, &limit);
-    while (taken != NULL) {
-        struct block *next = taken->next;
-        free(taken);
-        taken = next;
-    }
-}
-
 /* Without memory, dict_insert() refuses an entry or has space for it. Later it takes all. */
 static void without_memory_for(size_t there)
 {
@@ -346,13 +299,13 @@ static void without_memory_for(size_t there)
         insert(&d, i);
     for (size_t i = there; i < SMALL; i++)
         made[i] = new_entry(i);
-    struct block *taken = take_memory();
+    no_memory_begin();
     for (size_t i = there; i < SMALL; i++) {
         check_step("calls dict_insert() with %zu entries in it, while there is no memory",
                    dict_count(&d));
         entries[i] = dict_insert(&d, made[i]) ? made[i] : NULL;
     }
-    give_memory(taken);
+    no_memory_end();
     check_step("looks for all keys");
     expect_all(&d, SMALL);
     for (size_t i = there; i < SMALL; i++) {
