@@ -1,89 +1,44 @@
 #include "options.h"
 
-#include <arpa/inet.h>
-#include <ctype.h>
-#include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/command_line.h"
 #include "events/timers.h"
 
 enum { DEFAULT_PORT = 1234, MAX_PORT = 65535 };
 
-/* Options with a long name only. The numbers are beyond those of letters. */
-enum {
-    OPTION_FRAMING = 256,
-    OPTION_APP,
-    OPTION_BACKEND,
-    OPTION_IDLE_TIMEOUT,
-    OPTION_FRAME_TIMEOUT
-};
-
-static const struct option long_options[] = {
-    {"framing", required_argument, NULL, OPTION_FRAMING},
-    {"app", required_argument, NULL, OPTION_APP},
-    {"backend", required_argument, NULL, OPTION_BACKEND},
-    {"idle-timeout", required_argument, NULL, OPTION_IDLE_TIMEOUT},
-    {"frame-timeout", required_argument, NULL, OPTION_FRAME_TIMEOUT},
-    {0},
-};
-
-/* strtol() alone would accept " 80", "+80" and "80x". A number has digits only. */
-static bool parse_number(const char *text, long max, long *number)
-{
-    char *end;
-    *number = strtol(text, &end, 10);
-    return isdigit((unsigned char)text[0]) && *end == '\0' && *number <= max;
-}
-
-static bool parse_port(const char *text, in_port_t *port)
-{
-    long value;
-    if (!parse_number(text, MAX_PORT, &value))
-        return false;
-    *port = htons((uint16_t)value);
-    return true;
-}
-
-static bool parse_ms(const char *text, int32_t *ms)
-{
-    long value;
-    if (!parse_number(text, TIMER_MAX_MS, &value))
-        return false;
-    *ms = (int32_t)value;
-    return true;
-}
-
-static bool parse_framing(const char *text, struct framing *framing)
+static bool parse_framing(const struct option_row *row, const char *text, void *field)
 {
     static const char fixed[] = "fixed:";
-    long value = 0;
+    struct framing *framing = field;
+    framing->fixed_bytes = 0;
     if (strcmp(text, "length") == 0)
         framing->kind = FRAMING_LENGTH;
     else if (strcmp(text, "line") == 0)
         framing->kind = FRAMING_LINE;
-    else if (strncmp(text, fixed, strlen(fixed)) == 0)
+    else if (strncmp(text, fixed, strlen(fixed)) == 0 &&
+             parse_size(row, text + strlen(fixed), &framing->fixed_bytes))
         framing->kind = FRAMING_FIXED;
     else
         return false;
-    if (framing->kind == FRAMING_FIXED &&
-        (!parse_number(text + strlen(fixed), FIXED_MAX_BYTES, &value) || value == 0))
-        return false;
-    framing->fixed_bytes = (size_t)value;
     return true;
 }
 
-static bool parse_app(const char *text, enum app *app)
+static bool parse_app(const struct option_row *row, const char *text, void *field)
 {
+    (void)row;
+    enum app *app = field;
     *app = strcmp(text, "rpc") == 0 ? APP_RPC : APP_ECHO;
     return *app == APP_RPC || strcmp(text, "echo") == 0;
 }
 
-static bool parse_backend(const char *text, const struct backend **backend)
+static bool parse_backend(const struct option_row *row, const char *text, void *field)
 {
+    (void)row;
     static const struct backend *const all[] = {&backend_select, &backend_poll, &backend_epoll};
+    const struct backend **backend = field;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if (strcmp(all[i]->name, text) == 0) {
             *backend = all[i];
@@ -93,42 +48,28 @@ static bool parse_backend(const char *text, const struct backend **backend)
     return false;
 }
 
-/* Takes one option over. False: it does not exist, or its text means nothing. */
-static bool take_option(struct options *options, int option, const char *text)
-{
-    switch (option) {
-    case 'a':
-        return inet_pton(AF_INET, text, &options->address.sin_addr) == 1;
-    case 'p':
-        return parse_port(text, &options->address.sin_port);
-    case 'v':
-        options->verbose = true;
-        return true;
-    case OPTION_FRAMING:
-        return parse_framing(text, &options->framing);
-    case OPTION_APP:
-        return parse_app(text, &options->app);
-    case OPTION_BACKEND:
-        return parse_backend(text, &options->backend);
-    case OPTION_IDLE_TIMEOUT:
-        return parse_ms(text, &options->idle_timeout_ms);
-    case OPTION_FRAME_TIMEOUT:
-        return parse_ms(text, &options->frame_timeout_ms);
-    default:
-        return false;
-    }
-}
+/* offsetof() counts the bytes from the beginning of a struct to one of its fields. */
+#define FIELD(name) offsetof(struct options, name)
 
-/* The next option, or -1 at the end. getopt_long() takes --fram for --framing as well, and --fram
- * would change its meaning with the next option that begins so: only the whole name counts. */
-static int next_option(int argc, char **argv)
+static const struct option_row rows[] = {
+    {"-a ADDR", parse_address, FIELD(address), 0, 0},
+    {"-p PORT", parse_port, FIELD(address), 0, MAX_PORT},
+    {"-v", parse_flag, FIELD(verbose), 0, 0},
+    {"--framing length|line|fixed:N", parse_framing, FIELD(config.framing), 1, FIXED_MAX_BYTES},
+    {"--app echo|rpc", parse_app, FIELD(config.app), 0, 0},
+    {"--backend select|poll|epoll", parse_backend, FIELD(backend), 0, 0},
+    {"--idle-timeout MS", parse_int32, FIELD(config.idle_timeout_ms), 0, TIMER_MAX_MS},
+    {"--frame-timeout MS", parse_int32, FIELD(config.frame_timeout_ms), 0, TIMER_MAX_MS},
+    {0},
+};
+
+/* Whether the options fit together. */
+static bool options_fit(const struct options *options)
 {
-    const char *argument = argv[optind];
-    int index = -1;
-    int option = getopt_long(argc, argv, "+a:p:v", long_options, &index);
-    bool shortened =
-        index >= 0 && strcspn(argument, "=") < strlen("--") + strlen(long_options[index].name);
-    return shortened ? '?' : option;
+    /* A message says nothing of its length: only the frame does. */
+    if (options->config.app == APP_RPC && options->config.framing.kind != FRAMING_LENGTH)
+        return false;
+    return true;
 }
 
 bool options_parse(struct options *options, int argc, char **argv)
@@ -139,21 +80,11 @@ bool options_parse(struct options *options, int argc, char **argv)
                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)},
         .backend = &backend_epoll,
     };
-    int option;
-    while ((option = next_option(argc, argv)) != -1)
-        if (!take_option(options, option, optarg))
-            return false;
-    /* A message says nothing of its length: only the frame does. */
-    if (options->app == APP_RPC && options->framing.kind != FRAMING_LENGTH)
-        return false;
-    return optind == argc;
+    return command_line_read(rows, options, argc, argv) && options_fit(options);
 }
 
 void options_usage(const char *program)
 {
-    fprintf(stderr,
-            "usage: %s [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N] [--app echo|rpc]\n"
-            "          [--backend select|poll|epoll] [--idle-timeout MS] [--frame-timeout MS]\n"
-            "--app rpc needs --framing length\n",
-            program);
+    command_line_usage(rows, program);
+    fputs("--app rpc needs --framing length\n", stderr);
 }

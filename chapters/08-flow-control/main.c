@@ -33,13 +33,7 @@ int main(int argc, char **argv)
         die("cannot listen");
     net_announce(listen_fd);
 
-    struct config config = {
-        .framing = options.framing,
-        .app = options.app,
-        .limits = options.limits,
-        .grace_ms = options.grace_ms,
-    };
-    struct server server = {.config = &config, .events = events, .timers = timers};
+    struct server server = {.config = &options.config, .events = events, .timers = timers};
     server_run(&server, listen_fd);
     stop_uninstall();
     timers_free(timers);

@@ -1,8 +1,4 @@
-/* The command line: server [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]
- *                         [--app echo|rpc] [--backend select|poll|epoll]
- *                         [--idle-timeout MS] [--frame-timeout MS] [--quota N/MS]
- *                         [--high-water BYTES] [--low-water BYTES] [--max-conns N]
- *                         [--grace MS] */
+/* The options of the server. options.c has a table of them. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -15,18 +11,14 @@
 struct options {
     struct sockaddr_in address;    /* where to listen; port 0: any free port */
     bool verbose;                  /* a log line for every frame */
-    struct framing framing;        /* by default FRAMING_LENGTH */
-    enum app app;                  /* by default APP_ECHO */
     const struct backend *backend; /* by default backend_epoll */
-    struct limits limits;          /* by default high_water is 1 MiB, low_water half of high_water,
-                                    * and no other limit is set */
-    int32_t grace_ms;              /* how long it may take to end; by default 0: it ends at once */
+    struct config config;          /* with the defaults that options_parse() sets */
 };
 
 /* Fills `options` from the command line and the defaults. False: wrong usage. */
 bool options_parse(struct options *options, int argc, char **argv);
 
-/* Prints the usage line on stderr. */
+/* Prints the usage on stderr. */
 void options_usage(const char *program);
 
 #endif

@@ -18,15 +18,8 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN); /* a write to a log that nobody reads any more fails instead */
     log_open(options.verbose);
-    struct config config = {
-        .framing = options.framing,
-        .app = options.app,
-        .limits = options.limits,
-        .grace_ms = options.grace_ms,
-        .stack_bytes = options.stack_bytes,
-    };
     struct server server;
-    if (!server_open(&server, &config, options.threads, options.backend))
+    if (!server_open(&server, &options.config, options.threads, options.backend))
         die("loops");
     stop_install(server.workers[0].loop.events);
 

@@ -116,14 +116,14 @@ CHAPTERS = (
         "framing",
         "the bytes have no borders but those you draw",
         changes="buffer.[ch] conn.[ch] frame.[ch] main.c options.[ch] server.[ch]",
-        adds="answer.[ch] reader.[ch] rpc.[ch] service.h writer.[ch]",
+        adds="answer.[ch] command_line.[ch] reader.[ch] rpc.[ch] service.h writer.[ch]",
     ),
     Chapter(
         "epoll",
         "the kernel keeps the list",
         moves=(
-            "base/buffer.c base/log.c server/answer.h server/rpc.c server/rpc.h wire/frame.c "
-            "wire/reader.c wire/writer.c wire/writer.h"
+            "base/buffer.c base/command_line.c base/log.c server/answer.h server/rpc.c "
+            "server/rpc.h wire/frame.c wire/reader.c wire/writer.c wire/writer.h"
         ),
         drops="service.h",
         changes=(
@@ -139,7 +139,7 @@ CHAPTERS = (
         "timers",
         "nobody tells you when nothing happens",
         changes=(
-            "main.c options.[ch] server/answer.c server/conn.[ch] server/rpc.[ch] "
+            "main.c options.c server/answer.c server/conn.[ch] server/rpc.[ch] "
             "server/server.[ch]"
         ),
         adds="base/clock.h events/timers.[ch] server/alarms.[ch] server/limits.[ch]",
@@ -148,7 +148,7 @@ CHAPTERS = (
         "flow-control",
         "one greedy client must not starve the rest",
         changes=(
-            "events/stop.[ch] main.c net/net.[ch] options.[ch] server/answer.[ch] server/conn.[ch] "
+            "events/stop.[ch] main.c net/net.[ch] options.c server/answer.[ch] server/conn.[ch] "
             "server/limits.[ch] server/server.[ch] wire/frame.[ch]"
         ),
         adds="server/acceptor.[ch] server/flow.[ch] server/grace.[ch]",
@@ -166,7 +166,7 @@ CHAPTERS = (
         "coroutines",
         "callbacks turn the logic inside out",
         changes=(
-            "base/clock.h main.c net/io.h options.[ch] server/acceptor.[ch] server/answer.[ch] "
+            "base/clock.h net/io.h options.c server/acceptor.[ch] server/answer.[ch] "
             "server/conn.[ch] server/flow.[ch] server/grace.[ch] server/limits.[ch] "
             "server/loop.[ch] server/server.[ch] server/worker.[ch]"
         ),

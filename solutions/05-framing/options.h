@@ -1,5 +1,4 @@
-/* The command line: server [-a ADDR] [-p PORT] [-v] [--framing length|line|fixed:N]
- *                         [--app echo|rpc] */
+/* The options of the server. options.c has a table of them. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -18,7 +17,7 @@ struct options {
 /* Fills `options` from the command line and the defaults. False: wrong usage. */
 bool options_parse(struct options *options, int argc, char **argv);
 
-/* Prints the usage line on stderr. */
+/* Prints the usage on stderr. */
 void options_usage(const char *program);
 
 #endif

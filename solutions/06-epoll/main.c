@@ -30,8 +30,7 @@ int main(int argc, char **argv)
         die("cannot listen");
     net_announce(listen_fd);
 
-    struct config config = {.framing = options.framing, .app = options.app};
-    struct server server = {.config = &config, .events = events};
+    struct server server = {.config = &options.config, .events = events};
     server_run(&server, listen_fd);
     close(listen_fd);
     stop_uninstall();

@@ -34,13 +34,7 @@ int main(int argc, char **argv)
         die("cannot listen");
     net_announce(listen_fd);
 
-    struct config config = {
-        .framing = options.framing,
-        .app = options.app,
-        .idle_timeout_ms = options.idle_timeout_ms,
-        .frame_timeout_ms = options.frame_timeout_ms,
-    };
-    struct server server = {.config = &config, .events = events, .timers = timers};
+    struct server server = {.config = &options.config, .events = events, .timers = timers};
     server_run(&server, listen_fd);
     close(listen_fd);
     stop_uninstall();

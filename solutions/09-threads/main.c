@@ -18,14 +18,8 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN); /* a write to a log that nobody reads any more fails instead */
     log_open(options.verbose);
-    struct config config = {
-        .framing = options.framing,
-        .app = options.app,
-        .limits = options.limits,
-        .grace_ms = options.grace_ms,
-    };
     struct server server;
-    if (!server_open(&server, &config, options.threads, options.backend))
+    if (!server_open(&server, &options.config, options.threads, options.backend))
         die("loops");
     stop_install(server.workers[0].loop.events);
 
@@ -34,7 +28,7 @@ int main(int argc, char **argv)
         die("cannot listen");
     net_announce(listen_fd);
     if (!server_run(&server, listen_fd))
-        die("threads");
+        die("cannot serve");
     server_stop(&server);
     stop_uninstall(); /* the handler may run in any thread, so the threads have ended */
     server_close(&server);

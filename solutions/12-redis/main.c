@@ -13,9 +13,9 @@
 #include "server/server.h"
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
-static void open_server(struct server *server, const struct config *config,
-                        const struct options *options)
+static void open_server(struct server *server, const struct options *options)
 {
+    const struct config *config = &options->config;
     // BEGIN open
     int count = options->threads;
     if (options->moves != MOVES_EPOLL) {
@@ -47,16 +47,9 @@ int main(int argc, char **argv)
     }
     signal(SIGPIPE, SIG_IGN); /* a write to a log that nobody reads any more fails instead */
     log_open(options.verbose);
-    struct config config = {
-        .framing = options.framing,
-        .app = options.app,
-        .limits = options.limits,
-        .grace_ms = options.grace_ms,
-        .stack_bytes = options.stack_bytes,
-    };
     struct server server;
-    open_server(&server, &config, &options);
-    start_app(options.app, &server);
+    open_server(&server, &options);
+    start_app(options.config.app, &server);
     stop_install(server.workers[0].loop.events);
 
     int listen_fd = net_listen(&options.address);

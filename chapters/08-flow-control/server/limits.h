@@ -17,7 +17,7 @@ struct limits {
     int32_t quota_interval_ms; /* at least 1 if there is a quota */
     size_t high_water;         /* stop reading once this many bytes of output are queued, */
     size_t low_water;          /* and read again at this many; at most high_water */
-    int64_t max_conns;         /* 0: no limit but that of descriptors */
+    int32_t max_conns;         /* 0: no limit but that of descriptors */
 };
 
 /* How long a peer may take: two timers for each connection. */

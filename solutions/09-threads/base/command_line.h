@@ -1,0 +1,1 @@
+../../05-framing/command_line.h

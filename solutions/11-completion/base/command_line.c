@@ -1,0 +1,1 @@
+../../06-epoll/base/command_line.c
