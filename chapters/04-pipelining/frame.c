@@ -9,6 +9,14 @@ bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
     return *length <= FRAME_MAX_BYTES;
 }
 
+size_t frame_size(const uint8_t *bytes, size_t size)
+{
+    uint32_t length;
+    if (size < FRAME_HEADER_BYTES || !frame_length(bytes, &length))
+        return 0;
+    return FRAME_HEADER_BYTES + (size_t)length;
+}
+
 /* TODO 3: Find all complete frames at the beginning of the bytes, but stop once `enough` bytes
  * are found. Graded by test_04_replies_are_batched.
  * frame.h has the contract. frame_length() reads one header. */

@@ -21,4 +21,7 @@ bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length);
  * once it has `enough` bytes. *too_long: the next frame has a length over FRAME_MAX_BYTES. */
 size_t frame_run(const uint8_t *bytes, size_t size, size_t enough, bool *too_long);
 
+/* The size of the frame that begins with these bytes, header included; 0 if they do not tell it. */
+size_t frame_size(const uint8_t *bytes, size_t size);
+
 #endif

@@ -11,6 +11,14 @@ bool frame_length(const uint8_t header[FRAME_HEADER_BYTES], uint32_t *length)
     // END length
 }
 
+size_t frame_size(const uint8_t *bytes, size_t size)
+{
+    uint32_t length;
+    if (size < FRAME_HEADER_BYTES || !frame_length(bytes, &length))
+        return 0;
+    return FRAME_HEADER_BYTES + (size_t)length;
+}
+
 // BEGIN run
 size_t frame_run(const uint8_t *bytes, size_t size, size_t enough, bool *too_long)
 {

@@ -54,4 +54,7 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
 size_t frame_run(const struct framing *framing, const uint8_t *bytes, size_t size, size_t enough,
                  size_t *seen, bool *bad);
 
+/* The size of the frame that begins with these bytes, header included; 0 if they do not tell it. */
+size_t frame_size(const struct framing *framing, const uint8_t *bytes, size_t size);
+
 #endif

@@ -76,6 +76,16 @@ enum frame_result frame_parse(const struct framing *framing, const uint8_t *byte
     return parse_length(bytes, size, frame);
 }
 
+size_t frame_size(const struct framing *framing, const uint8_t *bytes, size_t size)
+{
+    uint32_t length;
+    if (framing->kind == FRAMING_FIXED)
+        return framing->fixed_bytes;
+    if (framing->kind == FRAMING_LINE || size < FRAME_HEADER_BYTES || !frame_length(bytes, &length))
+        return 0;
+    return FRAME_HEADER_BYTES + (size_t)length;
+}
+
 size_t frame_run(const struct framing *framing, const uint8_t *bytes, size_t size, size_t enough,
                  size_t *seen, bool *bad)
 {

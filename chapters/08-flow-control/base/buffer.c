@@ -5,35 +5,53 @@
 
 #define SMALL_BYTES (64u << 10) /* copying so few bytes is cheaper than keeping a large block */
 
-static struct block *spare; /* owned; NULL: there is none */
+/* The spare blocks are at most this much together: so a larger block is never kept. */
+#define SPARE_MAX_BYTES (4u << 20)
 
-/* The spare block, if at least `cap` bytes fit into it: the caller owns it from then on. NULL:
- * there is none, or it is smaller. */
-static struct block *spare_take(size_t cap)
+static struct block *spares; /* owned; linked by `next` */
+static size_t spare_bytes;   /* the sum of their `cap` */
+
+/* Takes the block that *at points to out of the list. The caller owns it. */
+static struct block *spare_take(struct block **at)
 {
-    if (spare == NULL || spare->cap < cap)
-        return NULL;
-    struct block *taken = spare;
-    spare = NULL;
-    return taken;
+    struct block *block = *at;
+    *at = block->next;
+    spare_bytes -= block->cap;
+    return block;
 }
 
-/* Keeps a block that the caller owned; NULL is no block. If there is a spare block already, the
- * larger one stays and the other is freed. */
+/* Keeps a block that the caller owned, in the place of others if need be. NULL is no block. Small
+ * blocks are left to malloc(), which is quick with them. */
 static void spare_keep(struct block *block)
 {
-    if (spare == NULL || (block != NULL && block->cap > spare->cap)) {
-        struct block *smaller = spare;
-        spare = block;
-        block = smaller;
+    if (block == NULL || block->cap < SMALL_BYTES || block->cap > SPARE_MAX_BYTES) {
+        free(block);
+        return;
     }
-    free(block);
+    while (block->cap > SPARE_MAX_BYTES - spare_bytes)
+        free(spare_take(&spares));
+    *block = (struct block){.next = spares, .cap = block->cap};
+    spares = block;
+    spare_bytes += block->cap;
 }
 
 void spare_free(void)
 {
-    free(spare);
-    spare = NULL;
+    while (spares != NULL)
+        free(spare_take(&spares));
+}
+
+/* An empty block for `cap` bytes or more: a spare one, unless each of them is too small, or more
+ * than four times too large. NULL: no memory. */
+static struct block *new_block(size_t cap)
+{
+    for (struct block **at = &spares; *at != NULL; at = &(*at)->next)
+        if ((*at)->cap >= cap && (*at)->cap / 4 <= cap)
+            return spare_take(at);
+    struct block *block = malloc(sizeof *block + cap);
+    if (block != NULL)
+        *block = (struct block){.cap = cap};
+    return block;
 }
 
 size_t buffer_len(const struct buffer *b)
@@ -56,15 +74,6 @@ void buffer_fill(struct buffer *b, size_t size)
     b->block->end += size;
 }
 
-/* A block that holds nothing. NULL: no memory. */
-static struct block *new_block(size_t cap)
-{
-    struct block *block = malloc(sizeof *block + cap);
-    if (block != NULL)
-        *block = (struct block){.cap = cap};
-    return block;
-}
-
 /* Moves the bytes held into another block, which the buffer owns from then on. */
 static void move_to(struct buffer *b, struct block *block)
 {
@@ -76,24 +85,13 @@ static void move_to(struct buffer *b, struct block *block)
     b->block = block;
 }
 
-/* Gets a block of at least `cap` bytes: the spare one, or else a larger one from realloc(). False:
- * no memory; nothing has changed. */
+/* Gets a block of `cap` bytes or more. False: no memory; nothing has changed. */
 static bool grow(struct buffer *b, size_t cap)
 {
-    struct block *block = spare_take(cap);
-    if (block != NULL) {
-        move_to(b, block);
-        return true;
-    }
-    if (b->block == NULL) {
-        b->block = new_block(cap);
-        return b->block != NULL;
-    }
-    block = realloc(b->block, sizeof *block + cap);
+    struct block *block = new_block(cap);
     if (block == NULL)
         return false;
-    block->cap = cap;
-    b->block = block;
+    move_to(b, block);
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "server/flow.h"
 
+#include "wire/frame.h"
+
 /* TODO 1: Bound what a connection does in one iteration by a budget of BUDGET_BYTES. If work is
  * left at the end of a turn that no event will report, have the connection called again in the
  * next iteration. Graded by test_08_fire_hoses_do_not_keep_the_loop.
@@ -39,4 +41,13 @@ bool flow_wants_input(const struct conn *c)
 void flow_look(struct conn *c)
 {
     c->suspended = buffer_len(&c->out) >= c->server->config->limits.high_water;
+}
+
+size_t flow_space(const struct conn *c)
+{
+    size_t held = buffer_len(&c->in);
+    if (held < READ_BYTES)
+        return READ_BYTES - held;
+    size_t size = frame_size(&c->server->config->framing, buffer_head(&c->in), held);
+    return size > held ? size - held : READ_BYTES;
 }

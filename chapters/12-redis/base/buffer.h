@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 struct block {
+    struct block *next; /* of a spare block, the next one */
     size_t start;
     size_t end;
     size_t cap; /* how many bytes fit into `data` */
@@ -66,9 +67,10 @@ void buffer_unpin(struct buffer *b);
 /* Frees all the memory. The buffer is empty and can be used again. */
 void buffer_free(struct buffer *b);
 
-/* Frees the spare block: a block that no buffer uses now, kept for the next one that grows. New
- * memory is slow: the kernel has to clear each page of it. With the spare block, an idle connection
- * owns no memory, and a busy one hardly ever needs new memory. Each thread has its own. */
+/* Frees the spare blocks: a few blocks that no buffer uses now, kept for buffers that grow. New
+ * memory is slow, because the kernel has to clear each page of it. With the spare blocks, an idle
+ * connection owns no memory, and a busy one hardly ever needs new memory. Each thread has its
+ * own. */
 void spare_free(void);
 
 #endif

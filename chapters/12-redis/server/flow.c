@@ -1,5 +1,7 @@
 #include "server/flow.h"
 
+#include "wire/frame.h"
+
 size_t flow_room(const struct conn *c)
 {
     size_t waiting = buffer_len(&c->out);
@@ -22,4 +24,13 @@ void flow_look(struct conn *c)
         c->suspended = true;
     else if (waiting <= c->worker->config->limits.low_water)
         c->suspended = false;
+}
+
+size_t flow_space(const struct conn *c)
+{
+    size_t held = buffer_len(&c->in);
+    if (held < READ_BYTES)
+        return READ_BYTES - held;
+    size_t size = frame_size(&c->worker->config->framing, buffer_head(&c->in), held);
+    return size > held ? size - held : READ_BYTES;
 }

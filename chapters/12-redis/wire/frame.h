@@ -61,4 +61,7 @@ struct run {
 struct run frame_run(const struct framing *framing, const uint8_t *bytes, size_t size,
                      size_t enough, size_t most, size_t *seen);
 
+/* The size of the frame that begins with these bytes, header included; 0 if they do not tell it. */
+size_t frame_size(const struct framing *framing, const uint8_t *bytes, size_t size);
+
 #endif

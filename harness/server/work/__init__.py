@@ -68,3 +68,8 @@ class Work:
             + JOINED_STEPS * joined
             for blocks, moved, calls, watched, joined in _TALLY.iter_unpack(self._map[_HEAD:])
         )
+
+    def moved(self) -> int:
+        """How many bytes functions of the C library and of the kernel have moved or looked at. What
+        the kernel moves for a ring is not counted."""
+        return sum(tally[1] for tally in _TALLY.iter_unpack(self._map[_HEAD:]))

@@ -10,8 +10,12 @@
 #include "net/net.h"
 #include "server/answer.h"
 
-/* Read with one call: many small frames, or a good part of a large one. */
-#define READ_BYTES (256u << 10)
+/* Input is read up to this much: many small frames, or the beginning of a large one. A frame of 64
+ * KiB with its header still fits. */
+#define READ_BYTES (72u << 10)
+
+/* Of a large frame, one call reads at most this much. */
+#define READ_MAX_BYTES (256u << 10)
 
 /* The output is full once this much is queued: nothing more is read or answered. */
 #define HIGH_WATER_BYTES (1u << 20)
@@ -67,15 +71,28 @@ static void flush(struct conn *c)
     }
 }
 
+/* How much space the input needs for what comes next. A large frame gets all its space at once, and
+ * is read to its end and no further: so it fills its block, and goes out without a copy. */
+static size_t space_needed(const struct conn *c)
+{
+    size_t held = buffer_len(&c->in);
+    if (held < READ_BYTES)
+        return READ_BYTES - held;
+    size_t size = frame_size(&c->server->config->framing, buffer_head(&c->in), held);
+    return size > held ? size - held : READ_BYTES;
+}
+
 /* Reads once. */
 static void read_once(struct conn *c)
 {
-    if (!buffer_reserve(&c->in, READ_BYTES)) {
+    size_t space = space_needed(c);
+    size_t size = space < READ_MAX_BYTES ? space : READ_MAX_BYTES;
+    if (!buffer_reserve(&c->in, space)) {
         conn_close(c, "out of memory");
         return;
     }
     size_t moved = 0;
-    switch (io_read(c->watch.fd, buffer_tail(&c->in), READ_BYTES, &moved)) {
+    switch (io_read(c->watch.fd, buffer_tail(&c->in), size, &moved)) {
     case IO_OK:
         buffer_fill(&c->in, moved);
         break;
@@ -91,7 +108,7 @@ static void read_once(struct conn *c)
     // BEGIN drained
     /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
      * reported again if it was reported with the last bytes. */
-    c->readable = moved == READ_BYTES || (c->ending && moved > 0);
+    c->readable = moved == size || (c->ending && moved > 0);
     // END drained
 }
 

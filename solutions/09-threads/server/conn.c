@@ -85,12 +85,13 @@ static void flush(struct conn *c)
 /* Reads once. */
 static void read_once(struct conn *c)
 {
-    if (!buffer_reserve(&c->in, BUDGET_BYTES)) {
+    size_t space = flow_space(c), size = space < BUDGET_BYTES ? space : BUDGET_BYTES;
+    if (!buffer_reserve(&c->in, space)) {
         conn_close(c, "out of memory");
         return;
     }
     size_t moved = 0;
-    switch (io_read(c->watch.fd, buffer_tail(&c->in), BUDGET_BYTES, &moved)) {
+    switch (io_read(c->watch.fd, buffer_tail(&c->in), size, &moved)) {
     case IO_OK:
         if (c->state == CONN_OPEN) { /* else it lingers: the bytes are thrown away */
             buffer_fill(&c->in, moved);
@@ -111,7 +112,7 @@ static void read_once(struct conn *c)
     // BEGIN drained
     /* A short read has emptied the socket, and bytes that come later are reported. But EOF is not
      * reported again if it was reported with the last bytes. */
-    c->readable = moved == BUDGET_BYTES || (c->ending && moved > 0);
+    c->readable = moved == size || (c->ending && moved > 0);
     // END drained
 }
 

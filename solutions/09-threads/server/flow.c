@@ -1,5 +1,7 @@
 #include "server/flow.h"
 
+#include "wire/frame.h"
+
 // BEGIN budget
 void flow_begin_turn(struct conn *c)
 {
@@ -47,3 +49,12 @@ void flow_look(struct conn *c)
         c->suspended = false;
 }
 // END water
+
+size_t flow_space(const struct conn *c)
+{
+    size_t held = buffer_len(&c->in);
+    if (held < READ_BYTES)
+        return READ_BYTES - held;
+    size_t size = frame_size(&c->worker->config->framing, buffer_head(&c->in), held);
+    return size > held ? size - held : READ_BYTES;
+}

@@ -17,6 +17,10 @@
  * small frames, or a good part of a large one. */
 #define BUDGET_BYTES (256u << 10)
 
+/* Input is read up to this much: many small frames, or the beginning of a large one. A frame of 64
+ * KiB with its header still fits. */
+#define READ_BYTES (72u << 10)
+
 /* What one call sends at most: more than the budget, since each call wakes the client, and a large
  * frame is to leave in few of them. */
 #define SEND_BYTES (2u << 20)
@@ -36,5 +40,10 @@ void flow_look(struct conn *c);
 /* Whether the connection is to be read now. False while it has to wait for free space, for the
  * next interval or for its broadcast. */
 bool flow_wants_input(const struct conn *c);
+
+/* How much space the input needs for what comes next, at least 1. A large frame gets all its space
+ * at once, and is read to its end and no further: so it fills its block, and goes out without a
+ * copy. */
+size_t flow_space(const struct conn *c);
 
 #endif

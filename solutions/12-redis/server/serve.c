@@ -36,8 +36,13 @@ static void run_late(struct conn *c)
 static void receive(struct conn *c)
 {
     size_t moved;
+    size_t space = flow_space(c), size = space < BUDGET_BYTES ? space : BUDGET_BYTES;
+    if (size < space && !buffer_reserve(&c->in, space)) {
+        conn_end(c, CONN_BROKEN, "out of memory");
+        return;
+    }
     int left = c->worker->ending ? 0 : timeouts_left(&c->timeouts, peer_is_next(c));
-    switch (co_read(&c->socket, &c->in, BUDGET_BYTES, &moved, left)) {
+    switch (co_read(&c->socket, &c->in, size, &moved, left)) {
     case IO_OK:
         timeouts_traffic(&c->timeouts);
         break;
