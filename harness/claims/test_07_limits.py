@@ -236,11 +236,13 @@ def test_07_both_times_end_together(launch, rng):
 
 @claim("07.6", points=1, cli=True, native=True, hints=FRAME)
 def test_07_own_pauses_do_not_count(launch, rng):
-    """While the server does not read because its client does not, the frame time stands still."""
+    """While the server does not read because its client does not, the frame time stands still, and
+    then it goes on."""
     server = launch(("--frame-timeout", "300"), framing=MESSAGES, clock=True)
     with in_time(server):
         _pause_in_a_frame(server, server.connect(), rng)
-        _pause_by_an_alarm(server, rng)
+        for completes in (True, False):
+            _pause_by_an_alarm(server, rng, completes)
 
 
 def _pause_in_a_frame(server, client: Client, rng) -> None:
@@ -253,13 +255,15 @@ def _pause_in_a_frame(server, client: Client, rng) -> None:
     client.exchange(data[sent:], [reply(ECHO, seq, OK, text) for seq in range(5000)])
 
 
-def _pause_by_an_alarm(server, rng) -> None:
-    """The output is filled by a reply for later, when a frame has begun."""
+def _pause_by_an_alarm(server, rng, completes: bool) -> None:
+    """The output is filled by a reply for later, 50 ms after a frame has begun."""
     client, text = server.connect(rcvbuf=SMALL_WINDOW), rng.randbytes(MIB) * 10
     client.send_frame(after(1, 50, text))
     frame = length_framing.encode(request(ECHO, 2, string(b"rest")))
     client.send(frame[:7])
     server.clock.advance(long_after(server, 300))
     client.expect_frame(rung(1, text))
+    if not completes:
+        return expect_closed_at(server, client, server.clock.now_ms, 300 - 50)
     client.send(frame[7:])
     client.expect_frame(reply(ECHO, 2, OK, string(b"rest")))

@@ -28,7 +28,7 @@ PAUSE_MS = 4_900  # of a reader that takes its time: two of them are longer than
 MACHINES_PAUSE_MS = 2_900  # with the clock of the machine
 
 OWED_BYTES = 256 * KIB  # in the server, with the kernel full; less than the default high-water
-HIGH, OWED_TO_SLOW = 16 * MIB, 7 * MIB
+HIGH, OWED_TO_SLOW, OWED_TO_ALARMED = 16 * MIB, 7 * MIB, 12 * MIB
 PART_BYTES = 64 * KIB
 TAKEN_AT_ONCE = 100 * KIB  # far less than a third of what the kernel has: no event tells of it
 
@@ -129,7 +129,9 @@ def _until_over(server, began: float, open_ones: int, who: str, most_ms: int = L
 
 @claim("08.8", points=3, cli=True, native=True, hints=LINGER, refusals=True, needs="queues")
 def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
-    """A client that half-closes and never reads, or never closes, is closed after 5 s."""
+    """A client that half-closes and never reads, or never closes, is closed after 5 s, whatever
+    its alarms do."""
+    _expect_given_up(launch)
     server = launch(clock=True)
     base = _descriptors(server)
     client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
@@ -142,6 +144,22 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     server.conversation.note("the grader", "waits until both are closed")
     who = "a client that reads nothing, or that never closes,"
     _until_nearly_over(server, began, base + 2, who)
+    _until_over(server, began, base, who)
+
+
+def _expect_given_up(launch) -> None:
+    """A client whose own alarms ring is given up when it takes nothing for 5 s."""
+    __tracebackhide__ = True
+    server = launch(("--high-water", str(HIGH)), framing=MESSAGES, clock=True)
+    base = _descriptors(server)
+    client = server.connect("has alarms", rcvbuf=SMALL_WINDOW)
+    client.send_frames([after(1, 0, bytes(OWED_TO_ALARMED)), every(2, 1000, 100, b"")])
+    server.clock.settle()
+    wait_until(lambda: not sending(client).in_flight, SENT_SECONDS)
+    server.clock.settle()
+    began, who = server.clock.now_ms, "a client that takes nothing, while its alarms ring,"
+    client.half_close()
+    _until_nearly_over(server, began, base + 1, who)
     _until_over(server, began, base, who)
 
 
@@ -158,6 +176,8 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     for _ in range(LINGER_MS // STEP_MS - 1):
         client.offer(bytes(1000))
         server.clock.advance(STEP_MS)
+    pass_until(server, began, LINGER_MS - 1.1)
+    client.offer(bytes(1000))
     who = "a client that keeps sending"
     _until_nearly_over(server, began, base + 2, who)
     client.offer(bytes(1000))

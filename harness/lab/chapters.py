@@ -166,7 +166,7 @@ CHAPTERS = (
         "coroutines",
         "callbacks turn the logic inside out",
         changes=(
-            "base/clock.h net/io.h options.c server/acceptor.[ch] server/answer.[ch] "
+            "net/io.h options.c server/acceptor.[ch] server/answer.[ch] "
             "server/conn.[ch] server/flow.[ch] server/grace.[ch] server/limits.[ch] "
             "server/loop.[ch] server/server.[ch] server/worker.[ch]"
         ),

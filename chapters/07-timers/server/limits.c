@@ -33,6 +33,7 @@ struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t fr
         .timers = timers,
         .idle_ms = idle_ms,
         .frame_ms = frame_ms,
+        .frame_left_us = (int64_t)frame_ms * 1000,
         .on_idle = on_idle,
         .context = context,
         .idle = {.call = on_idle_timer, .context = t},

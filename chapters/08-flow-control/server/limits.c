@@ -8,9 +8,9 @@
 static void on_idle_timer(struct timer *timer, void *context)
 {
     struct timeouts *t = context;
-    int64_t left_us = t->moved_us + (int64_t)t->idle_ms * 1000 - clock_us();
-    if (left_us > 0)
-        timer_set(t->timers, timer, (int32_t)((left_us + 999) / 1000), false);
+    int32_t left_ms = clock_ms_until(t->moved_us + (int64_t)t->idle_ms * 1000);
+    if (left_ms > 0)
+        timer_set(t->timers, timer, left_ms, false);
     else
         t->on_idle(timer, t->context);
 }
@@ -29,12 +29,17 @@ void timeouts_frame(struct timeouts *t, bool waits, bool passed)
 {
     if (t == NULL || t->frame_ms == 0)
         return;
-    /* Counted from its first byte. Further bytes of the same frame do not start it again: else a
-     * peer could take for ever by sending one now and then. */
-    if (passed || !waits)
-        timer_cancel(t->timers, &t->frame);
-    if (waits && !timer_is_set(&t->frame))
-        timer_set(t->timers, &t->frame, t->frame_ms, false);
+    /* Counted from its first byte. Neither further bytes of the same frame nor a pause give it the
+     * whole time again: else a peer could take for ever by sending a byte, or by not reading for a
+     * moment, now and then. */
+    if (timer_cancel(t->timers, &t->frame))
+        t->frame_left_us = t->frame_end_us - clock_us();
+    if (passed)
+        t->frame_left_us = (int64_t)t->frame_ms * 1000;
+    if (!waits)
+        return;
+    t->frame_end_us = clock_us() + t->frame_left_us;
+    timer_set(t->timers, &t->frame, clock_ms_until(t->frame_end_us), false);
 }
 
 struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t frame_ms,
@@ -47,6 +52,7 @@ struct timeouts *timeouts_new(struct timers *timers, int32_t idle_ms, int32_t fr
         .timers = timers,
         .idle_ms = idle_ms,
         .frame_ms = frame_ms,
+        .frame_left_us = (int64_t)frame_ms * 1000,
         .on_idle = on_idle,
         .context = context,
         .idle = {.call = on_idle_timer, .context = t},

@@ -23,11 +23,13 @@ struct limits {
 /* How long a peer may take. Nothing here calls back: the code that waits for the peer asks how long
  * it may wait. */
 struct timeouts {
-    int32_t idle_ms;  /* 0: no limit */
-    int32_t frame_ms; /* 0: no limit */
-    int64_t traffic;  /* when a byte last came or went; see clock_ms */
-    int64_t frame;    /* when the partial frame began */
-    bool frame_begun; /* there is a partial frame */
+    int32_t idle_ms;       /* 0: no limit */
+    int32_t frame_ms;      /* 0: no limit */
+    unsigned moves;        /* how many times bytes have come or gone */
+    int64_t idle_end_us;   /* when the peer has been idle for too long; see clock.h */
+    bool frame_waits;      /* we wait for the remainder of a frame, */
+    int64_t frame_end_us;  /* at most until then */
+    int64_t frame_left_us; /* what was left of that time when we last looked */
 };
 
 void timeouts_init(struct timeouts *t, int32_t idle_ms, int32_t frame_ms);
@@ -37,7 +39,7 @@ void timeouts_traffic(struct timeouts *t);
 
 /* To be called whenever the input has been parsed. `waits`: a frame has begun, and we wait for the
  * peer to send its remainder. `passed`: a frame was completed since the last call, so the one that
- * has begun is a new one. */
+ * has begun is a new one. The time of a frame stands still while we do not wait for it. */
 void timeouts_frame(struct timeouts *t, bool waits, bool passed);
 
 /* How many ms are left until the first of the two times is over; 0: one is over, -1: there is none.

@@ -196,12 +196,10 @@ void co_wake(struct coroutine *co)
 
 enum co_result co_sleep(int ms)
 {
-    int64_t end = clock_ms() + ms + 1; /* clock_ms() rounds down */
+    int64_t end_us = clock_us() + (int64_t)ms * 1000;
     enum co_result result = co_park(ms);
-    while (result == CO_WOKEN) { /* too early: sleep for what is left */
-        int64_t left = end - clock_ms();
-        result = co_park(left > 0 ? (int)left : 0);
-    }
+    while (result == CO_WOKEN) /* too early: sleep for what is left */
+        result = co_park(clock_ms_until(end_us));
     return result;
 }
 

@@ -6,49 +6,51 @@
 
 void timeouts_init(struct timeouts *t, int32_t idle_ms, int32_t frame_ms)
 {
-    *t = (struct timeouts){.idle_ms = idle_ms, .frame_ms = frame_ms};
+    *t = (struct timeouts){
+        .idle_ms = idle_ms,
+        .frame_ms = frame_ms,
+        .frame_left_us = (int64_t)frame_ms * 1000,
+    };
     timeouts_traffic(t);
 }
 
 void timeouts_traffic(struct timeouts *t)
 {
+    t->moves++;
     if (t->idle_ms > 0)
-        t->traffic = clock_ms();
+        t->idle_end_us = clock_us() + (int64_t)t->idle_ms * 1000;
 }
 
 void timeouts_frame(struct timeouts *t, bool waits, bool passed)
 {
-    /* Counted from its first byte. Further bytes of the same frame do not start it again: else a
-     * peer could take for ever by sending one now and then. */
-    if (passed || !waits)
-        t->frame_begun = false;
-    if (t->frame_ms > 0 && waits && !t->frame_begun) {
-        t->frame_begun = true;
-        t->frame = clock_ms();
-    }
-}
-
-/* How much of `ms` is left since then, at least 0. Both times were rounded down, so add one. */
-static int left(int64_t since, int32_t ms)
-{
-    int64_t left_ms = since + ms + 1 - clock_ms();
-    return left_ms > 0 ? (int)left_ms : 0;
+    if (t->frame_ms == 0)
+        return;
+    /* Counted from its first byte. Neither further bytes of the same frame nor a pause give it the
+     * whole time again: else a peer could take for ever by sending a byte, or by not reading for a
+     * moment, now and then. */
+    if (t->frame_waits)
+        t->frame_left_us = t->frame_end_us - clock_us();
+    if (passed)
+        t->frame_left_us = (int64_t)t->frame_ms * 1000;
+    t->frame_waits = waits;
+    if (waits)
+        t->frame_end_us = clock_us() + t->frame_left_us;
 }
 
 bool timeouts_idle_over(const struct timeouts *t)
 {
-    return t->idle_ms > 0 && left(t->traffic, t->idle_ms) == 0;
+    return t->idle_ms > 0 && clock_ms_until(t->idle_end_us) == 0;
 }
 
 bool timeouts_frame_over(const struct timeouts *t)
 {
-    return t->frame_begun && left(t->frame, t->frame_ms) == 0;
+    return t->frame_waits && clock_ms_until(t->frame_end_us) == 0;
 }
 
 int timeouts_left(const struct timeouts *t, bool idle)
 {
-    int idle_left = idle && t->idle_ms > 0 ? left(t->traffic, t->idle_ms) : -1;
-    int frame_left = t->frame_begun ? left(t->frame, t->frame_ms) : -1;
+    int idle_left = idle && t->idle_ms > 0 ? clock_ms_until(t->idle_end_us) : -1;
+    int frame_left = t->frame_waits ? clock_ms_until(t->frame_end_us) : -1;
     if (idle_left < 0 || frame_left < 0)
         return idle_left < 0 ? frame_left : idle_left;
     return idle_left < frame_left ? idle_left : frame_left;

@@ -104,20 +104,46 @@ static void serve_frames(struct conn *c)
         wait_to_go_on(c);
 }
 
-/* Waits until the client has been sent everything that it is owed. The socket becomes writable only
- * when a good part of its send buffer is free. So a slow client may have taken bytes although
- * nothing was written: that is progress, too. */
+/* How long the peer may take nothing of what is on its way to it. */
+struct patience {
+    int64_t end_us; /* see clock.h */
+    int unsent;     /* how much was on its way when this time began */
+};
+
+/* Gives the peer LINGER_MS from now. Returns whether it has taken something since the last time,
+ * and has not taken everything. */
+static bool renew(struct patience *p, const struct conn *c)
+{
+    int before = p->unsent;
+    p->unsent = net_unsent(c->socket.watch.fd);
+    p->end_us = clock_us() + LINGER_MS * 1000;
+    return p->unsent > 0 && p->unsent < before;
+}
+
+static bool owes(const struct conn *c)
+{
+    return buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL;
+}
+
+/* Waits until the client has been sent everything that it is owed. Its time begins anew when the
+ * kernel has taken output, but not with each wake-up: the client's own alarms wake us, too. The
+ * socket becomes writable only when a good part of its send buffer is free. So a slow client may
+ * have taken bytes although nothing was written: that is progress, too. */
 static void drain(struct conn *c)
 {
-    while (c->end != CONN_BROKEN &&
-           (buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL)) {
-        int limit = buffer_len(&c->out) > 0 ? LINGER_MS : -1;
-        int unsent = net_unsent(c->socket.watch.fd);
-        enum io_result result = co_wait(&c->socket, limit);
-        if (result == IO_LATE && net_unsent(c->socket.watch.fd) >= unsent)
-            conn_end(c, CONN_BROKEN, "takes nothing of what it is owed");
+    struct patience patience = {0};
+    renew(&patience, c);
+    while (c->end != CONN_BROKEN && owes(c)) {
+        bool peer_acts = buffer_len(&c->out) > 0;
+        unsigned moves = c->timeouts.moves;
+        int left = peer_acts ? clock_ms_until(patience.end_us) : -1;
+        enum io_result result = co_wait(&c->socket, left);
         if (result == IO_ERROR)
             conn_end(c, CONN_BROKEN, strerror(errno));
+        if (!peer_acts || c->timeouts.moves != moves)
+            renew(&patience, c);
+        else if ((result == IO_LATE || left == 0) && !renew(&patience, c))
+            conn_end(c, CONN_BROKEN, "takes nothing of what it is owed");
     }
 }
 
@@ -126,21 +152,17 @@ static void drain(struct conn *c)
  * peer sends FIN. */
 static void linger(struct conn *c)
 {
-    int fd = c->socket.watch.fd;
-    int unsent = net_unsent(fd);
-    int64_t until = clock_ms() + LINGER_MS;
-    int64_t left = LINGER_MS;
-    enum io_result result = shutdown(fd, SHUT_WR) == 0 ? IO_OK : IO_ERROR;
+    struct patience patience = {0};
+    renew(&patience, c);
+    int left = LINGER_MS;
+    enum io_result result = shutdown(c->socket.watch.fd, SHUT_WR) == 0 ? IO_OK : IO_ERROR;
     while (result != IO_EOF && result != IO_ERROR && result != IO_CANCELLED && left > 0) {
         size_t moved;
-        result = co_read(&c->socket, &c->in, BUDGET_BYTES, &moved, (int)left);
+        result = co_read(&c->socket, &c->in, BUDGET_BYTES, &moved, left);
         buffer_free(&c->in);
-        left = until - clock_ms();
-        int before = unsent;
-        if (left <= 0 && (unsent = net_unsent(fd)) > 0 && unsent < before) {
-            until += LINGER_MS; /* the peer still takes what is on its way */
-            left += LINGER_MS;
-        }
+        left = clock_ms_until(patience.end_us);
+        if (left == 0 && renew(&patience, c)) /* it still takes what is on its way */
+            left = LINGER_MS;
     }
 }
 

@@ -1,1 +1,1 @@
-../../10-coroutines/base/clock.h
+../../07-timers/base/clock.h
