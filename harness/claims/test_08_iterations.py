@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import most_sent_in_an_iteration
+from harness.claims.instruments.observe import most_sent_in_an_iteration, until_asleep
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.exchanges import ask, burst_that_waits, ping
 from harness.claims.scenarios.timed import in_time
+from harness.client.client import Client
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure
@@ -19,6 +20,7 @@ TINY_FRAMES = 20_000
 
 ALARMS = 20_000
 ALARMS_AT_MOST = 2 * ALARMS_A_BUDGET  # in an iteration; then its turn, and their callbacks
+FREED_AT_MOST = 1000  # in an iteration
 ALARM_MS = 2_000  # in which all of them are set
 SENDS_FOR_ALARMS = ALARMS // 20
 
@@ -52,13 +54,12 @@ def _expect_few_sends(server) -> None:
 
 @claim("08.1", points=2, cli=True, hints=STALLS, sees_calls=True)
 def test_08_alarms_that_ring_together(launch, rng):
-    """20,000 alarms that ring together are answered in many iterations and few sends."""
+    """20,000 alarms that ring together are answered in many iterations and few sends, and those of
+    a client that leaves are freed in many."""
     server = launch(framing=MESSAGES, clock=True)
     client, polite = server.connect(), server.connect("polite")
-    client.send_frames([after(seq, ALARM_MS, b"") for seq in range(ALARMS)])
-    client.send_frame(request(ECHO, ALARMS, string(b"set")))
     with in_time(server):
-        client.expect_frame(reply(ECHO, ALARMS, OK, string(b"set")))
+        _set_alarms(client)
     with server.paused():
         server.clock.advance(ALARM_MS)
         before = server.process.calls()
@@ -75,4 +76,27 @@ def test_08_alarms_that_ring_together(launch, rng):
     if waits < ALARMS // ALARMS_AT_MOST:
         text = f"{ALARMS:,} alarms that rang together were answered in "
         text += f"{counted(waits, 'iteration')}; the budget of one is enough for {ALARMS_A_BUDGET}"
+        raise Failure(text, hint="iteration-too-long")
+    _expect_freed_in_many(server, client, polite)
+
+
+def _set_alarms(client: Client) -> None:
+    __tracebackhide__ = True
+    client.send_frames([after(seq, ALARM_MS, b"") for seq in range(ALARMS)])
+    client.send_frame(request(ECHO, ALARMS, string(b"set")))
+    client.expect_frame(reply(ECHO, ALARMS, OK, string(b"set")))
+
+
+def _expect_freed_in_many(server, client: Client, polite: Client) -> None:
+    """The alarms of a client that resets are not freed in one iteration."""
+    __tracebackhide__ = True
+    _set_alarms(client)
+    before = server.process.calls().waits
+    client.reset()
+    ask(polite, request(ECHO, 2, string(b"")), reply(ECHO, 2, OK, string(b"")))
+    until_asleep(server)
+    waits = server.process.calls().waits - before
+    if waits < ALARMS // FREED_AT_MOST:
+        text = f"{ALARMS:,} alarms of a client that had left were freed in "
+        text += f"{counted(waits, 'iteration')}; at most {FREED_AT_MOST:,} in each are allowed"
         raise Failure(text, hint="iteration-too-long")

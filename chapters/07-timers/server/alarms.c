@@ -11,13 +11,24 @@ static int by_seq(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* What an alarm costs beside itself: a node of the tree; its places in the arrays of timers.c,
- * which have up to twice the size that is needed; and what malloc() adds to both blocks. */
-enum { NODE_BYTES = 24, PLACES_BYTES = 4 * sizeof(void *), ADDED_BYTES = 2 * 16 };
+/* What an alarm costs beside itself: a node of the tree; its place in the heap of timers.c; and
+ * what malloc() adds to both blocks. */
+enum { NODE_BYTES = 24, PLACE_BYTES = sizeof(void *), ADDED_BYTES = 2 * 16 };
+
+/* Alarms that cost so much are freed in one iteration: some hundred. A client may have 150,000, and
+ * nobody would be served while all of them are freed. */
+enum { FREED_AT_ONCE_BYTES = 64 << 10 };
+
+/* The alarms of this thread that nobody wants any more. */
+static _Thread_local struct {
+    SLIST_HEAD(, alarms) list;
+    struct timers *timers; /* borrowed; of its loop */
+    struct timer timer;    /* frees some whenever it is due; set while the list is not empty */
+} unwanted;
 
 static size_t cost(size_t text_bytes)
 {
-    return sizeof(struct alarm) + text_bytes + NODE_BYTES + PLACES_BYTES + ADDED_BYTES;
+    return sizeof(struct alarm) + text_bytes + NODE_BYTES + PLACE_BYTES + ADDED_BYTES;
 }
 
 static void on_timer(struct timer *timer, void *context)
@@ -37,13 +48,58 @@ struct alarms *alarms_new(struct timers *timers, alarms_callback *ring, void *co
     return a;
 }
 
+/* Frees unwanted alarms that cost so much together, or all of them. */
+static void free_unwanted(size_t bytes)
+{
+    struct alarms *a;
+    size_t freed = 0;
+    while (freed < bytes && (a = SLIST_FIRST(&unwanted.list)) != NULL) {
+        size_t before = a->bytes;
+        if (a->by_seq != NULL) /* a node begins with a pointer to its item */
+            alarms_remove(*(struct alarm **)a->by_seq);
+        freed += before - a->bytes;
+        if (a->by_seq != NULL)
+            continue;
+        SLIST_REMOVE_HEAD(&unwanted.list, unwanted);
+        if (SLIST_EMPTY(&unwanted.list))
+            timer_cancel(unwanted.timers, &unwanted.timer);
+        free(a);
+    }
+}
+
+static void on_unwanted(struct timer *timer, void *context)
+{
+    (void)timer, (void)context;
+    free_unwanted(FREED_AT_ONCE_BYTES);
+}
+
+static void ring_unwanted(struct alarm *alarm, void *context)
+{
+    (void)context;
+    alarms_remove(alarm);
+}
+
 void alarms_free(struct alarms *a)
 {
-    if (a == NULL)
+    if (!alarms_pending(a)) {
+        free(a);
         return;
-    while (a->by_seq != NULL)
-        alarms_remove(*(struct alarm **)a->by_seq); /* a node begins with a pointer to its item */
-    free(a);
+    }
+    a->ring = ring_unwanted;
+    if (SLIST_EMPTY(&unwanted.list)) {
+        /* Due at once, again and again: the loop does not sleep, and serves everybody meanwhile. */
+        unwanted.timers = a->timers;
+        unwanted.timer = (struct timer){.call = on_unwanted};
+        timer_set(unwanted.timers, &unwanted.timer, 0, true);
+    }
+    SLIST_INSERT_HEAD(&unwanted.list, a, unwanted);
+    if (!timer_is_set(&unwanted.timer)) /* no memory */
+        alarms_free_now();
+}
+
+void alarms_free_now(void)
+{
+    free_unwanted(SIZE_MAX);
 }
 
 bool alarms_fit(const struct alarms *a, size_t text_bytes)
@@ -54,6 +110,9 @@ bool alarms_fit(const struct alarms *a, size_t text_bytes)
 struct alarm *alarms_add(struct alarms *a, int32_t cmd, int32_t seq, int32_t ms, int32_t count,
                          struct bytes text)
 {
+    /* As much as it will cost: so clients that come, set alarms and go again and again find that
+     * memory, and do not pile up more than their connections may have. */
+    free_unwanted(cost(text.size));
     struct alarm *alarm = malloc(sizeof *alarm + text.size);
     if (alarm == NULL)
         return NULL;

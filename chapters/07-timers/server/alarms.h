@@ -38,13 +38,19 @@ struct alarms {
     void *by_seq;                        /* a tree, see tsearch(3) */
     size_t bytes;                        /* what all alarms cost together */
     TAILQ_HEAD(alarm_queue, alarm) owed; /* have rung when there was no space for a reply */
+    SLIST_ENTRY(alarms) unwanted;        /* after alarms_free */
 };
 
 /* The alarms of a connection, and the callback for all of them. NULL: no memory. */
 struct alarms *alarms_new(struct timers *timers, alarms_callback *ring, void *context);
 
-/* Frees all of them; none rings any more. NULL means no alarms. */
+/* None of them rings any more. They are freed in the next iterations, some in each, because they
+ * may be many. NULL means no alarms. */
 void alarms_free(struct alarms *a);
+
+/* Frees at once what alarms_free() has left in this thread. To be called before the thread, or its
+ * timers, end. */
+void alarms_free_now(void);
 
 /* Says whether an alarm with a text of this size may be added. */
 bool alarms_fit(const struct alarms *a, size_t text_bytes);

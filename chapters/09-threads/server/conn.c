@@ -396,4 +396,5 @@ void conn_close_all(struct worker *worker)
         conn_close(c, "server stops");
         free_conn(c);
     }
+    alarms_free_now();
 }

@@ -7,20 +7,31 @@
 
 /* A min-heap: the timer at i is not later than those at 2i + 1 and 2i + 2, so the earliest is at 0.
  * Each timer knows its index, so it need not be searched for. (Sedgewick and Wayne, Algorithms,
- * section 2.4, there with indexes from 1.) */
+ * section 2.4, there with indexes from 1.)
+ *
+ * The array of the heap is made of blocks. So nothing is copied when it grows, however many timers
+ * there are, and it gives memory back when it shrinks. */
+enum { BLOCK_TIMERS = 1024 };
+
 struct timers {
-    struct timer **heap;
-    uint32_t count;
-    struct timer **due; /* taken out of the heap, not called yet; NULL: cancelled since */
+    struct timer ***blocks; /* each has space for BLOCK_TIMERS of the heap */
+    uint32_t block_count;   /* enough for every timer that is set */
+    uint32_t count;         /* of timers in the heap */
     uint32_t due_count;
-    uint32_t size; /* of both: each has space for every timer that is set */
+    struct timer *due[TIMERS_AT_ONCE]; /* taken out of the heap, not called yet; NULL: cancelled */
     uint64_t next_order;
 };
+
+/* The timer at an index of the heap. */
+static struct timer *at(const struct timers *t, uint32_t index)
+{
+    return t->blocks[index / BLOCK_TIMERS][index % BLOCK_TIMERS];
+}
 
 /* The only function that writes into the heap, so each index is right. */
 static void put(struct timers *t, uint32_t index, struct timer *timer)
 {
-    t->heap[index] = timer;
+    t->blocks[index / BLOCK_TIMERS][index % BLOCK_TIMERS] = timer;
     timer->index = index;
 }
 
@@ -38,9 +49,9 @@ static void sift_up(struct timers *t, struct timer *timer)
     uint32_t index = timer->index;
     while (index > 0) {
         uint32_t parent = (index - 1) / 2;
-        if (!is_before(timer, t->heap[parent]))
+        if (!is_before(timer, at(t, parent)))
             break;
-        put(t, index, t->heap[parent]);
+        put(t, index, at(t, parent));
         index = parent;
     }
     put(t, index, timer);
@@ -54,11 +65,11 @@ static void sift_down(struct timers *t, struct timer *timer)
         uint32_t child = 2 * index + 1;
         if (child >= t->count)
             break;
-        if (child + 1 < t->count && is_before(t->heap[child + 1], t->heap[child]))
+        if (child + 1 < t->count && is_before(at(t, child + 1), at(t, child)))
             child++;
-        if (!is_before(t->heap[child], timer))
+        if (!is_before(at(t, child), timer))
             break;
-        put(t, index, t->heap[child]);
+        put(t, index, at(t, child));
         index = child;
     }
     put(t, index, timer);
@@ -72,11 +83,43 @@ static void insert(struct timers *t, struct timer *timer)
     sift_up(t, timer);
 }
 
+/* How many more timers there is space for. Timers that are due keep their place in the heap: the
+ * recurring ones return to it. */
+static uint32_t room(const struct timers *t)
+{
+    return t->block_count * BLOCK_TIMERS - t->count - t->due_count;
+}
+
+/* Makes space for one more timer. False: no memory. */
+static bool reserve(struct timers *t)
+{
+    if (room(t) > 0)
+        return true;
+    struct timer ***blocks = realloc(t->blocks, (t->block_count + 1) * sizeof *blocks);
+    if (blocks == NULL)
+        return false;
+    t->blocks = blocks;
+    blocks[t->block_count] = malloc(BLOCK_TIMERS * sizeof *blocks[0]);
+    if (blocks[t->block_count] == NULL)
+        return false;
+    t->block_count++;
+    return true;
+}
+
+/* Gives back a block. It keeps one to spare: a timer that comes and goes at the border of two
+ * blocks does not allocate each time. */
+static void shrink(struct timers *t)
+{
+    if (room(t) >= 2 * BLOCK_TIMERS)
+        free(t->blocks[--t->block_count]);
+}
+
 /* Takes a timer out of the heap, wherever it is. */
 static void take_out(struct timers *t, struct timer *timer)
 {
+    shrink(t);
     timer->place = TIMER_IDLE;
-    struct timer *last = t->heap[--t->count];
+    struct timer *last = at(t, --t->count);
     if (last == timer)
         return;
     /* The last one fills the gap. It may come from another branch of the tree, so it can be too
@@ -84,24 +127,6 @@ static void take_out(struct timers *t, struct timer *timer)
     put(t, timer->index, last);
     sift_up(t, last);
     sift_down(t, last);
-}
-
-/* Makes space for one more timer. False: no memory. */
-static bool reserve(struct timers *t)
-{
-    if (t->count + t->due_count < t->size)
-        return true;
-    uint32_t size = 2 * t->size + 16;
-    struct timer **heap = realloc(t->heap, size * sizeof *heap);
-    if (heap == NULL)
-        return false;
-    t->heap = heap;
-    struct timer **due = realloc(t->due, size * sizeof *due);
-    if (due == NULL)
-        return false;
-    t->due = due;
-    t->size = size;
-    return true;
 }
 
 bool timer_cancel(struct timers *t, struct timer *timer)
@@ -162,7 +187,7 @@ int timers_timeout(const struct timers *t)
 {
     if (t->count == 0)
         return -1;
-    int64_t left_us = t->heap[0]->deadline_us - clock_us();
+    int64_t left_us = at(t, 0)->deadline_us - clock_us();
     if (left_us <= 0)
         return 0;
     /* Rounded up: a wait that ends too early finds nothing due, and the loop would wait 0 ms again
@@ -187,8 +212,8 @@ static void start_again(struct timers *t, struct timer *timer)
 static void collect_due(struct timers *t)
 {
     int64_t now = clock_us();
-    while (t->due_count < TIMERS_AT_ONCE && t->count > 0 && t->heap[0]->deadline_us <= now) {
-        struct timer *timer = t->heap[0];
+    while (t->due_count < TIMERS_AT_ONCE && t->count > 0 && at(t, 0)->deadline_us <= now) {
+        struct timer *timer = at(t, 0);
         take_out(t, timer);
         timer->place = TIMER_DUE;
         timer->index = t->due_count;
@@ -220,7 +245,8 @@ struct timers *timers_new(void)
 
 void timers_free(struct timers *t)
 {
-    free(t->heap);
-    free(t->due);
+    while (t->block_count > 0)
+        free(t->blocks[--t->block_count]);
+    free(t->blocks);
     free(t);
 }

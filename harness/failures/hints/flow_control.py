@@ -24,7 +24,7 @@ TEXTS = {
     "iteration-too-long": (
         "A few clients that never stop kept the loop busy for long. The budget of one client per "
         "iteration has to count its messages as well as its bytes. Then the other clients are "
-        "served."
+        "served. And what a client leaves behind, such as its alarms, is freed some at a time."
     ),
     "reads-ahead": (
         "The server read faster than it answered, so its input buffer grew as long as the client "

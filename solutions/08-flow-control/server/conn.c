@@ -381,4 +381,5 @@ void conn_close_all(struct server *server)
         conn_close(c, "server stops");
         free_conn(c);
     }
+    alarms_free_now();
 }

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "events/stop.h"
 #include "server/acceptor.h"
+#include "server/alarms.h"
 #include "server/conn.h"
 #include "server/grace.h"
 
@@ -43,6 +44,7 @@ static void *work(void *argument)
     struct worker *worker = argument;
     while (!events_stopping(worker->loop.events))
         loop_turn(&worker->loop);
+    alarms_free_now();
     spare_free();
     return NULL;
 }

@@ -219,4 +219,5 @@ void conn_close_all(struct worker *worker)
         conn_close(c, "server stops");
     while (!LIST_EMPTY(&worker->conns) && co_run(worker->loop.scheduler))
         continue;
+    alarms_free_now();
 }

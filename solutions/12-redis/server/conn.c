@@ -229,4 +229,5 @@ void conn_close_all(struct worker *worker)
     while (co_any(worker->loop.scheduler))
         if (!co_run(worker->loop.scheduler))
             events_turn(worker->loop.events, -1);
+    alarms_free_now();
 }
