@@ -56,6 +56,7 @@ static void owed_alarm(int32_t count, int32_t ms, bool from_now, int32_t due_ms)
         timers_run(timers);
     CHECK(calls > 0 && alarm->is_owed, START, "the alarm did not ring when its time was over");
     alarms_free(alarms);
+    alarms_free_now();
     timers_free(timers);
 }
 

@@ -37,6 +37,11 @@ TEXTS = {
         "through all timers. Each timer knows its index, so no search is needed, and one path of "
         "the heap is enough."
     ),
+    "timer-memory": (
+        "The heap of timers.c gets space for one timer more in small blocks, and gives a block "
+        "back when nothing is in it. With one array that doubles, a single timer would wait until "
+        "megabytes are allocated, and the memory would stay for ever."
+    ),
     "timer-rounds": (
         "A round begins at the deadline of the round before it. If you count from the call, every "
         "round is a little late. Count from now only if the next deadline has passed already."
