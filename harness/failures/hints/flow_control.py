@@ -22,9 +22,9 @@ TEXTS = {
         "the connection may be read now."
     ),
     "iteration-too-long": (
-        "A few clients that never stop kept the loop busy for long. The budget of one client per "
-        "iteration has to count its messages as well as its bytes. Then the other clients are "
-        "served. And what a client leaves behind, such as its alarms, is freed some at a time."
+        "A few clients kept the loop busy for long. The budget of one client per iteration has to "
+        "count its messages as well as its bytes, so that others are served. And what a client "
+        "leaves behind, such as its alarms, has to be freed some at a time."
     ),
     "reads-ahead": (
         "The server read faster than it answered, so its input buffer grew as long as the client "
