@@ -49,6 +49,7 @@ ASKED = 20  # frames of each client while calls are looked at
 MOVING = ("read", "recv", "write", "send", "accept")  # parts of the names of calls
 
 WAITING = 200  # clients in the backlog: as many fit, says the protocol
+CLIENTS_A_CALL = 6
 
 AT_ONCE, IDLE_CLIENTS = 5_000, 10_000
 SPARE = 200  # descriptors for everything else, here and in the server
@@ -139,7 +140,7 @@ def test_11_every_state_and_each_end(launch, rng):
 
 @claim("11.6", points=3, cli=True, native=True, needs="io_uring")
 def test_11_accepts_in_batches(launch, rng):
-    """200 clients that wait in the backlog are served with fewer than 200 calls for the ring."""
+    """200 clients that wait in the backlog are served with less than a ring call for 6 of them."""
     server = launch((*RING, *ONE_LOOP))
     ping(server.connect(), rng)
     before = _ring_calls(server)
@@ -150,7 +151,7 @@ def test_11_accepts_in_batches(launch, rng):
     for client in clients:
         client.expect_frame(b"here")
     calls = _ring_calls(server) - before
-    if calls >= WAITING:
+    if calls * CLIENTS_A_CALL >= WAITING:
         text = f"{WAITING} clients were accepted and answered in {calls} calls for the ring"
         raise Failure(text, hint="ring-accepts-one")
 

@@ -184,7 +184,7 @@ CHAPTERS = (
             "events/events.[ch] main.c net/net.[ch] options.[ch] server/acceptor.c "
             "server/conn.[ch]"
         ),
-        adds="co/co_uring.[ch] events/backend_uring.c net/lent.[ch] net/ring.[ch]",
+        adds="co/co_backend.h co/co_uring.c events/backend_uring.c net/lent.[ch] net/ring.[ch]",
     ),
     Chapter(
         "redis",

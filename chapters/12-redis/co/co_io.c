@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
-#include "co/co_uring.h"
+#include "co/co_backend.h"
 #include "net/net.h"
 
 static struct co_direction *direction_of(struct co_socket *s, unsigned event)
@@ -15,8 +15,8 @@ static struct co_direction *direction_of(struct co_socket *s, unsigned event)
 static bool set_interest(struct co_socket *s, unsigned interest)
 {
     if (s->watch.added)
-        return events_set(s->events, &s->watch, interest);
-    return events_add(s->events, &s->watch, interest);
+        return events_set(s->readiness.events, &s->watch, interest);
+    return events_add(s->readiness.events, &s->watch, interest);
 }
 
 /* Notes that a direction is ready, and wakes its coroutine. The interest stays for the next
@@ -37,7 +37,7 @@ static void on_event(struct events *events, struct watch *watch, unsigned what)
     struct co_socket *s = watch->context;
     (void)events;
     if (what & EVENT_HANGUP)
-        s->hangup = true;
+        s->readiness.hangup = true;
     if (what & EVENT_READ)
         make_ready(s, EVENT_READ);
     if (what & EVENT_WRITE)
@@ -48,39 +48,28 @@ static void on_event(struct events *events, struct watch *watch, unsigned what)
     }
 }
 
-void co_socket_init(struct co_socket *s, int fd, struct events *events)
+static void ready_init(struct co_socket *s, struct events *events)
 {
-    *s = (struct co_socket){.events = events};
-    s->watch = (struct watch){.fd = fd, .call = on_event, .context = s};
-    s->read.ready = true; /* unknown, so the first call tries */
-    s->write.ready = true;
-    if (events_ring(events) != NULL)
-        uring_init(s, events_ring(events));
+    s->readiness.events = events;
+    s->watch.call = on_event;
+    s->watch.context = s;
 }
 
 bool co_is_broken(const struct co_socket *s)
 {
-    return s->broken || s->error != 0;
+    return s->broken;
 }
 
-void co_forget(struct co_socket *s)
+static void ready_forget(struct co_socket *s)
 {
-    if (s->ring != NULL) {
-        uring_forget(s);
-        return;
-    }
-    events_del(s->events, &s->watch);
+    events_del(s->readiness.events, &s->watch);
     co_cancel(s->read.waiting);
     co_cancel(s->write.waiting);
     co_cancel(s->idle);
 }
 
-void co_send(struct co_socket *s, struct buffer *out, size_t most)
+static void ready_send(struct co_socket *s, struct buffer *out, size_t most)
 {
-    if (s->ring != NULL) {
-        uring_send(s, out, most);
-        return;
-    }
     size_t size = buffer_len(out) < most ? buffer_len(out) : most;
     size_t moved = 0;
     enum io_result result = io_write(s->watch.fd, buffer_head(out), size, &moved);
@@ -116,10 +105,8 @@ static enum io_result wait_for(struct co_socket *s, unsigned event, int timeout_
 }
 
 /* With no interest at all the socket is still watched: a reset is reported even then. */
-enum io_result co_wait(struct co_socket *s, int timeout_ms)
+static enum io_result ready_wait(struct co_socket *s, int timeout_ms)
 {
-    if (s->ring != NULL)
-        return uring_wait(s, timeout_ms);
     if (!s->watch.added && !set_interest(s, 0))
         return IO_ERROR;
     enum co_result result = CO_WOKEN;
@@ -137,12 +124,9 @@ enum io_result co_wait(struct co_socket *s, int timeout_ms)
     return result == CO_LATE ? IO_LATE : IO_AGAIN;
 }
 
-enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
-                       int timeout_ms)
+static enum io_result ready_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                                 int timeout_ms)
 {
-    take_turn(&s->read);
-    if (s->ring != NULL)
-        return uring_read(s, in, room, moved, timeout_ms);
     enum io_result result = wait_for(s, EVENT_READ, timeout_ms);
     if (result != IO_OK)
         return result;
@@ -155,15 +139,12 @@ enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size
     buffer_fill(in, *moved);
     /* A short read took everything: an event will report more. But EOF is not reported again if it
      * was reported together with the last bytes. */
-    s->read.ready = result == IO_OK && (*moved == room || s->hangup);
+    s->read.ready = result == IO_OK && (*moved == room || s->readiness.hangup);
     return result;
 }
 
-enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most)
+static enum io_result ready_write(struct co_socket *s, struct buffer *out, size_t most)
 {
-    take_turn(&s->write);
-    if (s->ring != NULL)
-        return uring_write(s, out, most);
     enum io_result result = wait_for(s, EVENT_WRITE, -1);
     if (result != IO_OK)
         return result;
@@ -175,10 +156,8 @@ enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most)
     return result;
 }
 
-int co_accept(struct co_socket *s, int *fds, int most)
+static int ready_accept(struct co_socket *s, int *fds, int most)
 {
-    if (s->ring != NULL)
-        return uring_accept(s, fds, most);
     enum io_result result = wait_for(s, EVENT_READ, -1);
     if (result != IO_OK)
         return result == IO_ERROR ? NET_FULL : NET_NONE;
@@ -189,10 +168,8 @@ int co_accept(struct co_socket *s, int *fds, int most)
     return count > 0 ? count : fd;
 }
 
-enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address)
+static enum io_result ready_connect(struct co_socket *s, const struct sockaddr_in *address)
 {
-    if (s->ring != NULL)
-        return uring_connect(s, address);
     if (connect(s->watch.fd, (const struct sockaddr *)address, sizeof *address) == 0)
         return IO_OK;
     if (errno != EINPROGRESS)
@@ -205,4 +182,62 @@ enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address
         return result;
     errno = net_error(s->watch.fd);
     return errno == 0 ? IO_OK : IO_ERROR;
+}
+
+static const struct co_backend co_ready = {
+    .init = ready_init,
+    .forget = ready_forget,
+    .send = ready_send,
+    .read = ready_read,
+    .write = ready_write,
+    .wait = ready_wait,
+    .accept = ready_accept,
+    .connect = ready_connect,
+};
+
+void co_socket_init(struct co_socket *s, int fd, struct events *events)
+{
+    *s = (struct co_socket){.watch.fd = fd};
+    s->backend = events_ring(events) != NULL ? &co_uring : &co_ready;
+    s->read.ready = true; /* unknown, so the first call tries */
+    s->write.ready = true;
+    s->backend->init(s, events);
+}
+
+void co_forget(struct co_socket *s)
+{
+    s->backend->forget(s);
+}
+
+void co_send(struct co_socket *s, struct buffer *out, size_t most)
+{
+    s->backend->send(s, out, most);
+}
+
+enum io_result co_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                       int timeout_ms)
+{
+    take_turn(&s->read);
+    return s->backend->read(s, in, room, moved, timeout_ms);
+}
+
+enum io_result co_write(struct co_socket *s, struct buffer *out, size_t most)
+{
+    take_turn(&s->write);
+    return s->backend->write(s, out, most);
+}
+
+enum io_result co_wait(struct co_socket *s, int timeout_ms)
+{
+    return s->backend->wait(s, timeout_ms);
+}
+
+int co_accept(struct co_socket *s, int *fds, int most)
+{
+    return s->backend->accept(s, fds, most);
+}
+
+enum io_result co_connect(struct co_socket *s, const struct sockaddr_in *address)
+{
+    return s->backend->connect(s, address);
 }

@@ -21,12 +21,37 @@ struct co_direction {
     unsigned turn;             /* co_turn() of its last use */
 };
 
+/* What co_io.c alone uses, if the loop tells readiness. */
+struct by_readiness {
+    struct events *events; /* borrowed; of the loop whose coroutines use the socket */
+    bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
+};
+
+/* What co_uring.c alone uses, if the loop has a ring. */
+struct by_completion {
+    struct ring *ring;            /* borrowed */
+    struct coroutine *forgetting; /* waits in co_forget(); NULL: none */
+    int accepts;                  /* how many the next co_accept() tries together */
+    struct operation reset;       /* hears of a reset while nothing is received */
+    struct operation receive;     /* into lent buffers, again and again */
+    struct buffer arrived;        /* what it has received, and no coroutine has read yet */
+    enum receiving {              /* where to: see uring_read() */
+                     RECEIVE_LENT,
+                     RECEIVE_MUCH,
+                     RECEIVE_LARGE
+    } mode;
+    bool eof;              /* it has found the end of the input; or */
+    int error;             /* why it has failed, as an errno; 0: it has not */
+    struct operation send; /* of the bytes at the head of `out` */
+    struct buffer *out;    /* borrowed while this is in flight */
+    int send_result;       /* of the last one: how many bytes, or -errno */
+};
+
 /* A socket as coroutines use it. It must stay at its address until co_forget(). */
 struct co_socket {
-    struct watch watch;    /* of its descriptor, which is borrowed and nonblocking */
-    struct events *events; /* borrowed; of the loop whose coroutines use it */
-    bool hangup;           /* EVENT_HANGUP was reported: read until nothing comes */
-    bool broken;           /* EVENT_ERROR was reported */
+    const struct co_backend *backend; /* how its bytes are moved, see co_backend.h */
+    struct watch watch;               /* of its descriptor, which is borrowed and nonblocking */
+    bool broken;                      /* it is known to be, by a reset for example */
     struct co_direction read;
     struct co_direction write;
     struct coroutine *idle; /* waits in co_wait(); NULL: none */
@@ -35,17 +60,10 @@ struct co_socket {
     void (*sent)(void *context, enum io_result result);
     void *context;
 
-    /* Only co_uring.c uses the fields below. */
-    struct ring *ring;        /* borrowed; NULL: its loop has none, and tells readiness */
-    struct operation reset;   /* hears of a reset while nothing is received */
-    struct operation receive; /* into lent buffers, again and again */
-    struct buffer arrived;    /* what it has received, and no coroutine has read yet */
-    bool sends_much;          /* reads ask its socket first, and no lent buffer */
-    bool eof;                 /* it has found the end of the input; or */
-    int error;                /* why it has failed, as an errno; 0: it has not */
-    struct operation send;    /* of the bytes at the head of `out` */
-    struct buffer *out;       /* borrowed while this is in flight */
-    int send_result;          /* of the last one: how many bytes, or -errno */
+    union {
+        struct by_readiness readiness;
+        struct by_completion uring;
+    };
 };
 
 void co_socket_init(struct co_socket *s, int fd, struct events *events);

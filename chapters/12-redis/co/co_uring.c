@@ -1,4 +1,4 @@
-#include "co/co_uring.h"
+#include "co/co_backend.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -9,8 +9,8 @@
 #include "net/lent.h"
 #include "net/net.h"
 
-/* From so many bytes on, a partial frame is a large one: its remainder is received into the memory
- * of the reader. And from so many on that nobody has read, receiving into lent buffers ends. */
+/* From so many bytes on, a partial frame is a large one. And from so many on that nobody has read,
+ * receiving into lent buffers ends: see uring_read(). */
 #define LARGE_BYTES (64u << 10)
 
 /* An operation that one coroutine begins, and waits for. It is on the stack of that coroutine. */
@@ -47,6 +47,13 @@ static void end_call(struct ring *ring, struct call *call)
         co_hold();
 }
 
+/* A completion has come: wakes the coroutine that waits for it, or the one that forgets the
+ * socket. */
+static void wake(const struct co_socket *s, struct coroutine *waiting)
+{
+    co_wake(s->uring.forgetting != NULL ? s->uring.forgetting : waiting);
+}
+
 /* Nothing has been moved, and nothing is wrong. */
 static bool is_nothing(int result)
 {
@@ -59,32 +66,39 @@ static enum io_result failed(int error)
     return IO_ERROR;
 }
 
-/* How many clients are accepted together: calls for those that are not there cost little. */
-enum { ACCEPT_BATCH = 16 };
+/* How many clients are accepted together at most. */
+enum { ACCEPT_BATCH = 64 };
 
 /* Waits until a client may be there. */
 static bool wait_for_clients(struct co_socket *s)
 {
     struct call call;
-    io_uring_prep_poll_add(begin_call(s->ring, &call), s->watch.fd, POLLIN);
+    io_uring_prep_poll_add(begin_call(s->uring.ring, &call), s->watch.fd, POLLIN);
     s->read.waiting = co_self();
     co_park(-1);
-    end_call(s->ring, &call);
+    end_call(s->uring.ring, &call);
     s->read.waiting = NULL;
     return call.result >= 0;
 }
 
-int uring_accept(struct co_socket *s, int *fds, int most)
+/* Nothing says how many clients wait. So the first try is for one, and the next for twice as many,
+ * until one is in vain. */
+static int uring_accept(struct co_socket *s, int *fds, int most)
 {
     struct call calls[ACCEPT_BATCH];
-    int tries = most < ACCEPT_BATCH ? most : ACCEPT_BATCH, count = 0, error = 0;
-    if (!s->read.ready && !wait_for_clients(s))
-        return NET_NONE;
-    for (int i = 0; i < tries; i++)
-        io_uring_prep_accept(begin_call(s->ring, &calls[i]), s->watch.fd, NULL, NULL, 0);
+    if (!s->read.ready) {
+        if (!wait_for_clients(s))
+            return NET_NONE;
+        s->uring.accepts = 1;
+    }
+    int tries = most < s->uring.accepts ? most : s->uring.accepts, count = 0, error = 0;
+    for (int i = 0; i < tries; i++) {
+        io_uring_prep_accept(begin_call(s->uring.ring, &calls[i]), s->watch.fd, NULL, NULL, 0);
+        ring_cancel(s->uring.ring, &calls[i].op); /* so it is tried once, and does not wait */
+    }
     s->read.ready = true; /* there may be more, unless one of them was in vain */
     for (int i = 0; i < tries; i++) {
-        end_call(s->ring, &calls[i]); /* at once: it is tried once, and then does not wait */
+        end_call(s->uring.ring, &calls[i]);
         int result = calls[i].result;
         if (result >= 0) {
             net_welcome(result);
@@ -95,23 +109,24 @@ int uring_accept(struct co_socket *s, int *fds, int most)
             error = -result;
         }
     }
+    s->uring.accepts = 2 * tries < ACCEPT_BATCH ? 2 * tries : ACCEPT_BATCH;
     if (count > 0 || error == 0)
         return count > 0 ? count : NET_NONE;
     errno = error;
     return NET_FULL;
 }
 
-enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *address)
+static enum io_result uring_connect(struct co_socket *s, const struct sockaddr_in *address)
 {
     struct call call;
     enum co_result how;
-    io_uring_prep_connect(begin_call(s->ring, &call), s->watch.fd, (const struct sockaddr *)address,
-                          sizeof *address);
+    io_uring_prep_connect(begin_call(s->uring.ring, &call), s->watch.fd,
+                          (const struct sockaddr *)address, sizeof *address);
     s->write.waiting = co_self();
     do
         how = co_park(-1);
     while (how == CO_WOKEN && call.op.in_flight);
-    end_call(s->ring, &call);
+    end_call(s->uring.ring, &call);
     s->write.waiting = NULL;
     if (call.result == 0)
         return IO_OK;
@@ -124,32 +139,38 @@ static void on_reset(struct operation *op, int result, unsigned flags)
     (void)flags;
     if (result > 0 && (result & POLLERR))
         s->broken = true;
-    co_wake(s->idle);
+    wake(s, s->idle);
 }
 
 /* A receive that is in flight finds a reset. Without one a poll does, which requests no event. It
  * is multishot: the first thing that it says may be that the client has sent FIN. */
-enum io_result uring_wait(struct co_socket *s, int timeout_ms)
+static enum io_result uring_wait(struct co_socket *s, int timeout_ms)
 {
-    if (!s->receive.in_flight && !s->reset.in_flight)
-        io_uring_prep_poll_multishot(ring_begin(s->ring, &s->reset), s->watch.fd, 0);
+    if (!s->uring.receive.in_flight && !s->uring.reset.in_flight)
+        io_uring_prep_poll_multishot(ring_begin(s->uring.ring, &s->uring.reset), s->watch.fd, 0);
     enum co_result how = CO_WOKEN;
-    if (!s->broken && s->error == 0) {
+    if (!s->broken) {
         s->idle = co_self();
         how = co_park(timeout_ms);
         s->idle = NULL;
     }
     if (how == CO_CANCELLED)
         return IO_CANCELLED;
-    if (s->broken || s->error != 0)
-        return failed(s->error != 0 ? s->error : net_error(s->watch.fd));
+    if (s->broken)
+        return failed(s->uring.error != 0 ? s->uring.error : net_error(s->watch.fd));
     return how == CO_LATE ? IO_LATE : IO_AGAIN;
 }
 
 /* Whether a read need not wait. */
 static bool has_input(const struct co_socket *s)
 {
-    return buffer_len(&s->arrived) > 0 || s->eof || s->error != 0;
+    return buffer_len(&s->uring.arrived) > 0 || s->uring.eof || s->uring.error != 0;
+}
+
+static void input_failed(struct co_socket *s, int error)
+{
+    s->uring.error = error;
+    s->broken = true;
 }
 
 /* Input has arrived in a lent buffer, or will not come any more. */
@@ -157,26 +178,27 @@ static void on_received(struct operation *op, int result, unsigned flags)
 {
     struct co_socket *s = op->context;
     if (result == 0)
-        s->eof = true;
+        s->uring.eof = true;
     else if (result < 0 && !is_nothing(result))
-        s->error = -result;
+        input_failed(s, -result);
     if (lent_has(flags)) {
-        struct lent *lent = ring_lent(s->ring);
-        if (result > 0 && !buffer_append(&s->arrived, lent_bytes(lent, flags), (size_t)result))
-            s->error = ENOMEM;
+        struct lent *lent = ring_lent(s->uring.ring);
+        if (result > 0 &&
+            !buffer_append(&s->uring.arrived, lent_bytes(lent, flags), (size_t)result))
+            input_failed(s, ENOMEM);
         lent_return(lent, flags);
     }
-    if (buffer_len(&s->arrived) >= LARGE_BYTES)
-        ring_cancel(s->ring, op);
-    co_wake(s->read.waiting);
+    if (buffer_len(&s->uring.arrived) >= LARGE_BYTES)
+        ring_cancel(s->uring.ring, op);
+    wake(s, s->read.waiting);
     if (!op->in_flight) /* from now on it says nothing of a reset */
-        co_wake(s->idle);
+        wake(s, s->idle);
 }
 
 /* Receives whenever something arrives, until this is cancelled or no buffer is free. */
 static void receive(struct co_socket *s)
 {
-    struct io_uring_sqe *entry = ring_begin(s->ring, &s->receive);
+    struct io_uring_sqe *entry = ring_begin(s->uring.ring, &s->uring.receive);
     io_uring_prep_recv_multishot(entry, s->watch.fd, NULL, 0, 0);
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = LENT_GROUP;
@@ -186,7 +208,7 @@ static void receive(struct co_socket *s)
 static enum io_result wait_for_input(struct co_socket *s, int timeout_ms)
 {
     while (!has_input(s)) {
-        if (!s->receive.in_flight)
+        if (!s->uring.receive.in_flight)
             receive(s);
         s->read.waiting = co_self();
         enum co_result how = co_park(timeout_ms);
@@ -195,7 +217,7 @@ static enum io_result wait_for_input(struct co_socket *s, int timeout_ms)
             return IO_CANCELLED;
         if (how == CO_LATE)
             return has_input(s) ? IO_OK : IO_LATE;
-        if (s->receive.in_flight && !has_input(s))
+        if (s->uring.receive.in_flight && !has_input(s))
             return IO_AGAIN;
     }
     return IO_OK;
@@ -204,78 +226,89 @@ static enum io_result wait_for_input(struct co_socket *s, int timeout_ms)
 /* Ends the receiving into lent buffers. More input may arrive before it has ended. */
 static void stop_receiving(struct co_socket *s)
 {
-    ring_cancel(s->ring, &s->receive);
+    ring_cancel(s->uring.ring, &s->uring.receive);
     s->read.waiting = co_self();
-    while (s->receive.in_flight)
+    while (s->uring.receive.in_flight)
         co_hold();
     s->read.waiting = NULL;
 }
 
-/* Receives into the memory of the reader, which belongs to the kernel meanwhile. `flags`: 0, or
- * MSG_DONTWAIT for IO_AGAIN if nothing is there. */
-static enum io_result read_large(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
-                                 int timeout_ms, int flags)
+/* Receives into the memory of the reader, which belongs to the kernel meanwhile. */
+static enum io_result receive_own(struct co_socket *s, struct buffer *in, size_t room,
+                                  size_t *moved, int timeout_ms)
 {
     struct call call;
+    int flags = s->uring.mode == RECEIVE_MUCH ? MSG_DONTWAIT : 0;
     if (!buffer_reserve(in, room))
         return failed(ENOMEM);
-    io_uring_prep_recv(begin_call(s->ring, &call), s->watch.fd, buffer_tail(in), room, flags);
+    io_uring_prep_recv(begin_call(s->uring.ring, &call), s->watch.fd, buffer_tail(in), room, flags);
     s->read.waiting = co_self();
     enum co_result how = co_park(timeout_ms);
-    end_call(s->ring, &call);
+    end_call(s->uring.ring, &call);
     s->read.waiting = NULL;
-    if (call.result == 0) {
-        s->eof = true;
-        return IO_EOF;
-    }
     if (call.result > 0) {
         *moved = (size_t)call.result;
         VALGRIND_MAKE_MEM_DEFINED(buffer_tail(in), *moved);
         buffer_fill(in, *moved);
         return IO_OK;
     }
+    s->uring.eof = call.result == 0;
     if (!is_nothing(call.result))
-        return failed(-call.result);
+        return s->uring.eof ? IO_EOF : failed(-call.result);
+    s->uring.mode = RECEIVE_LENT;
     if (how == CO_CANCELLED)
         return IO_CANCELLED;
-    return how == CO_LATE ? IO_LATE : IO_AGAIN;
+    return how == CO_LATE ? IO_LATE : IO_AGAIN; /* nothing is there; or co_wake() was called */
 }
 
-enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
-                          int timeout_ms)
+/* Reads what has arrived in lent buffers, or how the input has ended. */
+static enum io_result take_arrived(struct co_socket *s, struct buffer *in, size_t room,
+                                   size_t *moved)
+{
+    size_t size = buffer_len(&s->uring.arrived);
+    if (size == 0)
+        return s->uring.error != 0 ? failed(s->uring.error) : IO_EOF;
+    if (size >= LARGE_BYTES)
+        s->uring.mode = RECEIVE_MUCH;
+    *moved = size < room ? size : room;
+    if (!buffer_move(in, &s->uring.arrived, *moved))
+        return failed(ENOMEM);
+    buffer_trim(&s->uring.arrived);
+    return IO_OK;
+}
+
+/* From lent buffers each byte is copied once more. So if there is much input, it is received into
+ * the memory of the reader:
+ *
+ *              64 KiB have arrived unread       64 KiB of a frame are there
+ *      LENT ------------------------------> MUCH -------------------------> LARGE
+ *       ^                                   |  ^                              |
+ *       +------- nothing more is there -----+  +---- the frame is complete ---+
+ *
+ * LENT also becomes LARGE, when a frame has grown in small pieces. MUCH tries once; the other two
+ * wait for input. */
+static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
+                                 int timeout_ms)
 {
     *moved = 0;
-    bool large = buffer_len(in) >= LARGE_BYTES;
-    if (large || s->sends_much)
+    if (buffer_len(in) >= LARGE_BYTES)
+        s->uring.mode = RECEIVE_LARGE;
+    else if (s->uring.mode == RECEIVE_LARGE)
+        s->uring.mode = RECEIVE_MUCH;
+    if (s->uring.mode != RECEIVE_LENT)
         stop_receiving(s);
-    if ((large || s->sends_much) && !has_input(s)) {
-        int flags = large ? 0 : MSG_DONTWAIT;
-        enum io_result result = read_large(s, in, room, moved, timeout_ms, flags);
-        if (result == IO_AGAIN) /* nothing was there, or co_wake(): the caller looks around */
-            s->sends_much = false;
-        return result;
-    }
+    if (s->uring.mode != RECEIVE_LENT && !has_input(s))
+        return receive_own(s, in, room, moved, timeout_ms);
     enum io_result result = wait_for_input(s, timeout_ms);
-    if (result != IO_OK)
-        return result;
-    if (buffer_len(&s->arrived) >= LARGE_BYTES)
-        s->sends_much = true;
-    size_t size = buffer_len(&s->arrived) < room ? buffer_len(&s->arrived) : room;
-    if (size == 0)
-        return s->error != 0 ? failed(s->error) : IO_EOF;
-    if (!buffer_move(in, &s->arrived, size))
-        return failed(ENOMEM);
-    buffer_trim(&s->arrived);
-    *moved = size;
-    return IO_OK;
+    return result == IO_OK ? take_arrived(s, in, room, moved) : result;
 }
 
 /* How the last send has ended. */
 static enum io_result how_sent(const struct co_socket *s)
 {
-    if (s->send_result >= 0)
+    if (s->uring.send_result >= 0)
         return IO_OK;
-    return is_nothing(s->send_result) ? IO_AGAIN : failed(-s->send_result);
+    return is_nothing(s->uring.send_result) ? IO_AGAIN : failed(-s->uring.send_result);
 }
 
 /* A send has completed, perhaps with less than all. */
@@ -283,28 +316,27 @@ static void on_send(struct operation *op, int result, unsigned flags)
 {
     struct co_socket *s = op->context;
     (void)flags;
-    buffer_unpin(s->out);
+    buffer_unpin(s->uring.out);
     if (result > 0)
-        buffer_consume(s->out, (size_t)result);
-    s->send_result = result;
-    if (s->write.waiting != NULL)
-        co_wake(s->write.waiting);
-    else if (s->sent != NULL)
+        buffer_consume(s->uring.out, (size_t)result);
+    s->uring.send_result = result;
+    wake(s, s->write.waiting);
+    if (s->write.waiting == NULL && s->sent != NULL)
         s->sent(s->context, how_sent(s));
 }
 
-void uring_send(struct co_socket *s, struct buffer *out, size_t most)
+static void uring_send(struct co_socket *s, struct buffer *out, size_t most)
 {
-    if (s->send.in_flight)
+    if (s->uring.send.in_flight)
         return;
     size_t size = buffer_len(out) < most ? buffer_len(out) : most;
-    s->out = out;
+    s->uring.out = out;
     buffer_pin(out);
-    io_uring_prep_send(ring_begin(s->ring, &s->send), s->watch.fd, buffer_head(out), size,
-                       MSG_NOSIGNAL);
+    io_uring_prep_send(ring_begin(s->uring.ring, &s->uring.send), s->watch.fd, buffer_head(out),
+                       size, MSG_NOSIGNAL);
 }
 
-enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most)
+static enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most)
 {
     uring_send(s, out, most);
     s->write.waiting = co_self();
@@ -312,31 +344,44 @@ enum io_result uring_write(struct co_socket *s, struct buffer *out, size_t most)
     s->write.waiting = NULL;
     if (how == CO_CANCELLED)
         return IO_CANCELLED;
-    return s->send.in_flight ? IO_AGAIN : how_sent(s);
+    return s->uring.send.in_flight ? IO_AGAIN : how_sent(s);
 }
 
-void uring_init(struct co_socket *s, struct ring *ring)
+static void uring_forget(struct co_socket *s)
 {
-    s->ring = ring;
-    s->receive = (struct operation){.completed = on_received, .context = s};
-    s->reset = (struct operation){.completed = on_reset, .context = s};
-    s->send = (struct operation){.completed = on_send, .context = s};
-}
-
-void uring_forget(struct co_socket *s)
-{
-    ring_cancel(s->ring, &s->receive);
-    ring_cancel(s->ring, &s->send);
-    ring_cancel(s->ring, &s->reset);
+    ring_cancel(s->uring.ring, &s->uring.receive);
+    ring_cancel(s->uring.ring, &s->uring.send);
+    ring_cancel(s->uring.ring, &s->uring.reset);
     co_cancel(s->read.waiting);
     co_cancel(s->write.waiting);
     co_cancel(s->idle);
+    s->sent = NULL;
     if (co_self() == NULL)
         return;
-    s->read.waiting = co_self();
-    s->write.waiting = co_self();
-    s->idle = co_self();
-    while (s->receive.in_flight || s->send.in_flight || s->reset.in_flight)
+    s->uring.forgetting = co_self();
+    while (s->uring.receive.in_flight || s->uring.send.in_flight || s->uring.reset.in_flight)
         co_hold();
-    buffer_free(&s->arrived);
+    buffer_free(&s->uring.arrived);
 }
+
+static void uring_init(struct co_socket *s, struct events *events)
+{
+    s->uring = (struct by_completion){
+        .ring = events_ring(events),
+        .accepts = 1,
+        .reset = {.completed = on_reset, .context = s},
+        .receive = {.completed = on_received, .context = s},
+        .send = {.completed = on_send, .context = s},
+    };
+}
+
+const struct co_backend co_uring = {
+    .init = uring_init,
+    .forget = uring_forget,
+    .send = uring_send,
+    .read = uring_read,
+    .write = uring_write,
+    .wait = uring_wait,
+    .accept = uring_accept,
+    .connect = uring_connect,
+};

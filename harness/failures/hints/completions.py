@@ -48,9 +48,9 @@ TEXTS = {
         "was accepted. Only completion or co_cancel() ends a connect."
     ),
     "ring-accepts-one": (
-        "Each iteration accepts one client, so those that wait in the backlog take one after the "
-        "other. Begin several accept operations together, and hand all of them over in one call. "
-        "co_accept() returns as many clients as they have accepted."
+        "Each iteration accepts few clients, so those that wait in the backlog take one after the "
+        "other. Begin several accept operations, and cancel all of them before you wait for the "
+        "first one: then one call hands over all. co_accept() returns as many as they accept."
     ),
     "ring-deaf": (
         "While nothing is received, no completion says that the connection was reset. Begin a "
