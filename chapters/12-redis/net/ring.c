@@ -20,11 +20,15 @@
 /* The kernel may refuse a call for a moment, when it is short of memory. */
 enum { REFUSAL_PAUSE_MS = 10, REFUSALS_MAX = 100 };
 
+LIST_HEAD(operations, operation);
+
 struct ring {
     struct io_uring rings;
     struct lent lent;
-    bool enabled; /* a thread has become its owner */
-    int refusals; /* calls in a row that the kernel has refused */
+    struct operations cancelled; /* those that are still in flight */
+    bool missed;                 /* a request has not found the operation that it is to cancel */
+    bool enabled;                /* a thread has become its owner */
+    int refusals;                /* calls in a row that the kernel has refused */
 };
 
 /* DEFER_TASKRUN: the kernel does its part of the work in ring_turn(), and does not interrupt us.
@@ -131,11 +135,22 @@ static void complete(struct ring *r)
         int result = completion->res;
         unsigned flags = completion->flags;
         io_uring_cqe_seen(&r->rings, completion);
-        if (op == NULL) /* it was a request to cancel */
+        if (op == NULL) { /* it was a request to cancel */
+            r->missed |= result < 0;
             continue;
+        }
         op->in_flight = flags & IORING_CQE_F_MORE;
+        if (op->cancelled && !op->in_flight)
+            LIST_REMOVE(op, others);
         op->completed(op, result, flags); /* the last use of op: it may be gone now */
     }
+}
+
+static void request_cancel(struct ring *r, struct operation *op)
+{
+    struct io_uring_sqe *entry = next_entry(r);
+    io_uring_prep_cancel(entry, op, 0);
+    io_uring_sqe_set_data(entry, NULL);
 }
 
 void ring_cancel(struct ring *r, struct operation *op)
@@ -143,9 +158,18 @@ void ring_cancel(struct ring *r, struct operation *op)
     if (!op->in_flight || op->cancelled)
         return;
     op->cancelled = true;
-    struct io_uring_sqe *entry = next_entry(r);
-    io_uring_prep_cancel(entry, op, 0);
-    io_uring_sqe_set_data(entry, NULL);
+    LIST_INSERT_HEAD(&r->cancelled, op, others);
+    request_cancel(r, op);
+}
+
+/* A request finds nothing if its operation has completed, but also while the kernel is about to try
+ * the operation again. That one would stay in flight for ever. */
+static void cancel_again(struct ring *r)
+{
+    struct operation *op;
+    r->missed = false;
+    LIST_FOREACH (op, &r->cancelled, others)
+        request_cancel(r, op);
 }
 
 /* valgrind believes that the call which waits for completions never waits. During it, valgrind runs
@@ -171,4 +195,6 @@ void ring_turn(struct ring *r, int timeout_ms)
     }
     check_taken(r, submit_and_wait(r, timeout_ms));
     complete(r);
+    if (r->missed)
+        cancel_again(r);
 }

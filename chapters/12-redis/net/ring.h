@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 struct ring;
 struct io_uring_sqe;
@@ -29,8 +30,9 @@ struct operation {
     void (*completed)(struct operation *op, int result, unsigned flags);
     void *context;
     /* Only ring.c writes the fields below. */
-    bool in_flight; /* its last completion has not come yet */
-    bool cancelled; /* ring_cancel() was called */
+    bool in_flight;               /* its last completion has not come yet */
+    bool cancelled;               /* ring_cancel() was called */
+    LIST_ENTRY(operation) others; /* in flight and cancelled */
 };
 
 /* Owned by the caller. NULL: errno has the reason; the kernel may not have io_uring. */

@@ -392,12 +392,29 @@ static void cancel_many(void)
     end();
 }
 
+/* A request finds nothing, and its operation goes on. */
+static void cancel_missed(void)
+{
+    struct noted n;
+    begin(0, 0, CANCEL);
+    init(&n);
+    poll_it(&n, false);
+    turn(0);
+    check_step("has two requests to cancel find nothing (-ENOENT): the operation is in flight");
+    fake_ring_missed = 2;
+    cancel(&n);
+    turns("nothing more completes");
+    expect_completed(&n, 1, -ECANCELED, CANCEL);
+    end();
+}
+
 static void cancels(void)
 {
     cancel_one(0);
     cancel_one(3);
     cancel_again();
     cancel_many();
+    cancel_missed();
 }
 
 /* The kernel does not take what is handed over */

@@ -35,6 +35,7 @@ struct op {
 };
 
 bool fake_ring_held;
+int fake_ring_missed;
 
 static struct op ops[OPS_MAX];
 static unsigned op_count, op_number;
@@ -389,6 +390,10 @@ int fake_ops_cancel(const struct io_uring_sqe *request)
     bool all = request->cancel_flags & (IORING_ASYNC_CANCEL_ALL | IORING_ASYNC_CANCEL_ANY);
     int count = 0;
     fake_ring_seen.cancels++;
+    if (fake_ring_missed > 0) {
+        fake_ring_missed--;
+        return -ENOENT;
+    }
     for (unsigned i = 0; i < op_count && (all || count == 0); i++) {
         if (!is_meant(&ops[i], request) || ops[i].cancelled || ops[i].over)
             continue;
@@ -433,4 +438,5 @@ void fake_ops_forget(void)
     op_number = 0;
     fail_count = 0;
     fake_ring_held = false;
+    fake_ring_missed = 0;
 }
