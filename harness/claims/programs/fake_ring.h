@@ -44,7 +44,7 @@ const char *fake_ring_hint(void);
 /* While this is set, operations do not complete unless they are cancelled. */
 extern bool fake_ring_held;
 
-/* So many requests to cancel from now on find nothing, as if the operation were being tried again. */
+/* So many requests to cancel from now on find nothing (-ENOENT). */
 extern int fake_ring_missed;
 
 /* So many calls from now on take no operation and return -error; after as many more than
