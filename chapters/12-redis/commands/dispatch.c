@@ -6,6 +6,7 @@
 
 #include "commands/call.h"
 #include "commands/commands.h"
+#include "redis/expiry.h"
 #include "server/conn.h"
 
 /* Of the arguments of an unknown command, so many bytes are repeated in the error. */
@@ -132,11 +133,13 @@ void dispatch(struct client *client, const struct request *request)
         return;
     }
     client->redis->commands++;
+    expiry_stop_clock(true);
     call.command = command_of(&call);
     if (call.command == NULL)
         client->multi.broken = client->multi.open;
     else if (is_allowed(&call))
         run_or_queue(&call);
+    expiry_stop_clock(false);
     if (reply.failed != NULL)
         conn_close(client->conn, reply.failed);
 }

@@ -58,6 +58,11 @@ TEXTS = {
         "A key whose time is over is gone for every command, even if no timer has removed it yet. "
         "So the function that looks for a key compares the time, and removes the key."
     ),
+    "expiry-moment": (
+        "Time stands still while a command runs, and in EXEC while all its commands run. If each "
+        "look-up reads the clock, a key ends between two of them: the second one frees a key that "
+        "the command still uses. Read the clock once for each command."
+    ),
     "expiry-late": (
         "A key is there until its end, and gone one millisecond after it. Keep the end in "
         "milliseconds: an end in seconds, or a time to live that is rounded, is early or late."

@@ -3,11 +3,27 @@
 #include <stdlib.h>
 #include <time.h>
 
-int64_t expiry_now(void)
+static int64_t read_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static bool stopped;
+static int64_t now_ms; /* 0: nobody has asked since the clock was stopped */
+
+void expiry_stop_clock(bool stop)
+{
+    stopped = stop;
+    now_ms = 0;
+}
+
+int64_t expiry_now(void)
+{
+    if (!stopped || now_ms == 0)
+        now_ms = read_clock();
+    return now_ms;
 }
 
 int64_t expiry_at(const struct value *value)

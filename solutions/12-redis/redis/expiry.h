@@ -25,6 +25,10 @@ struct expiry {
 /* The Unix time in milliseconds. */
 int64_t expiry_now(void);
 
+/* Lets that time stand still, or go on. It stands still while a command runs: so a key that the
+ * command has found cannot end before the command has finished. */
+void expiry_stop_clock(bool stop);
+
 /* Lets a key end at that time, and no longer at another one. A time that is over is allowed. False:
  * no memory; nothing has changed. */
 bool expiry_set(struct db *db, struct entry *key, int64_t at_ms);
