@@ -32,7 +32,7 @@ static void open_server(struct server *server, const struct options *options)
 static void start_app(const struct app *app, struct server *server)
 {
     for (int i = 0; i < server->count; i++)
-        if (app->start != NULL && !app->start(&server->workers[i]))
+        if (!app->start(&server->workers[i]))
             die(app->name);
 }
 

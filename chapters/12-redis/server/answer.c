@@ -33,7 +33,39 @@ static struct run answer_run(struct conn *c)
     return run;
 }
 
-const struct app app_echo = {.name = "echo", .answer = answer_run};
+/* What an application does at a time when it has nothing to do. */
+
+static bool start_nothing(struct worker *worker)
+{
+    (void)worker;
+    return true;
+}
+
+static void stop_nothing(struct worker *worker)
+{
+    (void)worker;
+}
+
+static bool open_nothing(struct conn *c)
+{
+    (void)c;
+    return true;
+}
+
+static void forget_nothing(struct conn *c)
+{
+    (void)c;
+}
+
+const struct app app_echo = {
+    .name = "echo",
+    .start = start_nothing,
+    .stop = stop_nothing,
+    .open = open_nothing,
+    .forget = forget_nothing,
+    .close = forget_nothing,
+    .answer = answer_run,
+};
 
 static struct run answer_messages(struct conn *c)
 {
@@ -103,6 +135,8 @@ static void forget_messages(struct conn *c)
 
 const struct app app_rpc = {
     .name = "rpc",
+    .start = start_nothing,
+    .stop = stop_nothing,
     .open = open_alarms,
     .forget = forget_messages,
     .close = close_alarms,

@@ -1,7 +1,5 @@
 /* An application: what is done with the frames of clients. The server knows nothing else of it, and
- * so a further application changes no file of the server.
- *
- * Each function but `answer` may be NULL: then there is nothing to do. */
+ * so a further application changes no file of the server. */
 #ifndef APP_H
 #define APP_H
 

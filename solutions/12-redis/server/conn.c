@@ -28,16 +28,7 @@ void conn_close(struct conn *c, const char *reason)
 
 void conn_forget_later(struct conn *c)
 {
-    const struct app *app = c->worker->config->app;
-    if (app->forget != NULL)
-        app->forget(c);
-}
-
-static void close_app(struct conn *c)
-{
-    const struct app *app = c->worker->config->app;
-    if (app->close != NULL)
-        app->close(c);
+    c->worker->config->app->forget(c);
 }
 
 /* Closes the socket and frees everything. While it waits, other code runs: nothing may find the
@@ -48,7 +39,7 @@ static void free_conn(struct conn *c)
     if (c->is_unsent)
         LIST_REMOVE(c, unsent);
     conn_forget_later(c);
-    close_app(c);
+    c->worker->config->app->close(c);
     quota_free(c->quota);
     co_forget(&c->socket); /* may wait */
     if (LIST_EMPTY(&c->worker->conns))
@@ -156,17 +147,24 @@ static void on_quota_end(struct timer *timer, void *context)
     co_wake(c->serving);
 }
 
-bool conn_push(struct conn *c, struct bytes text)
+bool conn_may_push(struct conn *c, size_t size)
 {
     if (c->end != CONN_GOES_ON || co_is_broken(&c->socket))
         return false;
     /* A reply can be delayed, a push cannot: another client has made it. So a client that does not
      * take its pushes is closed once as much is queued as may be queued for a reply. */
     bool fits =
-        buffer_len(&c->out) + text.size <= FRAME_MAX_BYTES + c->worker->config->limits.high_water;
+        buffer_len(&c->out) + size <= FRAME_MAX_BYTES + c->worker->config->limits.high_water;
     if (!fits)
-        conn_close(c, "does not take what is broadcast");
-    else if (!rpc_push(&c->worker->stats, text, &c->out))
+        conn_close(c, "does not take its messages");
+    return fits;
+}
+
+bool conn_push(struct conn *c, struct bytes text)
+{
+    if (!conn_may_push(c, text.size))
+        return false;
+    if (!rpc_push(&c->worker->stats, text, &c->out))
         conn_close(c, "out of memory");
     else
         conn_send_later(c);
@@ -186,9 +184,8 @@ static bool equip(struct conn *c)
 {
     struct loop *loop = &c->worker->loop;
     const struct limits *limits = &c->worker->config->limits;
-    const struct app *app = c->worker->config->app;
     timeouts_init(&c->timeouts, limits->idle_timeout_ms, limits->frame_timeout_ms);
-    if (app->open != NULL && !app->open(c))
+    if (!c->worker->config->app->open(c))
         return false;
     if (limits->quota_frames > 0) {
         c->quota = quota_new(loop->timers, limits->quota_frames, limits->quota_interval_ms,
@@ -210,7 +207,7 @@ bool conn_open(int fd, struct worker *worker)
     c->socket.sent = on_sent;
     c->socket.context = c;
     if (!equip(c)) {
-        close_app(c);
+        worker->config->app->close(c);
         quota_free(c->quota);
         free(c);
         return false;

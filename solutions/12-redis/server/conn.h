@@ -81,6 +81,10 @@ void conn_send_later(struct conn *c);
 /* The end of an iteration: sends for all connections that conn_send_later() was called for. */
 void conn_send_all(struct worker *worker);
 
+/* Whether a message of so many bytes that another client has sent may be queued now. False: this
+ * connection does not get it. If that is because it does not take its messages, it is closed. */
+bool conn_may_push(struct conn *c, size_t size);
+
 /* Queues a message that a client has broadcast. False: this connection does not get it. */
 bool conn_push(struct conn *c, struct bytes text);
 

@@ -16,9 +16,7 @@ bool worker_init(struct worker *worker, struct server *server, int index,
 
 void worker_destroy(struct worker *worker)
 {
-    const struct app *app = worker->config->app;
-    if (app->stop != NULL)
-        app->stop(worker);
+    worker->config->app->stop(worker);
     loop_destroy(&worker->loop);
     stats_destroy(&worker->stats);
 }
