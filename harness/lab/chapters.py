@@ -201,10 +201,11 @@ CHAPTERS = (
             "commands/commands_lists.c commands/commands_multi.c commands/commands_pubsub.c "
             "commands/commands_scan.c commands/commands_server.c commands/commands_set.c "
             "commands/commands_strings.c commands/dispatch.[ch] redis/channels.[ch] "
-            "redis/client.[ch] redis/db.[ch] redis/dict.[ch] redis/expiry.[ch] redis/glob.[ch] "
-            "redis/list.[ch] redis/multi.[ch] redis/redis.[ch] redis/reply.[ch] redis/resp.[ch] "
-            "redis/siphash.h redis/table.[ch] redis/value.[ch] redis/watch.[ch] redis/words.[ch] "
-            "server/app.h wire/number.[ch]"
+            "redis/client.[ch] redis/db.[ch] redis/dict.[ch] redis/expiry.[ch] redis/garbage.[ch] "
+            "redis/glob.[ch] redis/list.[ch] redis/multi.[ch] redis/redis.[ch] "
+            "redis/relation.[ch] redis/reply.[ch] redis/resp.[ch] redis/siphash.h "
+            "redis/table.[ch] redis/value.[ch] redis/watch.[ch] redis/words.[ch] server/app.h "
+            "wire/number.[ch]"
         ),
     ),
 )

@@ -52,6 +52,11 @@ bool call_set_name(const struct call *call, size_t index)
                                  "characters.");
         return false;
     }
+    if (name.size > CLIENT_MAX_NAME_BYTES) {
+        reply_error(call->reply, "ERR Client names cannot be longer than %d bytes.",
+                    CLIENT_MAX_NAME_BYTES);
+        return false;
+    }
     if (!client_set_name(call->client, name)) {
         call_no_memory(call);
         return false;

@@ -7,12 +7,16 @@
 #include "redis/list.h"
 #include "wire/number.h"
 
-/* Adds the arguments from the second one on. False: no memory. */
+/* Adds the arguments from the second one on. False: no memory; nothing has changed. */
 static bool push_all(const struct call *call, struct list *list, enum list_end end)
 {
-    for (size_t i = 2; i < call->request->count; i++)
-        if (!list_push(list, end, call_arg(call, i)))
-            return false;
+    for (size_t i = 2; i < call->request->count; i++) {
+        if (list_push(list, end, call_arg(call, i)))
+            continue;
+        while (i-- > 2)
+            free(list_pop(list, end));
+        return false;
+    }
     return true;
 }
 
@@ -248,11 +252,12 @@ void command_ltrim(struct call *call)
         !call_find(call, call_arg(call, 1), VALUE_LIST, &key))
         return;
     if (key != NULL) {
-        if (take_range(key->value, &first, &last))
+        if (take_range(key->value, &first, &last)) {
             trim(key->value, first, last);
-        else
-            list_clear(key->value);
-        items_were_taken(call, key);
+            db_changed(call->client->db, key);
+        } else {
+            db_remove_key(call->client->db, key);
+        }
     }
     call_ok(call);
 }

@@ -69,12 +69,16 @@ void command_discard(struct call *call)
 static bool watch(const struct call *call, struct bytes name)
 {
     struct client *client = call->client;
-    db_find(client->db, name); /* removes a key that has ended: it is not there, and stays so */
-    if (client->watches.changed || watches_add(&client->watches, client->db, name))
+    if (client->watches.changed)
         return true;
-    /* Without this watch it must not run. */
-    client->watches.changed = true;
-    reply_error(call->reply, "ERR too many keys are watched");
+    if (!watches_fit(&client->watches, client->db, name)) {
+        client->watches.changed = true; /* without this watch it must not run */
+        reply_error(call->reply, "ERR too many keys are watched");
+        return false;
+    }
+    if (watches_add(&client->watches, client->db, name))
+        return true;
+    call_no_memory(call);
     return false;
 }
 

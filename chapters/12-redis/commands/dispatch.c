@@ -7,6 +7,7 @@
 #include "commands/call.h"
 #include "commands/commands.h"
 #include "redis/expiry.h"
+#include "redis/garbage.h"
 #include "server/conn.h"
 
 /* Of the arguments of an unknown command, so many bytes are repeated in the error. */
@@ -106,12 +107,14 @@ static bool is_http(const struct call *call)
 static void queue(const struct call *call)
 {
     struct multi *multi = &call->client->multi;
-    if (multi_add(multi, call->command, call->request)) {
+    if (!multi_fits(multi, call->request)) {
+        reply_error(call->reply, "ERR too many commands wait for EXEC");
+        multi->broken = true;
+    } else if (multi_add(multi, call->command, call->request)) {
         reply_status(call->reply, "QUEUED");
-        return;
+    } else {
+        call_no_memory(call);
     }
-    reply_error(call->reply, "ERR too many commands wait for EXEC");
-    multi->broken = true;
 }
 
 static void run_or_queue(struct call *call)
@@ -133,6 +136,7 @@ void dispatch(struct client *client, const struct request *request)
         return;
     }
     client->redis->commands++;
+    garbage_free(2 * request->count); /* of what it makes there is at most one for each argument */
     expiry_stop_clock(true);
     call.command = command_of(&call);
     if (call.command == NULL)

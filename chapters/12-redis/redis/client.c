@@ -12,7 +12,8 @@ struct client *client_new(struct redis *redis, struct conn *conn)
     client->redis = redis;
     client->id = ++redis->clients;
     client->db = &redis->dbs[0];
-    subscriptions_init(&client->subscriptions, &redis->channels, conn);
+    client->subscriptions.channels = &redis->channels;
+    client->subscriptions.conn = conn;
     return client;
 }
 

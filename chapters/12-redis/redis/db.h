@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "events/timers.h"
 #include "redis/dict.h"
@@ -16,15 +17,16 @@
 #include "wire/reader.h"
 
 struct db {
-    struct dict keys;            /* owned */
-    struct watched_keys watched; /* owned */
-    struct timers *timers;       /* borrowed */
-    size_t expiries;             /* keys that will end: only expiry.c writes this */
+    struct dict keys;        /* owned */
+    struct relation watched; /* owned; its context is this struct */
+    struct timers *timers;   /* borrowed */
+    size_t expiries;         /* keys that will end: only expiry.c counts them */
+    uint32_t clears;         /* how many times all keys were removed: see expiry.c and watch.c */
 };
 
 void db_init(struct db *db, struct timers *timers);
 
-/* Removes all keys. */
+/* Removes all keys. The memory of many keys is freed later, see garbage.h. */
 void db_clear(struct db *db);
 
 /* Frees everything. No client may watch a key any more. */

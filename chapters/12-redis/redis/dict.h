@@ -48,11 +48,18 @@ enum { DICT_MIN_BUCKETS = 16 };
  * memory. */
 struct entry *dict_entry(const void *key, size_t size, void *value);
 
+/* Makes such an entry, and adds it: the dict owns it. NULL: no memory, and nothing has changed. */
+struct entry *dict_add(struct dict *d, const void *key, size_t size, void *value);
+
 void dict_init(struct dict *d);
 
 /* Calls `free_entry` for every entry, and frees the tables. The dict is empty, and can be used
  * again. */
 void dict_free(struct dict *d, void (*free_entry)(struct entry *entry));
+
+/* Does a small part of that: the entries of one bucket. False: the dict is empty already. Until
+ * then it must not be used otherwise. */
+bool dict_free_some(struct dict *d, void (*free_entry)(struct entry *entry));
 
 /* The entry with this key, or NULL. */
 struct entry *dict_find(struct dict *d, const void *key, size_t size);

@@ -39,12 +39,19 @@ void expiry_attach(struct expiry *expiry, struct entry *key)
         expiry->key = key;
 }
 
+/* Whether the key was removed together with all others, and waits to be freed. */
+static bool is_cleared(const struct expiry *expiry)
+{
+    return expiry->clears != expiry->db->clears;
+}
+
 /* TODO 4: End keys at their time: no client sees them any more, and a timer removes them. Graded
  * by test_12_times_to_live.
  * A key ends by the time of day, and a timer counts milliseconds from now, TIMER_MAX_MS at most.
  * So a timer may be due too early: then set it again.
  * `db->expiries` counts the keys that will end. expiry_clear() cancels the timer before it frees
- * it. */
+ * it. After FLUSHALL a key may wait to be freed: then is_cleared() is true, its timer removes
+ * nothing, and `db->expiries` does not count it. */
 bool expiry_is_over(const struct value *value)
 {
     (void)value;
@@ -53,7 +60,7 @@ bool expiry_is_over(const struct value *value)
 
 bool expiry_set(struct db *db, struct entry *key, int64_t at_ms)
 {
-    (void)db, (void)key, (void)at_ms;
+    (void)db, (void)key, (void)at_ms, (void)is_cleared;
     return true;
 }
 

@@ -19,6 +19,7 @@ struct expiry {
     struct timer timer;
     int64_t at_ms;
     struct db *db;     /* borrowed */
+    uint32_t clears;   /* of the db when this was made: the key was removed since if it has more */
     struct entry *key; /* borrowed; in that db */
 };
 

@@ -32,8 +32,8 @@ enum list_end { LIST_LEFT, LIST_RIGHT };
 /* An empty list. NULL: no memory. */
 struct list *list_new(void);
 
-/* Frees all items, not the list itself. */
-void list_clear(struct list *list);
+/* Frees a list and its items. Those of a long list are freed later, see garbage.h. */
+void list_free(struct list *list);
 
 /* Adds a copy of the text at one end. False: no memory; nothing has changed. */
 bool list_push(struct list *list, enum list_end end, struct bytes text);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "redis/expiry.h"
+#include "redis/garbage.h"
 
 struct redis *redis_new(struct timers *timers)
 {
@@ -12,6 +13,7 @@ struct redis *redis_new(struct timers *timers)
     for (int i = 0; i < REDIS_DBS; i++)
         db_init(&redis->dbs[i], timers);
     channels_init(&redis->channels);
+    garbage_start(timers);
     redis->started = expiry_now();
     return redis;
 }
@@ -20,6 +22,7 @@ void redis_free(struct redis *redis)
 {
     if (redis == NULL)
         return;
+    garbage_stop(); /* its links have names of the databases and the channels */
     for (int i = 0; i < REDIS_DBS; i++)
         db_free(&redis->dbs[i]);
     channels_free(&redis->channels);

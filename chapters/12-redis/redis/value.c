@@ -15,8 +15,9 @@ void value_free(struct value *value)
 {
     expiry_clear(value);
     if (value->type == VALUE_LIST)
-        list_clear((struct list *)value);
-    free(value);
+        list_free((struct list *)value);
+    else
+        free(value);
 }
 
 struct string *string_new(struct bytes text)

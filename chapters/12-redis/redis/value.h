@@ -28,7 +28,7 @@ struct string {
 /* "string" or "list". */
 const char *value_type_name(const struct value *value);
 
-/* Frees a value of any type, and its expiry. */
+/* Frees a value of any type, and its expiry. For a long list see list_free(). */
 void value_free(struct value *value);
 
 /* A string with a copy of the text. NULL: no memory. */

@@ -54,8 +54,8 @@ static struct line describe(const struct client *client)
         line.text, sizeof line.text, "id=%lld fd=%d name=%.256s db=%d sub=%zu psub=%zu multi=%d\n",
         (long long)client->id, client->conn->socket.watch.fd,
         client->name != NULL ? client->name : "", (int)(client->db - client->redis->dbs),
-        client->subscriptions.of[CHANNEL_NAME].count,
-        client->subscriptions.of[CHANNEL_PATTERN].count,
+        owner_count(client->subscriptions.of[CHANNEL_NAME]),
+        owner_count(client->subscriptions.of[CHANNEL_PATTERN]),
         client->multi.open ? (int)client->multi.count : -1);
     line.size = (size_t)size;
     return line;

@@ -25,8 +25,13 @@ static void write_count(const struct call *call)
 
 static void subscribe(const struct call *call, enum channel_kind kind)
 {
+    struct subscriptions *subscriptions = &call->client->subscriptions;
     for (size_t i = 1; i < call->request->count; i++) {
-        if (!subscriptions_add(&call->client->subscriptions, kind, call_arg(call, i))) {
+        if (!subscriptions_fit(subscriptions, kind, call_arg(call, i))) {
+            reply_error(call->reply, "ERR too many channels or patterns");
+            return;
+        }
+        if (!subscriptions_add(subscriptions, kind, call_arg(call, i))) {
             call_no_memory(call);
             return;
         }
@@ -58,9 +63,9 @@ static void write_none(const struct call *call, enum channel_kind kind)
 static void unsubscribe_all(const struct call *call, enum channel_kind kind)
 {
     struct subscriptions *subscriptions = &call->client->subscriptions;
-    if (subscriptions->of[kind].count == 0)
+    if (owner_count(subscriptions->of[kind]) == 0)
         write_none(call, kind);
-    while (subscriptions->of[kind].count > 0) {
+    while (owner_count(subscriptions->of[kind]) > 0) {
         struct bytes name = subscriptions_any(subscriptions, kind);
         write_name(call, unsubscribed[kind], name);
         subscriptions_remove(subscriptions, kind, name); /* frees the name */

@@ -1,6 +1,5 @@
 /* Commands that are about the server as a whole. */
 
-#include <malloc.h>
 #include <string.h>
 #include <time.h>
 
@@ -118,7 +117,6 @@ void command_flushdb(struct call *call)
     if (!may_flush(call))
         return;
     db_clear(call->client->db);
-    malloc_trim(0); /* the C library would keep the memory of millions of keys */
     call_ok(call);
 }
 
@@ -128,6 +126,5 @@ void command_flushall(struct call *call)
         return;
     for (int i = 0; i < REDIS_DBS; i++)
         db_clear(&call->client->redis->dbs[i]);
-    malloc_trim(0);
     call_ok(call);
 }

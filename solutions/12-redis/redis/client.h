@@ -11,6 +11,9 @@
 #include "redis/resp.h"
 #include "redis/watch.h"
 
+/* The longest name of a client. */
+#define CLIENT_MAX_NAME_BYTES 256
+
 struct client {
     struct conn *conn;   /* borrowed; its owner */
     struct redis *redis; /* borrowed */

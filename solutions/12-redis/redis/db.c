@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "redis/expiry.h"
+#include "redis/garbage.h"
 
 static void free_key(struct entry *key)
 {
@@ -14,30 +15,37 @@ void db_init(struct db *db, struct timers *timers)
 {
     *db = (struct db){.timers = timers};
     dict_init(&db->keys);
-    watched_keys_init(&db->watched);
+    relation_init(&db->watched, db);
 }
 
-/* Called for each key that is about to be removed with all others. */
-static void touch(void *context, struct entry *key)
+/* Frees some of the keys that were removed together, or the dict that they were in. */
+static bool free_some(void *thing)
 {
-    db_changed(context, key);
+    struct dict *removed = thing;
+    if (dict_free_some(removed, free_key))
+        return true;
+    free(removed);
+    return false;
 }
 
 void db_clear(struct db *db)
 {
-    size_t cursor = 0;
-    if (watched_keys_count(&db->watched) > 0) {
-        do
-            cursor = dict_scan(&db->keys, cursor, touch, db);
-        while (cursor != 0);
+    struct dict *removed = malloc(sizeof *removed);
+    if (removed != NULL) {
+        *removed = db->keys;
+        dict_init(&db->keys);
+        garbage_add(removed, free_some);
+    } else {
+        dict_free(&db->keys, free_key);
     }
-    dict_free(&db->keys, free_key);
+    db->clears++;
+    db->expiries = 0;
 }
 
 void db_free(struct db *db)
 {
-    db_clear(db);
-    watched_keys_free(&db->watched);
+    dict_free(&db->keys, free_key);
+    relation_free(&db->watched);
 }
 
 struct bytes db_name(const struct entry *key)
@@ -80,12 +88,10 @@ struct entry *db_put(struct db *db, struct bytes name, struct value *value)
         key->value = value;
         return key;
     }
-    key = dict_entry(name.data, name.size, value);
-    if (key != NULL && dict_insert(&db->keys, key))
-        return key;
-    free(key);
-    value_free(value);
-    return NULL;
+    key = dict_add(&db->keys, name.data, name.size, value);
+    if (key == NULL)
+        value_free(value);
+    return key;
 }
 
 bool db_remove(struct db *db, struct bytes name)
@@ -116,11 +122,9 @@ bool db_rename(struct db *db, struct entry *key, struct bytes to)
         value_free(renamed->value);
         renamed->value = value;
     } else {
-        renamed = dict_entry(to.data, to.size, value);
-        if (renamed == NULL || !dict_insert(&db->keys, renamed)) {
-            free(renamed);
+        renamed = dict_add(&db->keys, to.data, to.size, value);
+        if (renamed == NULL)
             return false;
-        }
     }
     expiry_attach(value->expiry, renamed);
     db_changed(db, key);

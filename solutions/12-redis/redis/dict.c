@@ -123,13 +123,18 @@ static void step(struct dict *d)
     shrink(d);
 }
 
+/* Looks for an entry in both tables, as find_in() does in one. */
+static struct entry **find(const struct dict *d, const void *key, size_t size)
+{
+    uint32_t hash = hash_of(d, key, size);
+    struct entry **at = find_in(&d->main, hash, key, size);
+    return at != NULL ? at : find_in(&d->from, hash, key, size);
+}
+
 struct entry *dict_find(struct dict *d, const void *key, size_t size)
 {
     step(d);
-    uint32_t hash = hash_of(d, key, size);
-    struct entry **at = find_in(&d->main, hash, key, size);
-    if (at == NULL)
-        at = find_in(&d->from, hash, key, size);
+    struct entry **at = find(d, key, size);
     return at != NULL ? *at : NULL;
 }
 
@@ -147,10 +152,7 @@ bool dict_insert(struct dict *d, struct entry *entry)
 struct entry *dict_remove(struct dict *d, const void *key, size_t size)
 {
     step(d);
-    uint32_t hash = hash_of(d, key, size);
-    struct entry **at = find_in(&d->main, hash, key, size);
-    if (at == NULL)
-        at = find_in(&d->from, hash, key, size);
+    struct entry **at = find(d, key, size);
     if (at == NULL)
         return NULL;
     struct entry *entry = *at;
@@ -219,22 +221,43 @@ size_t dict_scan(const struct dict *d, size_t cursor,
     return index;
 }
 
-static void free_entries(struct table *table, void (*free_entry)(struct entry *entry))
+struct entry *dict_add(struct dict *d, const void *key, size_t size, void *value)
 {
-    for (size_t i = 0; i < table->size; i++) {
-        struct entry *next;
-        for (struct entry *entry = table->buckets[i]; entry != NULL; entry = next) {
-            next = entry->next;
-            free_entry(entry);
-        }
+    struct entry *entry = dict_entry(key, size, value);
+    if (entry != NULL && dict_insert(d, entry))
+        return entry;
+    free(entry);
+    return NULL;
+}
+
+static void free_chain(struct entry *entry, void (*free_entry)(struct entry *entry))
+{
+    while (entry != NULL) {
+        struct entry *rest = entry->next;
+        free_entry(entry);
+        entry = rest;
     }
-    table_free(table);
+}
+
+bool dict_free_some(struct dict *d, void (*free_entry)(struct entry *entry))
+{
+    if (d->next == d->from.size) { /* the other table comes next */
+        table_free(&d->from);
+        d->from = d->main;
+        d->main = (struct table){0};
+        d->next = 0;
+    }
+    struct entry *chain = NULL;
+    for (int i = 0; i < DICT_STEP_LOOKS && d->next < d->from.size && chain == NULL; i++)
+        chain = d->from.buckets[d->next++];
+    free_chain(chain, free_entry);
+    table_trim(&d->from, d->next);
+    d->count = 0;
+    return d->from.size > 0;
 }
 
 void dict_free(struct dict *d, void (*free_entry)(struct entry *entry))
 {
-    free_entries(&d->main, free_entry);
-    free_entries(&d->from, free_entry);
-    d->next = 0;
-    d->count = 0;
+    while (dict_free_some(d, free_entry))
+        continue;
 }

@@ -39,6 +39,12 @@ void expiry_attach(struct expiry *expiry, struct entry *key)
         expiry->key = key;
 }
 
+/* Whether the key was removed together with all others, and waits to be freed. */
+static bool is_cleared(const struct expiry *expiry)
+{
+    return expiry->clears != expiry->db->clears;
+}
+
 // BEGIN expiry
 bool expiry_is_over(const struct value *value)
 {
@@ -60,6 +66,8 @@ static void on_timer(struct timer *timer, void *context)
 {
     struct expiry *expiry = context;
     (void)timer;
+    if (is_cleared(expiry))
+        return;
     /* The time of day may have been set back, or the timer could not wait long enough. If it cannot
      * be set again, the key still ends when it is used. */
     if (expiry_is_over(expiry->key->value))
@@ -78,6 +86,7 @@ bool expiry_set(struct db *db, struct entry *key, int64_t at_ms)
         .timer = {.call = on_timer, .context = expiry},
         .at_ms = at_ms,
         .db = db,
+        .clears = db->clears,
         .key = key,
     };
     if (!start_timer(expiry)) {
@@ -96,7 +105,8 @@ bool expiry_clear(struct value *value)
     if (expiry == NULL)
         return false;
     timer_cancel(expiry->db->timers, &expiry->timer);
-    expiry->db->expiries--;
+    if (!is_cleared(expiry))
+        expiry->db->expiries--;
     free(expiry);
     value->expiry = NULL;
     return true;

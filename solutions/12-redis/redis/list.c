@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "redis/garbage.h"
+
 struct list *list_new(void)
 {
     struct list *list = malloc(sizeof *list);
@@ -13,10 +15,21 @@ struct list *list_new(void)
     return list;
 }
 
-void list_clear(struct list *list)
+/* Frees one item, or the list when there is none any more. */
+static bool free_some(void *thing)
 {
-    while (list->count > 0)
-        free(list_pop(list, LIST_LEFT));
+    struct list *list = thing;
+    if (list->count == 0) {
+        free(list);
+        return false;
+    }
+    free(list_pop(list, LIST_LEFT));
+    return true;
+}
+
+void list_free(struct list *list)
+{
+    garbage_add(list, free_some);
 }
 
 /* An item with a copy of the text. NULL: no memory. */

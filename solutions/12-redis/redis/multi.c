@@ -3,20 +3,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "redis/garbage.h"
+
 void multi_open(struct multi *multi)
 {
     *multi = (struct multi){.open = true};
     STAILQ_INIT(&multi->queue);
 }
 
+/* How much memory a command takes while it waits. */
+static size_t cost(const struct request *request)
+{
+    return sizeof(struct queued) + request->count * sizeof *request->places + request->size;
+}
+
+bool multi_fits(const struct multi *multi, const struct request *request)
+{
+    return cost(request) <= MULTI_MAX_BYTES - multi->bytes;
+}
+
 // BEGIN transaction
 bool multi_add(struct multi *multi, const struct command *command, const struct request *request)
 {
     size_t places = request->count * sizeof *request->places;
-    size_t size = sizeof(struct queued) + places + request->size;
-    if (size > MULTI_MAX_BYTES - multi->bytes)
-        return false;
-    struct queued *queued = malloc(size);
+    struct queued *queued = malloc(cost(request));
     if (queued == NULL)
         return false;
     /* A place is counted from the first byte of the request: so it is right for the copy, too. */
@@ -27,7 +37,7 @@ bool multi_add(struct multi *multi, const struct command *command, const struct 
     queued->request = (struct request){bytes, request->size, queued->places, request->count};
     STAILQ_INSERT_TAIL(&multi->queue, queued, others);
     multi->count++;
-    multi->bytes += size;
+    multi->bytes += cost(request);
     return true;
 }
 
@@ -41,11 +51,27 @@ struct queued *multi_take(struct multi *multi)
     return queued;
 }
 
+// END transaction
+
+/* Frees one command of a queue that nobody runs any more; or the queue, when it has none. */
+static bool free_some(void *thing)
+{
+    struct multi *left = thing;
+    struct queued *queued = multi_take(left);
+    free(queued != NULL ? (void *)queued : left);
+    return queued != NULL;
+}
+
 void multi_close(struct multi *multi)
 {
-    struct queued *queued;
-    while ((queued = multi_take(multi)) != NULL)
-        free(queued);
+    struct multi *left = multi->count > 0 ? malloc(sizeof *left) : NULL;
+    if (left != NULL) {
+        *left = *multi;
+        garbage_add(left, free_some);
+    } else {
+        struct queued *queued;
+        while ((queued = multi_take(multi)) != NULL)
+            free(queued);
+    }
     *multi = (struct multi){0};
 }
-// END transaction

@@ -35,14 +35,18 @@ struct multi {
 /* Begins a transaction. None may have begun. */
 void multi_open(struct multi *multi);
 
-/* Appends a command to the queue. False: no memory, or too many bytes. */
+/* Whether there is space for a command in the queue. */
+bool multi_fits(const struct multi *multi, const struct request *request);
+
+/* Appends a command to the queue. False: no memory. */
 bool multi_add(struct multi *multi, const struct command *command, const struct request *request);
 
 /* Takes out the command that has waited longest. The caller frees it with free(). NULL: none waits
  * any more. */
 struct queued *multi_take(struct multi *multi);
 
-/* Ends the transaction, if there is one, and frees the commands that wait. */
+/* Ends the transaction, if there is one, and frees the commands that wait: a great many of them
+ * later, see garbage.h. */
 void multi_close(struct multi *multi);
 
 #endif

@@ -1,65 +1,28 @@
 /* Keys that clients watch, so that EXEC runs nothing if one of them has changed.
  *
- *     watched_keys ---> watched_key "stock" ---> watch ---> watch
- *                                                  ^          ^
- *     watches of one client -----------------------+          |
- *     watches of another one ---------------------------------+
- *
- * A watch is in two lists, as a subscription is: that of its key, for the day on which the key
- * changes, and that of its client, for the day on which the client forgets its watches. A key that
- * nobody watches is not here, and costs nothing. */
+ * A watch is a link between a client and the name of a key: see relation.h. Each database has its
+ * own relation, with the keys that are watched, whether they are there or not. A key that nobody
+ * watches is not in it, and costs nothing. */
 #ifndef WATCH_H
 #define WATCH_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/queue.h>
 
-#include "redis/dict.h"
+#include "redis/relation.h"
 #include "wire/reader.h"
 
 struct db;
 
-/* How much memory the watches of one client may take, with the names of their keys. */
-#define WATCHES_MAX_BYTES (64u << 20)
-
-/* The keys of one database that are watched, whether they are there or not. */
-struct watched_keys {
-    struct dict by_name; /* owned; the value of an entry is a struct watched_key */
-    struct dict by_pair; /* owned; that of an entry is a struct key_watch, and its key says of which
-                          * client on which key */
-};
-
-struct watched_key {
-    struct db *db;                          /* borrowed */
-    struct entry *entry;                    /* borrowed; has the name */
-    LIST_HEAD(watch_of_key, key_watch) all; /* at least one */
-};
-
 /* The watches of one client. All zero is none. */
 struct watches {
-    LIST_HEAD(watch_of_owner, key_watch) all; /* owned */
-    uint32_t bytes;                           /* of memory, of all of them */
-    bool changed; /* the mark: a watched key has changed, so EXEC runs nothing */
+    struct owner *of; /* owned; its context is this struct */
+    bool changed;     /* the mark: a watched key has changed, so EXEC runs nothing */
 };
 
-struct key_watch {
-    struct watched_key *key;        /* borrowed */
-    struct watches *owner;          /* borrowed */
-    LIST_ENTRY(key_watch) of_key;   /* its place among the watches of the key */
-    LIST_ENTRY(key_watch) of_owner; /* its place among the watches of the client */
-};
+/* Whether there is space for another key: see relation.h. */
+bool watches_fit(const struct watches *w, struct db *db, struct bytes name);
 
-void watched_keys_init(struct watched_keys *keys);
-
-/* How many there are. */
-size_t watched_keys_count(const struct watched_keys *keys);
-
-/* No client may have watches any more. */
-void watched_keys_free(struct watched_keys *keys);
-
-/* Watches a key, if the client does not do so already. False: no memory, or too many bytes. */
+/* Watches a key, if the client does not do so already. False: no memory. */
 bool watches_add(struct watches *w, struct db *db, struct bytes name);
 
 /* Forgets all watches, and the mark. */
@@ -69,7 +32,8 @@ void watches_clear(struct watches *w);
  * meanwhile has changed. */
 bool watches_changed(struct watches *w);
 
-/* A key changes: marks all clients that watch it. They need not watch it any longer. */
+/* A key changes: marks all clients that watch it. They need not watch it any longer. When all keys
+ * of a database are removed, db->clears changes instead: their number does not matter then. */
 void watches_touch(struct db *db, struct bytes name);
 
 #endif
