@@ -77,7 +77,6 @@ static void flush(struct conn *c)
     }
 }
 
-/* Reads once. */
 static void read_once(struct conn *c)
 {
     size_t space = flow_space(c), size = space < BUDGET_BYTES ? space : BUDGET_BYTES;
@@ -208,7 +207,7 @@ static void advance(struct conn *c)
     if (run.frames == 0 && run.bad)
         give_up(c, "frame too long");
     if (run.frames > 0)
-        events_again(c->server->events, &c->watch);
+        conn_again(c);
 }
 
 static void turn(struct conn *c)
@@ -257,7 +256,7 @@ static void on_alarm(struct alarm *alarm, void *context)
         alarms_suspend(alarm);
     else
         answer_alarm(c, alarm);
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 /* No byte has come or gone for long. That is fine if the next to act is this server. */
@@ -271,7 +270,7 @@ static void on_idle(struct timer *timer, void *context)
         return;
     }
     conn_close(c, "idle");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 static void on_frame_timeout(struct timer *timer, void *context)
@@ -280,7 +279,7 @@ static void on_frame_timeout(struct timer *timer, void *context)
     (void)timer;
     if (c->state == CONN_OPEN) /* else it is closed already, and waits for its turn */
         give_up(c, "frame not complete in time");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 /* Gives the connection its alarms, time-outs and quota, if there are any. False: no memory. */

@@ -27,7 +27,7 @@ void flow_spend(struct conn *c, size_t cost)
 void flow_end_turn(struct conn *c)
 {
     if (c->readable && flow_wants_input(c))
-        events_again(c->server->events, &c->watch);
+        conn_again(c);
 }
 
 /* TODO 2: Suspend the connection at high water, resume it at low water, and say whether it is to

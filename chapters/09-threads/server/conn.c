@@ -80,7 +80,6 @@ static void flush(struct conn *c)
     }
 }
 
-/* Reads once. */
 static void read_once(struct conn *c)
 {
     size_t space = flow_space(c), size = space < BUDGET_BYTES ? space : BUDGET_BYTES;
@@ -192,7 +191,7 @@ static void on_closing_time(struct timer *timer, void *context)
         return;
     conn_close(c, c->state == CONN_LINGERING ? c->closing->reason
                                              : "takes nothing of what it is owed");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 /* Everything owed has been sent. If input is unread, close() resets the connection, and a reset
@@ -268,7 +267,7 @@ static void on_quota_end(struct timer *timer, void *context)
     struct conn *c = context;
     (void)timer;
     quota_renew(c->quota);
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 /* Notes what was reported. It may not fit the state or the interest any more, so what to do is
@@ -298,7 +297,7 @@ static void on_alarm(struct alarm *alarm, void *context)
         alarms_suspend(alarm);
     else
         answer_alarm(c, alarm);
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 /* No byte has come or gone for long. That is fine if the next to act is this server. */
@@ -312,7 +311,7 @@ static void on_idle(struct timer *timer, void *context)
         return;
     }
     conn_close(c, "idle");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 static void on_frame_timeout(struct timer *timer, void *context)
@@ -321,7 +320,7 @@ static void on_frame_timeout(struct timer *timer, void *context)
     (void)timer;
     if (c->state == CONN_OPEN) /* else it is closed already, and waits for its turn */
         give_up(c, "frame not complete in time");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 bool conn_push(struct conn *c, struct bytes text)
@@ -334,7 +333,7 @@ bool conn_push(struct conn *c, struct bytes text)
         return false;
     if (!rpc_push(&c->worker->stats, text, &c->out))
         conn_close(c, "out of memory");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
     return c->state == CONN_OPEN;
 }
 
@@ -342,7 +341,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
 {
     if (!rpc_broadcast_done(&c->worker->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 /* Gives the connection its alarms, time-outs and quota, if there are any. False: no memory. */

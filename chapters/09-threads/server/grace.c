@@ -12,7 +12,7 @@ static void begin(struct task *task)
     struct worker *worker = (struct worker *)((char *)task - offsetof(struct worker, ends));
     worker->ending = true;
     for (struct conn *c = LIST_FIRST(&worker->conns); c != NULL; c = LIST_NEXT(c, others))
-        events_again(worker->loop.events, &c->watch); /* an idle one is not called otherwise */
+        conn_again(c); /* an idle one is not called otherwise */
 }
 
 static void on_deadline(struct timer *timer, void *context)

@@ -208,7 +208,7 @@ static void settle(struct conn *c)
     if (c->state == CONN_CLOSED)
         free_conn(c);
     else if (c->readable && wants_input(c)) /* no event will report this again */
-        events_again(c->server->events, &c->watch);
+        conn_again(c);
 }
 
 // BEGIN turn
@@ -254,7 +254,7 @@ static void on_alarm(struct alarm *alarm, void *context)
         alarms_suspend(alarm);
     else
         answer_alarm(c, alarm);
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 /* No byte has come or gone for long. That is fine if the next to act is this server. */
@@ -267,7 +267,7 @@ static void on_idle(struct timer *timer, void *context)
         return;
     }
     conn_close(c, "idle");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 static void on_frame_timeout(struct timer *timer, void *context)
@@ -276,7 +276,7 @@ static void on_frame_timeout(struct timer *timer, void *context)
     (void)timer;
     if (c->state == CONN_OPEN) /* else it is closed already, and waits for its turn */
         give_up(c, "frame not complete in time");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 /* Gives the connection its alarms and time-outs, if the server has them. False: no memory. */

@@ -50,4 +50,10 @@ size_t conn_room(const struct conn *c);
 /* Marks the connection as closed and logs why. It is freed at the end of its turn. */
 void conn_close(struct conn *c, const char *reason);
 
+/* Gives the connection a turn in the next iteration, whether or not something is reported. */
+static inline void conn_again(struct conn *c)
+{
+    events_again(c->server->events, &c->watch);
+}
+
 #endif

@@ -79,7 +79,6 @@ static void flush(struct conn *c)
     }
 }
 
-/* Reads once. */
 static void read_once(struct conn *c)
 {
     size_t space = flow_space(c), size = space < BUDGET_BYTES ? space : BUDGET_BYTES;
@@ -192,7 +191,7 @@ static void on_closing_time(struct timer *timer, void *context)
         return;
     conn_close(c, c->state == CONN_LINGERING ? c->closing->reason
                                              : "takes nothing of what it is owed");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 // END closing
 
@@ -272,7 +271,7 @@ static void on_quota_end(struct timer *timer, void *context)
     struct conn *c = context;
     (void)timer;
     quota_renew(c->quota);
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 // END turn
 
@@ -303,7 +302,7 @@ static void on_alarm(struct alarm *alarm, void *context)
         alarms_suspend(alarm);
     else
         answer_alarm(c, alarm);
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 /* No byte has come or gone for long. That is fine if the next to act is this server. */
@@ -317,7 +316,7 @@ static void on_idle(struct timer *timer, void *context)
         return;
     }
     conn_close(c, "idle");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 static void on_frame_timeout(struct timer *timer, void *context)
@@ -326,7 +325,7 @@ static void on_frame_timeout(struct timer *timer, void *context)
     (void)timer;
     if (c->state == CONN_OPEN) /* else it is closed already, and waits for its turn */
         give_up(c, "frame not complete in time");
-    events_again(c->server->events, &c->watch);
+    conn_again(c);
 }
 
 /* Gives the connection its alarms, time-outs and quota, if there are any. False: no memory. */

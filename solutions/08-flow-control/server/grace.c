@@ -19,7 +19,7 @@ void grace_serve(struct server *server)
     bool goes_on = timer_set(server->timers, &deadline, server->config->grace_ms, false);
     server->ending = true;
     for (struct conn *c = LIST_FIRST(&server->conns); c != NULL; c = LIST_NEXT(c, others))
-        events_again(server->events, &c->watch); /* an idle one is not called by anything else */
+        conn_again(c); /* an idle one is not called by anything else */
     while (goes_on && !events_stopping(server->events) && !LIST_EMPTY(&server->conns)) {
         events_turn(server->events, timers_timeout(server->timers));
         timers_run(server->timers);

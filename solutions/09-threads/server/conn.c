@@ -82,7 +82,6 @@ static void flush(struct conn *c)
     }
 }
 
-/* Reads once. */
 static void read_once(struct conn *c)
 {
     size_t space = flow_space(c), size = space < BUDGET_BYTES ? space : BUDGET_BYTES;
@@ -197,7 +196,7 @@ static void on_closing_time(struct timer *timer, void *context)
         return;
     conn_close(c, c->state == CONN_LINGERING ? c->closing->reason
                                              : "takes nothing of what it is owed");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 // END closing
 
@@ -277,7 +276,7 @@ static void on_quota_end(struct timer *timer, void *context)
     struct conn *c = context;
     (void)timer;
     quota_renew(c->quota);
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 // END turn
 
@@ -308,7 +307,7 @@ static void on_alarm(struct alarm *alarm, void *context)
         alarms_suspend(alarm);
     else
         answer_alarm(c, alarm);
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 /* No byte has come or gone for long. That is fine if the next to act is this server. */
@@ -322,7 +321,7 @@ static void on_idle(struct timer *timer, void *context)
         return;
     }
     conn_close(c, "idle");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 static void on_frame_timeout(struct timer *timer, void *context)
@@ -331,7 +330,7 @@ static void on_frame_timeout(struct timer *timer, void *context)
     (void)timer;
     if (c->state == CONN_OPEN) /* else it is closed already, and waits for its turn */
         give_up(c, "frame not complete in time");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 bool conn_push(struct conn *c, struct bytes text)
@@ -346,7 +345,7 @@ bool conn_push(struct conn *c, struct bytes text)
         conn_close(c, "does not take what is broadcast");
     else if (!rpc_push(&c->worker->stats, text, &c->out))
         conn_close(c, "out of memory");
-    events_again(c->worker->loop.events, &c->watch); /* the turn sends it, or ends the connection */
+    conn_again(c); /* the turn sends it, or ends the connection */
     return c->state == CONN_OPEN;
     // END push
 }
@@ -355,7 +354,7 @@ void conn_broadcast_done(struct conn *c, int32_t seq, int32_t reached)
 {
     if (!rpc_broadcast_done(&c->worker->stats, seq, reached, &c->out))
         conn_close(c, "out of memory");
-    events_again(c->worker->loop.events, &c->watch);
+    conn_again(c);
 }
 
 /* Gives the connection its alarms, time-outs and quota, if there are any. False: no memory. */

@@ -27,7 +27,7 @@ void flow_end_turn(struct conn *c)
 {
     bool unread = c->readable && flow_wants_input(c);
     if (c->budget == 0 || unread)
-        events_again(c->worker->loop.events, &c->watch);
+        conn_again(c);
 }
 // END budget
 

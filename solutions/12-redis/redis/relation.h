@@ -73,8 +73,8 @@ void relation_remove(struct link *link);
 /* The link between the two. NULL: the owner, or NULL, does not have the name, or NULL. */
 struct link *relation_link(const struct owner *owner, const struct name *name);
 
-/* Takes all names from an owner, which is NULL then. Its context hears nothing more at once; a great
- * many links are freed later, see garbage.h. */
+/* Takes all names from an owner, which is NULL then. Its context hears nothing more at once; if
+ * there are a great many links, they are freed later: see garbage.h. */
 void relation_leave(struct owner **owner);
 
 /* How many names an owner has; NULL has none. */
