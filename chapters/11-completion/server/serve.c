@@ -96,7 +96,7 @@ static void serve_frames(struct conn *c)
     timeouts_frame(&c->timeouts, waits, run.frames > 0);
     if (c->end != CONN_GOES_ON)
         return;
-    if (run.frames > 0 && buffer_len(&c->in) > 0)
+    if (run.frames > 0 && (buffer_len(&c->in) > 0 || run.frames == TURN_MESSAGES))
         co_yield_now(); /* there may be more frames, but let the others run first */
     else if (flow_wants_input(c))
         receive(c);
