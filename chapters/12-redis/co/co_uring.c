@@ -183,7 +183,7 @@ static void on_received(struct operation *op, int result, unsigned flags)
         input_failed(s, -result);
     if (lent_has(flags)) {
         struct lent *lent = ring_lent(s->uring.ring);
-        if (result > 0 &&
+        if (result > 0 && s->uring.error == 0 && /* nothing follows bytes that are lost */
             !buffer_append(&s->uring.arrived, lent_bytes(lent, flags), (size_t)result))
             input_failed(s, ENOMEM);
         lent_return(lent, flags);

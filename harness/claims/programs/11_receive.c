@@ -1,6 +1,8 @@
 /* Coroutines that read from a ring of the grader's own: with few buffers, and with every end.
  * links: co_io.c co_uring.c ring.c lent.c backend_uring.c co.c context.c? stack.c timers.c buffer.c
  * links: io.c net.c log.c events.c backend_select.c backend_poll.c backend_epoll.c */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -189,6 +191,48 @@ static void comes_unread(int result, enum io_result due)
     co_io_case_end();
 }
 
+#ifndef SANITIZED
+
+static bool no_memory;
+
+/* Replaces that of the C library. */
+void *malloc(size_t size)
+{
+    static void *(*real)(size_t);
+    if (real == NULL)
+        *(void **)&real = dlsym(RTLD_NEXT, "malloc");
+    return no_memory ? NULL : real(size);
+}
+
+/* There is no memory for some bytes, and then there is memory for the next ones. */
+static void bytes_are_lost(void)
+{
+    struct reader r;
+    begin_unread(&r, 0);
+    check_step("sends 1,000 bytes while malloc() fails, and then more; no coroutine reads");
+    spare_free();
+    no_memory = true;
+    send_bytes(&r, 100, 1000);
+    for (int i = 0; i < RUNS; i++)
+        co_io_case_turn();
+    no_memory = false;
+    send_bytes(&r, 1100, 1000);
+    co_io_case_settle(RECEIVE);
+    r.stops = false;
+    co_wake(r.co);
+    expect_end(&r, 100, IO_ERROR, ENOMEM);
+    co_forget(&r.socket);
+    co_io_case_end();
+}
+
+#else
+
+static void bytes_are_lost(void)
+{
+}
+
+#endif
+
 /* The time is over, and input arrives before the coroutine runs again. */
 static void late_with_input(void)
 {
@@ -222,6 +266,7 @@ static void ends(void)
     ended_with(-ECONNRESET, IO_ERROR, ECONNRESET);
     comes_unread(0, IO_EOF);
     comes_unread(-ECONNRESET, IO_ERROR);
+    bytes_are_lost();
 }
 
 /* Nobody reads */
