@@ -30,6 +30,7 @@ EXPIRING, EXPIRING_BYTES = 80, 256 * KIB
 KEPT_BYTES = 4 * MIB  # after their end
 LOOK_UPS = 200_000  # of one command: some milliseconds
 REPLACED = 80_000  # times, one key with a time to live
+FLUSHED = 4_000  # keys, each of which would end soon
 REPLACED_BYTES = 4 * MIB  # lent buffers, and what malloc keeps
 
 EXPIRY = (
@@ -159,6 +160,7 @@ def test_12_times_to_live(launch):
         ask(client, command, value)
         for unit, times in (("TTL", 1), ("PTTL", 1000)):
             _expect_left(server, client, f"{unit} {key}", FAR * times, f"after {command}, ")
+    pipelined(client, [(f"SET gone{number} v EX {FAR}", OK) for number in range(200)])
     talk(client, ("FLUSHALL", OK), ("SET a v", OK), ("SET b v EX 500", OK), ("SET c v EX 500", OK))
     talk(client, (f"EXPIRE b {FAR}", 1), ("PERSIST c", 1))
     came = answer(client, "INFO keyspace")
@@ -317,6 +319,11 @@ def test_12_times_that_were_taken_back(launch):
     until(server, client, "EXISTS to", 0, "expiry-stale")
     talk(client, ("SELECT 1", OK), ("DBSIZE", 0), ("SELECT 2", OK))
     until(server, client, "EXISTS kept", 0, "expiry-stale")
+    client = launch(framing=RESP).connect()  # where time goes on while keys wait to be freed
+    names = [f"k{number}" for number in range(FLUSHED)]
+    pairs = [(f"SET {name} v PX {1 + number % 30}", OK) for number, name in enumerate(names)]
+    pipelined(client, [*pairs, ("FLUSHALL", OK), *[(f"SET {name} new", OK) for name in names]])
+    ask(client, ("EXISTS", *names), FLUSHED)
 
 
 @claim("12.4", points=1, native=True, sees_calls=True)

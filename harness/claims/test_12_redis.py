@@ -12,7 +12,16 @@ from harness.claims.instruments.observe import cpu_of, steps_of, until_asleep, u
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import Amount, bounded, linear
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
-from harness.claims.scenarios.redis_talk import BAD, ENDED, answer, ask, fill, pipelined, talk
+from harness.claims.scenarios.redis_talk import (
+    BAD,
+    ENDED,
+    answer,
+    ask,
+    fill,
+    pipelined,
+    read_values,
+    talk,
+)
 from harness.client import resp
 from harness.client.resp import (
     NO_ARRAY,
@@ -58,6 +67,18 @@ PAUSE = 5
 # The same in CPU time: one that joins 350,000 free blocks takes 350 times as much.
 CPU_PAUSE = 100
 CPU_PAUSE_TRIES = 3
+
+MUCH = 20_000  # pieces that are freed together, and after what
+MUCH_TO_FREE = (
+    ("MSET", "FLUSHALL"),
+    ("RPUSH", "DEL list"),
+    ("RPUSH", "LTRIM list 1 0"),
+    ("RPUSH", "PEXPIRE list 0"),
+    ("SUBSCRIBE", "QUIT"),
+    ("PSUBSCRIBE", "QUIT"),
+    ("WATCH", "UNWATCH"),
+)
+MUCH_WAITS = 12  # at least: some hundred pieces, or a thousand, with each
 
 # What a general hint means in a claim, see marker.claim.
 REFUSED = dict.fromkeys((*BAD, "not-closed", "over-limit"), "resp-refused")
@@ -516,6 +537,38 @@ def test_12_no_command_pays_for_others(launch, rng):
     if most > PAUSE * mean:
         text = f"a DEL of {A_DEL} keys takes {mean:,.0f} steps on the average, "
         raise Failure(f"{text}and one took {most:,}", hint="dict-pause")
+
+
+@claim("12.3", points=1, native=True, hints=dict.fromkeys(BAD, "freed-at-once"), sees_calls=True)
+def test_12_much_is_freed_in_pieces(launch):
+    """Between the pieces of many keys, of a long list, of many channels, watches or commands that
+    are freed, the server looks for other clients."""
+    server = launch(framing=RESP)
+    names, other = [b"%d" % number for number in range(MUCH)], server.connect("other")
+    for before, command in MUCH_TO_FREE:
+        client = server.connect()
+        if before == "MSET":
+            fill(client, names, b"x")
+        else:
+            client.exchange(resp.command(before, "list", *names), [])
+            read_values(client, MUCH + 1 if "SUBSCRIBE" in before else 1)
+        _expect_pieces(server, client, other, f"{before} {MUCH:,} times", command)
+        client.abandon(by_reset=True)
+
+
+def _expect_pieces(server, client, other, what: str, command: str) -> None:
+    """The server waits for something many times, and not once, while `command` frees much."""
+    __tracebackhide__ = True
+    until_asleep(server)
+    if (before := server.process.calls()) is None:
+        return
+    client.send_frame(resp.command(*command.split()))
+    until_asleep(server)
+    ask(other, ("EXISTS", "list", "1"), 0)
+    waits = server.process.calls().waits - before.waits
+    if waits < MUCH_WAITS:
+        text = f"after {what}, {command} frees all at once: the server looks {waits} times for more"
+        raise Failure(text, hint="freed-at-once")
 
 
 def _no_del_takes_long(server, client, rng, keys: list[bytes]) -> None:

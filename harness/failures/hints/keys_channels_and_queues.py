@@ -35,6 +35,10 @@ TEXTS = {
         "each call. free() must join free blocks at once, see start() in app_redis.c: otherwise "
         "the next large malloc() joins all of them."
     ),
+    "freed-at-once": (
+        "Whatever has many pieces is freed some hundred at a time, with a timer of 0 ms, and other "
+        "clients are served in between: see garbage.h. It is gone for all clients at once."
+    ),
     "dict-scan": (
         "A cursor of SCAN stays valid while the table changes its size. While two tables are in "
         "use, an entry may be in either. Entries must stay in their bucket, or in those that "
