@@ -162,7 +162,7 @@ def test_12_wrong_ways_to_start_it(launch, run):
 # 12.5 subscribers
 
 
-@claim("12.5", points=3, hints=dict.fromkeys(BAD, "subscribe-count"))
+@claim("12.5", points=2, hints=dict.fromkeys(BAD, "subscribe-count"))
 def test_12_messages_reach_subscribers(launch, rng):
     """PUBLISH reaches every subscriber of its channel, once and in order, and counts them."""
     server = launch(framing=RESP)

@@ -20,8 +20,8 @@ TEXTS = {
     "ring-cancel": (
         "A request to cancel is an operation of its own, which names the user data of the other "
         "one. Make it once, and only while that one is in flight, which does not end before it has "
-        "completed. The completion of the request itself belongs to no operation; if it is an error "
-        "and that one is still in flight, make the request again."
+        "completed. The completion of the request belongs to no operation; if it is an error and "
+        "that one is still in flight, make the request again."
     ),
     "lent-buffer": (
         "io_uring_buf_ring_add() writes the entry of a buffer, with its number, at the tail. "
