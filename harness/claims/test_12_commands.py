@@ -306,7 +306,29 @@ def test_12_subscribers_leave(launch):
     stays.expect_frame(_message(b"z", b"end"))
 
 
-@claim("12.5", points=3, native=True, hints=SLOW)
+@claim("12.5", points=1, native=True, hints=dict.fromkeys(BAD, "subscribe-bound"))
+def test_12_subscriptions_are_bounded(launch, rng):
+    """The channels of a client may take 64 MiB, and its name 256 bytes; more is refused."""
+    server = launch(framing=RESP)
+    client, name = server.connect(), rng.randbytes(MIB)
+    if not server.own:
+        return
+    ask(client, ("CLIENT", "SETNAME", 256 * "n"), OK)
+    error = Err("ERR Client names cannot be longer than 256 bytes.")
+    talk(client, (("CLIENT", "SETNAME", 257 * "n"), error), ("CLIENT GETNAME", b"n" * 256))
+    for _ in range(MOST_QUEUED):  # what the client has left does not count
+        done = [[b"subscribe", name, 1], [b"unsubscribe", name, 0]]
+        talk(client, (("SUBSCRIBE", name), done[0]), (("UNSUBSCRIBE", name), done[1]))
+    for number in range(MOST_QUEUED):
+        came = answer(client, ("SUBSCRIBE", b"%d:" % number + name))
+        if isinstance(came, Err):
+            break
+    if not LEAST_QUEUED <= number < MOST_QUEUED - 1:
+        text = f"a client has subscribed to {number} channels with names of 1 MiB; due are about 60"
+        raise Failure(text, hint="subscribe-bound")
+
+
+@claim("12.5", points=2, native=True, hints=SLOW)
 def test_12_slow_subscribers_are_closed(launch, rng):
     """A subscriber that does not read is closed; the publisher and others go on meanwhile."""
     server = launch(framing=RESP)

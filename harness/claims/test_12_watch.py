@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 
 from harness.claims.instruments.observe import eventually
@@ -10,6 +11,7 @@ from harness.claims.scenarios.cost import EXACT, bounded
 from harness.claims.scenarios.redis_talk import (
     BAD,
     Pair,
+    answer,
     ask,
     pipelined,
     read_value,
@@ -17,11 +19,13 @@ from harness.claims.scenarios.redis_talk import (
     time_of_day_passes,
     until,
 )
+from harness.claims.scenarios.single_faults import DROPPED
 from harness.client import resp
 from harness.client.redis import client as others
 from harness.client.resp import NO_ARRAY, OK, PONG, QUEUED, RESP, Err, Simple, arguments_of
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
+from harness.server.shim import Group, Plan, fail
 
 RUN: tuple[Pair, ...] = (("MULTI", OK), ("PING", QUEUED))  # before EXEC
 
@@ -94,6 +98,7 @@ FORGET: tuple[Sequence[Pair], ...] = (
     (("EXEC x", Err(f"EXECABORT Transaction discarded because of: {arguments_of('exec')[4:]}")),),
 )
 
+REFUSED_CALLS = 8  # allocations of a command, of which one fails
 LIVE_MS = 1_000  # of a key that is watched
 
 LEAVING, MANY = 20, 5_000  # clients, and keys that each of them watches
@@ -168,7 +173,40 @@ def test_12_watched_keys(launch):
     _expect_nil(client)
 
 
-@claim("12.7", points=2, hints=CHANGED)
+@claim("12.7", points=1, cli=True, hints=dict.fromkeys(BAD, "redis-no-memory"))
+def test_12_without_memory_nothing_changes(launch):
+    """If there is no memory for a command nothing has changed, or those who watch are told."""
+    server = launch(framing=RESP, allocations=True)
+    watches, other = server.connect("watches"), server.connect("other")
+    ask(other, "RPUSH l a", 1)
+    for number in range(REFUSED_CALLS if server.shim else 0):
+        ask(watches, "WATCH l", OK)
+        _lacks_memory(server, number, "RPUSH l x y z", 4)
+        if (count := answer(other, "LLEN l")) not in (1, 4):
+            text = f"RPUSH of 3 items had no memory, and the list has {count} items; it had 1"
+            raise Failure(text, hint="redis-no-memory")
+        (_expect_run if count == 1 else _expect_nil)(watches)
+        ask(other, "LTRIM l 0 0", OK)
+        _lacks_memory(server, number, "GET none", QUEUED, ("MULTI", OK))
+
+
+def _lacks_memory(server, number: int, command: str, due: object, *before: Pair) -> None:
+    """The command is answered, or its connection is closed, if one allocation of it fails."""
+    __tracebackhide__ = True
+    client = server.connect()
+    talk(client, ("PING", PONG), *before)
+    server.shim.schedule(Plan(Group.ALLOCATION, [fail(errno.ENOMEM)], skip=number))
+    try:
+        ask(client, command, due)
+    except Failure as failure:
+        if failure.hint not in DROPPED:
+            raise
+    finally:
+        server.shim.schedule()
+    client.abandon()
+
+
+@claim("12.7", points=1, hints=CHANGED)
 def test_12_what_changes_a_key(launch):
     """Each command that changes a key is noticed by the clients that watch it, and no other."""
     server = launch(framing=RESP)

@@ -139,6 +139,15 @@ TEXTS = {
     "multi-left": (
         "A queue belongs to its connection: when that ends, nothing of it runs, and it is freed."
     ),
+    "redis-no-memory": (
+        "If there is no memory for what a command does, nothing changes, and its connection is "
+        "closed: see call_no_memory(). So make all items before the first one is added to the "
+        "list, or take those out again that were added."
+    ),
+    "subscribe-bound": (
+        "Count the memory of the channels of a client, as that of its watched keys: see "
+        "relation_fits(). Channels that it has left do not count any more. Its name is short, too."
+    ),
     "multi-bound": (
         "Count the memory of the commands that wait for EXEC: their bytes, and what is kept for "
         "each argument. One that is too much is refused with an error, EXEC replies EXECABORT, and "
