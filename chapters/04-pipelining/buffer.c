@@ -11,7 +11,7 @@
 static struct block *spares; /* owned; linked by `next` */
 static size_t spare_bytes;   /* the sum of their `cap` */
 
-/* Takes the block that *at points to out of the list. The caller owns it. */
+/* Removes the block *at from the list and returns it. The caller owns it from then on. */
 static struct block *spare_take(struct block **at)
 {
     struct block *block = *at;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a line of the usage. */
+/* The usage is broken into lines of this length. */
 enum { MAX_COLUMNS = 100 };
 
 /* strtol() alone would accept " 80", "+80" and "80x". A number has digits only. */
@@ -63,7 +63,8 @@ bool parse_port(const struct option_row *row, const char *text, void *field)
     return true;
 }
 
-/* Only its whole name finds an option: --fram could also be the beginning of a later option. */
+/* Finds an option by its whole name. A shortened name, such as --fram, finds none: it could also mean
+ * an option that a later chapter adds. */
 static const struct option_row *find_row(const struct option_row *row, const char *name,
                                          size_t length)
 {
