@@ -63,8 +63,8 @@ bool parse_port(const struct option_row *row, const char *text, void *field)
     return true;
 }
 
-/* Finds an option by its whole name. A shortened name, such as --fram, finds none: it could also mean
- * an option that a later chapter adds. */
+/* Finds an option by its whole name. A shortened name, such as --fram, finds none: it could also
+ * mean an option that a later chapter adds. */
 static const struct option_row *find_row(const struct option_row *row, const char *name,
                                          size_t length)
 {
