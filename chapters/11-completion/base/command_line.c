@@ -64,7 +64,7 @@ bool parse_port(const struct option_row *row, const char *text, void *field)
 }
 
 /* Finds an option by its whole name. A shortened name, such as --fram, finds none: it could also
- * mean an option that a later chapter adds. */
+ * mean an option that is added later. */
 static const struct option_row *find_row(const struct option_row *row, const char *name,
                                          size_t length)
 {
