@@ -6,7 +6,7 @@
 #define SMALL_BYTES (64u << 10) /* copying so few bytes is cheaper than keeping a large block */
 
 /* The spare blocks are at most this much together: so a larger block is never kept. */
-#define SPARE_MAX_BYTES (4u << 20)
+#define SPARE_MAX_BYTES (2u << 20)
 
 static struct block *spares; /* owned; linked by `next` */
 static size_t spare_bytes;   /* the sum of their `cap` */

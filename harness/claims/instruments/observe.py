@@ -117,6 +117,17 @@ def held_bytes(client, owed: int) -> int | None:
     return owed - sum(map(sum, found)) if all(found) else None
 
 
+def bytes_read(client, sent: int) -> int | None:
+    """How many of the bytes that this client has sent the server has read. None: the kernel does
+    not tell."""
+    ends = _ends(client)
+    try:
+        ours, its = (sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))) if ends else (0, 0)
+    except sockdiag.Unavailable:
+        return None
+    return sent - ours.unsent - its.unread if ours and its else None
+
+
 def sending(client) -> sockdiag.Sending | None:
     """How far the server's kernel has sent what the server has written to this client; None when
     the connection is closed. Raises NotJudged."""
