@@ -15,8 +15,6 @@ from harness.grading.scoring import Grade
 from harness.lab.chapters import ROOT, find
 from harness.student import replay as module
 
-TEST = "04_small_frames_after_a_large_one"
-
 
 def replay(*words, capsys):
     status = module.main(list(words))
@@ -26,8 +24,8 @@ def replay(*words, capsys):
 
 @pytest.fixture
 def wrong(tmp_path):
-    mutant = next(one for one in CATALOGUE if one.id == "04-no-parse-after-drain")
-    mutant.write(tmp_path / "wrong")
+    """A server whose failure is the same conversation each time."""
+    next(one for one in CATALOGUE if one.id == "01-one-read").write(tmp_path / "wrong")
     return tmp_path / "wrong"
 
 
@@ -38,7 +36,8 @@ def _steps(text):
 
 def test_the_id_of_a_failure_repeats_it(wrong, patient, capsys):
     """The same steps and bytes, though the server has been changed; and then it is right."""
-    results, _ = grade(patient, "--chapter", "04", "--dir", str(wrong), "--only", TEST)
+    test = "01_frame_cut_at_every_byte"
+    results, _ = grade(patient, "--chapter", "01", "--dir", str(wrong), "--only", test)
     (first,) = lost(results)
     command = re.search(r"again +make replay ID=(\S+) DIR=(\S+)", first)
     assert f"make trace ID={command[1]} DIR={command[2]}" in first
@@ -48,7 +47,7 @@ def test_the_id_of_a_failure_repeats_it(wrong, patient, capsys):
     status, out, _ = replay(*words, capsys=capsys)
     assert status == 1
     assert _steps(out) == _steps(first)
-    shutil.copytree(find("04").solution_dir, wrong, dirs_exist_ok=True)
+    shutil.copytree(find("01").solution_dir, wrong, dirs_exist_ok=True)
     status, out, _ = replay(*words, capsys=capsys)
     assert status == 0
     assert "FAILED" not in out
