@@ -7,7 +7,6 @@ import statistics
 import time
 
 from harness.claims.instruments.observe import (
-    bytes_read,
     bytes_within,
     seconds_of,
     until_asleep,
@@ -24,6 +23,7 @@ from harness.claims.scenarios.cost import (
     linear,
     no_cpu,
 )
+from harness.claims.scenarios.edges import expect_all_that_was_read
 from harness.claims.scenarios.exchanges import (
     LONG_REPLY,
     SMALL_WINDOW,
@@ -79,9 +79,6 @@ RESERVED_BYTES = 1024 * MIB
 RESERVED_FOR_EACH = 10 * MIB
 
 OFFERED_BYTES = 256 * MIB  # to a server that nobody reads from
-ENOUGH_BYTES = 8 * MIB  # of frames: more than a server reads while its client reads nothing
-LEFT_BYTES = 72 * KIB  # of frames that may wait in the server then, and so many sizes are tried
-LEFT_TRIES = 6
 REFUSED = 2 * MIB  # an allocation of so many bytes fails; small frames do not need one
 LONG_ROUNDS = 4  # of 7 MB each, through one connection
 
@@ -284,26 +281,8 @@ def test_04_small_frames_after_a_large_one(server, rng, inherited):
         client.expect_frames(bodies)
         ping(client, rng)
     if not inherited:
-        _expect_all_that_was_read(server, rng.randbytes(700))
-
-
-def _expect_all_that_was_read(server, body: bytes) -> None:
-    """A client that reads nothing shows how much the server reads until its output is full. Others
-    send a little less or more: so for one no event comes for frames that wait in the server."""
-    __tracebackhide__ = True
-    frame = length_framing.encode(body)
-    first = connect_narrow(server)
-    sent = first.send_some(frame * (ENOUGH_BYTES // len(frame)))
-    until_asleep(server)
-    read = bytes_read(first, sent) or 0
-    first.abandon(by_reset=True)
-    for more in range(-LEFT_BYTES, LEFT_BYTES // 3, LEFT_BYTES // LEFT_TRIES):
-        lot = [body] * max((read + more) // len(frame), 1)
-        client = connect_narrow(server)
-        client.send_frames(lot)
-        until_read(client)
-        until_asleep(server)
-        client.expect_frames(lot)
+        body = rng.randbytes(700)
+        expect_all_that_was_read(server, body, body)
 
 
 @claim("04.4", points=4, native=True)

@@ -13,6 +13,7 @@ from harness.claims.instruments.observe import eventually, until_asleep, until_r
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import HELD_BYTES, bounded
 from harness.claims.scenarios.cuts import every_cut
+from harness.claims.scenarios.edges import expect_all_that_was_read
 from harness.claims.scenarios.exchanges import (
     LONG_REPLY,
     SMALL_WINDOW,
@@ -307,7 +308,7 @@ def _echo_in_parts(head: bytes, size: int, parts: list[bytes]) -> bytes:
 
 
 @claim("05.4", points=2, cli=True, hints=dict.fromkeys(MUTE, "stuck-after-pause"))
-def test_05_messages_after_a_large_one(launch, rng):
+def test_05_messages_after_a_large_one(launch, rng, inherited):
     """Messages sent right after a large one are answered when its reply is read, late."""
     server = launch(framing=MESSAGES)
     for size in (MIB, LONG_REPLY):
@@ -318,6 +319,9 @@ def test_05_messages_after_a_large_one(launch, rng):
         until_read(client)
         until_asleep(server)
         client.expect_frames([echo_reply(seq, text) for seq, text in enumerate(texts)])
+    if not inherited:
+        text = rng.randbytes(700)
+        expect_all_that_was_read(server, request(ECHO, 1, string(text)), echo_reply(1, text))
 
 
 @claim("05.4", points=2, cli=True, hints=HALF_CLOSE)

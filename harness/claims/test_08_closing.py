@@ -38,7 +38,7 @@ ARRIVE = dict.fromkeys((*GONE, *LOST), "lost-at-close")
 LINGER = dict.fromkeys((*GONE, *LOST), "linger")
 ENDLESS = {**LINGER, "not-closed": "lost-at-close"}
 
-_TOO_LONG = {LENGTH: length_framing.TOO_LONG, LINE: b""}  # a line is so by the bytes that follow
+_TOO_LONG = {LENGTH: length_framing.TOO_LONG, LINE: bytes(LINE_BYTES)}
 
 
 # 08.7 settle
@@ -70,7 +70,7 @@ def _expect_thrown_away(server) -> None:
     """What a client sends after the FIN of the server is taken, however much it is."""
     __tracebackhide__ = True
     client = server.connect("goes on")
-    client.send(_TOO_LONG[client.framing] + bytes(LINE_BYTES))
+    client.send(_TOO_LONG[client.framing])
     client.expect_eof()
     with in_time(server):
         client.send(bytes(AFTER_FIN_BYTES))

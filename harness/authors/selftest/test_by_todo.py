@@ -26,7 +26,7 @@ def test_the_todos_whose_code_is_changed(name, todos):
 @pytest.mark.parametrize(
     "name, found",
     [
-        ("04-stops-once-too-often", True),  # the claim that the catalogue names is of its TODO
+        ("04-too-long-closes-at-once", True),  # the claim that the catalogue names is of its TODO
         ("03-does-not-wait-to-write", False),  # that one is of an earlier TODO
     ],
 )
@@ -37,7 +37,7 @@ def test_what_the_claims_of_a_todo_find(name, found, tmp_path, grader):
 
 def test_a_row_for_each_todo_and_the_others_by_name():
     trims, given = BY_NAME["04-trims-when-writable"], BY_NAME["04-no-parse-after-drain"]
-    found = by_todo.Asked(BY_NAME["04-stops-once-too-often"], (2,), True)
+    found = by_todo.Asked(BY_NAME["04-too-long-closes-at-once"], (2,), True)
     asked = [by_todo.Asked(trims, (5,), False), found, by_todo.Asked(given, (), False)]
     lines = by_todo.table(asked)
     assert lines.splitlines()[2:] == [

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, product
 
-from harness.claims.instruments.observe import bytes_within, until_asleep, until_read
+from harness.claims.instruments.observe import bytes_read, bytes_within, until_asleep, until_read
 from harness.claims.scenarios.exchanges import connect_narrow, ping
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
@@ -15,7 +15,7 @@ from harness.lab.units import KIB, MIB
 
 ROOMY_BYTES = 8 * MIB  # of a stream: more than the kernel holds
 NARROW_BYTES = 3 * MIB  # the same, of a client for which it holds little
-PIECE_BYTES = 100 * KIB  # less than most servers read at once
+PIECE_BYTES = 60 * KIB  # less than most servers read at once
 LOT = 256  # different frames, again and again
 BODIES = (100, 1000, 4 * KIB)  # bytes; the frames of a stream are alike, or of all sizes
 OFFERS = (1, 100, 5 * KIB, 300 * KIB, MIB)
@@ -27,6 +27,10 @@ ACTIONS = 4  # at most, before the last ones
 # keep, just as much, and all that they can (None), so that input waits in the kernel as well.
 KEPT_BYTES = (500 * KIB, MIB, None)
 QUIET = 0.05  # seconds, after which nothing more is taken; a claim does not depend on it
+
+ENOUGH_BYTES = 8 * MIB  # of frames: more than a server reads while its client reads nothing
+LEFT_BYTES = 72 * KIB  # of frames that may wait in the server then, and so many sizes are tried
+LEFT_TRIES = 6
 
 # Whether the kernel holds much of what the server sends, how much the server keeps, and whether the
 # client only takes from then on.
@@ -44,6 +48,26 @@ def any_order(server, rng: random.Random, kinds: Sequence[tuple] = KINDS) -> Non
         talk.fill(kept)
         talk.act(only_takes)
         talk.expect_all()
+
+
+def expect_all_that_was_read(server, request: bytes, reply: bytes) -> None:
+    """A client that reads nothing shows how much the server reads until its output is full. Others
+    send a little less or more: so for one no event comes for frames that wait in the server.
+    Request and reply are without the header of their frame."""
+    __tracebackhide__ = True
+    frame = length_framing.encode(request)
+    first = connect_narrow(server)
+    sent = first.send_some(frame * (ENOUGH_BYTES // len(frame)))
+    until_asleep(server)
+    read = bytes_read(first, sent) or 0
+    first.abandon(by_reset=True)
+    for more in range(-LEFT_BYTES, LEFT_BYTES // 3, LEFT_BYTES // LEFT_TRIES):
+        count = max((read + more) // len(frame), 1)
+        client = connect_narrow(server)
+        client.send_frames([request] * count)
+        until_read(client)
+        until_asleep(server)
+        client.expect_frames([reply] * count)
 
 
 class _Talk:
