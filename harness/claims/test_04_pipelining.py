@@ -6,12 +6,7 @@ import errno
 import statistics
 import time
 
-from harness.claims.instruments.observe import (
-    bytes_within,
-    seconds_of,
-    until_asleep,
-    until_read,
-)
+from harness.claims.instruments.observe import bytes_within, seconds_of, until_asleep, until_read
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import (
     EXACT,

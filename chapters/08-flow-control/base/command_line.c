@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The usage is broken into lines of this length. */
+/* No line of the usage message is longer. */
 enum { MAX_COLUMNS = 100 };
 
 /* strtol() alone would accept " 80", "+80" and "80x". A number has digits only. */
@@ -63,8 +63,8 @@ bool parse_port(const struct option_row *row, const char *text, void *field)
     return true;
 }
 
-/* Finds an option by its whole name. A shortened name, such as --fram, finds none: it could also
- * mean an option that is added later. */
+/* Finds an option by its full name. Abbreviations such as --fram are refused, because an option
+ * that is added later could make them ambiguous. */
 static const struct option_row *find_row(const struct option_row *row, const char *name,
                                          size_t length)
 {

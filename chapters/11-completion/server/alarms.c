@@ -48,7 +48,7 @@ struct alarms *alarms_new(struct timers *timers, alarms_callback *ring, void *co
     return a;
 }
 
-/* Frees unwanted alarms until they add up to `bytes` of memory, or until none is left. */
+/* Frees unwanted alarms until at least `bytes` bytes have been freed, or none is left. */
 static void free_unwanted(size_t bytes)
 {
     struct alarms *a;

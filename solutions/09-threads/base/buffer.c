@@ -11,7 +11,7 @@
 static _Thread_local struct block *spares; /* owned; linked by `next` */
 static _Thread_local size_t spare_bytes;   /* the sum of their `cap` */
 
-/* Removes the block *at from the list and returns it. The caller owns it from then on. */
+/* Unlinks *at from the list of spare blocks and returns it. The caller owns it from then on. */
 static struct block *spare_take(struct block **at)
 {
     struct block *block = *at;
