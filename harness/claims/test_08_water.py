@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import held_bytes, unread_bytes, until_asleep
+from harness.claims.instruments.observe import (
+    bytes_within,
+    held_bytes,
+    unread_bytes,
+    until_asleep,
+)
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.cost import (
     EXACT,
@@ -36,6 +41,7 @@ INPUT = MIB  # that a server may have read beyond the mark, or hold as frames th
 SENT_AT_ONCE = 4 * MIB  # by a server, when the kernel takes something again: tcp_wmem in tcp(7)
 STEP = 256 * KIB  # taken by the client between two looks
 OFFERED = 64 * MIB
+FEW = 32  # frames of 500 bytes: less than a server reads at once
 
 SILENT_CLIENTS = 100
 SILENT_BYTEWISE = 20  # of one byte a frame: tens of thousands of frames each
@@ -114,10 +120,13 @@ def _take_until_read(server, client: Client, sent: int) -> int:
 def test_08_any_marks_will_do(launch, rng):
     """With any marks, even 0 and 1 byte, all replies come, also to a late reader."""
     bodies = [rng.randbytes(500) for _ in range(10_000)]
+    frames = list(map(length_framing.encode, bodies))
+    data = b"".join(frames)
     for high, low in ((1, 0), (1, 1), (64 * KIB, 0), (64 * KIB, 64 * KIB), (4 * MIB, 1)):
         server = launch(("--high-water", str(high), "--low-water", str(low)))
+        if high <= SMALL_HIGH:
+            _read_when_the_server_holds_frames(server, frames)
         late = connect_narrow(server, "late")
-        data = b"".join(map(length_framing.encode, bodies))
         sent = late.send_some(data, quiet=0.05)
         until_asleep(server)
         if high <= SMALL_HIGH and sent == len(data) and unread_bytes(late) == 0:
@@ -130,6 +139,22 @@ def test_08_any_marks_will_do(launch, rng):
     bytewise = launch(("--high-water", "1"), framing=Fixed(1)).connect()
     for count in (1, 2, 3):
         burst(bytewise, [bytes(1)] * count)
+
+
+def _read_when_the_server_holds_frames(server, frames: list[bytes]) -> None:
+    """A client sends a few frames at a time, and reads once the server holds some of them. The
+    server has read all that was sent, so no event reports the frames that it holds."""
+    __tracebackhide__ = True
+    client = connect_narrow(server, "patient")
+    sent = b""
+    for at in range(0, len(frames), FEW):
+        part = b"".join(frames[at : at + FEW])
+        client.send(part)
+        sent += part
+        until_asleep(server)
+        if bytes_within(client, len(sent)) != 0:
+            break
+    client.echo_all(sent, len(sent))
 
 
 @claim("08.4", points=1, cli=True, native=True, hints=WATER)

@@ -73,19 +73,19 @@ def unread_bytes(client) -> int | None:
 
 
 def bytes_within(client, sent: int) -> int | None:
-    """How many of `sent` bytes, all read by an echo server, are neither in the kernel nor sent
-    back.
-
-    If the client has read none, they are in the server itself. None if the kernel does not tell.
-    """
+    """How many of `sent` bytes, all of which have arrived, an echo server has read and not sent
+    back. None: the kernel does not tell."""
     ends = _ends(client)
     if ends is None:
         return None
+    server_first = tuple(reversed(ends))
     try:
-        found = sockdiag.queues(*reversed(ends))
+        waiting, back = sockdiag.queues(*server_first), sockdiag.sending(*server_first)
     except sockdiag.Unavailable:
         return None
-    return sent - found.unread - found.unsent - arrived_bytes(client) if found else None
+    if waiting is None or back is None:
+        return None
+    return sent - waiting.unread - back.acknowledged - back.unacknowledged
 
 
 def arrived_bytes(client) -> int:

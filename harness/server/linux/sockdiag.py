@@ -31,7 +31,7 @@ _INFO = 2  # the attribute with a struct tcp_info
 _INFO_BIT = 1 << (_INFO - 1)  # of the extensions that a request wants
 # Where they are in struct tcp_info of linux/tcp.h
 _UNACKED, _CWND, _NOTSENT = 24, 80, 144
-_RECEIVED, _SENT = 128, 200  # bytes, each 64 bits; behind the second one those that were sent again
+_ACKED, _RECEIVED, _SENT = 120, 128, 200  # bytes, each 64 bits; behind _SENT those sent again
 _INFO_BYTES = 256  # more than it has
 
 
@@ -49,6 +49,7 @@ class Queues(NamedTuple):
 class Sending(NamedTuple):
     """How far one socket has sent its output."""
 
+    acknowledged: int  # bytes that the peer has acknowledged, all in all
     unacknowledged: int  # bytes that the program has written and the peer has not acknowledged
     unsent: int  # of these, bytes that were never sent
     in_flight: int  # segments that were sent and are not acknowledged
@@ -121,7 +122,8 @@ def sending(here: tuple, there: tuple) -> Sending | None:
     if len(info) < _NOTSENT + 4:
         raise Unavailable("this kernel's tcp_info has no count of the bytes that are not sent")
     fields = (struct.unpack_from("=I", info, place)[0] for place in (_NOTSENT, _UNACKED, _CWND))
-    return Sending(_ANSWER.unpack_from(answer)[6], *fields)
+    [acknowledged] = struct.unpack_from("=Q", info, _ACKED)
+    return Sending(acknowledged, _ANSWER.unpack_from(answer)[6], *fields)
 
 
 def acknowledged(descriptor: int) -> bool:
