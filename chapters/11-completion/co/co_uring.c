@@ -179,7 +179,7 @@ static enum io_result receive_own(struct co_socket *s, struct buffer *in, size_t
     s->uring.eof = call.result == 0;
     if (!is_nothing(call.result))
         return s->uring.eof ? IO_EOF : failed(-call.result);
-    s->uring.mode = RECEIVE_LENT;
+    s->uring.mode = RECEIVE_ONE;
     if (how == CO_CANCELLED)
         return IO_CANCELLED;
     return how == CO_LATE ? IO_LATE : IO_AGAIN; /* nothing is there; or co_wake() was called */
@@ -192,8 +192,10 @@ static enum io_result take_arrived(struct co_socket *s, struct buffer *in, size_
     size_t size = buffer_len(&s->uring.arrived);
     if (size == 0)
         return s->uring.error != 0 ? failed(s->uring.error) : IO_EOF;
-    if (size >= LARGE_BYTES)
+    if (size >= (s->uring.mode == RECEIVE_ONE ? LENT_BYTES : LARGE_BYTES))
         s->uring.mode = RECEIVE_MUCH;
+    else if (s->uring.mode == RECEIVE_ONE)
+        s->uring.mode = RECEIVE_LENT;
     *moved = size < room ? size : room;
     if (!buffer_move(in, &s->uring.arrived, *moved))
         return failed(ENOMEM);
@@ -204,13 +206,18 @@ static enum io_result take_arrived(struct co_socket *s, struct buffer *in, size_
 /* From lent buffers each byte is copied once more. So if there is much input, it is received into
  * the memory of the reader:
  *
- *              64 KiB have arrived unread       64 KiB of a frame are there
- *      LENT ------------------------------> MUCH -------------------------> LARGE
- *       ^                                   |  ^                              |
- *       +------- nothing more is there -----+  +---- the frame is complete ---+
+ *              a lent buffer is full         64 KiB of a frame are there
+ *        ONE -----------------------> MUCH ------------------------------> LARGE
+ *         |  <----------------------- ^  <--------------------------------
+ *         |    nothing more is there  |        the frame is complete
+ *         |                           |
+ *         +---------> LENT -----------+
+ *         it is not         64 KiB have arrived unread
  *
- * LENT also becomes LARGE, when a frame has grown in small pieces. MUCH tries once; the other two
- * wait for input. */
+ * ONE and LENT receive into lent buffers: ONE a single time, LENT again and again, which takes fewer
+ * operations. But the kernel may fill 32 lent buffers before LENT is stopped, so LENT is for clients
+ * that send little. Both become LARGE when a frame has grown in small pieces. MUCH tries once; the
+ * others wait for input. */
 static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                                  int timeout_ms)
 {
@@ -219,9 +226,10 @@ static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t 
         s->uring.mode = RECEIVE_LARGE;
     else if (s->uring.mode == RECEIVE_LARGE)
         s->uring.mode = RECEIVE_MUCH;
-    if (s->uring.mode != RECEIVE_LENT)
+    bool own = s->uring.mode == RECEIVE_MUCH || s->uring.mode == RECEIVE_LARGE;
+    if (own)
         stop_receiving(s);
-    if (s->uring.mode != RECEIVE_LENT && !has_input(s))
+    if (own && !has_input(s))
         return receive_own(s, in, room, moved, timeout_ms);
     enum io_result result = wait_for_input(s, timeout_ms);
     return result == IO_OK ? take_arrived(s, in, room, moved) : result;

@@ -33,9 +33,10 @@ struct by_completion {
     struct coroutine *forgetting; /* waits in co_forget(); NULL: none */
     int accepts;                  /* how many the next co_accept() tries together */
     struct operation reset;       /* hears of a reset while nothing is received */
-    struct operation receive;     /* into lent buffers, again and again */
+    struct operation receive;     /* into lent buffers */
     struct buffer arrived;        /* what it has received, and no coroutine has read yet */
     enum receiving {              /* where to: see uring_read() */
+                     RECEIVE_ONE,
                      RECEIVE_LENT,
                      RECEIVE_MUCH,
                      RECEIVE_LARGE
