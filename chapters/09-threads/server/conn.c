@@ -375,12 +375,10 @@ bool conn_open(int fd, struct worker *worker)
     c->state = CONN_OPEN;
     c->writable = true; /* nearly every socket is: so sending is tried without a report */
     if (!equip(c) || !events_add(worker->loop.events, &c->watch, EVENT_READ)) {
-        int saved_errno = errno;
         alarms_free(c->alarms);
         timeouts_free(c->timeouts);
         quota_free(c->quota);
         free(c);
-        errno = saved_errno;
         return false;
     }
     LIST_INSERT_HEAD(&worker->conns, c, others);

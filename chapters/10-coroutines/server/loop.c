@@ -1,7 +1,5 @@
 #include "server/loop.h"
 
-#include <errno.h>
-
 /* The loop that this thread runs. NULL: none yet. */
 static _Thread_local struct loop *own_loop;
 
@@ -25,9 +23,7 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend, size
     loop->timers = loop->events != NULL ? timers_new() : NULL;
     loop->scheduler = loop->timers != NULL ? scheduler_new(loop->timers, stack_bytes) : NULL;
     if (loop->scheduler == NULL) {
-        int saved_errno = errno;
         free_parts(loop);
-        errno = saved_errno;
         return false;
     }
     return true;

@@ -43,7 +43,8 @@ struct watch {
 /* Owned by the caller. NULL: errno has the reason. */
 struct events *events_new(const struct backend *backend);
 
-/* Frees the manager. Watches that are left are forgotten, and the descriptors stay open. */
+/* Frees the manager and keeps errno. Watches that are left are forgotten, and the descriptors stay
+ * open. */
 void events_free(struct events *e);
 
 /* Watches a descriptor for the events in `interest`: EVENT_READ, EVENT_WRITE, both, or none. Errors

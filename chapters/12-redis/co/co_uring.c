@@ -293,10 +293,10 @@ static enum io_result take_arrived(struct co_socket *s, struct buffer *in, size_
  *         +---------> LENT -----------+
  *         it is not         64 KiB have arrived unread
  *
- * ONE and LENT receive into lent buffers: ONE a single time, LENT again and again, which takes fewer
- * operations. But the kernel may fill 32 lent buffers before LENT is stopped, so LENT is for clients
- * that send little. Both become LARGE when a frame has grown in small pieces. MUCH tries once; the
- * others wait for input. */
+ * ONE and LENT receive into lent buffers: ONE a single time, LENT again and again, which takes
+ * fewer operations. But the kernel may fill 32 lent buffers before LENT is stopped, so LENT is for
+ * clients that send little. Both become LARGE when a frame has grown in small pieces. MUCH tries
+ * once; the others wait for input. */
 static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                                  int timeout_ms)
 {

@@ -29,9 +29,7 @@ bool server_open(struct server *server, const struct config *config, int count,
     for (; server->count < count; server->count++) {
         struct worker *worker = &server->workers[server->count];
         if (!worker_init(worker, server, server->count, backend)) {
-            int saved_errno = errno;
             destroy(server);
-            errno = saved_errno;
             return false;
         }
     }

@@ -171,18 +171,18 @@ struct events *events_new(const struct backend *backend)
     e->state = backend->open();
     if (e->wakeup.fd >= 0 && e->state != NULL && events_add(e, &e->wakeup, EVENT_READ))
         return e;
-    int saved_errno = errno;
     events_free(e);
-    errno = saved_errno;
     return NULL;
 }
 
 void events_free(struct events *e)
 {
+    int saved_errno = errno;
     events_del(e, &e->wakeup);
     if (e->wakeup.fd >= 0)
         close(e->wakeup.fd);
     if (e->state != NULL)
         e->backend->close(e->state);
     free(e);
+    errno = saved_errno;
 }

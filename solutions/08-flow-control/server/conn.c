@@ -359,12 +359,10 @@ bool conn_open(int fd, struct server *server)
     c->state = CONN_OPEN;
     c->writable = true; /* nearly every socket is: so sending is tried without a report */
     if (!equip(c) || !events_add(server->events, &c->watch, EVENT_READ)) {
-        int saved_errno = errno;
         alarms_free(c->alarms);
         timeouts_free(c->timeouts);
         quota_free(c->quota);
         free(c);
-        errno = saved_errno;
         return false;
     }
     LIST_INSERT_HEAD(&server->conns, c, others);

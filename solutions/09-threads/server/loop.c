@@ -1,7 +1,5 @@
 #include "server/loop.h"
 
-#include <errno.h>
-
 /* The loop that this thread runs. NULL: none yet. */
 static _Thread_local struct loop *own_loop;
 
@@ -16,9 +14,7 @@ bool loop_init(struct loop *loop, int index, const struct backend *backend)
         return false;
     loop->timers = timers_new();
     if (loop->timers == NULL) {
-        int saved_errno = errno;
         events_free(loop->events);
-        errno = saved_errno;
         return false;
     }
     return true;

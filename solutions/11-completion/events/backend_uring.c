@@ -38,9 +38,7 @@ static void *uring_open(void)
     s->poll = (struct operation){.completed = on_wake, .context = s};
     s->ring = ring_new();
     if (s->ring == NULL) {
-        int saved_errno = errno;
         free(s);
-        errno = saved_errno;
         return NULL;
     }
     return s;
