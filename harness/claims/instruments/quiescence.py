@@ -14,17 +14,11 @@ from typing import NamedTuple
 from harness.claims.instruments.delivery import is_delivering, is_in_backlog, is_owed
 from harness.failures.conversation import counted
 from harness.server.linux import asleep, procfs, sockdiag, time_outs
+from harness.server.linux.barrier import finish_deliveries
 from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
 
-# One that is woken runs at once, or stands in line for a processor, and then it is not asleep. So
-# two looks would do; but a packet is delivered by the kernel when it finds the time.
-QUIET_SECONDS, QUIET_LOOKS = 0.05, 3
-# Where others want the processors, too, the kernel may need long for that; and a processor of a
-# virtual machine may stand still meanwhile, in the middle of a delivery.
-CROWDED_SECONDS = 0.5
 CROWD = 3  # threads that run or want to, a processor: more than a grade and its servers
 LOOK_SECONDS = 0.01  # between two looks, at least
-UNSEEN_SECONDS = 1.0  # between two looks: then they may have done anything meanwhile
 LENT_MS = 5_000  # of its own time, for a server whose clock stands
 SHOWN = 4  # descriptors, of those that a server waits for
 
@@ -45,10 +39,9 @@ class Quiescence:
     ) -> None:
         self._processes = processes
         self._clients = clients
-        self._began = self._since = self._looked = 0.0
-        self._rest: list = []  # what rest() said of them at the last look
+        self._began = self._looked = 0.0
+        self._proof: list | None = None  # what _rest() says of servers that can do nothing
         self._lent = False  # LENT_MS, in this wait
-        self._looks = 0  # at which they were asleep, since `_since`
         self._found = False
 
     def __call__(self, began: float) -> bool:
@@ -57,7 +50,11 @@ class Quiescence:
         if began == self._began and now - self._looked < LOOK_SECONDS:
             return self._found
         self._begin(began)
-        self._found = self._have_slept(now) and not self._may_be_woken() and not self.lend(began)
+        self._looked = now
+        before, self._proof = self._proof, self._prove()
+        # Whoever waits has looked between the two proofs, and has found nothing.
+        same = self._proof is not None and self._proof == before
+        self._found = same and not self.lend(began)
         return self._found
 
     def lend(self, began: float) -> bool:
@@ -66,7 +63,7 @@ class Quiescence:
         clocks = [one.clock for one in self._processes() if one.clock and one.clock.stands]
         if not clocks or self._lent:
             return False
-        self._lent, self._looks = True, 0
+        self._lent, self._proof = True, None
         for clock in clocks:
             clock.advance(LENT_MS)
         return True
@@ -81,18 +78,22 @@ class Quiescence:
 
     def _begin(self, began: float) -> None:
         if began != self._began:
-            self._began, self._looks, self._lent = began, 0, False
+            self._began, self._proof, self._lent = began, None, False
 
-    def _have_slept(self, now: float) -> bool:
-        """Whether they were asleep at each look for a while, up to this one."""
-        rest = list(map(_rest, self._processes()))
-        if not self._looks or rest != self._rest or now - self._looked > UNSEEN_SECONDS:
-            self._looks, self._since = 0, now
-        asleep = None not in rest and any(one != _ENDED for one in rest)
-        self._looks = self._looks + 1 if asleep else 0
-        self._rest, self._looked = rest, now
-        seconds = CROWDED_SECONDS if procfs.is_crowded(CROWD) else QUIET_SECONDS
-        return self._looks >= QUIET_LOOKS and now - self._since >= seconds
+    def _prove(self) -> list | None:
+        """What _rest() says of the servers, if they can do nothing; else None.
+
+        They sleep, and nothing is on its way to them. Then what the kernel had begun to deliver is
+        delivered, and has woken its thread: so if no thread has run after that, none will.
+        """
+        rest = self._all_rest()
+        if None in rest or all(one == _ENDED for one in rest) or self._may_be_woken():
+            return None
+        finish_deliveries()
+        return rest if self._all_rest() == rest else None
+
+    def _all_rest(self) -> list:
+        return list(map(_rest, self._processes()))
 
     def _may_be_woken(self) -> bool:
         running = [one for one in self._processes() if _rest(one) != _ENDED]
