@@ -1,5 +1,6 @@
 /* Reads the options, listens, and serves until a signal tells it to stop. */
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +10,10 @@
 #include "server.h"
 #include "stop.h"
 
+/* Of the memory that is freed, malloc() keeps at most this much. By default it learns to keep up to
+ * 64 MiB. */
+#define KEPT_BYTES (3 << 20)
+
 int main(int argc, char **argv)
 {
     struct options options;
@@ -16,6 +21,8 @@ int main(int argc, char **argv)
         options_usage(argv[0]);
         return 2;
     }
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES); /* a larger block goes back when it is freed, */
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES); /* and so does a larger free end of the heap */
     log_open(options.verbose);
     stop_install();
 

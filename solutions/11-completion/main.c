@@ -1,6 +1,7 @@
 /* Reads the options, listens, and serves until a signal tells it to stop. */
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,10 @@
 #include "net/net.h"
 #include "options.h"
 #include "server/server.h"
+
+/* Of the memory that is freed, malloc() keeps at most this much. By default it learns to keep up to
+ * 64 MiB. */
+#define KEPT_BYTES (3 << 20)
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */
 static void open_server(struct server *server, const struct options *options)
@@ -37,6 +42,8 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGPIPE, SIG_IGN); /* a write to a log that nobody reads any more fails instead */
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES); /* a larger block goes back when it is freed, */
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES); /* and so does a larger free end of the heap */
     log_open(options.verbose);
     struct server server;
     open_server(&server, &options);
