@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from harness.claims.instruments.observe import (
     eventually,
+    in_flight,
     kernel_bytes,
-    sending,
     until_asleep,
     until_read,
 )
@@ -159,8 +159,7 @@ def _all_is_sent(server, client: Client) -> bool:
     """Whether the server has done what it can, and its kernel waits for no acknowledgement that
     would let it send more."""
     server.clock.settle()
-    found = sending(client)
-    return found is None or not found.in_flight
+    return not in_flight(client)
 
 
 @claim("07.6", points=3, cli=True, hints=FRAME)

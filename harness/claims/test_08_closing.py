@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import sending, until_asleep, until_read
+from harness.claims.instruments.observe import in_flight, until_asleep, until_read
 from harness.claims.marker import GONE, MUTE, claim
 from harness.claims.scenarios.exchanges import SMALL_WINDOW, owe_bytes, ping, words
 from harness.claims.scenarios.timed import LATE_MS, MOMENT_MS, in_time, pass_until, soon
@@ -136,7 +136,7 @@ def test_08_never_reading_client_is_closed_in_the_end(launch, rng):
     base = _descriptors(server)
     client, silent = server.connect(rcvbuf=SMALL_WINDOW), server.connect("silent")
     owe_bytes(client, rng, OWED_BYTES, certain=True)
-    wait_until(lambda: not sending(client).in_flight, SENT_SECONDS)
+    wait_until(lambda: not in_flight(client), SENT_SECONDS)
     began = server.clock.now_ms
     client.half_close()
     silent.send(length_framing.TOO_LONG)
@@ -155,7 +155,7 @@ def _expect_given_up(launch) -> None:
     client = server.connect("has alarms", rcvbuf=SMALL_WINDOW)
     client.send_frames([after(1, 0, bytes(OWED_TO_ALARMED)), every(2, 1000, 100, b"")])
     server.clock.settle()
-    wait_until(lambda: not sending(client).in_flight, SENT_SECONDS)
+    wait_until(lambda: not in_flight(client), SENT_SECONDS)
     server.clock.settle()
     began, who = server.clock.now_ms, "a client that takes nothing, while its alarms ring,"
     client.half_close()
@@ -234,7 +234,7 @@ def test_08_takes_some_and_then_nothing(launch, rng):
     server.clock.advance(TAKES_MS)
     with in_time(server):
         client.expect_part(replies, TAKEN_AT_ONCE)
-    wait_until(lambda: not sending(client).in_flight, SENT_SECONDS)
+    wait_until(lambda: not in_flight(client), SENT_SECONDS)
     server.conversation.note(client.name, "reads nothing more")
     who = "a client that has taken something"
     began = server.clock.now_ms

@@ -10,7 +10,13 @@ from __future__ import annotations
 import os
 import signal
 
-from harness.claims.instruments.observe import bytes_within, eventually, until_asleep, until_read
+from harness.claims.instruments.observe import (
+    bytes_within,
+    eventually,
+    until_asleep,
+    until_read,
+    written_bytes,
+)
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import EXACT, STEADY_MARKS, steady_reader
 from harness.claims.scenarios.exchanges import (
@@ -114,8 +120,7 @@ def _frames_are_left(server, rng) -> None:
         until_read(late)
     late.half_close()
     until_asleep(server)
-    sent = size * len(owed)
-    count = (sent - (bytes_within(late, sent) or sent)) // size  # that the kernel has
+    count = (written_bytes(late) or 0) // size
     with server.paused():
         late.expect_frames(owed[:count])
     late.expect_frames(owed[count:])

@@ -65,6 +65,7 @@ class Diagnosis:
     before: str = ""  # whether the claim has passed before; see history.py
     order: str = ""  # of the calls of its servers; see instruments/order.py
     busy: bool = False  # the machine was too busy to judge it
+    late: bool = False  # the server may only have been too slow, and no wait may be that long
 
     def told(self) -> dict:
         """The diagnosis as an object of JSON, without empty fields."""
@@ -112,6 +113,7 @@ def diagnose(
         server=fate + (locked or _doing(error, it)),
         stderr=printed,
         crashed=stage.crashed(),
+        late=not error.asleep and stage.has_waited_in_vain(),
     )
 
 

@@ -21,6 +21,7 @@ from harness.server.linux import landlock
 from harness.server.shim import LIBRARIES, shim_library
 
 BROKEN_SECONDS = 60  # for a server that fails the first frames; of CPU time on a busy machine
+FEW_LATE = 5  # claims; where more wait in vain, the server is the reason
 LAB_OPTIONS = ("-p", "0")  # of the lab's own servers: any free port
 
 
@@ -135,7 +136,8 @@ def _build(target: Target, grade: Grade) -> list[str]:
 def _run(grade: Grade, command: list[str], target: Target, request: Request, log: Path) -> None:
     """Runs the claims of `grade.outcomes`, and notes the result of each. Raises Interrupted.
 
-    Those for which the machine was too busy are run once more, one after the other.
+    Those for which the machine was too busy are run once more, one after the other; so are those
+    in which a wait took too long, if they are few.
     """
     claims = _in_order(grade, request.first)
     following = Following(grade, request)
@@ -266,14 +268,17 @@ class Following:
         self._look()
 
     def again(self) -> list[Claim]:
-        """Claims for which the machine was too busy: they are to be tried again. Only once."""
+        """Claims that may have failed only because the machine is busy: they are to be tried again.
+        Only once."""
         if self._tried_again:
             return []
         self._tried_again = True
         over = [one for one in self._outcomes.values() if one.diagnosis]
-        busy = [outcome.claim for outcome in over if outcome.diagnosis.busy]
-        self.progress.more(len(busy))
-        return busy
+        late = [outcome for outcome in over if outcome.diagnosis.late]
+        again = [outcome for outcome in over if outcome.diagnosis.busy]
+        again += late if len(late) <= FEW_LATE else []
+        self.progress.more(len(again))
+        return [outcome.claim for outcome in again]
 
     def _look(self) -> None:
         """Raises Broken."""

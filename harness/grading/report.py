@@ -26,6 +26,8 @@ WARNING_LINES = 10
 SLOWEST = 5  # tests that V=1 lists
 BAR = 12  # columns; a line of the board has at most 80
 WIDEST = 100  # columns, whatever the terminal has
+UNDEFINED = {"memory-fault", "data-race", "undefined-behaviour"}  # hints
+UNDEFINED_WIDTH = 200  # characters of what a sanitizer says
 LABEL = 11  # columns of "server", "hint", ... within a failure
 
 
@@ -315,7 +317,10 @@ def next_step(grade: Grade) -> list[str]:
     if not grade.built:
         return [f"next: fix the first error, then {grade.again}"]
     failed = own_first(grade, FAILED)
+    undefined = [o for o in failed if o.diagnosis and o.diagnosis.hint in UNDEFINED]
     left = [f"next: {_task(grade, failed[0])}"] if failed else []
+    if undefined:
+        left = _mend_first(grade, undefined[0])
     if grade.verdict == NOT_JUDGED:
         left += [
             "some claims were not judged: no points, and no failure",
@@ -336,6 +341,16 @@ def next_step(grade: Grade) -> list[str]:
             else f"chapter {c.number} is not in this copy of the lab"
         )
         for c in later
+    ]
+
+
+def _mend_first(grade: Grade, outcome: Outcome) -> list[str]:
+    """For a server whose behaviour is undefined: what it does elsewhere is left to chance."""
+    what = textwrap.shorten(outcome.message, UNDEFINED_WIDTH, placeholder=" ...")
+    return [
+        f"mend this first: {what}",
+        "until then the other results can change from run to run",
+        f"next: {again(grade, outcome.claim.name)}",
     ]
 
 

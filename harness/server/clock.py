@@ -16,7 +16,12 @@ from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
 from harness.server.linux import procfs
-from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
+from harness.server.linux.syscalls import (
+    catches_alarm,
+    has_timerfd,
+    is_limited,
+    sleeps_for_ever,
+)
 from harness.server.patience import Activity, wait_until
 from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
 
@@ -97,11 +102,14 @@ class Clock:
         """Whether it stands still until it is moved: otherwise it is the machine's.
 
         That is decided when the server has first waited with a limit: only then it shows by which
-        clock it goes. So ask it then.
+        clock it goes. So ask it then. Later the server may still begin a wait that the library does
+        not see; then it gets the machine's.
         """
         if self._shim is not None and not self._decided:
             self.settle()
             self._decide()
+        if self._shim is not None and self._waits_unseen():
+            self._give_back("it waits in calls that the library does not see")
         return self._shim is not None
 
     @property
@@ -117,13 +125,13 @@ class Clock:
     def advance(self, ms: float) -> None:
         """Moves the clock forward. Returns when the server has done all that was due, and waits."""
         self.tell(f"lets {_counted(ms)} go by")
+        self.settle()
         if not self.ours:
             if ms > MOST_SLEEP_MS:
                 text = f"this server has a clock of its own, and {_counted(ms)} are too long"
                 raise NotJudged(text)
             time.sleep(ms / 1000)
             return
-        self.settle()
         target = self._monotonic + round(ms * MS)
         for step in range(MOST_STEPS):
             due = min(filter(lambda due: due > self._monotonic, self._dues()), default=target)
@@ -232,9 +240,7 @@ class Clock:
         if self._shim.timers() or self._shim.clock_reads() > self._reads:
             self._decided = True
         elif limited or not waiters:
-            self._decided = True
-            self._give_back()
-            self.tell("leaves the server the clock of the machine: it does not read the given one")
+            self._give_back("it does not read the given one")
 
     def _shows_nothing(self) -> bool:
         """Whether it has ended, or sleeps for ever in a call that is none of our waits."""
@@ -250,8 +256,28 @@ class Clock:
     def _has_ended(self) -> bool:
         return all(state in "ZX" for state in procfs.states(self._pid).values())
 
-    def _give_back(self) -> None:
+    def _waits_unseen(self) -> bool:
+        """Whether the kernel has a timer for it, or a thread of it sleeps with a limit in a call
+        that is none of our waits: inside the C library, say, or made without it."""
+        if self._shim.kernel_timers():
+            return True
+        found = self._unseen_waits()
+        return bool(found and found & self._unseen_waits())  # twice: one may just enter or leave it
+
+    def _unseen_waits(self) -> set[tuple[int, int, str]]:
+        found = {
+            (pid, tid, line)
+            for pid in self._pids()
+            for tid, line in procfs.by_thread(pid, "syscall").items()
+            if is_limited(line)
+        }
+        ours = {(one.pid, one.tid) for one in self._waiting()} if found else set()
+        return {(pid, tid, line) for pid, tid, line in found if (pid, tid) not in ours}
+
+    def _give_back(self, why: str) -> None:
         """From now on it is the machine's, and goes on from where it is."""
+        self.tell(f"leaves the server the clock of the machine: {why}")
+        self._decided = True
         machine = time.monotonic_ns()
         self._monotonic, self._realtime = self._monotonic - machine, self._realtime - machine
         self._set(Mode.FLOWS)

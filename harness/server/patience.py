@@ -69,6 +69,11 @@ class Patience:
         return self._ran_out if self._shared is None else os.fstat(self._shared).st_size
 
     @property
+    def ran_out_here(self) -> int:
+        """How many have in this process."""
+        return self._ran_out
+
+    @property
     def seconds(self) -> float:
         """How long a wait that begins now may take."""
         ran_out = self.ran_out
@@ -98,11 +103,6 @@ class Patience:
         nothing more to wait for."""
         return False
 
-    def lend(self, began: float) -> bool:
-        """Gives servers whose clock stands some time of it, once in the wait that began then: they
-        may look round every so often. Whether it did."""
-        return False
-
     def delivers(self) -> bool:
         """Whether the kernel has something of the servers for a client that waits for it."""
         return False
@@ -126,11 +126,11 @@ PATIENCE = Patience(((0, float(SHORTER)),)) if SHORTER else Patience()
 class ForServers(Patience):
     """Another patience, which shrinks with this one, for these servers.
 
-    `asleep` tells whether they sleep for ever, and `lend` lends them time; both get when the wait
-    began. `delivers` tells whether the kernel still has something of them. `spins_end`: a wait is
-    over when they have computed for a part of it, see CPU_PART. `times`, `least`: it is so many
-    times as long, and not below `least` seconds, as something slows them down that runs one thread
-    at a time. `least` is the minimum of CPU time as well, and half of it for a server that spins.
+    `asleep` gets when the wait began, and tells whether they sleep for ever. `delivers` tells
+    whether the kernel still has something of them. `spins_end`: a wait is over when they have
+    computed for a part of it, see CPU_PART. `times`, `least`: it is so many times as long, and not
+    below `least` seconds, as something slows them down that runs one thread at a time. `least` is
+    the minimum of CPU time as well, and half of it for a server that spins.
     """
 
     def __init__(
@@ -138,7 +138,6 @@ class ForServers(Patience):
         patience: Patience,
         servers: Callable[[], Iterable[Active]],
         asleep: Callable[[float], bool] | None = None,
-        lend: Callable[[float], bool] | None = None,
         delivers: Callable[[], bool] | None = None,
         spins_end: bool = False,
         times: float = 1.0,
@@ -147,7 +146,6 @@ class ForServers(Patience):
         self._patience = patience
         self._servers = servers
         self._asleep = asleep
-        self._lend = lend
         self._delivers = delivers
         self._spins_end = spins_end
         self._times = times
@@ -184,9 +182,6 @@ class ForServers(Patience):
 
     def asleep(self, began: float) -> bool:
         return self._asleep is not None and self._asleep(began)
-
-    def lend(self, began: float) -> bool:
-        return self._lend is not None and self._lend(began)
 
     def delivers(self) -> bool:
         return self._delivers is not None and self._delivers()
@@ -247,7 +242,7 @@ class Deadline:
         self._most_threads = -1
         self._hopeless = ""
         self._idle_looks = 0
-        self._lent = self._over = False
+        self._over = False
 
     def left(self) -> float:
         """Seconds after which it is over, or after which to ask again; 0 when it is over."""
@@ -262,9 +257,6 @@ class Deadline:
         self._looked = now
         if passed < self._limit and not self._hopeless:
             return self._limit - passed
-        if at_rest and self._may_be_lent():
-            self._idle_looks = 0
-            return MORE_SECONDS
         if at_rest and self._is_delivered():
             self._over = True
             self.seconds = round(passed, 1) if passed < self._limit else self._limit
@@ -273,14 +265,6 @@ class Deadline:
             text = "other programs kept the server or the kernel from working most of the time"
             raise TooBusy(f"in a wait of {passed:.0f} s {text}")
         return MORE_SECONDS
-
-    def _may_be_lent(self) -> bool:
-        """Whether the servers have just been lent time: on a busy machine they are seldom seen to
-        sleep, and by their own clock nothing has gone by."""
-        if self._patience is None or self._others or self._hopeless or self._lent:
-            return False
-        self._lent = True
-        return self._patience.lend(self._restarted)
 
     def _is_delivered(self) -> bool:
         """Whether the kernel has nothing of the servers that a client waits for."""

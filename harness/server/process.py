@@ -34,6 +34,7 @@ SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
 LAST_OUTPUT_SECONDS = 0.2  # after the end; a process left behind may hold the pipes for longer
 COMPLAINT_SECONDS = 1.0  # for a program that ends, and for what ld.so has printed to come here
+HIDDEN = "only root may see what the server has open: it is not dumpable, see prctl(2)"
 PORT_TRIES = 3
 KILLED = ExitStatus(signal=signal.SIGKILL)
 ENDING_SIGNALS = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL}
@@ -316,7 +317,9 @@ class ServerProcess:
         return sum(map(procfs.reserved_bytes, self.pids()))
 
     def descriptors(self) -> procfs.Descriptors:
-        """Open descriptors of all its processes together."""
+        """Open descriptors of all its processes together. Raises NotJudged."""
+        if any(map(procfs.hides, self.pids())):
+            raise NotJudged(HIDDEN)
         targets = [target for pid in self.pids() for target in procfs.descriptor_targets(pid)]
         sockets = [target for target in targets if target.startswith("socket:")]
         return procfs.Descriptors(total=len(targets), sockets=len(sockets))
@@ -395,7 +398,8 @@ class ServerProcess:
         )
         if command.preload and command.linked_here and not self._shim_is_loaded:
             if not wait_until(lambda: not self.alive(), COMPLAINT_SECONDS):
-                raise NotJudged(shim.not_loaded(self.stderr.text()))
+                hidden = any(map(procfs.hides, self.pids()))
+                raise NotJudged(HIDDEN if hidden else shim.not_loaded(self.stderr.text()))
             self._shim_is_loaded = True
 
 

@@ -218,6 +218,32 @@ def test_one_that_does_not_read_it_keeps_the_clock_of_the_machine(tmp_path):
         assert process.wait(10) == 0
 
 
+def test_one_that_waits_unseen_keeps_the_clock_of_the_machine(tmp_path):
+    """It reads ours, but a thread of it waits with a limit in a call of its own, as inside the C
+    library."""
+    code = """if True:
+        import ctypes, os, threading, time
+        libc, minute = ctypes.CDLL(None), (ctypes.c_long * 2)(60, 0)
+        futex = (202 if os.uname().machine == "x86_64" else 98, (ctypes.c_int * 1)(0), 0, 0)
+        threading.Thread(target=libc.syscall, args=(*futex, minute), daemon=True).start()
+        print("ready", flush=True)
+        time.monotonic()
+        libc.poll(None, 0, 60_000)
+    """
+    shared = Shim(tmp_path / "shim")
+    Start().set(shared)
+    command = [sys.executable, "-S", "-c", code]
+    environment = shim.environment([shim_library()], shared.path)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout.readline() == b"ready\n"
+            clock = Clock(shared, process.pid)
+            assert wait_until(shared.waiters, 5)
+            assert wait_until(lambda: not clock.ours, 10)
+        finally:
+            process.kill()
+
+
 def test_one_that_has_ended_has_shown_nothing(tmp_path):
     """A claim about time fails for the crash, and is judged."""
     shared = Shim(tmp_path / "shim")

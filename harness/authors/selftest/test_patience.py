@@ -104,26 +104,6 @@ def test_a_server_has_its_cpu_time_however_long_that_takes(
     assert server.cpu - 5 >= runnable * SECONDS / part
 
 
-def test_before_a_wait_is_over_a_server_is_lent_time_once(clock):
-    """On a busy machine it may never be seen to sleep, and by its own clock no time goes by."""
-    lent = []
-    server = Server()
-    deadline = Deadline(fair(server, lend=lambda began: not lent and not lent.append(clock.now)))
-    began = clock.now
-    assert SECONDS < wait(clock, deadline, server) < SECONDS + 1
-    assert len(lent) == 1 and lent[0] >= began + SECONDS
-
-
-@pytest.mark.parametrize("options", [{"others": True}, {"asleep": lambda began: True}])
-def test_no_time_is_lent(clock, options):
-    """Somebody else is waited for; or the server sleeps, and has had some."""
-    server, lent = Server(), []
-    given = {"asleep": options["asleep"]} if "asleep" in options else {}
-    patience = fair(server, lend=lambda began: bool(lent.append(began)), **given)
-    wait(clock, Deadline(patience, others=options.get("others", False)), server)
-    assert lent == []
-
-
 def test_what_only_its_clock_makes_a_thread_do_is_not_counted(monkeypatch):
     found = {}
     monkeypatch.setattr(Clock, "stands", True)

@@ -75,17 +75,19 @@ def unread_bytes(client) -> int | None:
 def bytes_within(client, sent: int) -> int | None:
     """How many of `sent` bytes, all of which have arrived, an echo server has read and not sent
     back. None: the kernel does not tell."""
+    unread, written = unread_bytes(client), written_bytes(client)
+    return None if unread is None or written is None else sent - unread - written
+
+
+def written_bytes(client) -> int | None:
+    """How many bytes the server has written to this client so far, all in all. None: the kernel
+    does not tell."""
     ends = _ends(client)
-    if ends is None:
-        return None
-    server_first = tuple(reversed(ends))
     try:
-        waiting, back = sockdiag.queues(*server_first), sockdiag.sending(*server_first)
+        found = sockdiag.sending(*reversed(ends)) if ends else None
     except sockdiag.Unavailable:
         return None
-    if waiting is None or back is None:
-        return None
-    return sent - waiting.unread - back.acknowledged - back.unacknowledged
+    return found.acknowledged + found.unacknowledged if found else None
 
 
 def arrived_bytes(client) -> int:
@@ -136,6 +138,13 @@ def sending(client) -> sockdiag.Sending | None:
         return sockdiag.sending(*reversed(ends)) if ends else None
     except sockdiag.Unavailable as error:
         raise NotJudged(f"the kernel does not report what a socket has sent: {error}") from None
+
+
+def in_flight(client) -> bool:
+    """Whether the server's kernel waits until this client has acknowledged something. False when
+    the connection is closed. Raises NotJudged."""
+    found = sending(client)
+    return found is not None and found.in_flight > 0
 
 
 def is_open(client) -> bool:

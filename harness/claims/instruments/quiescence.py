@@ -19,6 +19,7 @@ from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for
 
 CROWD = 3  # threads that run or want to, a processor: more than a grade and its servers
 LOOK_SECONDS = 0.01  # between two looks, at least
+DECIDED_SECONDS = 1.0  # of a wait, after which a server has shown by which clock it goes
 LENT_MS = 5_000  # of its own time, for a server whose clock stands
 SHOWN = 4  # descriptors, of those that a server waits for
 
@@ -51,15 +52,16 @@ class Quiescence:
             return self._found
         self._begin(began)
         self._looked = now
+        if now - began > DECIDED_SECONDS:
+            self._decide_clocks()
         before, self._proof = self._proof, self._prove()
         # Whoever waits has looked between the two proofs, and has found nothing.
         same = self._proof is not None and self._proof == before
-        self._found = same and not self.lend(began)
+        self._found = same and not self._lend()
         return self._found
 
-    def lend(self, began: float) -> bool:
-        """Moves the clocks that stand, once in the wait that began then. Whether there are some."""
-        self._begin(began)
+    def _lend(self) -> bool:
+        """Moves the clocks that stand, once in a wait. Whether there are some."""
         clocks = [one.clock for one in self._processes() if one.clock and one.clock.stands]
         if not clocks or self._lent:
             return False
@@ -75,6 +77,13 @@ class Quiescence:
             return procfs.is_crowded(CROWD) and any(map(is_owed, self._clients()))
         except sockdiag.Unavailable:
             return False
+
+    def _decide_clocks(self) -> None:
+        """Finds out by which clocks the servers go: until then no wait of theirs is known to end
+        only when we move it."""
+        for process in self._processes():
+            if process.clock is not None and process.alive():
+                process.clock.ours  # noqa: B018
 
     def _begin(self, began: float) -> None:
         if began != self._began:
@@ -118,8 +127,8 @@ def _rest(process) -> object | None:
 
 def _is_asleep(pid: int) -> bool:
     """Whether all its threads sleep for ever. One in the state D does not: in the middle of a call,
-    the kernel gets a page for it, and then it goes on."""
-    return sleeps_for_ever(pid) and "D" not in procfs.thread_states(pid)
+    the kernel gets a page for it, and then it goes on. Nor does one that is stopped."""
+    return sleeps_for_ever(pid) and not procfs.thread_states(pid) & set("DTt")
 
 
 def _may_wake_up(process) -> bool:

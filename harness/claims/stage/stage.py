@@ -195,6 +195,7 @@ class Stage:
         self.sanitized = False  # one of them is watched by a sanitizer
         self.body_passed = False
         self._in_line = procfs.seconds_in_line(os.getpid())
+        self._ran_out = PATIENCE.ran_out_here
         self._ending: tuple[str, str] | None = None
         self._surprised = False  # when it was cleared
         self._recorders: list[recorder.Recorder] = []
@@ -365,6 +366,10 @@ class Stage:
         processors. Those of the servers do not count: threads that spin wait for each other."""
         return procfs.longest_in_line(self._in_line, procfs.seconds_in_line(os.getpid()))
 
+    def has_waited_in_vain(self) -> bool:
+        """Whether a wait of this test has run out."""
+        return PATIENCE.ran_out_here > self._ran_out
+
     def _clients(self) -> list[Client | Stream]:
         """The ends of all connections: those that are open, and those of clients that have left."""
         left = [one for server in self.servers for one in server.clients if one.closed]
@@ -374,14 +379,13 @@ class Stage:
 
     def _patience(self) -> Patience:
         """How long a claim waits. The grader knows what a server that is built here can do in a
-        wait: nothing while it sleeps, and little else."""
+        wait: nothing while it sleeps, and little else. Another one may work in processes that the
+        grader does not see."""
         own = bool(self.run.sources)
         quiet = quiescence.Quiescence(self._processes, self._clients)
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
         asleep = quiet if own else None
-        return ForServers(
-            PATIENCE, self._processes, asleep, quiet.lend, quiet.delivers, own, **slowed
-        )
+        return ForServers(PATIENCE, self._processes, asleep, quiet.delivers, own, **slowed)
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""

@@ -232,7 +232,12 @@ def wait_channels(pid: int) -> set[str]:
 
 def of_threads(pid: int, name: str) -> list[str]:
     """The contents of this file for each of its threads; empty when the process is gone."""
-    return [read(f"/proc/{pid}/task/{thread}/{name}").decode() for thread in threads(pid)]
+    return list(by_thread(pid, name).values())
+
+
+def by_thread(pid: int, name: str) -> dict[int, str]:
+    """The contents of this file, by the id of the thread."""
+    return {tid: read(f"/proc/{pid}/task/{tid}/{name}").decode() for tid in threads(pid)}
 
 
 def is_crowded(most: float) -> bool:
@@ -306,6 +311,11 @@ def descriptors(pid: int) -> list[tuple[str, str]]:
         except _GONE:  # closed meanwhile
             pass
     return found
+
+
+def hides(pid: int) -> bool:
+    """Whether only root may see the descriptors and the memory map of this process."""
+    return os.path.exists(f"/proc/{pid}") and not os.access(f"/proc/{pid}/fd", os.R_OK)
 
 
 def maps_file(pid: int, path: str) -> bool:

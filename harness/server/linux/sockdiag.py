@@ -113,12 +113,14 @@ def queues(here: tuple, there: tuple) -> Queues | None:
 
 
 def sending(here: tuple, there: tuple) -> Sending | None:
-    """How far the socket at `here` that is connected with `there` has sent its output; None if
-    there is none. Raises Unavailable."""
+    """How far the socket at `here` that is connected with `there` has sent its output; None if it
+    is closed. Raises Unavailable."""
     answer = _found(here, there, _INFO_BIT)
     if answer is None:
         return None
     info = _attribute(answer, _INFO)
+    if not info:  # the program has closed it: what is left of the connection has no tcp_info
+        return None
     if len(info) < _NOTSENT + 4:
         raise Unavailable("this kernel's tcp_info has no count of the bytes that are not sent")
     fields = (struct.unpack_from("=I", info, place)[0] for place in (_NOTSENT, _UNACKED, _CWND))

@@ -32,6 +32,8 @@ _LIMITS = {
     **{"pselect6": (_POINTER, 4), "epoll_wait": (_INT, 3), "epoll_pwait": (_INT, 3)},
     **{"epoll_pwait2": (_POINTER, 3), "futex": (_POINTER, 3), "io_uring_enter": (_FLAG, 3)},
 }
+# They do nothing else than to let time pass.
+_SLEEPS = {"x86_64": {35, 230}, "aarch64": {101, 115}}.get(platform.machine(), set())
 _CAUGHT = re.compile(rb"^SigCgt:\s*([0-9a-f]+)$", re.M)
 _CLOSE = {"x86_64": "3", "aarch64": "57"}.get(platform.machine())
 
@@ -60,6 +62,19 @@ def catches_alarm(pid: int) -> bool:
     has, which is valgrind's."""
     caught = _CAUGHT.search(procfs.read(f"/proc/{pid}/status"))
     return caught is None or bool(int(caught[1], 16) >> (signal.SIGALRM - 1) & 1)
+
+
+def is_limited(line: str) -> bool:
+    """Whether one thread sleeps in a call that has a time limit, or is one. `line`: see
+    is_endless()."""
+    words = line.split()
+    if len(words) < 2 or not words[0].isdigit():
+        return False
+    number, counter = int(words[0]), int(words[-1], 16)
+    if counter == 0:  # a thread of the kernel, such as a worker of a ring, has no program
+        return False
+    known = CALLS.get(number) in _LIMITS
+    return number in _SLEEPS or known and not is_endless(line)
 
 
 def is_endless(line: str) -> bool:

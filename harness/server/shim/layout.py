@@ -39,6 +39,7 @@ FUNCTIONS = """
     pthread_cond_broadcast pthread_cond_timedwait pthread_cond_clockwait sem_timedwait sem_clockwait
     sigtimedwait timerfd_create timerfd_settime timerfd_gettime setitimer getitimer alarm
     timer_create timer_settime timer_gettime timer_getoverrun timer_delete io_uring_enter
+    dup dup2 dup3 fcntl fcntl64 prctl
 """.split()
 _MOVING = {
     name.replace("__", "").replace("_chk", "")

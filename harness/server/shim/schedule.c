@@ -21,6 +21,8 @@ static bool is_transfer(enum group group)
 /* Whether the plan is about calls like this one. Only sockets that accept() has returned count. */
 static bool matches(const struct plan *plan, const struct turn *turn)
 {
+    if (turn->flags & MSG_PEEK) /* it takes nothing, and so it can use up no step */
+        return false;
     if (!(plan->groups & turn->group) || turn->asked < plan->at_least)
         return false;
     if (is_transfer(turn->group) || turn->group == CLOSE)
@@ -39,11 +41,9 @@ static bool counts(const struct turn *turn)
     return sockets_blocking(turn->fd, turn->flags) || sockets_ready(turn->fd, turn->group);
 }
 
-/* What a kernel never does: EAGAIN of a call that may wait, and using up what is only looked at. */
+/* What a kernel never does: EAGAIN of a call that may wait. */
 static bool impossible(const struct step *step, const struct turn *turn)
 {
-    if (step->error != 0 && turn->flags & MSG_PEEK)
-        return true;
     return step->error == EAGAIN && sockets_blocking(turn->fd, turn->flags);
 }
 
@@ -90,7 +90,7 @@ static void apply_next(struct turn *turn, struct plan *plan)
     const struct step *step = &plan->step[next];
     if (step->limit != 0) {
         limit(turn, plan, step->limit - plan->moved);
-        turn->plan = turn->flags & MSG_PEEK ? NULL : plan;
+        turn->plan = plan;
         return;
     }
     if (step->error == 0)

@@ -105,7 +105,13 @@ enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION
     X(timer_gettime, 0)                                                                            \
     X(timer_getoverrun, 0)                                                                         \
     X(timer_delete, 0)                                                                             \
-    X(io_uring_enter, 0)
+    X(io_uring_enter, 0)                                                                           \
+    X(dup, 0)                                                                                      \
+    X(dup2, 0)                                                                                     \
+    X(dup3, 0)                                                                                     \
+    X(fcntl, 0)                                                                                    \
+    X(fcntl64, 0)                                                                                  \
+    X(prctl, 0)
 
 enum call {
 #define CALL_ID(name, does) CALL_##name,
@@ -387,7 +393,8 @@ void schedule_moved(struct turn *turn, ssize_t result);
 enum { NO_CONNECTION = -1 };
 
 void sockets_start(void);
-int sockets_accepted(int fd); /* returns the new connection's number */
+int sockets_accepted(int fd);              /* returns the new connection's number */
+void sockets_duplicated(int from, int to); /* `to` is what `from` is */
 int sockets_connection(int fd);
 int sockets_find(int connection,
                  int from); /* its descriptor, or any (ANY), from `from` on; or -1 */

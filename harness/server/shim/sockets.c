@@ -57,6 +57,16 @@ int sockets_accepted(int fd)
     return number;
 }
 
+void sockets_duplicated(int from, int to)
+{
+    if (!known(to))
+        return;
+    owner[to] = sockets_connection(from) + 1;
+    watches[to] = (struct watch){0};
+    watched_forget(to);
+    remember(to);
+}
+
 int sockets_connection(int fd)
 {
     return known(fd) && owner[fd] > 0 ? owner[fd] - 1 : NO_CONNECTION;

@@ -2,10 +2,11 @@
  * Makes one kind of call over and over while a schedule disturbs it. For test_shim.py, which has
  * written the schedule before.
  *
- *     disturbed FUNCTION TIMES [blocking]
+ *     disturbed FUNCTION TIMES [blocking | dup | dup2 | dup3 | fcntl]
  *
  * Connects to itself; the accepted end, connection 0, makes the calls: for 4 bytes each, where the
- * other end has sent "abcdefghijkl". Prints a line for every result: what was read, the number
+ * other end has sent "abcdefghijkl". The last word moves the descriptor to another number, or lets
+ * the calls block. Prints a line for every result: what was read, the number
  * of bytes written, "ok", or the name of the error; at last what arrived at the other end.
  */
 #define _GNU_SOURCE
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -121,12 +123,25 @@ static void print_result(long result)
         printf("%ld\n", result);
 }
 
+static int moved(int fd, const char *how)
+{
+    int to = strcmp(how, "dup") == 0    ? dup(fd)
+             : strcmp(how, "dup2") == 0 ? dup2(fd, 100)
+             : strcmp(how, "dup3") == 0 ? dup3(fd, 100, O_CLOEXEC)
+                                        : fcntl(fd, F_DUPFD_CLOEXEC, 100);
+    close(fd);
+    return to;
+}
+
 int main(int argc, char **argv)
 {
     listener = listening();
     far = connected_to(listener);
     near = accept(listener, NULL, NULL);
-    if (argc == 3)
+    bool blocking = argc == 4 && strcmp(argv[3], "blocking") == 0;
+    if (argc == 4 && !blocking)
+        near = moved(near, argv[3]);
+    if (!blocking)
         fcntl(near, F_SETFL, O_NONBLOCK);
     if (send(far, "abcdefghijkl", 12, 0) != 12)
         return 3;
