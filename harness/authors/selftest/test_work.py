@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -19,6 +20,8 @@ from harness.client import length_framing
 from harness.failures.failure import Failure
 from harness.lab.chapters import CHAPTERS
 from harness.server import build
+from harness.server.linux import procfs
+from harness.server.patience import wait_until
 from harness.server.work import BLOCKS, BYTES_A_STEP, CALL_STEPS, JOINED_STEPS, Work
 
 PROGRAM = """
@@ -179,43 +182,65 @@ BY_RING = [(chapter, ["--io", "uring"]) for chapter in CHAPTERS[10:]]
 COPIED_MIB = 0.4  # 0.07 by the bytes in front of a frame's end; more where a client is kept waiting
 
 
-@pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
-def test_a_large_frame_is_hardly_copied(chapter, options, tmp_path):
-    """With 4 connections and 4 frames of 1 MiB in flight on each. With -s this prints how many
-    MiB of a frame are copied in the server."""
-    work = Work(tmp_path / "file")
+@contextlib.contextmanager
+def serving(chapter, options, **environment):
+    """The server of a solution, built so that its work is counted, and its port."""
     server = subprocess.Popen(
         [build.counted_server(chapter.solution_dir), "-p", "0", *options],
-        env={**os.environ, **work.environment()},
+        env={**os.environ, **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
     try:
-        port = int(server.stdout.readline().rsplit(":", 1)[1])
-        frames = 4 * 4 * 4
+        yield server, int(server.stdout.readline().rsplit(":", 1)[1])
+    finally:
+        server.terminate()
+        server.communicate()
+
+
+@pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
+def test_a_large_frame_is_hardly_copied(chapter, options, tmp_path):
+    """With 4 connections and 4 frames of 1 MiB in flight on each. With -s this prints how many
+    MiB of a frame are copied in the server."""
+    work = Work(tmp_path / "file")
+    frames = 4 * 4 * 4
+    with serving(chapter, options, **work.environment()) as (_, port):
         clients = [threading.Thread(target=_echo, args=(port, 4, 4)) for _ in range(4)]
         for client in clients:
             client.start()
         for client in clients:
             client.join()
-    finally:
-        server.terminate()
-        server.communicate()
     by_the_kernel = 0 if "uring" in options else 2  # it reads the frame, and sends it
     copied = work.moved() / frames / MIB - by_the_kernel
     print(f"{chapter.number} {' '.join(options)}: {copied:.2f} MiB copied for a frame of 1 MiB")
     assert copied <= COPIED_MIB
 
 
+@pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
+def test_memory_of_large_frames_goes_back(chapter, options):
+    """By itself malloc() would keep that of the largest one below 32 MiB."""
+    with serving(chapter, options) as (server, port):
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            before = procfs.resident_bytes(server.pid)
+            for mib in (3, 9, 9, 17, 17):
+                _take_back(client, length_framing.encode(bytes(mib * MIB)))
+            limit = before + 8 * MIB
+            assert wait_until(lambda: procfs.resident_bytes(server.pid) <= limit, 30)
+
+
 def _echo(port: int, rounds: int, in_flight: int) -> None:
     """Sends so many frames of 1 MiB together, and takes the replies, that many times."""
-    data = length_framing.encode(bytes(MIB)) * in_flight
     with socket.create_connection(("127.0.0.1", port)) as client:
         for _ in range(rounds):
-            sender = threading.Thread(target=client.sendall, args=(data,))
-            sender.start()
-            left = len(data)
-            while left > 0:
-                left -= len(client.recv(MIB))
-            sender.join()
+            _take_back(client, length_framing.encode(bytes(MIB)) * in_flight)
+
+
+def _take_back(client: socket.socket, data: bytes) -> None:
+    """Sends frames and takes them back at the same time."""
+    sender = threading.Thread(target=client.sendall, args=(data,))
+    sender.start()
+    left = len(data)
+    while left > 0:
+        left -= len(client.recv(MIB))
+    sender.join()
