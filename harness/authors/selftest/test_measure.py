@@ -64,6 +64,7 @@ def test_where_the_kernel_does_not_answer(pair, monkeypatch):
         raise sockdiag.Unavailable("not here")
 
     monkeypatch.setattr(sockdiag, "queues", unavailable)
+    monkeypatch.setattr(sockdiag, "sending", unavailable)
     pair[0].sendall(b"abc")
     assert observe.unread_bytes(pair[0]) == 3
     assert observe.bytes_within(pair[0], 5) is None

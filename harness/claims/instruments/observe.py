@@ -19,7 +19,7 @@ from weakref import WeakSet
 from harness.claims.instruments.quiescence import Quiescence
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
-from harness.server.linux import procfs, sockdiag
+from harness.server.linux import asleep, procfs, sockdiag
 from harness.server.patience import PATIENCE, SHORT_SECONDS, ForServers, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
@@ -119,15 +119,22 @@ def held_bytes(client, owed: int) -> int | None:
     return owed - sum(map(sum, found)) if all(found) else None
 
 
-def bytes_read(client, sent: int) -> int | None:
-    """How many of the bytes that this client has sent the server has read. None: the kernel does
-    not tell."""
+def awaits_input(server, client) -> bool | None:
+    """Whether a thread of the server sleeps until this client sends something. None: the kernel
+    does not tell."""
     ends = _ends(client)
     try:
-        ours, its = (sockdiag.queues(*ends), sockdiag.queues(*reversed(ends))) if ends else (0, 0)
+        end = sockdiag.end(*reversed(ends)) if ends else None
     except sockdiag.Unavailable:
         return None
-    return sent - ours.unsent - its.unread if ours and its else None
+    pid = server.process.pid
+    target = f"socket:[{end.inode}]" if end else ""
+    numbers = {int(fd) for fd, found in procfs.descriptors(pid) if found == target}
+    threads = asleep.threads(pid)
+    if not numbers or not threads:
+        return None
+    wanted = [one.watched.get(fd, "nothing") for one in threads for fd in numbers]
+    return any("POLLIN" in what or "readable" in what or not what for what in wanted)
 
 
 def sending(client) -> sockdiag.Sending | None:

@@ -7,7 +7,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate, product
 
-from harness.claims.instruments.observe import bytes_read, bytes_within, until_asleep, until_read
+from harness.claims.instruments.observe import (
+    awaits_input,
+    bytes_within,
+    until_asleep,
+    until_read,
+)
 from harness.claims.scenarios.exchanges import connect_narrow, ping
 from harness.client import length_framing
 from harness.client.expected_replies import Replies
@@ -29,8 +34,8 @@ KEPT_BYTES = (500 * KIB, MIB, None)
 QUIET = 0.05  # seconds, after which nothing more is taken; a claim does not depend on it
 
 ENOUGH_BYTES = 8 * MIB  # of frames: more than a server reads while its client reads nothing
-LEFT_BYTES = 72 * KIB  # of frames that may wait in the server then, and so many sizes are tried
-LEFT_TRIES = 6
+FEW_BYTES = 40 * KIB  # of frames that are sent at once: less than most servers read at once
+FULL_TRIES = 3  # in one of them the last frame that is read might be the last that fits
 
 # Whether the kernel holds much of what the server sends, how much the server keeps, and whether the
 # client only takes from then on.
@@ -51,22 +56,20 @@ def any_order(server, rng: random.Random, kinds: Sequence[tuple] = KINDS) -> Non
 
 
 def expect_all_that_was_read(server, request: bytes, reply: bytes) -> None:
-    """A client that reads nothing shows how much the server reads until its output is full. Others
-    send a little less or more: so for one no event comes for frames that wait in the server.
-    Request and reply are without the header of their frame."""
+    """A client sends a little at a time until the server awaits no more, as its output is full: it
+    has read all, and no event comes for frames that wait in it. Request and reply are without the
+    header of their frame. Says nothing where the kernel does not tell what a server awaits."""
     __tracebackhide__ = True
-    frame = length_framing.encode(request)
-    first = connect_narrow(server)
-    sent = first.send_some(frame * (ENOUGH_BYTES // len(frame)))
-    until_asleep(server)
-    read = bytes_read(first, sent) or 0
-    first.abandon(by_reset=True)
-    for more in range(-LEFT_BYTES, LEFT_BYTES // 3, LEFT_BYTES // LEFT_TRIES):
-        count = max((read + more) // len(frame), 1)
-        client = connect_narrow(server)
-        client.send_frames([request] * count)
-        until_read(client)
-        until_asleep(server)
+    few = FEW_BYTES // len(length_framing.encode(request))
+    for _ in range(FULL_TRIES):
+        client, count, awaits = connect_narrow(server), 0, True
+        while awaits and count * len(request) < ENOUGH_BYTES:
+            client.send_frames([request] * few)
+            count += few
+            if not until_read(client):
+                break
+            until_asleep(server)
+            awaits = awaits_input(server, client)
         client.expect_frames([reply] * count)
 
 
