@@ -175,7 +175,7 @@ def test_12_watched_keys(launch):
 
 @claim("12.7", points=1, cli=True, hints=dict.fromkeys(BAD, "redis-no-memory"))
 def test_12_without_memory_nothing_changes(launch):
-    """If there is no memory for a command nothing has changed, or those who watch are told."""
+    """If there is no memory for a command nothing has changed, or its watchers are told."""
     server = launch(framing=RESP, allocations=True)
     watches, other = server.connect("watches"), server.connect("other")
     ask(other, "RPUSH l a", 1)

@@ -121,7 +121,7 @@ static bool owes(const struct conn *c)
     return buffer_len(&c->out) > 0 || alarms_pending(c->alarms) || c->broadcast != NULL;
 }
 
-/* Waits until the client has been sent everything that it is owed. Its time begins anew when the
+/* Waits until the client has been sent everything that it is owed. Its time begins again when the
  * kernel has taken output, but not with each wake-up: the client's own alarms wake us, too. The
  * socket becomes writable only when a good part of its send buffer is free. So a slow client may
  * have taken bytes although nothing was written: that is progress, too. */

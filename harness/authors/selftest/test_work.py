@@ -219,7 +219,7 @@ def test_a_large_frame_is_hardly_copied(chapter, options, tmp_path):
 
 @pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
 def test_memory_of_large_frames_goes_back(chapter, options):
-    """By itself malloc() would keep that of the largest one below 32 MiB."""
+    """Otherwise malloc() keeps the memory of the largest one below 32 MiB."""
     with serving(chapter, options) as (server, port):
         with socket.create_connection(("127.0.0.1", port)) as client:
             before = procfs.resident_bytes(server.pid)
@@ -230,7 +230,7 @@ def test_memory_of_large_frames_goes_back(chapter, options):
 
 
 def _echo(port: int, rounds: int, in_flight: int) -> None:
-    """Sends so many frames of 1 MiB together, and takes the replies, that many times."""
+    """Sends frames of 1 MiB together and takes the replies, `rounds` times."""
     with socket.create_connection(("127.0.0.1", port)) as client:
         for _ in range(rounds):
             _take_back(client, length_framing.encode(bytes(MIB)) * in_flight)

@@ -55,7 +55,7 @@ class Quiescence:
         if now - began > DECIDED_SECONDS:
             self._decide_clocks()
         before, self._proof = self._proof, self._prove()
-        # Whoever waits has looked between the two proofs, and has found nothing.
+        # The claim that waits has looked between the two proofs, and has found nothing.
         same = self._proof is not None and self._proof == before
         self._found = same and not self._lend()
         return self._found

@@ -36,7 +36,7 @@ TEXTS = {
         "the next large malloc() joins all of them."
     ),
     "freed-at-once": (
-        "Whatever has many pieces is freed some hundred at a time, with a timer of 0 ms, and other "
+        "A thing of many pieces is freed some hundred at a time, with a timer of 0 ms, and other "
         "clients are served in between: see garbage.h. It is gone for all clients at once."
     ),
     "dict-scan": (

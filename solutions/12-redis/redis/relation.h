@@ -34,7 +34,7 @@ struct name {
     LIST_HEAD(links_of_name, link) all; /* at least one */
 };
 
-/* Whoever has names; these may be of several relations. */
+/* An owner of names, which may be of several relations. */
 struct owner {
     void *context;                       /* borrowed; NULL: it has left, and its links are freed */
     LIST_HEAD(links_of_owner, link) all; /* owned */
