@@ -12,8 +12,8 @@
 #include "options.h"
 #include "server/server.h"
 
-/* Of the memory that is freed, malloc() keeps at most this much. By default it learns to keep up to
- * 64 MiB. */
+/* Freed memory goes back to the kernel from this size on. By default malloc() raises the size with
+ * the blocks that are freed, up to 64 MiB: see mallopt(3). */
 #define KEPT_BYTES (3 << 20)
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */

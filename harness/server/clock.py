@@ -105,12 +105,16 @@ class Clock:
         clock it goes. So ask it then. Later the server may still begin a wait that the library does
         not see; then it gets the machine's.
         """
+        self.decide()
+        return self._shim is not None
+
+    def decide(self) -> None:
+        """Finds out whether it is ours, see there."""
         if self._shim is not None and not self._decided:
             self.settle()
-            self._decide()
+            self._by_first_wait()
         if self._shim is not None and self._waits_unseen():
             self._give_back("it waits in calls that the library does not see")
-        return self._shim is not None
 
     @property
     def stands(self) -> bool:
@@ -224,7 +228,7 @@ class Clock:
     def _set(self, mode: Mode) -> None:
         self._generation = self._shim.set_clock(mode, self._monotonic, self._realtime)
 
-    def _decide(self) -> None:
+    def _by_first_wait(self) -> None:
         """Decides whether the server goes by this clock. One that makes its system calls by itself
         waits nowhere that we know. One that reads the counter of a processor waits with a limit and
         has asked for no time."""

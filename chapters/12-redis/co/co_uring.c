@@ -294,9 +294,9 @@ static enum io_result take_arrived(struct co_socket *s, struct buffer *in, size_
  *         it is not         64 KiB have arrived unread
  *
  * ONE and LENT receive into lent buffers: ONE a single time, LENT again and again, which takes
- * fewer operations. But the kernel may fill 32 lent buffers before LENT is stopped, so LENT is for
- * clients that send little. Both become LARGE when a frame has grown in small pieces. MUCH tries
- * once; the others wait for input. */
+ * fewer operations. But the kernel may fill dozens of buffers before LENT is stopped. So LENT is
+ * for clients that send little, and begins between two frames. ONE and LENT become LARGE when a
+ * frame has grown in small pieces. MUCH tries once; the others wait for input. */
 static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                                  int timeout_ms)
 {
@@ -305,6 +305,8 @@ static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t 
         s->uring.mode = RECEIVE_LARGE;
     else if (s->uring.mode == RECEIVE_LARGE)
         s->uring.mode = RECEIVE_MUCH;
+    else if (s->uring.mode == RECEIVE_LENT && buffer_len(in) > 0 && !s->uring.receive.in_flight)
+        s->uring.mode = RECEIVE_ONE;
     bool own = s->uring.mode == RECEIVE_MUCH || s->uring.mode == RECEIVE_LARGE;
     if (own)
         stop_receiving(s);

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import submissions
-from harness.claims.instruments.observe import steps_of
+from harness.claims.instruments.observe import steps_of, unread_bytes
 from harness.claims.scenarios.cost import GROWTH, GROWTH_COPIED, grows
 from harness.claims.scenarios.exchanges import burst
 from harness.claims.stage.stage import Run, Stage
@@ -179,7 +179,8 @@ def test_a_server_without_sources_is_judged_by_its_cpu_time(tmp_path):
 MIB = 1 << 20
 BY_CALLS = [(chapter, chapter.by_calls.split()) for chapter in CHAPTERS[3:]]
 BY_RING = [(chapter, ["--io", "uring"]) for chapter in CHAPTERS[10:]]
-COPIED_MIB = 0.4  # 0.07 by the bytes in front of a frame's end; more where a client is kept waiting
+COPIED_MIB = 0.1  # of a frame of 1 MiB
+COPIED_TRIES = 5  # replies are copied while they wait for a client that other programs hold up
 
 
 @contextlib.contextmanager
@@ -199,22 +200,29 @@ def serving(chapter, options, **environment):
         server.communicate()
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["together", "header apart"])
 @pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
-def test_a_large_frame_is_hardly_copied(chapter, options, tmp_path):
-    """With 4 connections and 4 frames of 1 MiB in flight on each. With -s this prints how many
-    MiB of a frame are copied in the server."""
-    work = Work(tmp_path / "file")
+def test_a_large_frame_is_hardly_copied(chapter, options, apart, tmp_path):
+    """Four clients send frames of 1 MiB, four together or one with its header apart. With -s this
+    prints how many MiB of a frame are copied in the server."""
+    for number in range(COPIED_TRIES):
+        copied = _copied(chapter, options, apart, Work(tmp_path / str(number)))
+        print(f"{chapter.number} {' '.join(options)}: {copied:.2f} MiB copied for a frame of 1 MiB")
+        if copied <= COPIED_MIB:
+            return
+    pytest.fail(f"each time more than {COPIED_MIB} MiB of a frame of 1 MiB are copied")
+
+
+def _copied(chapter, options, apart: bool, work: Work) -> float:
     frames = 4 * 4 * 4
     with serving(chapter, options, **work.environment()) as (_, port):
-        clients = [threading.Thread(target=_echo, args=(port, 4, 4)) for _ in range(4)]
+        clients = [threading.Thread(target=_echo, args=(port, apart)) for _ in range(4)]
         for client in clients:
             client.start()
         for client in clients:
             client.join()
     by_the_kernel = 0 if "uring" in options else 2  # it reads the frame, and sends it
-    copied = work.moved() / frames / MIB - by_the_kernel
-    print(f"{chapter.number} {' '.join(options)}: {copied:.2f} MiB copied for a frame of 1 MiB")
-    assert copied <= COPIED_MIB
+    return work.moved() / frames / MIB - by_the_kernel
 
 
 @pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
@@ -229,18 +237,23 @@ def test_memory_of_large_frames_goes_back(chapter, options):
             assert wait_until(lambda: procfs.resident_bytes(server.pid) <= limit, 30)
 
 
-def _echo(port: int, rounds: int, in_flight: int) -> None:
-    """Sends frames of 1 MiB together and takes the replies, `rounds` times."""
+def _echo(port: int, apart: bool) -> None:
+    """Sends 16 frames of 1 MiB, and takes the replies."""
+    frame = length_framing.encode(bytes(MIB))
     with socket.create_connection(("127.0.0.1", port)) as client:
-        for _ in range(rounds):
-            _take_back(client, length_framing.encode(bytes(MIB)) * in_flight)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(16 if apart else 4):
+            if apart:
+                client.sendall(frame[:4])
+                assert wait_until(lambda: not unread_bytes(client), 30)
+            _take_back(client, frame[4:] if apart else 4 * frame, len(frame) if apart else None)
 
 
-def _take_back(client: socket.socket, data: bytes) -> None:
-    """Sends frames and takes them back at the same time."""
+def _take_back(client: socket.socket, data: bytes, size: int | None = None) -> None:
+    """Sends `data` and takes `size` bytes back at the same time, by default as many."""
     sender = threading.Thread(target=client.sendall, args=(data,))
     sender.start()
-    left = len(data)
+    left = size or len(data)
     while left > 0:
         left -= len(client.recv(MIB))
     sender.join()

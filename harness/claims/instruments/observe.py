@@ -148,8 +148,8 @@ def sending(client) -> sockdiag.Sending | None:
 
 
 def in_flight(client) -> bool:
-    """Whether the server's kernel waits until this client has acknowledged something. False when
-    the connection is closed. Raises NotJudged."""
+    """Whether this client has not yet acknowledged everything that was sent to it. False once the
+    connection is closed. Raises NotJudged."""
     found = sending(client)
     return found is not None and found.in_flight > 0
 

@@ -83,7 +83,7 @@ class Quiescence:
         only when we move it."""
         for process in self._processes():
             if process.clock is not None and process.alive():
-                process.clock.ours  # noqa: B018
+                process.clock.decide()
 
     def _begin(self, began: float) -> None:
         if began != self._began:
