@@ -97,14 +97,13 @@ def test_08_descriptors_come_back(launch, rng):
     """After clients were turned away and others have left, new ones are served, each time."""
     server = launch(nofile=DESCRIPTORS, clock=True)
     for hint in ("turned-away", "reserve"):
-        served = connect_and_ping(server, rng, SERVED, "served")
+        with server.clock.within(LATE_MS):  # they may have to wait for the next try
+            served = connect_and_ping(server, rng, SERVED, "served")
         let_in = _expect_turned_away(server, rng, hint)
         for client in served:
             client.close()
-        new = [server.connect("new") for _ in range(SERVED)]
-        server.clock.advance(LATE_MS)  # they may have to wait for the next try
-        for client in new:
-            ping(client, rng)
+        with server.clock.within(LATE_MS):
+            new = connect_and_ping(server, rng, SERVED, "new")
         for client in new + let_in:
             client.close()
 

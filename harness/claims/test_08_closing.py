@@ -171,9 +171,10 @@ def test_08_endless_sender_is_closed_in_the_end(launch, rng):
     client, other = server.connect(), server.connect("other")
     began = server.clock.now_ms
     client.send(length_framing.TOO_LONG)
-    client.expect_eof()
+    with server.clock.within():
+        client.expect_eof()
     waited = server.clock.now_ms - began
-    if server.clock.ours and waited > 0:  # which the grader gives to one that only sleeps
+    if server.clock.ours and waited > 0:
         text = f"the client heard of the end only after {waited:,.0f} ms of the server's clock"
         raise Failure(text, hint="lost-at-close")
     server.conversation.note(client.name, "keeps sending")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
@@ -31,6 +32,8 @@ WAITS_SECONDS = 2.0  # until one that has come to rest is in a wait that we know
 LEAVE_SECONDS = 10.0  # for a thread to notice that its wait is over: a slice lasts 5 ms
 MOST_SLEEP_MS = 10_000  # with the clock of the machine
 MOST_STEPS = 200  # in one advance(): one that always looks round goes to the end at once
+WITHIN_MS = 5_000  # for a reply; a server without descriptors may try again after a second
+MOST_MOVES = 20  # in one within(), for the same reason
 _TIMES_OF_DAY = (time.CLOCK_REALTIME, getattr(time, "CLOCK_TAI", 11))
 
 
@@ -87,6 +90,7 @@ class Clock:
         self._waits: dict[tuple[int, int], int] = {}
         self._before: tuple[dict[tuple[int, int], int] | None, float] = (None, 0.0)
         self._looking = 0.0  # CPU seconds: see activity()
+        self._allowed = self._moves = 0  # until when within() lets it go, and how often it has
         if shim is not None:
             machine, ahead = time.monotonic_ns(), shim.clock_ahead()
             # At a whole millisecond, after every time that the server has seen so far.
@@ -143,6 +147,32 @@ class Clock:
             self.settle()
             if self._monotonic == target:
                 return
+
+    @contextmanager
+    def within(self, ms: float = WITHIN_MS) -> Iterator[None]:
+        """Lets up to `ms` go by, all in all, while a claim waits in this block: whenever the server
+        can do nothing more before that. For a claim to which it is all the same when a reply
+        comes; in every other wait the clock stands."""
+        self._allowed, self._moves = self._monotonic + round(ms * MS), 0
+        try:
+            yield
+        finally:
+            self._allowed = 0
+
+    def go_on(self) -> bool:
+        """Moves the clock of a server that can do nothing more to the next time at which a wait of
+        it ends, as far as within() allows. Returns whether it has moved."""
+        if not self.stands or self._monotonic >= self._allowed:
+            return False
+        due = min(filter(lambda due: due > self._monotonic, self._dues()), default=NO_DUE)
+        if due > self._allowed:
+            return False
+        if self._moves == 0:
+            most = _counted((self._allowed - self._monotonic) / MS)
+            self.tell(f"lets time go by until something comes, at most {most}")
+        self._moves += 1
+        self._go_to(due if self._moves < MOST_MOVES else self._allowed)
+        return True
 
     def jump(self, ms: float) -> None:
         """Sets the time of day forward, or back; the monotonic clock does not notice."""

@@ -241,7 +241,7 @@ def expect_stop(server, number: signal.Signals) -> None:
     if ours:
         server.clock.advance(STOP_MS)
         seconds = STOP_MS / 1000
-    deadline = Deadline(server.patience, others=ours)  # which would lend it more of its time
+    deadline = Deadline(server.patience)
     if server.process.wait(deadline) is None:
         server.patience.expired()
         text = f"{seconds:g} s after {number.name} the server still runs"
