@@ -26,14 +26,14 @@ from harness.lab.chapters import find
 from harness.lab.numbers import is_whole
 from harness.lab.target import Target, WrongUsage, add_options, resolve, setting
 from harness.server import build
-from harness.server.patience import Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
+from harness.waiting.wait import Patience
 
 SECONDS = 60  # unless SECONDS= is given
 MOST_SECONDS = 36_000
 LIFE_SECONDS = 20.0  # of one server
-PATIENCE = Patience(((0, 60.0),))  # for a start, an answer, a stop: valgrind is fifty times as slow
+PATIENCE = Patience(60.0)  # for a start, an answer, a stop: valgrind is fifty times as slow
 REST_SECONDS = 0.0005  # after an act that has moved no byte
 CLIENTS = (3, 20, 60)
 FIRST = 8  # chapter: earlier ones lack most options

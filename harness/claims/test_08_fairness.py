@@ -27,7 +27,7 @@ from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
-from harness.server.patience import wait_until
+from harness.waiting.wait import wait_until
 
 if TYPE_CHECKING:
     from harness.claims.stage.stage import Server

@@ -28,7 +28,7 @@ from harness.claims.scenarios.exchanges import (
 )
 from harness.claims.scenarios.greedy import Silent
 from harness.client import length_framing
-from harness.client.client import PATIENCE, Client
+from harness.client.client import Client
 from harness.client.expected_replies import Replies
 from harness.client.framing import LENGTH, Fixed
 from harness.client.messages import MALFORMED, MESSAGES, NONE, reply
@@ -231,8 +231,8 @@ def test_08_calls_of_steady_clients(launch, rng):
 def test_08_refuses_wrong_options(launch, run):
     """Wrong quotas, marks, numbers and times are refused with status 2; a right quota holds."""
     for option in WRONG_USAGE:
-        expect_failed_start([*run.argv, option], 2, "usage", PATIENCE)
-    expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage", PATIENCE)
+        expect_failed_start([*run.argv, option], 2, "usage")
+    expect_failed_start([*run.argv, "--low-water=6", "--high-water=5"], 2, "usage")
     burst(launch(("--low-water=5", "--high-water=5")).connect(), [b"right"])
     server = launch(("--quota=1/60000", "--max-conns=1"))
     client = server.connect()

@@ -23,7 +23,6 @@ from harness.claims.scenarios.timed import expect_at
 from harness.claims.scenarios.waiting import every_end
 from harness.claims.scenarios.waiting_states import FLOW_STATES, TIMER_STATES
 from harness.client import length_framing
-from harness.client.client import PATIENCE
 from harness.client.messages import (
     ECHO,
     MESSAGES,
@@ -200,7 +199,7 @@ def test_10_ten_thousand_clients(launch, rng):
 def test_10_stacks_of_any_size(launch, run, rng):
     """--stack sets the size, from 32 KiB on, and a stack costs only the memory that is used."""
     for given in WRONG_STACKS:
-        expect_failed_start([*run.argv, f"--stack{given}"], 2, "usage", PATIENCE)
+        expect_failed_start([*run.argv, f"--stack{given}"], 2, "usage")
     each = []
     for size in STACKS:
         server = launch(("--stack", str(size), "-v"))

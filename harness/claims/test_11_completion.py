@@ -38,7 +38,6 @@ from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
 from harness.server.linux import seccomp
-from harness.server.patience import PATIENCE
 
 RING = ("--io", "uring")
 ONE_LOOP = ("--threads", "1")
@@ -332,7 +331,7 @@ def test_11_few_ring_calls(launch, rng):
 def test_11_without_io_uring(launch, run, rng):
     """Where the kernel refuses io_uring, --io uring says so and ends with 1, the default serves."""
     for given in WRONG_WAYS:
-        expect_failed_start([*run.argv, f"--io{given}"], 2, "usage", PATIENCE)
+        expect_failed_start([*run.argv, f"--io{given}"], 2, "usage")
     if not seccomp.known():
         raise NotJudged("on this machine io_uring cannot be refused to a server")
     _expect_reason([*run.argv, *RING])
@@ -348,7 +347,7 @@ def test_11_without_io_uring(launch, run, rng):
 def _expect_reason(argv) -> None:
     """Checks that the server ends with status 1 and a line on stderr where io_uring is missing."""
     __tracebackhide__ = True
-    process, ended = run_to_its_end(argv, PATIENCE, ring=False)
+    process, ended = run_to_its_end(argv, ring=False)
     if ended is None:
         text = "io_uring is refused, but with --io uring the server keeps running"
         raise Failure(text, hint="ring-missing")

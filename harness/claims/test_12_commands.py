@@ -28,7 +28,6 @@ from harness.claims.scenarios.redis_talk import (
     until_refused,
 )
 from harness.client import resp
-from harness.client.client import PATIENCE
 from harness.client.resp import (
     EXECABORT,
     OK,
@@ -154,7 +153,7 @@ def test_12_order_of_keys_cannot_be_foreseen(launch):
 def test_12_wrong_ways_to_start_it(launch, run):
     """--app redis has one loop and its own framing: other options are refused with status 2."""
     for options in WRONG_WAYS:
-        expect_failed_start([*run.argv, *options], 2, "usage", PATIENCE)
+        expect_failed_start([*run.argv, *options], 2, "usage")
     client = launch(("--threads", "1"), framing=RESP).connect()
     ask(client, "PING", PONG)
 

@@ -19,7 +19,7 @@ from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
 from harness.failures.conversation import Conversation, Step, counted, describe_bytes
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
-from harness.server.patience import PATIENCE, Deadline, Patience, Waited
+from harness.waiting.wait import PATIENCE, Deadline, Patience, Waited
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
 
@@ -327,7 +327,6 @@ class Client:
         if isinstance(came, bytes):
             raise self._extra(came)
         if came is End.SILENCE:
-            self.patience.expired()
             waited = deadline.waited
             how_long = (
                 waited.told("will stay so") if waited.hopeless else f" after {waited.seconds:g} s"

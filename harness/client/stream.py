@@ -22,7 +22,7 @@ from harness.failures.conversation import describe_bytes
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB
 from harness.server.linux import sockdiag
-from harness.server.patience import Deadline, Patience, Waited
+from harness.waiting.wait import Deadline, Patience, Waited
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs
@@ -115,7 +115,6 @@ class Stream:
         if code == errno.EALREADY:
             deadline = Deadline(self._patience, others=True)  # which tries again after 1, 3, 7 s
             if not self._wait(select.POLLOUT, deadline):
-                self._patience.expired()
                 text = f"the server did not take the connection for {deadline.seconds:g} s"
                 raise Failure(text, hint="connect-stuck")
             code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -279,8 +278,6 @@ class Stream:
 
     def stopped(self, end: End, waited: Waited, so_far: str = "", came: bytes = b"") -> Failure:
         """The failure for bytes that did not come. `so_far`: "3 of 9 bytes of the reply"."""
-        if end is End.SILENCE:
-            self._patience.expired()
         text, hint = why_it_stopped(end, waited, so_far, begun=bool(came))
         return Failure(text, hint=hint, received=came, asleep=waited.asleep)
 
@@ -290,8 +287,6 @@ class Stream:
         """Accepts the bytes that came, or raises what is wrong with them."""
         __tracebackhide__ = True
         if isinstance(came, End):
-            if came is End.SILENCE:
-                self._patience.expired()
             raise replies.ended(came, deadline.waited, remark)
         if not replies.accept(came):
             replies.add_wrong(self.at_hand(replies.still_wanted(), REMAINDER_SECONDS))
@@ -339,7 +334,6 @@ class Stream:
         return ours.unsent + theirs.unread if ours and theirs else 0
 
     def _not_taken(self, out: _Outgoing, deadline: Deadline) -> Failure:
-        self._patience.expired()
         waited = deadline.waited
         how_long = f": it {waited.hopeless}" if waited.hopeless else waited.told("")
         text = f"the server took {out.progress()} and then no more{how_long}"

@@ -33,8 +33,8 @@ from harness.lab.sources import c_files, folders, name_of
 from harness.lab.units import MIB
 from harness.server import work
 from harness.server.objects import Object, Objects, prerequisites
-from harness.server.patience import Deadline
 from harness.server.shim import start_words
+from harness.waiting.wait import Deadline
 
 # DWARF 4 is read by each valgrind, gdb and addr2line; what clang writes as DWARF 5 is not.
 # -ffunction-sections is for programs, which can be linked without the functions that they never

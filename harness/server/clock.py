@@ -9,6 +9,7 @@ Where that is not possible the server keeps the clock of the machine, and advanc
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,8 +24,8 @@ from harness.server.linux.syscalls import (
     is_limited,
     sleeps_for_ever,
 )
-from harness.server.patience import Activity, wait_until
 from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
+from harness.waiting.wait import Activity, wait_until
 
 MS = 1_000_000  # ns
 LOOK_SECONDS = 0.0002  # between two looks at the server
@@ -142,8 +143,7 @@ class Clock:
             return
         target = self._monotonic + round(ms * MS)
         for step in range(MOST_STEPS):
-            due = min(filter(lambda due: due > self._monotonic, self._dues()), default=target)
-            self._go_to(min(due, target) if step + 1 < MOST_STEPS else target)
+            self._go_to(min(self._next_due(), target) if step + 1 < MOST_STEPS else target)
             self.settle()
             if self._monotonic == target:
                 return
@@ -164,7 +164,7 @@ class Clock:
         it ends, as far as within() allows. Returns whether it has moved."""
         if not self.stands or self._monotonic >= self._allowed:
             return False
-        due = min(filter(lambda due: due > self._monotonic, self._dues()), default=NO_DUE)
+        due = self._next_due()
         if due > self._allowed:
             return False
         if self._moves == 0:
@@ -173,6 +173,11 @@ class Clock:
         self._moves += 1
         self._go_to(due if self._moves < MOST_MOVES else self._allowed)
         return True
+
+    def ms_to_due(self) -> float:
+        """How long it has to go on until a wait of the server ends; math.inf if none does."""
+        due = self._next_due() if self.stands else NO_DUE
+        return math.inf if due == NO_DUE else (due - self._monotonic) / MS
 
     def jump(self, ms: float) -> None:
         """Sets the time of day forward, or back; the monotonic clock does not notice."""
@@ -319,6 +324,10 @@ class Clock:
 
     def _waiting(self) -> list[Waiter]:
         return [waiter for waiter in self._shim.waiters() if waiter.waits]
+
+    def _next_due(self) -> int:
+        """When something is due that is not yet; NO_DUE if nothing is."""
+        return min(filter(lambda due: due > self._monotonic, self._dues()), default=NO_DUE)
 
     def _dues(self) -> Iterable[int]:
         """When something is due, on the monotonic clock."""

@@ -18,7 +18,6 @@ from harness.server import limits, readiness, scratch, shim, spawn
 from harness.server.clock import Clock
 from harness.server.linux import procfs
 from harness.server.output import Drain, Output
-from harness.server.patience import PATIENCE, Activity, Deadline, ForServers, Patience, wait_until
 from harness.server.process_tree import (
     MARK,
     ExitStatus,
@@ -29,6 +28,7 @@ from harness.server.process_tree import (
 )
 from harness.server.shim import Calls, Crash, Shim
 from harness.server.work import Work
+from harness.waiting.wait import PATIENCE, Activity, Deadline, Patience, wait_until
 
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less
@@ -231,7 +231,7 @@ class ServerProcess:
     def _dies(self) -> bool:
         """Waits for the end of a server that is ending. Whether it came."""
         if not self._ended.is_set():
-            self.wait(ForServers(Patience(((0, DYING_SECONDS),)), lambda: [self]))
+            self.wait(Patience(DYING_SECONDS, lambda: [self]))
         return self._ended.is_set()
 
     def look_at_limits(self) -> None:

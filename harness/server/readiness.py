@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from harness.failures.failure import Failure, NotJudged
 from harness.server.linux import procfs
 from harness.server.output import KEPT
-from harness.server.patience import Deadline, Patience, Waited
 from harness.server.spawn import LOCALHOST
+from harness.waiting.wait import Deadline, Patience, Waited
 
 if TYPE_CHECKING:
     from harness.server.process import ServerProcess
@@ -45,7 +45,6 @@ def announced(server: ServerProcess, patience: Patience) -> tuple[str, int]:
         pause = min(deadline.left(), deadline.pause())
         activity, head = server.activity.wait(pause), server.stdout.head
         if not activity and not announced_in(head) and not deadline.left():
-            patience.expired()
             raise _not_announced(server, head, deadline.waited)
 
 
@@ -77,7 +76,6 @@ def accepting(server: ServerProcess, port: int, patience: Patience) -> tuple[str
                 return (LOCALHOST, port)
             blind.restart()
         elif not deadline.left():
-            patience.expired()
             raise _not_listening(server, port, deadline.seconds)
         else:
             server.activity.wait(LOOK)

@@ -12,8 +12,8 @@ from harness.client.client import Client, Conversation
 from harness.failures.failure import Failure
 from harness.failures.hints import HINTS
 from harness.server.linux import procfs
-from harness.server.patience import Patience
 from harness.server.process import ServerProcess
+from harness.waiting.wait import Patience
 
 ODD = str(Path(__file__).with_name("servers") / "odd.py")
 PYTHON = [sys.executable, "-S", "-E"]
@@ -21,7 +21,7 @@ PYTHON = [sys.executable, "-S", "-E"]
 
 def short():
     """For waits that are meant to run out."""
-    return Patience(((0, 0.5),))
+    return Patience(0.5)
 
 
 def below():

@@ -12,14 +12,14 @@ from harness.client.client import Client, Conversation
 from harness.failures import failure
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
-from harness.server.patience import Patience
+from harness.waiting.wait import Patience
 
 HELLO = length_framing.encode(b"hello")
 
 
 def short():
     """For waits that are meant to run out."""
-    return Patience(((0, 0.2),))
+    return Patience(0.2)
 
 
 class Peer:

@@ -18,7 +18,7 @@ from harness.client import length_framing, stream
 from harness.failures.compare import first_difference
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
-from harness.server.patience import Deadline, Patience
+from harness.waiting.wait import Deadline, Patience
 
 close = socket.close
 
@@ -127,7 +127,7 @@ def test_a_late_extra_byte_is_found_by_the_next_call(peer, fails):
 
 def test_a_peer_that_is_still_reading_is_waited_for(peer):
     """It takes longer than our patience before it answers, and reads all the time."""
-    client, end = peer.connect(patience=Patience(((0, 2.0),)))
+    client, end = peer.connect(patience=Patience(2.0))
     body = bytes(MIB)
     frame = length_framing.encode(body)
 
@@ -162,7 +162,7 @@ def test_silence_for_raw_reads(peer):
 def test_patience_starts_anew_with_every_byte(peer, method):
     """The whole reply takes three times as long as the longest wait for a byte."""
     arguments = {"expect_frame": [b"hello"], "exchange": [HELLO, [b"hello"]]}[method]
-    client, end = peer.connect(patience=Patience(((0, 1.0),)))
+    client, end = peer.connect(patience=Patience(1.0))
     begun = time.monotonic()
 
     def trickle():
@@ -175,46 +175,23 @@ def test_patience_starts_anew_with_every_byte(peer, method):
     assert time.monotonic() - begun > 3
 
 
-def test_patience_shrinks_as_waits_run_out(peer):
-    patience = Patience(((0, 0.3), (2, 0.1)))
-    client, _ = peer.connect(patience=patience)
-    seconds = []
-    for _ in range(3):
-        seconds.append(patience.seconds)
-        with pytest.raises(Failure):
+def test_a_wait_whose_time_is_over_is_counted(peer):
+    client, _ = peer.connect(patience=Patience(0.1))
+    before = Patience.ran_out
+    for _ in range(2):
+        with pytest.raises(Failure, match="nothing came back for 0.1 s"):
             client.expect_frame(b"x")
-    assert seconds == [0.3, 0.3, 0.1]
+    assert Patience.ran_out == before + 2
     assert Patience().seconds == 8
 
 
-def test_a_wait_ends_when_others_have_made_the_patience_less(peer):
-    client, _ = peer.connect(patience=Shrinking())
-    with pytest.raises(Failure, match=r"nothing came back for 0\.\d+ s") as found:
-        client.expect_frame(b"x")
-    assert found.value.hint == "silence"
-
-
-class Shrinking(Patience):
-    """A minute at first; next to nothing once a wait has begun."""
-
-    def __init__(self):
-        super().__init__()
-        self.asked = 0
-
-    @property
-    def seconds(self):
-        self.asked += 1
-        return 60 if self.asked < 3 else 0.01
-
-
 def test_a_deadline_that_is_over_does_not_change():
-    patience = Patience(((0, 0.02), (1, 0.01)))
-    deadline = Deadline(patience)
+    deadline = Deadline(Patience(0.02))
     while deadline.left():
         pass
-    patience.expired()
+    before = Patience.ran_out
     assert not deadline.left()
-    assert deadline.seconds == 0.02
+    assert (deadline.seconds, Patience.ran_out) == (0.02, before)
 
 
 # Closed and reset

@@ -4,6 +4,7 @@ to the nanosecond."""
 import contextlib
 import json
 import os
+import re
 import select
 import selectors
 import signal
@@ -24,10 +25,10 @@ from harness.failures.failure import Failure, NotJudged
 from harness.server import shim
 from harness.server.clock import MS, Clock, Start
 from harness.server.output import Drain
-from harness.server.patience import wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, shim_library
 from harness.server.shim.layout import Mode
+from harness.waiting.wait import wait_until
 
 SERVERS = Path(__file__).with_name("servers")
 WAYS = """
@@ -311,6 +312,53 @@ def test_with_the_clock_of_the_machine_one_that_sleeps_for_ever_is_judged(asleep
     server = SimpleNamespace(clock=SimpleNamespace(ours=False))
     with pytest.raises(kind, match="nothing came"), in_time(server):
         raise Failure("nothing came back", hint="silence", asleep=asleep)
+
+
+# It looks at what has come every 20 ms of its clock, and sends a part of it back each time.
+LOOKS_ROUND = """
+import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print("listening on 127.0.0.1:%d" % s.getsockname()[1], flush=True)
+c = s.accept()[0]
+while True:
+    time.monotonic()
+    time.sleep(0.02)
+    c.sendall(c.recv(4))
+"""
+
+
+def test_in_a_wait_time_goes_by_only_where_the_claim_says_so():
+    """Otherwise the wait is over: nothing can happen any more."""
+    program = [sys.executable, "-S", "-c", LOOKS_ROUND]
+    stage = Stage(Run(program, preload=str(shim_library()), sources=["looks_round.py"]))
+    server = stage.launch(clock=True)
+    client = server.connect()
+    began = server.clock.now_ms
+    client.send_frame(b"four")
+    with pytest.raises(Failure, match="nothing will for the next 20 ms: the server") as found:
+        client.expect_frame(b"four")
+    assert found.value.asleep and server.clock.now_ms == began
+    with server.clock.within(30), pytest.raises(Failure, match="only 4 of 8 bytes"):
+        client.expect_frame(b"four")
+    assert server.clock.now_ms == began + 20
+    with server.clock.within(30):
+        assert client.read_some(100) == b"four"
+    assert server.clock.now_ms == began + 40
+    stage.clear()
+
+
+def test_only_claims_move_a_clock():
+    """With Quiescence in their waits, as far as Clock.within() lets it."""
+    harness = Path(__file__).parents[2]
+    moves = re.compile(r"\bclock\.(advance|jump|go_on|within)\(")
+    moving = {
+        str(path.relative_to(harness))
+        for part in ("claims", "client", "grading", "server", "waiting")
+        for path in (harness / part).rglob("*.py")
+        if moves.search(path.read_text())
+    }
+    inside = {name for name in moving if not name.startswith(("claims/test_", "claims/scenarios/"))}
+    assert inside == {"claims/instruments/observe.py", "claims/instruments/quiescence.py"}
 
 
 SLOW_START = """

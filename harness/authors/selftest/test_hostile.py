@@ -24,7 +24,7 @@ from harness.grading import guard
 from harness.lab.chapters import ROOT
 from harness.server import kill, process_tree, scratch
 from harness.server.linux import cgroup, landlock, procfs
-from harness.server.patience import wait_until
+from harness.waiting.wait import wait_until
 
 ONE = ["--only", "test_01_echoes"]
 HOSTILE = Path(__file__).parent / "hostile"
@@ -37,8 +37,8 @@ GRADE = (sys.executable, "-m", "harness", "grade", "--verbose")
 CLAIMS = '''
 import os
 
-from harness.failures.failure import Failure
 from harness.claims.marker import claim
+from harness.failures.failure import Failure
 
 @claim("01.1", points=20)
 def test_01_connects(server):
@@ -300,7 +300,7 @@ def test_01_nobody_is_left():
     claims = submissions.claims(
         tmp_path / "more",
         test_01_x="from harness.server.linux import procfs\n"
-        "from harness.server.patience import wait_until\n" + looks,
+        "from harness.waiting.wait import wait_until\n" + looks,
     )
     found = grade("kills_parent", FREE, "--jobs", "1", "--claims", str(claims))
     assert found.status == NOT_JUDGED

@@ -34,7 +34,7 @@ from harness.course.isolation.isolation import Places, of_python
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.lab.target import WrongUsage
 from harness.server.linux import cgroup, landlock, procfs, seccomp
-from harness.server.patience import wait_until
+from harness.waiting.wait import wait_until
 
 # What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
 # route to another machine depends on this one.

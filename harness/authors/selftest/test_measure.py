@@ -23,13 +23,13 @@ from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
 from harness.server.linux import procfs, sockdiag
-from harness.server.patience import Activity, Patience, wait_until
+from harness.waiting.wait import Activity, Patience, wait_until
 
 
 class Server:
     """A listening socket, as far as arrive_together() looks at a server."""
 
-    patience = Patience(((0, 1.5),))
+    patience = Patience(1.5)
 
     def __init__(self, backlog: int) -> None:
         self.conversation = Conversation()
@@ -232,7 +232,7 @@ def test_whether_a_reply_leaves_at_once(peer, first, held, filtered, monkeypatch
     if not filtered:
         monkeypatch.setattr(stream, "_ATTACH_FILTER", 0x7FFF)  # no option has this number
     monkeypatch.setattr(sent_at_once, "until_asleep", lambda server: None)
-    server = SimpleNamespace(patience=Patience(((0, 5.0),)))
+    server = SimpleNamespace(patience=Patience(5.0))
 
     def reply(end):
         """In one call, or in two."""

@@ -25,8 +25,8 @@ from harness.grading.diagnosis import diagnose
 from harness.lab import chapters, sources
 from harness.server import build
 from harness.server.linux import landlock, procfs
-from harness.server.patience import Patience
 from harness.server.shim import shim_library
+from harness.waiting.wait import Patience
 
 SAMPLE = Path(__file__).parent / "programs"
 MODULE, HEADER = ((SAMPLE / name).read_text() for name in ("module.c", "module.h"))
@@ -77,7 +77,7 @@ def stage(directory: Path, patient: bool = False, valgrind: bool = False) -> Sta
     run = Run([], sources=["module.c"], directory=str(directory), preload=preload)
     made = Stage(run, valgrind)
     if not patient:
-        made.patience = Patience(((0, 0.5),))
+        made.patience = Patience(0.5)
     return made
 
 

@@ -13,9 +13,9 @@ from harness.client.client import Client
 from harness.failures.conversation import Conversation
 from harness.server.clock import Start
 from harness.server.linux import procfs, sockdiag
-from harness.server.patience import Patience, wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
+from harness.waiting.wait import Patience, wait_until
 
 # A server that prints its port, lets one client in as `c`, and then does CODE.
 PROGRAM = """
@@ -39,7 +39,7 @@ def served(code):
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             address = ("127.0.0.1", int(process.stdout.readline()))
-            with Client(address, Conversation(), patience=Patience(((0, 5.0),))) as client:
+            with Client(address, Conversation(), patience=Patience(5.0)) as client:
                 yield SimpleNamespace(
                     pid=process.pid,
                     alive=lambda: process.poll() is None,
@@ -159,12 +159,11 @@ def test_a_client_that_has_read_all_is_owed_what_is_on_its_way(monkeypatch, unre
     """Otherwise what is on its way waits for the client."""
     ends = {"here": sockdiag.End(unread, 0, 1, 1), "there": sockdiag.End(0, unsent, 2, 1)}
     monkeypatch.setattr(sockdiag, "end", lambda one, other: ends[one])
-    monkeypatch.setattr(procfs, "is_crowded", lambda most: True)
     client = SimpleNamespace(closed=False, drops=False, ends=("here", "there"))
     asks = quiescence.Quiescence(list, lambda: [client])
-    assert asks.delivers() is owed
+    assert asks.owes() is owed
     client.drops = True  # then what is on its way never comes
-    assert not asks.delivers()
+    assert not asks.owes()
 
 
 def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():

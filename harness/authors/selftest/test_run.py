@@ -13,8 +13,8 @@ import pytest
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 from harness.server.build import Compiled
-from harness.server.patience import wait_until
 from harness.student import run
+from harness.waiting.wait import wait_until
 
 SECONDS = 60
 
@@ -27,8 +27,8 @@ sys.stdin.read()
 """
 RUN = """
 from pathlib import Path
-from harness.student import run
 from harness.server.build import Compiled
+from harness.student import run
 run.BUILD = Path({directory!r})
 run.cached_server = lambda source: Compiled(run.BUILD / "server", "")
 run.run()

@@ -16,9 +16,9 @@ from harness.client.client import Client, Conversation
 from harness.failures.failure import LabFault, NotJudged
 from harness.server import shim
 from harness.server.linux import procfs
-from harness.server.patience import wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import Calls, Shim, alloc_library, layout, shim_library
+from harness.waiting.wait import wait_until
 
 SERVERS = Path(__file__).with_name("servers")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

@@ -23,8 +23,8 @@ from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
 from harness.server import readiness, spawn
 from harness.server.linux import procfs
-from harness.server.patience import Patience, wait_until
 from harness.server.process import ServerProcess
+from harness.waiting.wait import Patience, wait_until
 
 # Beginning
 
@@ -85,7 +85,7 @@ NOTHING = "neither listened nor printed anything"
     ],
 )
 def test_it_does_not_start(fails_to_start, name, hint, pattern, seconds):
-    fails_to_start(hint, pattern, name, patience=Patience(((0, seconds),)))
+    fails_to_start(hint, pattern, name, patience=Patience(seconds))
 
 
 def test_closed_stdout_after_the_line(start):

@@ -22,17 +22,17 @@ from harness.failures.conversation import Conversation
 from harness.grading.diagnosis import diagnose
 from harness.lab import chapters
 from harness.server import build
-from harness.server.patience import Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 from harness.server.shim import shim_library
+from harness.waiting.wait import Patience
 
 SOLUTION = chapters.find("09").solution_dir
 OPTIONS = ("-p", "0", "--app", "rpc", "--threads", "4", "--max-conns", "500")
 # Of all storms together, each of a server that is started and stopped.
 SECONDS = 10.0 if FULL else 2.0
 ROUNDS = 200  # of one storm
-PATIENCE = Patience(((0, 60.0),))  # valgrind runs one thread at a time, fifty times as slow
+PATIENCE = Patience(60.0)  # valgrind runs one thread at a time, fifty times as slow
 
 HELGRIND = ["valgrind", "--tool=helgrind", "--quiet", "--error-exitcode=9", "--vgdb=no"]
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from harness.failures.failure import NotJudged
 from harness.lab.target import WrongUsage
 from harness.server.linux import procfs
-from harness.server.patience import Patience, wait_until
+from harness.waiting.wait import Patience, wait_until
 
 SECONDS = 3600  # for a person who debugs
-PATIENCE = Patience(((0, SECONDS),))
+PATIENCE = Patience(SECONDS)
 ENVIRONMENT = {"EVENT_LOOP_DEBUG": "1"}  # the shim lets a debugger attach that is no ancestor
 ATTACH_SECONDS = 60  # until gdb has read the symbols
 LOOK_SECONDS = 0.02

@@ -20,7 +20,7 @@ from harness.claims.instruments.quiescence import Quiescence
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
 from harness.server.linux import asleep, procfs, sockdiag
-from harness.server.patience import PATIENCE, SHORT_SECONDS, ForServers, Patience, wait_until
+from harness.waiting.wait import SECONDS, SHORT_SECONDS, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before
@@ -53,10 +53,7 @@ def kernel_bytes() -> int:
 
 def eventually(server, condition: Callable[[], bool]) -> bool:
     """Looks until the condition holds, as long as a wait for this server may take."""
-    if wait_until(condition, server.patience):
-        return True
-    server.patience.expired()
-    return False
+    return wait_until(condition, server.patience)
 
 
 def unread_bytes(client) -> int | None:
@@ -198,7 +195,7 @@ def until_read(client, seconds: float = READ_SECONDS) -> bool:
     For a claim about pieces that arrive one after the other: without it the kernel may join them,
     and a server that takes one read for one message would pass.
     """
-    seconds = min(seconds, UNREAD_SECONDS if client in _unread else PATIENCE.seconds)
+    seconds = min(seconds, UNREAD_SECONDS if client in _unread else SECONDS)
     began = time.monotonic()
 
     def over() -> bool:
@@ -223,7 +220,7 @@ def until_asleep(server, seconds: float = ASLEEP_SECONDS) -> bool:
     def at_rest() -> bool:
         return procfs.thread_states(pid) <= set("SZX")
 
-    patience = ForServers(Patience(((0, seconds),)), lambda: [server.process])
+    patience = Patience(seconds, lambda: [server.process])
     wait_until(lambda: at_rest() or procfs.cpu_seconds(pid) > spun, patience)
     return procfs.thread_states(pid) == {"S"}
 

@@ -7,6 +7,7 @@ server is called quiescent.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -17,7 +18,6 @@ from harness.server.linux import asleep, procfs, sockdiag, time_outs
 from harness.server.linux.barrier import finish_deliveries
 from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
 
-CROWD = 3  # threads that run or want to, a processor: more than a grade and its servers
 LOOK_SECONDS = 0.01  # between two looks, at least
 DECIDED_SECONDS = 0.1  # of a wait, after which a server has shown by which clock it goes
 SHOWN = 4  # descriptors, of those that a server waits for
@@ -47,10 +47,11 @@ class Quiescence:
         self._sees_all = sees_all
         self._began = self._looked = 0.0
         self._proof: list | None = None  # what _rest() says of servers that can do nothing
-        self._found = False
+        self._found = 0.0
 
-    def __call__(self, began: float) -> bool:
-        """Whether a wait that began at `began`, on time.monotonic(), is hopeless."""
+    def __call__(self, began: float) -> float:
+        """For how many milliseconds of its clock nothing will happen, where a wait began at
+        `began`, on time.monotonic(); math.inf: never. 0: something may."""
         now = time.monotonic()
         if began == self._began and now - self._looked < LOOK_SECONDS:
             return self._found
@@ -61,21 +62,17 @@ class Quiescence:
         before, self._proof = self._proof, self._prove()
         # The claim that waits has looked between the two proofs, and has found nothing.
         rests = self._proof is not None and self._proof == before
-        if rests and self._time_goes_on():
+        clocks = [one.clock for one in self._processes() if one.clock is not None]
+        if rests and any([clock.go_on() for clock in clocks]):
             self._proof, rests = None, False
-        self._found = rests and self._sees_all
+        rests = rests and self._sees_all
+        self._found = min((one.ms_to_due() for one in clocks), default=math.inf) if rests else 0.0
         return self._found
 
-    def _time_goes_on(self) -> bool:
-        """Moves the clocks as far as the claim allows. Whether one has moved."""
-        clocks = [one.clock for one in self._processes() if one.clock is not None]
-        return any([clock.go_on() for clock in clocks])
-
-    def delivers(self) -> bool:
-        """Whether the kernel has bytes for a client that waits for them; on a machine where others
-        want the processors, too: elsewhere it delivers at once."""
+    def owes(self) -> bool:
+        """Whether the kernel has bytes for a client that waits for them."""
         try:
-            return procfs.is_crowded(CROWD) and any(map(is_owed, self._clients()))
+            return any(map(is_owed, self._clients()))
         except sockdiag.Unavailable:
             return False
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.failures.failure import Failure
-from harness.server.patience import Deadline, Patience
+from harness.waiting.wait import Deadline, Patience
 
 REMEDY = "another compiler (CC=gcc), or a newer valgrind"
 MISSING = "valgrind is not installed; `make setup` installs it"
@@ -115,7 +115,6 @@ def check(process, logs: Path, sources: Iterable[str], patience: Patience) -> No
     __tracebackhide__ = True
     seconds = patience.seconds
     if not _stopped(process, seconds):
-        patience.expired()
         text = f"it did not end within {seconds:g} s of SIGTERM, so leaks cannot be checked"
         raise Failure(text, hint="not-ended")
     faults = []

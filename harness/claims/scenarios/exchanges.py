@@ -22,9 +22,9 @@ from harness.client.expected_replies import Replies
 from harness.failures.failure import Failure, NotJudged
 from harness.failures.printable import printable
 from harness.lab.units import KIB, MIB
-from harness.server.patience import Deadline, ForServers, Patience
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
+from harness.waiting.wait import SECONDS, Deadline, Patience
 
 LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte
@@ -243,7 +243,6 @@ def expect_stop(server, number: signal.Signals) -> None:
         seconds = STOP_MS / 1000
     deadline = Deadline(server.patience)
     if server.process.wait(deadline) is None:
-        server.patience.expired()
         text = f"{seconds:g} s after {number.name} the server still runs"
         if deadline.waited.hopeless:
             text = f"after {number.name} the server still runs, and will not end: it "
@@ -255,26 +254,28 @@ def expect_stop(server, number: signal.Signals) -> None:
 
 
 def run_to_its_end(
-    argv: Sequence[str], patience: Patience, ring: bool = True
+    argv: Sequence[str], seconds: float = SECONDS, ring: bool = True
 ) -> tuple[ServerProcess, ExitStatus | None]:
-    """Runs the program, and returns it with how it has ended by itself; None if it has not. `ring`:
-    whether the kernel has io_uring for it."""
+    """Runs the program, and returns it with how it has ended by itself; None if it has not within
+    `seconds`, in which it could run. `ring`: whether the kernel has io_uring for it."""
     process = ServerProcess()
     alone = Quiescence(lambda: [process])
-    ended = process.run(argv, ForServers(patience, lambda: [process], alone, spins_end=True), ring)
-    if ended is None:
-        patience.expired()
-    return process, ended
+    patience = Patience(seconds, lambda: [process], asleep=alone, spins_end=True)
+    return process, process.run(argv, patience, ring)
 
 
 def expect_failed_start(
-    argv: Sequence[str], status: int, words: str, patience: Patience, hint: str = "bad-start"
+    argv: Sequence[str],
+    status: int,
+    words: str,
+    hint: str = "bad-start",
+    seconds: float = SECONDS,
 ) -> None:
     """The program ends by itself, with this status, and `words` are in what it says on stderr.
-    `hint`: of the failure."""
+    `hint`: of the failure. `seconds`: see run_to_its_end()."""
     __tracebackhide__ = True
     named = shlex.join(["server", *argv[1:]])
-    process, ended = run_to_its_end(argv, patience)
+    process, ended = run_to_its_end(argv, seconds)
     if ended is None:
         text = f"{named}: it kept running instead of ending with an error"
         raise Failure(text, hint=hint)

@@ -14,7 +14,7 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure, NotJudged
-from harness.server.patience import wait_until
+from harness.waiting.wait import wait_until
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 MORE_BYTES = 4096  # the body of a frame that follows one which the server does not read
@@ -62,8 +62,6 @@ def _expect_frames_not_bytes(server, client: Client, body: bytes) -> None:
         client.send(frame[-1:])
         client.expect_frame(body)
     except Failure as failure:
-        if failure.hint == "silence":
-            server.patience.give_up()
         raise _cause(server, client, body, failure) from None
 
 

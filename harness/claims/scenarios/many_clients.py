@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.client import length_framing
 from harness.client.stream import Stream
 from harness.failures.failure import Failure, NotJudged, TooBusy
-from harness.server.patience import LOOK_SECONDS, Deadline, Patience
+from harness.waiting.wait import LOOK_SECONDS, Deadline, Patience
 
 LONGEST_BACKLOG = Path("/proc/sys/net/core/somaxconn")  # what the kernel cuts a backlog down to
 
@@ -112,7 +112,6 @@ def _finish(sockets: list[socket.socket], patience: Patience) -> tuple[int, int]
             waiting = [one for one, state in zip(waiting, states) if state is None]
             deadline.restart()
         elif not deadline.left():
-            patience.expired()
             break
         time.sleep(LOOK_SECONDS)
     return made, refused

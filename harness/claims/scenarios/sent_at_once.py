@@ -14,7 +14,7 @@ from harness.claims.instruments.observe import arrived_bytes, is_open, sending, 
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.failures.failure import Failure, TooBusy
-from harness.server.patience import wait_until
+from harness.waiting.wait import wait_until
 
 CLOSED = "the server closed the connection instead of answering"
 HELD_BACK = "reply-held-back"  # the hint
@@ -59,7 +59,6 @@ def _left(server, client: Client, body: bytes, certain: float) -> bool:
         return found is None or written >= size
 
     if not wait_until(complete, server.patience):
-        server.patience.expired()
         _incomplete(client, written, size)
     if found and found.held_back:  # perhaps the server is about to release it
         until_asleep(server)

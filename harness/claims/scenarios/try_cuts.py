@@ -17,8 +17,8 @@ from harness.failures.compare import first_difference
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
-from harness.server.patience import Deadline
 from harness.server.shim import Group
+from harness.waiting.wait import Deadline
 
 MOST = 64 * KIB  # bytes asked of one recv
 BATCH = 48  # clients at a time; how many more a server can have is another claim's matter
@@ -168,7 +168,6 @@ def _answer(server, client: Stream | None) -> bytes | None:
     while client is not None:
         came = client.receive(MOST, Deadline(server.patience))
         if came is End.SILENCE:
-            server.patience.expired()
             return None
         if isinstance(came, End):
             break

@@ -22,7 +22,7 @@ from harness.client.framing import Framing
 from harness.client.messages import MESSAGES
 from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import MIB
-from harness.server.patience import wait_until
+from harness.waiting.wait import wait_until
 
 BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 
@@ -304,5 +304,4 @@ class _Trial:
             if wait_until(closed, by_itself) or wait_until(closed, patience):
                 return
             when = f"after {by_itself + patience.seconds:g} s"
-            patience.expired()
             raise self._still_has(self._more_than(count), when)

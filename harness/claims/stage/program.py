@@ -23,9 +23,9 @@ from harness.claims.stage.linking import STEPS, built
 from harness.claims.stage.report_channel import Channel, Ended
 from harness.claims.stage.stage import Stage, uncounted
 from harness.failures.failure import NotJudged
-from harness.server.patience import Deadline
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
+from harness.waiting.wait import Deadline
 
 LOOK_SECONDS = 0.02  # between two checks for progress
 LAST_LINES = 10  # of its output, in a failure
@@ -162,6 +162,5 @@ class Programs:
                 told = channel.progress
                 deadline.restart()
             elif not deadline.left():
-                patience.expired()
                 return f"made no progress for {deadline.seconds:g} s and {self._state(process.pid)}"
         return ""

@@ -26,9 +26,9 @@ from harness.failures.failure import Failure, NotJudged
 from harness.server import build
 from harness.server.clock import Clock, Start
 from harness.server.linux import network, procfs
-from harness.server.patience import PATIENCE, ForServers, Patience, wait_until
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, alloc_library
+from harness.waiting.wait import Patience, wait_until
 
 SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
@@ -195,7 +195,7 @@ class Stage:
         self.sanitized = False  # one of them is watched by a sanitizer
         self.body_passed = False
         self._in_line = procfs.seconds_in_line(os.getpid())
-        self._ran_out = PATIENCE.ran_out_here
+        self._ran_out = Patience.ran_out
         self._ending: tuple[str, str] | None = None
         self._surprised = False  # when it was cleared
         self._recorders: list[recorder.Recorder] = []
@@ -368,7 +368,7 @@ class Stage:
 
     def has_waited_in_vain(self) -> bool:
         """Whether a wait of this test has run out."""
-        return PATIENCE.ran_out_here > self._ran_out
+        return Patience.ran_out > self._ran_out
 
     def _clients(self) -> list[Client | Stream]:
         """The ends of all connections: those that are open, and those of clients that have left."""
@@ -384,7 +384,9 @@ class Stage:
         own = bool(self.run.sources)
         quiet = quiescence.Quiescence(self._processes, self._clients, sees_all=own)
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
-        return ForServers(PATIENCE, self._processes, quiet, quiet.delivers, own, **slowed)
+        return Patience(
+            servers=self._processes, asleep=quiet, owes=quiet.owes, spins_end=own, **slowed
+        )
 
     def _free_the_port(self) -> None:
         """Checks and ends the servers so far: with a fixed port only one can listen at a time."""

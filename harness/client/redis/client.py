@@ -13,7 +13,7 @@ from harness.client.redis import here
 from harness.failures.failure import Failure
 from harness.failures.printable import harmless
 from harness.server.linux import prctl, procfs
-from harness.server.patience import Deadline
+from harness.waiting.wait import Deadline
 
 LOOK_SECONDS = 0.005  # between two looks at the client
 MOVES_SECONDS = 0.01  # of CPU: one that uses less only looks whether something has come
@@ -58,7 +58,6 @@ def run(server, words: Sequence[str], data: bytes = b"") -> Said:
             process.returncode, *(harmless(one.read_text(errors="replace")) for one in files[1:])
         )
     if stuck:
-        server.patience.expired()
         text = f"{name} waits for the server, and nothing has moved for {stuck:g} s"
         raise Failure(f"{text}{_last(said)}", hint="others-wait")
     return said

@@ -240,13 +240,6 @@ def by_thread(pid: int, name: str) -> dict[int, str]:
     return {tid: read(f"/proc/{pid}/task/{tid}/{name}").decode() for tid in threads(pid)}
 
 
-def is_crowded(most: float) -> bool:
-    """Whether more than `most` threads a processor run or want to, now or in the last minute."""
-    fields = read("/proc/loadavg").split()
-    limit = most * (os.cpu_count() or 1)
-    return bool(fields) and (float(fields[0]) > limit or int(fields[3].split(b"/")[0]) > limit)
-
-
 def threads(pid: int) -> list[int]:
     """The ids of its threads; empty when the process is gone."""
     return [int(name) for name in _names(f"/proc/{pid}/task")]

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.server.linux import procfs
-from harness.server.patience import wait_until
 from harness.server.spawn import LOCALHOST, free_port
 from harness.student.bench.rows import Load
 from harness.student.bench.subjects import SPIN, Subject
+from harness.waiting.wait import wait_until
 
 START_SECONDS = 10  # until it listens
 LOOK_SECONDS = 0.01  # between two attempts to connect

@@ -25,12 +25,12 @@ from harness.failures.failure import Failure, NotJudged
 from harness.lab import chapters, command_line
 from harness.lab.target import resolve
 from harness.server import build
-from harness.server.patience import PATIENCE
 from harness.server.process import ServerProcess
 from harness.student.bench.command import machine
 from harness.student.bench.measure import Place, busy_seconds
 from harness.student.bench.rounds import FOREIGN, TRIES
 from harness.student.bench.table import number
+from harness.waiting.wait import PATIENCE
 
 CLIENTS = 8
 ROUNDS = 5

@@ -16,11 +16,11 @@ from harness.lab import chapters, files
 from harness.lab.chapters import Chapter
 from harness.lab.command_line import BUILD
 from harness.server import build
-from harness.server.patience import PATIENCE, Patience
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
+from harness.waiting.wait import PATIENCE, Patience
 
-PROBE = Patience(((0, 1.0),))  # for a server that may not be finished
+PROBE = Patience(1.0)  # for a server that may not be finished
 
 
 class NotReady(Exception):
