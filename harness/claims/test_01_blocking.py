@@ -157,9 +157,9 @@ def test_01_says_what_is_wrong_at_start(run, launch):
     server = launch(("-p", str(free_port())))
     port = str(server.address[1])
     for arguments in (["-x"], ["-p", "70000"], ["-a", "nowhere"]):
-        expect_failed_start([program, *arguments], 2, "usage", server.patience)
+        expect_failed_start([program, *arguments], 2, "usage")
     taken = [program, "-p", port]
-    expect_failed_start(taken, 1, "in use", server.patience, hint="port-taken")
+    expect_failed_start(taken, 1, "in use", hint="port-taken")
 
 
 @claim("01.1", points=1)

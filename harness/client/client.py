@@ -278,6 +278,11 @@ class Client:
         """Whether we have closed both directions."""
         return self._stream is None
 
+    @property
+    def drops(self) -> bool:
+        """Whether its kernel drops what arrives: see withhold_acknowledgements()."""
+        return self._stream is not None and self._stream.drops
+
     def fileno(self) -> int:
         """The socket's descriptor, for a selector."""
         return self._open().socket.fileno()

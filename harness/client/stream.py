@@ -113,9 +113,10 @@ class Stream:
         if code == errno.EINPROGRESS:  # on the same machine it is mostly done by now
             code = self.socket.connect_ex(self._address)
         if code == errno.EALREADY:
-            deadline = Deadline(self._patience, others=True)  # which tries again after 1, 3, 7 s
+            deadline = Deadline(self._patience)  # the kernel tries again after 1, 3, 7 s
             if not self._wait(select.POLLOUT, deadline):
-                text = f"the server did not take the connection for {deadline.seconds:g} s"
+                how_long = deadline.waited.told("will not")
+                text = f"the server did not take the connection{how_long}"
                 raise Failure(text, hint="connect-stuck")
             code = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if code in _OUR_FAULT:

@@ -339,6 +339,11 @@ class ServerProcess:
         is None."""
         return self._shim if self._shim_is_loaded else None
 
+    @property
+    def paused(self) -> bool:
+        """Whether a claim has stopped it: then it does nothing before resume()."""
+        return self._tree is not None and self._tree.paused
+
     def pause(self) -> None:
         """Stops all its processes (SIGSTOP); returns when they have stopped.
 

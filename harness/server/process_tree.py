@@ -69,7 +69,7 @@ class ProcessTree:
         self.leader = leader
         self._mark = mark
         self._reaped_cpu = 0.0
-        self._paused = False
+        self.paused = False  # by pause(), for longer than hold() stops it
         self.holds = 0  # odd while hold() lasts; grows with each
         self.exit_status: ExitStatus | None = None  # of the leader, once destroyed
         self._seen: set[tuple[int, int]] = set()
@@ -114,19 +114,19 @@ class ProcessTree:
 
     def hold(self) -> None:
         """Stops the processes in the leader's group, so that it does not grow during a search."""
-        if not self._paused:
+        if not self.paused:
             self.holds |= 1
             kill.send(-self.leader, signal.SIGSTOP)
 
     def let_go(self) -> None:
         """Ends hold()."""
-        if not self._paused:
+        if not self.paused:
             kill.send(-self.leader, signal.SIGCONT)
         self.holds += self.holds % 2
 
     def pause(self) -> None:
         """Stops every process; returns when the kernel says that all their threads have stopped."""
-        self._paused = True
+        self.paused = True
         told: set[int] = set()
 
         def all_stopped() -> bool:
@@ -142,7 +142,7 @@ class ProcessTree:
 
     def resume(self) -> None:
         """Continues every process."""
-        self._paused = False
+        self.paused = False
         for member in self.members():
             kill.send(member.pid, signal.SIGCONT)
 

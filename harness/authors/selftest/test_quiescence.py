@@ -44,6 +44,7 @@ def served(code):
                     pid=process.pid,
                     alive=lambda: process.poll() is None,
                     clock=None,
+                    paused=False,
                     shim=None,
                     has_unheard_output=lambda: False,
                     pids=lambda: [process.pid],

@@ -83,5 +83,8 @@ def is_delivering(client) -> bool:
     here, there = client.ends
     theirs = sockdiag.end(there, here)
     if theirs is None:
-        return False
-    return theirs.begins or theirs.unsent > 0 or not (theirs.unread or has_arrived(client))
+        ours = sockdiag.end(here, there)
+        return ours is not None and ours.asks and not sockdiag.accepts_no_more(there, here)
+    if theirs.begins or theirs.unsent > 0 and not client.drops:
+        return True
+    return not (theirs.unread or has_arrived(client))

@@ -118,6 +118,8 @@ def _rest(process) -> object | None:
     pids = [pid for pid in process.pids() if not procfs.thread_states(pid) <= set("ZX")]
     if not pids and not process.alive():
         return _ENDED
+    if process.paused and all(procfs.stopped(pid) for pid in pids):
+        return process.cpu_seconds()
     if process.clock is not None and process.clock.stands:
         return process.clock.rest()
     return process.cpu_seconds() if pids and all(map(_is_asleep, pids)) else None
@@ -131,7 +133,9 @@ def _is_asleep(pid: int) -> bool:
 
 def _may_wake_up(process) -> bool:
     """Whether something of its own may end its sleep, a timer or a time-out of a socket; or whether
-    we have not heard yet what it has printed."""
+    we have not heard yet what it has printed. Nothing wakes one that is paused."""
+    if process.paused:
+        return process.has_unheard_output()
     stands = process.clock is not None and process.clock.stands
     timer = not stands and _has_timer(process)
     return timer or any(map(time_outs.longest, process.pids())) or process.has_unheard_output()

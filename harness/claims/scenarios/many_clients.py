@@ -16,8 +16,10 @@ from pathlib import Path
 from harness.client import length_framing
 from harness.client.stream import Stream
 from harness.failures.failure import Failure, NotJudged, TooBusy
-from harness.waiting.wait import LOOK_SECONDS, Deadline, Patience
+from harness.server.linux import sockdiag
+from harness.waiting.wait import LOOK_SECONDS, Deadline
 
+MOMENT_SECONDS = 0.5  # for what is under way when a backlog is full
 LONGEST_BACKLOG = Path("/proc/sys/net/core/somaxconn")  # what the kernel cuts a backlog down to
 
 
@@ -78,7 +80,7 @@ def arrive_together(server, count: int) -> None:
         count = min(count, int(LONGEST_BACKLOG.read_text()))
     with server.conversation.step(f"{count} clients", "connect at the same time"):
         with ExitStack() as stack:
-            made, refused = _finish(_start(server.address, count, stack), server.patience)
+            made, refused = _finish(_start(server.address, count, stack), server)
         text = f"{made} of {count} clients were connected, the others "
         if refused:
             raise Failure(text + "were refused", hint="connect-refused")
@@ -100,21 +102,31 @@ def _start(address: tuple[str, int], count: int, stack: ExitStack) -> list[socke
     return sockets
 
 
-def _finish(sockets: list[socket.socket], patience: Patience) -> tuple[int, int]:
-    """How many are connected, and how many refused, when nothing happens any more."""
+def _finish(sockets: list[socket.socket], server) -> tuple[int, int]:
+    """How many are connected, and how many refused, when nothing happens any more: a server that is
+    paused takes nobody from a backlog that is full."""
     made = refused = 0
     waiting, told = sockets, set()
-    deadline = Deadline(patience, others=True)
+    deadline, moment = Deadline(server.patience, others=True), Deadline(MOMENT_SECONDS)
     while waiting:
         states = [_state(one, told) for one in waiting]
         if any(state is not None for state in states):
             made, refused = made + states.count(True), refused + states.count(False)
             waiting = [one for one, state in zip(waiting, states) if state is None]
             deadline.restart()
-        elif not deadline.left():
+            moment.restart()
+        elif not deadline.left() or not moment.left() and _is_full(server, waiting[0]):
             break
         time.sleep(LOOK_SECONDS)
     return made, refused
+
+
+def _is_full(server, one: socket.socket) -> bool:
+    """Whether the backlog has no space for this one."""
+    try:
+        return sockdiag.accepts_no_more(server.address, one.getsockname())
+    except (OSError, sockdiag.Unavailable):
+        return False
 
 
 def _state(one: socket.socket, told: set[socket.socket]) -> bool | None:

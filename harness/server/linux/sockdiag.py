@@ -23,7 +23,8 @@ _PORTS = struct.Struct("!HH")
 _WHERE = struct.Struct("=III")  # interface, cookie
 _ANSWER = struct.Struct("=BBBB48xIIIII")  # family, state, timer, ..., expires, queues, user, inode
 _PROBES = 4  # the timer of a socket whose peer has no space
-_LISTEN = 10  # what the kernel finds if the connection does not exist
+_LISTEN = 10
+_SYN_SENT = 2
 _ESTABLISHED, _SYN_RECEIVED, _FIN_WAIT_1, _FIN_WAIT_2, _CLOSE_WAIT = 1, (3, 12), 4, 5, 8
 _MESSAGE_BYTES = 72  # of struct inet_diag_msg; attributes follow
 _ATTRIBUTE = struct.Struct("=HH")  # length, type
@@ -88,6 +89,11 @@ class End(NamedTuple):
         return self.inode == 0 and self.state in (_ESTABLISHED, _CLOSE_WAIT)
 
     @property
+    def asks(self) -> bool:
+        """Whether nothing has answered its attempt to connect, which the kernel repeats."""
+        return self.state == _SYN_SENT
+
+    @property
     def begins(self) -> bool:
         """Whether the last segment of its beginning is still on its way."""
         return self.state in _SYN_RECEIVED
@@ -101,6 +107,16 @@ def end(here: tuple, there: tuple) -> End | None:
         return None
     _, state, timer, _, _, unread, unsent, _, inode = _ANSWER.unpack_from(answer)
     return End(unread, unsent, inode, state, timer)
+
+
+def accepts_no_more(here: tuple, there: tuple) -> bool:
+    """Whether the backlog of the socket that listens at `here` is full, so that the kernel drops a
+    connection that begins at `there`. False if none listens. Raises Unavailable."""
+    answer = _ask(_question(here, there, 0))
+    if answer is None or _ANSWER.unpack_from(answer)[1] != _LISTEN:
+        return False
+    waiting, most = _ANSWER.unpack_from(answer)[5:7]
+    return waiting > most  # sk_acceptq_is_full() in include/net/sock.h
 
 
 def queues(here: tuple, there: tuple) -> Queues | None:
@@ -157,12 +173,17 @@ def arrived(sock: socket.socket) -> bool:
 
 def _found(here: tuple, there: tuple, extensions: int) -> bytes | None:
     """The kernel's answer about the socket, None if there is none."""
+    answer = _ask(_question(here, there, extensions))
+    return None if answer is None or _ANSWER.unpack_from(answer)[1] == _LISTEN else answer
+
+
+def _question(here: tuple, there: tuple, extensions: int) -> bytes:
+    """Asks for the connection; where it does not exist the kernel finds who listens at `here`."""
     family = socket.AF_INET6 if ":" in here[0] else socket.AF_INET
     ends = [socket.inet_pton(family, address[0]).ljust(16, b"\0") for address in (here, there)]
     question = _QUESTION.pack(family, socket.IPPROTO_TCP, extensions, 0, 0xFFFFFFFF)
     question += _PORTS.pack(here[1], there[1]) + b"".join(ends) + _WHERE.pack(0, *_NO_COOKIE)
-    answer = _ask(_HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST, 0, 0) + question)
-    return None if answer is None or _ANSWER.unpack_from(answer)[1] == _LISTEN else answer
+    return _HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST, 0, 0) + question
 
 
 def _attribute(answer: bytes, wanted: int) -> bytes:
