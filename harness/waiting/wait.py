@@ -14,8 +14,10 @@ from typing import NamedTuple, Protocol
 
 from harness.failures.failure import TooBusy
 
-SECONDS = float(os.environ.get("LAB_PATIENCE", 8))  # fewer for the lab's own tests of servers
-SPIN_PART, SPIN_SECONDS = 4, 1.0  # of a wait, at most so much: CPU time of a server that spins
+SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
+SECONDS = float(SHORTER or 8)  # of a wait, for a server of which we may not see all processes
+SEEN_SECONDS = float(SHORTER or 2)  # for one of which we see whether it could run
+SPIN_PART, SPIN_SECONDS = 4, 0.5  # of a wait, at most so much: CPU time of a server that spins
 LEAST_CPU_SECONDS = 0.25  # but not less: some need as much to start
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 MORE_SECONDS = 0.05  # between two looks at a server when the time is over

@@ -81,10 +81,10 @@ def is_delivering(client) -> bool:
     if client.closed:
         return not has_arrived(client)
     here, there = client.ends
-    theirs = sockdiag.end(there, here)
+    ours, theirs = sockdiag.end(here, there), sockdiag.end(there, here)
     if theirs is None:
-        ours = sockdiag.end(here, there)
         return ours is not None and ours.asks and not sockdiag.accepts_no_more(there, here)
-    if theirs.begins or theirs.unsent > 0 and not client.drops:
+    waits_for_us = client.drops or ours is not None and ours.unread > 0 and theirs.finds_no_space
+    if theirs.begins or theirs.unsent > 0 and not waits_for_us:
         return True
     return not (theirs.unread or has_arrived(client))

@@ -233,26 +233,9 @@ def is_quiescent(server) -> bool:
 
 def _quiescence(server) -> Callable[[], bool]:
     """The question of is_quiescent(), to be asked again and again from now on."""
-
-    def others() -> list:
-        return [client for client in server.clients if not _has_no_space(client)]
-
-    quiescence, began = Quiescence(lambda: [server.process], others), time.monotonic()
-    return lambda: quiescence(began)
-
-
-def _has_no_space(client) -> bool:
-    """Whether this client has not read what it got, and so the kernel can give it nothing more; and
-    all that it has sent has come, as far as the server's socket has space."""
-    if client.closed:
-        return False
-    try:
-        ours, theirs = sockdiag.end(*client.ends), sockdiag.end(*reversed(client.ends))
-    except sockdiag.Unavailable:
-        return False
-    if ours is None or theirs is None or (ours.unsent and not theirs.unread):
-        return False
-    return ours.unread > 0 and theirs.finds_no_space
+    quiescence = Quiescence(lambda: [server.process], lambda: server.clients)
+    began = time.monotonic()
+    return lambda: bool(quiescence(began))
 
 
 def waits_in_silence(server, seconds: float, most: int) -> int | None:

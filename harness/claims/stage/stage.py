@@ -28,7 +28,7 @@ from harness.server.clock import Clock, Start
 from harness.server.linux import network, procfs
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, alloc_library
-from harness.waiting.wait import Patience, wait_until
+from harness.waiting.wait import SECONDS, SEEN_SECONDS, Patience, wait_until
 
 SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
@@ -384,8 +384,9 @@ class Stage:
         own = bool(self.run.sources)
         quiet = quiescence.Quiescence(self._processes, self._clients, sees_all=own)
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
+        seconds = SEEN_SECONDS if own else SECONDS
         return Patience(
-            servers=self._processes, asleep=quiet, owes=quiet.owes, spins_end=own, **slowed
+            seconds, self._processes, asleep=quiet, owes=quiet.owes, spins_end=own, **slowed
         )
 
     def _free_the_port(self) -> None:
