@@ -285,7 +285,7 @@ def test_04_waiting_for_a_reader_uses_no_cpu(launch, rng):
     """While frames wait behind replies that the client does not read, no CPU time is used."""
     server = launch(steps=True)
     client = connect_narrow(server)
-    client.send_some(length_framing.encode(rng.randbytes(1024)) * 20_000)
+    client.send_some(length_framing.encode(rng.randbytes(8192)) * 2_500)
     no_cpu(server, "while the client does not read its replies", "spins-writing")
 
 
