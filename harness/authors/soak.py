@@ -28,7 +28,7 @@ from harness.lab.target import Target, WrongUsage, add_options, resolve, setting
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
-from harness.waiting.wait import Patience
+from harness.server.waiting.wait import Patience
 
 SECONDS = 60  # unless SECONDS= is given
 MOST_SECONDS = 36_000

@@ -33,7 +33,7 @@ from harness.claims.scenarios.many_clients import arrive_together
 from harness.client import length_framing
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB, MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 LONG_STREAM, ROUNDS = 32 * MIB, 8  # bytes of frames, and in how many parts they are sent
 LONG_SECONDS = 30  # then no more of them: some right servers read a byte at a time

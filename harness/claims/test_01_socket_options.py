@@ -19,7 +19,7 @@ from harness.claims.scenarios.exchanges import (
 from harness.claims.scenarios.sent_at_once import leaves_at_once
 from harness.client import length_framing
 from harness.lab.units import KIB
-from harness.server.linux import time_outs
+from harness.server.waiting import time_outs
 
 # Bytes: what the kernel takes at once of a server, and much more than the client's kernel takes.
 LATE_BYTES = 100 * KIB

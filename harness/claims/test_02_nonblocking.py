@@ -31,8 +31,8 @@ from harness.client import length_framing
 from harness.client.expected_replies import Replies
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.server.linux.syscalls import sleeps_in_close
-from harness.waiting.wait import wait_until
+from harness.server.waiting.syscalls import sleeps_in_close
+from harness.server.waiting.wait import wait_until
 
 # Of a processor. A sweep that sleeps a millisecond each time takes 2 %. One that never sleeps
 # takes all the time it gets, which on a busy machine may be little.

@@ -28,7 +28,7 @@ from harness.claims.scenarios.many_clients import connected
 from harness.client import length_framing
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 # Of a processor. One that looks at 1,000 connections twenty times a second uses 0.6 % and more.
 IDLE_MANY = 0.004

@@ -27,7 +27,7 @@ from harness.claims.scenarios.many_clients import connected, served
 from harness.client import length_framing
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 IDLE = 5_000  # clients that are connected and say nothing
 SPARE = 200  # descriptors for everything else, here and in the server

@@ -37,7 +37,7 @@ from harness.client.expected_replies import Replies
 from harness.client.messages import ECHO, MESSAGES, OK, after, reply, request, rung, string
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 STEP = 50  # ms between two bytes, or frames, of a client that takes its time
 

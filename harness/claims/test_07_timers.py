@@ -42,7 +42,7 @@ from harness.client.messages import (
     rung_again,
 )
 from harness.failures.failure import NotJudged, meaning
-from harness.server.clock import Start
+from harness.server.waiting.clock import Start
 
 FAR = 60_000  # ms: nobody waits for it
 TICK_MS = 50_017  # the second one is beyond a minute

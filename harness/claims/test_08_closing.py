@@ -13,7 +13,7 @@ from harness.client.framing import LENGTH, LINE
 from harness.client.messages import MESSAGES, after, cancel, every, reset, rung
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 AFTER_BYTES = 2 * MIB  # bytes after a frame that is too long
 AFTER_FIN_BYTES = 20 * MIB  # the same, once the server has sent its FIN: more than the kernel holds

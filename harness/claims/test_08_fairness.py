@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from harness.claims.instruments.arrivals import first_stamp, taken_before, want_stamps
 from harness.claims.instruments.observe import (
     SENDS,
     WAITS,
@@ -27,7 +26,8 @@ from harness.client.messages import ECHO, MESSAGES, OK, SUM, i64, reply, request
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.arrivals import first_stamp, taken_before, want_stamps
+from harness.server.waiting.wait import wait_until
 
 if TYPE_CHECKING:
     from harness.claims.stage.stage import Server

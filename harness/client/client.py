@@ -19,7 +19,7 @@ from harness.client.stream import REMAINDER_BYTES, REMAINDER_SECONDS, Stream
 from harness.failures.conversation import Conversation, Step, counted, describe_bytes
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
-from harness.waiting.wait import PATIENCE, Deadline, Patience, Waited
+from harness.server.waiting.wait import PATIENCE, Deadline, Patience, Waited
 
 __all__ = ["Client", "Conversation", "Patience", "PATIENCE", "Step"]
 

@@ -21,8 +21,8 @@ from harness.client.expected_replies import End, Replies, why_it_stopped
 from harness.failures.conversation import describe_bytes
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import KIB
-from harness.server.linux import sockdiag
-from harness.waiting.wait import Deadline, Patience, Waited
+from harness.server.waiting import sockdiag
+from harness.server.waiting.wait import Deadline, Patience, Waited
 
 CHUNK = 256 * KIB  # bytes requested of one recv or offered to one send
 LOOKS = 16  # at least in a wait: whether the patience has shrunk, or the server hangs

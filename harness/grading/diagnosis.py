@@ -13,7 +13,7 @@ from harness.failures.compare import compare, first_difference
 from harness.failures.failure import Failure, NotJudged, TooBusy
 from harness.failures.printable import harmless
 from harness.lab.units import KIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 if TYPE_CHECKING:
     from harness.claims.stage.stage import Stage

@@ -22,7 +22,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.units import KIB
 from harness.server import kill, scratch
 from harness.server.linux import landlock, malloc, prctl, procfs
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 TEST_SECONDS = 120  # for one claim: 32 MiB, read a byte at a time
 TOTAL_SECONDS = 600  # all claims together, and half as much of CPU time

@@ -34,7 +34,7 @@ from harness.lab.units import MIB
 from harness.server import work
 from harness.server.objects import Object, Objects, prerequisites
 from harness.server.shim import start_words
-from harness.waiting.wait import Deadline
+from harness.server.waiting.wait import Deadline
 
 # DWARF 4 is read by each valgrind, gdb and addr2line; what clang writes as DWARF 5 is not.
 # -ffunction-sections is for programs, which can be linked without the functions that they never

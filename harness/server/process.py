@@ -15,7 +15,6 @@ from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
 from harness.lab.units import MB
 from harness.server import limits, readiness, scratch, shim, spawn
-from harness.server.clock import Clock
 from harness.server.linux import procfs
 from harness.server.output import Drain, Output
 from harness.server.process_tree import (
@@ -27,8 +26,9 @@ from harness.server.process_tree import (
     signal_name,
 )
 from harness.server.shim import Calls, Crash, Shim
+from harness.server.waiting.clock import Clock
+from harness.server.waiting.wait import PATIENCE, Activity, Deadline, Patience, wait_until
 from harness.server.work import Work
-from harness.waiting.wait import PATIENCE, Activity, Deadline, Patience, wait_until
 
 SHARED_MEMORY = Path("/dev/shm")
 DYING_SECONDS = 2.0  # between the first sign of its end and the exit status; mostly far less

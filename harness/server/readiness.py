@@ -10,7 +10,7 @@ from harness.failures.failure import Failure, NotJudged
 from harness.server.linux import procfs
 from harness.server.output import KEPT
 from harness.server.spawn import LOCALHOST
-from harness.waiting.wait import Deadline, Patience, Waited
+from harness.server.waiting.wait import Deadline, Patience, Waited
 
 if TYPE_CHECKING:
     from harness.server.process import ServerProcess

@@ -17,9 +17,9 @@ from pathlib import Path
 from harness.failures.failure import Failure, NotJudged
 from harness.lab import surroundings
 from harness.lab.units import MIB
-from harness.server.clock import Start
 from harness.server.linux import landlock, seccomp
 from harness.server.shim import NO_DESCRIPTOR, PRELOAD, Limit, start_words
+from harness.server.waiting.clock import Start
 
 FILE_BYTES = 64 * MIB  # a server may write into one file
 CPU_SECONDS = 120

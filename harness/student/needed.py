@@ -21,7 +21,8 @@ from harness.grading.scoring import Claim
 from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
 from harness.server import build, limits, shim
-from harness.server.linux import cgroup, landlock, network, prctl, procfs, ring, sockdiag
+from harness.server.linux import cgroup, landlock, network, prctl, procfs, ring
+from harness.server.waiting import sockdiag
 
 SECONDS = 60  # for a program of two lines, on a busy machine
 DISK_BYTES = 1024 * MIB  # for what is built, and what servers write

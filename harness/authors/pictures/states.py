@@ -24,7 +24,7 @@ from harness.lab import chapters, command_line, sources
 from harness.lab.chapters import ROOT
 from harness.server import build, shim
 from harness.server.shim import Group, Plan, Shim, piece
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 FILE = ROOT / "docs" / "states" / "03.json"
 SOURCE = chapters.find("03").solution_dir

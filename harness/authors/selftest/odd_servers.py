@@ -13,7 +13,7 @@ from harness.failures.failure import Failure
 from harness.failures.hints import HINTS
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
-from harness.waiting.wait import Patience
+from harness.server.waiting.wait import Patience
 
 ODD = str(Path(__file__).with_name("servers") / "odd.py")
 PYTHON = [sys.executable, "-S", "-E"]

@@ -12,7 +12,7 @@ from harness.client.client import Client, Conversation
 from harness.failures import failure
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
-from harness.waiting.wait import Patience
+from harness.server.waiting.wait import Patience
 
 HELLO = length_framing.encode(b"hello")
 

@@ -35,7 +35,7 @@ def told():
 
 
 def main() -> int:
-    from harness.waiting.wait import PATIENCE
+    from harness.server.waiting.wait import PATIENCE
     from harness.server.process import ServerProcess
 
     print(json.dumps(told()))

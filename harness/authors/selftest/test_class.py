@@ -31,7 +31,7 @@ from harness.lab import chapters, parts
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 from harness.server import shim
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 CHAPTER = chapters.find("01")
 FAKE = Path(__file__).with_name("class_grader.py")

@@ -18,7 +18,7 @@ from harness.client import length_framing, stream
 from harness.failures.compare import first_difference
 from harness.failures.failure import Failure
 from harness.lab.units import MIB
-from harness.waiting.wait import Deadline, Patience
+from harness.server.waiting.wait import Deadline, Patience
 
 close = socket.close
 

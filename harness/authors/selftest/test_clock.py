@@ -23,12 +23,12 @@ from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client, Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.server import shim
-from harness.server.clock import MS, Clock, Start
 from harness.server.output import Drain
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, shim_library
 from harness.server.shim.layout import Mode
-from harness.waiting.wait import wait_until
+from harness.server.waiting.clock import MS, Clock, Start
+from harness.server.waiting.wait import wait_until
 
 SERVERS = Path(__file__).with_name("servers")
 WAYS = """
@@ -353,12 +353,12 @@ def test_only_claims_move_a_clock():
     moves = re.compile(r"\bclock\.(advance|jump|go_on|within)\(")
     moving = {
         str(path.relative_to(harness))
-        for part in ("claims", "client", "grading", "server", "waiting")
+        for part in ("claims", "client", "grading", "server")
         for path in (harness / part).rglob("*.py")
         if moves.search(path.read_text())
     }
     inside = {name for name in moving if not name.startswith(("claims/test_", "claims/scenarios/"))}
-    assert inside == {"claims/instruments/observe.py", "claims/instruments/quiescence.py"}
+    assert inside == {"claims/instruments/observe.py", "server/waiting/idle.py"}
 
 
 SLOW_START = """

@@ -16,7 +16,7 @@ from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
 from harness.server.spawn import Command
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 SOURCE = Path(__file__).with_name("servers") / "crashes.c"
 SECONDS = 60  # at most: a test waits for an event, never for so long

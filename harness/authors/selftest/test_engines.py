@@ -24,7 +24,7 @@ from harness.authors.selftest.test_class import (
     stopped_halfway,
 )
 from harness.course.classes import plan, pool
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 needs_parallel = pytest.mark.skipif(
     shutil.which("parallel") is None, reason="GNU parallel is not here: package parallel"

@@ -27,7 +27,7 @@ from harness.lab.chapters import ROOT
 from harness.lab.seed import SEEDS, of_files
 from harness.lab.units import KIB
 from harness.server.linux import procfs
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 GRADE = [sys.executable, "-m", "harness", "grade"]
 WORKERS = ("--jobs", "2")  # as a student's grade has them

@@ -24,7 +24,7 @@ from harness.grading import guard
 from harness.lab.chapters import ROOT
 from harness.server import kill, process_tree, scratch
 from harness.server.linux import cgroup, landlock, procfs
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 ONE = ["--only", "test_01_echoes"]
 HOSTILE = Path(__file__).parent / "hostile"
@@ -300,7 +300,7 @@ def test_01_nobody_is_left():
     claims = submissions.claims(
         tmp_path / "more",
         test_01_x="from harness.server.linux import procfs\n"
-        "from harness.waiting.wait import wait_until\n" + looks,
+        "from harness.server.waiting.wait import wait_until\n" + looks,
     )
     found = grade("kills_parent", FREE, "--jobs", "1", "--claims", str(claims))
     assert found.status == NOT_JUDGED

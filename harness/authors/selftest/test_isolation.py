@@ -27,14 +27,13 @@ from harness.authors.selftest.outside import (  # noqa: F401: fixtures
     outside,
 )
 from harness.authors.selftest.shell import script
-from harness.course.isolation import __main__ as inside
-from harness.course.isolation import bubblewrap, choice, landlocked
+from harness.course.isolation import __main__ as inside, bubblewrap, choice, landlocked
 from harness.course.isolation.choice import choose
 from harness.course.isolation.isolation import Places, of_python
 from harness.lab.chapters import CHAPTERS, ROOT
 from harness.lab.target import WrongUsage
 from harness.server.linux import cgroup, landlock, procfs, seccomp
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 # What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
 # route to another machine depends on this one.

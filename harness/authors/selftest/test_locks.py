@@ -8,9 +8,9 @@ import pytest
 
 from harness.claims.instruments import locks
 from harness.server.linux import prctl
-from harness.server.linux.syscalls import sleeps_for_ever
+from harness.server.waiting.syscalls import sleeps_for_ever
+from harness.server.waiting.wait import wait_until
 from harness.student import needed
-from harness.waiting.wait import wait_until
 
 HEAD = """#include <pthread.h>
 #include <unistd.h>

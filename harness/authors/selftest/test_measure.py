@@ -14,7 +14,6 @@ import pytest
 
 from harness.authors.selftest.peer import peer  # noqa: F401: a fixture
 from harness.claims.instruments import observe
-from harness.claims.instruments.quiescence import Quiescence
 from harness.claims.scenarios import sent_at_once
 from harness.claims.scenarios.greedy import greedy
 from harness.claims.scenarios.many_clients import arrive_together
@@ -22,8 +21,10 @@ from harness.client import stream
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.server.linux import procfs, sockdiag
-from harness.waiting.wait import Activity, Patience, wait_until
+from harness.server.linux import procfs
+from harness.server.waiting import sockdiag
+from harness.server.waiting.idle import Quiescence
+from harness.server.waiting.wait import Activity, Patience, wait_until
 
 
 class Server:
@@ -137,6 +138,7 @@ def test_a_server_that_hangs(program, hangs):
     with running(program) as process:
         server = SimpleNamespace(
             clock=None,
+            paused=False,
             shim=None,
             has_unheard_output=lambda: False,
             pids=lambda: [process.pid],

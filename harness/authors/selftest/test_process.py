@@ -20,7 +20,7 @@ from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
 from harness.server import limits, process, process_tree
 from harness.server.linux import procfs
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 CHILDREN = 100
 

@@ -26,7 +26,7 @@ from harness.lab import chapters, sources
 from harness.server import build
 from harness.server.linux import landlock, procfs
 from harness.server.shim import shim_library
-from harness.waiting.wait import Patience
+from harness.server.waiting.wait import Patience
 
 SAMPLE = Path(__file__).parent / "programs"
 MODULE, HEADER = ((SAMPLE / name).read_text() for name in ("module.c", "module.h"))

@@ -13,8 +13,8 @@ import pytest
 from harness.lab.chapters import ROOT
 from harness.lab.target import WrongUsage
 from harness.server.build import Compiled
+from harness.server.waiting.wait import wait_until
 from harness.student import run
-from harness.waiting.wait import wait_until
 
 SECONDS = 60
 

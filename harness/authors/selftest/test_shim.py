@@ -18,7 +18,7 @@ from harness.server import shim
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
 from harness.server.shim import Calls, Shim, alloc_library, layout, shim_library
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 SERVERS = Path(__file__).with_name("servers")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

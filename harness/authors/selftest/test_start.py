@@ -24,7 +24,7 @@ from harness.lab.units import MIB
 from harness.server import readiness, spawn
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
-from harness.waiting.wait import Patience, wait_until
+from harness.server.waiting.wait import Patience, wait_until
 
 # Beginning
 

@@ -15,7 +15,7 @@ from harness.authors.selftest import submissions
 from harness.authors.selftest.shell import check_refused, environment, lab
 from harness.authors.selftest.test_grade import below
 from harness.lab.chapters import ROOT
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 STEADY = [sys.executable, "-m", "harness", "steady"]
 BUSY = 1  # process beside the grades, where it matters: other tests want the cores, too

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.server.linux import syscalls
+from harness.server.waiting import syscalls
 
 X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers of x86-64")
 REST = "0x7ffc 0x7f12"

@@ -25,7 +25,7 @@ from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
 from harness.server.shim import shim_library
-from harness.waiting.wait import Patience
+from harness.server.waiting.wait import Patience
 
 SOLUTION = chapters.find("09").solution_dir
 OPTIONS = ("-p", "0", "--app", "rpc", "--threads", "4", "--max-conns", "500")

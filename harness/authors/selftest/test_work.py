@@ -21,8 +21,8 @@ from harness.failures.failure import Failure
 from harness.lab.chapters import CHAPTERS
 from harness.server import build
 from harness.server.linux import procfs
+from harness.server.waiting.wait import wait_until
 from harness.server.work import BLOCKS, BYTES_A_STEP, CALL_STEPS, JOINED_STEPS, Work
-from harness.waiting.wait import wait_until
 
 PROGRAM = """
 #include <pthread.h>

@@ -20,7 +20,7 @@ from pathlib import Path
 from harness.failures.failure import NotJudged
 from harness.lab.target import WrongUsage
 from harness.server.linux import procfs
-from harness.waiting.wait import Patience, wait_until
+from harness.server.waiting.wait import Patience, wait_until
 
 SECONDS = 3600  # for a person who debugs
 PATIENCE = Patience(SECONDS)

@@ -10,8 +10,9 @@ import time
 from collections.abc import Collection
 from pathlib import PurePath
 
-from harness.server.linux import asleep, procfs
-from harness.server.linux.syscalls import CALLS
+from harness.server.linux import procfs
+from harness.server.waiting import asleep
+from harness.server.waiting.syscalls import CALLS
 
 SECONDS = 20  # until gdb has read the symbols and told
 STILL_SECONDS = 0.1  # in the same call: then it does not only take its turn

@@ -16,11 +16,12 @@ from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakSet
 
-from harness.claims.instruments.quiescence import Quiescence
 from harness.failures.failure import NotJudged
 from harness.lab.units import MIB
-from harness.server.linux import asleep, procfs, sockdiag
-from harness.waiting.wait import SECONDS, SHORT_SECONDS, Patience, wait_until
+from harness.server.linux import procfs
+from harness.server.waiting import asleep, sockdiag
+from harness.server.waiting.idle import Quiescence
+from harness.server.waiting.wait import SECONDS, SHORT_SECONDS, Patience, wait_until
 
 READ_SECONDS = 1.0  # for a server to read what was sent to it; it may not want to
 UNREAD_SECONDS = 0.05  # the same, of a client that it has not read for so long before

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.failures.failure import Failure
-from harness.waiting.wait import Deadline, Patience
+from harness.server.waiting.wait import Deadline, Patience
 
 REMEDY = "another compiler (CC=gcc), or a newer valgrind"
 MISSING = "valgrind is not installed; `make setup` installs it"

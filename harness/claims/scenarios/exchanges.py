@@ -15,7 +15,6 @@ from harness.claims.instruments.observe import (
     until_asleep,
     until_read,
 )
-from harness.claims.instruments.quiescence import Quiescence
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.client.expected_replies import Replies
@@ -24,7 +23,8 @@ from harness.failures.printable import printable
 from harness.lab.units import KIB, MIB
 from harness.server.process import ServerProcess
 from harness.server.process_tree import ExitStatus
-from harness.waiting.wait import SECONDS, Deadline, Patience
+from harness.server.waiting.idle import Quiescence
+from harness.server.waiting.wait import SECONDS, Deadline, Patience
 
 LISTENING = b"listening on "  # begins the one line on stdout
 LETTERS = bytes(ord("a") + value % 26 for value in range(256))  # a letter for each random byte

@@ -14,7 +14,7 @@ from harness.client import length_framing
 from harness.client.client import Client
 from harness.failures.conversation import counted
 from harness.failures.failure import Failure, NotJudged
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 SIZES = (5, 5_000, 70_000)  # bytes; between them the buffers that one gives a fixed size
 MORE_BYTES = 4096  # the body of a frame that follows one which the server does not read

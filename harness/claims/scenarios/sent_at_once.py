@@ -14,7 +14,7 @@ from harness.claims.instruments.observe import arrived_bytes, is_open, sending, 
 from harness.client import length_framing
 from harness.client.client import Client
 from harness.failures.failure import Failure, TooBusy
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 CLOSED = "the server closed the connection instead of answering"
 HELD_BACK = "reply-held-back"  # the hint

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import NamedTuple
 
-from harness.claims.instruments.delivery import is_in_backlog
 from harness.claims.scenarios.cuts import BETWEEN, Cut, random_plan
 from harness.client.expected_replies import End
 from harness.client.stream import Stream
@@ -18,7 +17,8 @@ from harness.failures.conversation import counted
 from harness.failures.failure import Failure
 from harness.lab.units import KIB
 from harness.server.shim import Group
-from harness.waiting.wait import Deadline
+from harness.server.waiting.delivery import is_in_backlog
+from harness.server.waiting.wait import Deadline
 
 MOST = 64 * KIB  # bytes asked of one recv
 BATCH = 48  # clients at a time; how many more a server can have is another claim's matter

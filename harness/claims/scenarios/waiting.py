@@ -22,7 +22,7 @@ from harness.client.framing import Framing
 from harness.client.messages import MESSAGES
 from harness.failures.failure import Failure, TooBusy
 from harness.lab.units import MIB
-from harness.waiting.wait import wait_until
+from harness.server.waiting.wait import wait_until
 
 BACKENDS = tuple(("--backend", name) for name in ("select", "poll", "epoll"))
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 from itertools import filterfalse
 from typing import TYPE_CHECKING
 
-from harness.claims.instruments import locks, quiescence
-from harness.claims.instruments.delivery import has_unread, is_in_backlog
+from harness.claims.instruments import locks
 from harness.claims.instruments.observe import never_waits, waits_for_readiness
 from harness.client.client import Client
 from harness.server.linux import procfs
+from harness.server.waiting import asleep
+from harness.server.waiting.delivery import has_unread, is_in_backlog
 
 if TYPE_CHECKING:
     from harness.claims.stage.stage import Server, Stage
@@ -35,7 +36,7 @@ class Concerned:
     def waits_for(self) -> str:
         """ ", and ..." if it is asleep: what for."""
         runs = self._pid is not None
-        text = quiescence.told(self._server.process, self._server.clients) if runs else ""
+        text = asleep.told(self._server.process, self._server.clients) if runs else ""
         return f", and {text}" if text else ""
 
     def locked(self) -> str:
@@ -47,7 +48,7 @@ class Concerned:
 
     def not_accepted(self) -> str:
         """ "; it has not accepted ...": its clients."""
-        return quiescence.not_accepted(self._server.clients) if self._pid else ""
+        return asleep.not_accepted(self._server.clients) if self._pid else ""
 
     def at_rest(self) -> bool:
         """Whether no thread of it runs, or wants to: it sleeps, or has ended."""
@@ -75,7 +76,7 @@ class Concerned:
         if self._pid is None or not self._failed():
             return False
         accepted = filterfalse(is_in_backlog, self._failed())
-        name = quiescence.blocked_by(self._server.process, self._server.clients)
+        name = asleep.blocked_by(self._server.process, self._server.clients)
         return bool(name) and name not in [client.name for client in accepted]
 
     @property

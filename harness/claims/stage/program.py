@@ -25,7 +25,7 @@ from harness.claims.stage.stage import Stage, uncounted
 from harness.failures.failure import NotJudged
 from harness.server.process import ServerProcess
 from harness.server.spawn import Command
-from harness.waiting.wait import Deadline
+from harness.server.waiting.wait import Deadline
 
 LOOK_SECONDS = 0.02  # between two checks for progress
 LAST_LINES = 10  # of its output, in a failure

@@ -15,8 +15,7 @@ from itertools import count, product
 from pathlib import Path
 from typing import Any
 
-from harness.claims.instruments import crash, gdb, order, quiescence, sanitizers, valgrind
-from harness.claims.instruments.delivery import all_arrived
+from harness.claims.instruments import crash, gdb, order, sanitizers, valgrind
 from harness.claims.stage import recorder
 from harness.client.client import Client
 from harness.client.framing import LENGTH, Framing
@@ -24,11 +23,13 @@ from harness.client.stream import Stream, connected_to
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.server import build
-from harness.server.clock import Clock, Start
 from harness.server.linux import network, procfs
 from harness.server.process import ServerProcess
 from harness.server.shim import Shim, alloc_library
-from harness.waiting.wait import SECONDS, SEEN_SECONDS, Patience, wait_until
+from harness.server.waiting import idle
+from harness.server.waiting.clock import Clock, Start
+from harness.server.waiting.delivery import all_arrived
+from harness.server.waiting.wait import SECONDS, SEEN_SECONDS, Patience, wait_until
 
 SLOWED = 3.0  # times the patience, under valgrind
 SLOWED_SECONDS = 5.0  # at least: valgrind takes a second to start
@@ -382,7 +383,7 @@ class Stage:
         wait: nothing while it sleeps, and little else. Another one may work in processes that the
         grader does not see."""
         own = bool(self.run.sources)
-        quiet = quiescence.Quiescence(self._processes, self._clients, sees_all=own)
+        quiet = idle.Quiescence(self._processes, self._clients, sees_all=own)
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
         seconds = SEEN_SECONDS if own else SECONDS
         return Patience(

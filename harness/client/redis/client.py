@@ -13,7 +13,7 @@ from harness.client.redis import here
 from harness.failures.failure import Failure
 from harness.failures.printable import harmless
 from harness.server.linux import prctl, procfs
-from harness.waiting.wait import Deadline
+from harness.server.waiting.wait import Deadline
 
 LOOK_SECONDS = 0.005  # between two looks at the client
 MOVES_SECONDS = 0.01  # of CPU: one that uses less only looks whether something has come

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from harness.server.linux import procfs
 from harness.server.spawn import LOCALHOST, free_port
+from harness.server.waiting.wait import wait_until
 from harness.student.bench.rows import Load
 from harness.student.bench.subjects import SPIN, Subject
-from harness.waiting.wait import wait_until
 
 START_SECONDS = 10  # until it listens
 LOOK_SECONDS = 0.01  # between two attempts to connect

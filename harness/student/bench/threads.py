@@ -26,11 +26,11 @@ from harness.lab import chapters, command_line
 from harness.lab.target import resolve
 from harness.server import build
 from harness.server.process import ServerProcess
+from harness.server.waiting.wait import PATIENCE
 from harness.student.bench.command import machine
 from harness.student.bench.measure import Place, busy_seconds
 from harness.student.bench.rounds import FOREIGN, TRIES
 from harness.student.bench.table import number
-from harness.waiting.wait import PATIENCE
 
 CLIENTS = 8
 ROUNDS = 5

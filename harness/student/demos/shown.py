@@ -18,7 +18,7 @@ from harness.lab.command_line import BUILD
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
-from harness.waiting.wait import PATIENCE, Patience
+from harness.server.waiting.wait import PATIENCE, Patience
 
 PROBE = Patience(1.0)  # for a server that may not be finished
 

@@ -8,14 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.claims.instruments import quiescence
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
-from harness.server.clock import Start
-from harness.server.linux import procfs, sockdiag
+from harness.server.linux import procfs
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
-from harness.waiting.wait import Patience, wait_until
+from harness.server.waiting import asleep, delivery, idle, sockdiag
+from harness.server.waiting.clock import Start
+from harness.server.waiting.wait import Patience, wait_until
 
 # A server that prints its port, lets one client in as `c`, and then does CODE.
 PROGRAM = """
@@ -29,6 +29,7 @@ POLL = "p = select.poll(); p.register(s, 1); p.register(c, {events}); p.poll({li
 EPOLL = "e = select.epoll(); e.register(s, 1); e.register(c, 1); e.poll()"
 SELECT = "select.select([s, c], [], [])"
 
+PROBES = 4  # the timer of a socket whose peer has no space
 CALM_SECONDS = 1.0  # in which one that is not quiescent has been looked at often
 
 
@@ -58,9 +59,9 @@ def told(code, before=lambda client: None) -> str:
     """Returns what the failure says of a quiescent server that runs this code."""
     with served(code) as (process, client):
         before(client)
-        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert wait_until(lambda: asks(began), 30)
-        return quiescence.told(process, [client])
+        return asleep.told(process, [client])
 
 
 @pytest.mark.parametrize(
@@ -98,7 +99,7 @@ def test_whom_it_has_not_accepted(count, said):
         for number in range(count):
             one = Client(client.ends[1], Conversation(), name=f"client {number}")
             clients.append(stack.enter_context(one))
-        assert wait_until(lambda: quiescence.not_accepted(clients) == said, 30)
+        assert wait_until(lambda: asleep.not_accepted(clients) == said, 30)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +114,7 @@ def test_whom_it_has_not_accepted(count, said):
 )
 def test_what_time_will_wake(code):
     with served(code) as (process, client):
-        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert not wait_until(lambda: asks(began), CALM_SECONDS)
 
 
@@ -121,9 +122,9 @@ def test_one_that_has_ended_is_not_waited_for():
     """Alone it says nothing: then a client hears of the end."""
     with served("pass") as (ended, _), served("s.accept()") as (process, client):
         assert wait_until(lambda: not ended.alive(), 30)
-        asks, began = quiescence.Quiescence(lambda: [ended, process], lambda: [client]), 1.0
+        asks, began = idle.Quiescence(lambda: [ended, process], lambda: [client]), 1.0
         assert wait_until(lambda: asks(began), 30)
-        alone = quiescence.Quiescence(lambda: [ended], list)
+        alone = idle.Quiescence(lambda: [ended], list)
         assert not wait_until(lambda: alone(began), CALM_SECONDS)
 
 
@@ -133,7 +134,7 @@ def test_where_the_library_counts_timers_a_handler_says_nothing(timers):
     code = "signal.signal(signal.SIGALRM, print); signal.pause()"
     with served(code) as (process, client):
         process.shim = SimpleNamespace(kernel_timers=lambda: timers)
-        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         found = wait_until(lambda: asks(began), CALM_SECONDS if timers else 30)
         assert found == (timers == 0)
 
@@ -142,15 +143,29 @@ def test_one_that_waits_for_a_page_will_go_on(monkeypatch):
     """It is in a call without a limit, and the kernel has it wait: the state is D, and not S."""
     monkeypatch.setattr(procfs, "thread_states", lambda pid: {"S", "D"})
     with served("c.recv(1)") as (process, client):
-        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert not wait_until(lambda: asks(began), CALM_SECONDS)
 
 
-def test_what_the_kernel_has_still_to_deliver():
+def test_a_client_that_takes_nothing_keeps_nobody_awake():
     """The receive buffer of the client is full, and so a part of the output is not on its way."""
     with served("c.sendall(bytes(1 << 26))") as (process, client):
-        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
-        assert not wait_until(lambda: asks(began), CALM_SECONDS)
+        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        assert wait_until(lambda: asks(began), 30)
+
+
+@pytest.mark.parametrize(
+    "unread, timer, drops, delivering",
+    [(0, 1, False, True), (0, PROBES, False, True), (9, 1, False, True)]
+    + [(9, PROBES, False, False), (0, 1, True, False)],
+)
+def test_what_the_kernel_has_still_to_deliver(monkeypatch, unread, timer, drops, delivering):
+    """Output of the server; but not if the client has to take something first, or drops it."""
+    ours, theirs = sockdiag.End(unread, 0, 1, 1), sockdiag.End(0, 5, 2, 1, timer)
+    monkeypatch.setattr(sockdiag, "end", lambda one, other: {"h": ours, "t": theirs}[one])
+    monkeypatch.setattr(delivery, "has_arrived", lambda client: True)
+    client = SimpleNamespace(closed=False, drops=drops, ends=("h", "t"))
+    assert delivery.is_delivering(client) is delivering
 
 
 @pytest.mark.parametrize(
@@ -161,7 +176,7 @@ def test_a_client_that_has_read_all_is_owed_what_is_on_its_way(monkeypatch, unre
     ends = {"here": sockdiag.End(unread, 0, 1, 1), "there": sockdiag.End(0, unsent, 2, 1)}
     monkeypatch.setattr(sockdiag, "end", lambda one, other: ends[one])
     client = SimpleNamespace(closed=False, drops=False, ends=("here", "there"))
-    asks = quiescence.Quiescence(list, lambda: [client])
+    asks = idle.Quiescence(list, lambda: [client])
     assert asks.owes() is owed
     client.drops = True  # then what is on its way never comes
     assert not asks.owes()
@@ -169,7 +184,7 @@ def test_a_client_that_has_read_all_is_owed_what_is_on_its_way(monkeypatch, unre
 
 def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():
     with served("socket.socket.recv(c, 1); s.accept()") as (process, client):
-        asks = quiescence.Quiescence(lambda: [process], lambda: [client])
+        asks = idle.Quiescence(lambda: [process], lambda: [client])
         client.close()
         began = time.monotonic()
         assert wait_until(lambda: asks(began), 30)
@@ -177,7 +192,7 @@ def test_a_client_that_has_left_is_forgotten_when_the_server_has_heard_of_it():
 
 def test_a_client_that_has_left_may_have_sent_more_than_there_is_space_for():
     with served("s.accept()") as (process, client):
-        asks = quiescence.Quiescence(lambda: [process], lambda: [client])
+        asks = idle.Quiescence(lambda: [process], lambda: [client])
         while client.offer(bytes(1 << 20)) > 0:
             pass
         client.close()
@@ -188,7 +203,7 @@ def test_a_client_that_has_left_may_have_sent_more_than_there_is_space_for():
 def test_a_claim_may_have_streams_alone():
     with served("s.accept()") as (process, client):
         streams = [client._stream]
-        asks = quiescence.Quiescence(lambda: [process], lambda: streams)
+        asks = idle.Quiescence(lambda: [process], lambda: streams)
         client.send(bytes(10))
         began = time.monotonic()
         assert wait_until(lambda: asks(began), 10)
@@ -206,7 +221,7 @@ def test_a_clock_that_stands_wakes_nobody():
             client.send(b"x")
             process.clock.advance(10)
             assert process.clock.stands
-            asks = quiescence.Quiescence(lambda: [process], lambda: [client])
+            asks = idle.Quiescence(lambda: [process], lambda: [client])
             began = time.monotonic()
             assert wait_until(lambda: asks(began), 30)
 
@@ -215,8 +230,8 @@ def test_what_is_in_the_middle_of_a_delivery_is_waited_for(monkeypatch):
     """The processor of a virtual machine may stand still there: the bytes are in the socket, and
     the thread that waits for them sleeps."""
     with served(POLL.format(events=1, limit="")) as (process, client):
-        asks, began = quiescence.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
+        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
         assert wait_until(lambda: asks(began), 30)
-        monkeypatch.setattr(quiescence, "finish_deliveries", lambda: client.send(b"x"))
-        time.sleep(quiescence.LOOK_SECONDS)
+        monkeypatch.setattr(idle, "finish_deliveries", lambda: client.send(b"x"))
+        time.sleep(idle.LOOK_SECONDS)
         assert not asks(began)

@@ -18,14 +18,14 @@ from typing import NamedTuple
 
 from harness.failures.failure import NotJudged
 from harness.server.linux import procfs
-from harness.server.linux.syscalls import (
+from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
+from harness.server.waiting.syscalls import (
     catches_alarm,
     has_timerfd,
     is_limited,
     sleeps_for_ever,
 )
-from harness.server.shim.layout import NO_DUE, Mode, Shim, Timer, Waiter
-from harness.waiting.wait import Activity, wait_until
+from harness.server.waiting.wait import Activity, wait_until
 
 MS = 1_000_000  # ns
 LOOK_SECONDS = 0.0002  # between two looks at the server

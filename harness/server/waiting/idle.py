@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable
 
-from harness.claims.instruments.delivery import is_delivering, is_in_backlog, is_owed
-from harness.failures.conversation import counted
-from harness.server.linux import asleep, procfs, sockdiag, time_outs
-from harness.server.linux.barrier import finish_deliveries
-from harness.server.linux.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
+from harness.server.linux import procfs
+from harness.server.waiting import sockdiag, time_outs
+from harness.server.waiting.barrier import finish_deliveries
+from harness.server.waiting.delivery import is_delivering, is_owed
+from harness.server.waiting.syscalls import catches_alarm, has_timerfd, sleeps_for_ever
 
 LOOK_SECONDS = 0.01  # between two looks, at least
 DECIDED_SECONDS = 0.1  # of a wait, after which a server has shown by which clock it goes
-SHOWN = 4  # descriptors, of those that a server waits for
 
 _ENDED = "ended"  # what _rest() says of a server that has
-_CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"}
 
 
 class Quiescence:
     """Whether servers will do nothing more, however long one waits: all of their threads are asleep
-    in calls that have no time limit, or whose clock stands (server/clock.py); they use no CPU time,
-    have no timer, and the kernel has nothing left to deliver between these clients and them.
+    in calls that have no time limit, or whose clock stands (clock.py); they use no CPU time, have
+    no timer, and the kernel has nothing left to deliver between these clients and them.
 
     Where the claim lets time go by while it waits, a clock that stands goes on first: see
     Clock.within(). Without `sees_all` a server may work in processes that we do not see: then it is
@@ -146,73 +143,3 @@ def _has_timer(process) -> bool:
     pids = process.pids()
     signals = process.shim.kernel_timers() if process.shim else any(map(catches_alarm, pids))
     return bool(signals) or any(map(has_timerfd, pids))
-
-
-class _Peer(NamedTuple):
-    """The client at the other end of a descriptor, and how many of its bytes are not read."""
-
-    name: str
-    unread: int
-
-
-def told(process, clients: Iterable) -> str:
-    """What a server that is asleep waits for, and what it has not read: "asleep in poll(): fd 3
-    POLLIN, fd 6 (A) POLLIN". "" if it is not asleep, or the kernel does not tell."""
-    threads = asleep.threads(process.pid)
-    calls = dict.fromkeys(map(_called, filter(lambda one: one.call, threads)))
-    if not calls:
-        return ""
-    peers = _peers(process.pid, clients)
-    watched = {fd: what for one in threads for fd, what in one.watched.items()}
-    text = "asleep in " + ", ".join(calls)
-    if watched:
-        shown = sorted(sorted(watched, key=lambda fd: (fd not in peers, fd))[:SHOWN])
-        text += ": " + ", ".join(f"{_named(fd, peers)} {watched[fd]}".strip() for fd in shown)
-        text += f" and {len(watched) - SHOWN:,} more" if len(watched) > SHOWN else ""
-    unread = [fd for fd, peer in peers.items() if peer.unread]
-    for fd in unread[:SHOWN]:
-        text += f"; it has not read {counted(peers[fd].unread, 'byte')} of {_named(fd, peers)}"
-    return text
-
-
-def not_accepted(clients: Iterable) -> str:
-    """ "; it has not accepted A, B", of these clients; "" if it has accepted all."""
-    names = list(dict.fromkeys(client.name for client in clients if is_in_backlog(client)))
-    if not names:
-        return ""
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"; it has not accepted {', '.join(names[:SHOWN])}{more}"
-
-
-def blocked_by(process, clients: Iterable) -> str:
-    """The client for whose socket a server with one thread sleeps in a call that reads or writes;
-    "" if there is none, or the kernel does not tell."""
-    threads = asleep.threads(process.pid)
-    if len(threads) != 1 or threads[0].call not in asleep.READS_OR_WRITES:
-        return ""
-    peers = _peers(process.pid, clients)
-    return next((peers[fd].name for fd in threads[0].watched if fd in peers), "")
-
-
-def _called(one: asleep.Asleep) -> str:
-    limit = " with a time limit" if one.limited else ""
-    return f"{_CALLED.get(one.call, one.call)}(){limit}"
-
-
-def _named(fd: int, peers: dict[int, _Peer]) -> str:
-    return f"fd {fd} ({peers[fd].name})" if fd in peers else f"fd {fd}"
-
-
-def _peers(pid: int, clients: Iterable) -> dict[int, _Peer]:
-    """The peer of each descriptor of the server that is connected with one of these clients."""
-    numbers = {target: int(fd) for fd, target in procfs.descriptors(pid)}
-    found = {}
-    for client in clients:
-        try:
-            end = None if client.closed else sockdiag.end(*reversed(client.ends))
-        except sockdiag.Unavailable:
-            return {}
-        fd = numbers.get(f"socket:[{end.inode}]") if end else None
-        if fd is not None:
-            found[fd] = _Peer(client.name, end.unread)
-    return dict(sorted(found.items()))

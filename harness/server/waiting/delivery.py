@@ -9,7 +9,7 @@ import os
 import socket
 from weakref import WeakSet
 
-from harness.server.linux import sockdiag
+from harness.server.waiting import sockdiag
 
 _ended: WeakSet = WeakSet()  # clients that have closed, and the server has heard of it
 

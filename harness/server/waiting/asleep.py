@@ -1,5 +1,6 @@
-"""What a thread that sleeps in a system call waits for, from the call's arguments: see
-/proc/PID/syscall, /proc/PID/mem and /proc/PID/fdinfo in proc(5). It works for any program."""
+"""What a server that sleeps waits for, from the arguments of the system calls in which its threads
+sleep: see /proc/PID/syscall, /proc/PID/mem and /proc/PID/fdinfo in proc(5). It works for any
+program."""
 
 from __future__ import annotations
 
@@ -7,10 +8,14 @@ import os
 import re
 import select
 import struct
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from harness.failures.conversation import counted
 from harness.server.linux import procfs
-from harness.server.linux.syscalls import CALLS, is_endless
+from harness.server.waiting import sockdiag
+from harness.server.waiting.delivery import is_in_backlog
+from harness.server.waiting.syscalls import CALLS, is_endless
 
 _POLLFD = struct.Struct("=ihh")  # descriptor, events, revents
 _MOST = 65536  # descriptors of one wait that are looked at
@@ -19,6 +24,8 @@ _IN_OUT = {select.POLLIN: "POLLIN", select.POLLOUT: "POLLOUT"}  # epoll's bits a
 READS_OR_WRITES = ("read", "readv", "recvfrom", "recvmsg", "write", "writev", "sendto", "sendmsg")
 _OF_ONE = (*READS_OR_WRITES, "accept", "accept4")  # and of no time limit
 _SETS = ((1, "readable"), (2, "writable"))  # arguments of select()
+_CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"}
+SHOWN = 4  # descriptors, of those that a server waits for
 
 
 class Asleep(NamedTuple):
@@ -91,3 +98,73 @@ def memory(pid: int, address: int, size: int) -> bytes:
             return os.pread(memory.fileno(), size, address)
     except OSError:
         return b""
+
+
+class _Peer(NamedTuple):
+    """The client at the other end of a descriptor, and how many of its bytes are not read."""
+
+    name: str
+    unread: int
+
+
+def told(process, clients: Iterable) -> str:
+    """What a server that is asleep waits for, and what it has not read: "asleep in poll(): fd 3
+    POLLIN, fd 6 (A) POLLIN". "" if it is not asleep, or the kernel does not tell."""
+    found = threads(process.pid)
+    calls = dict.fromkeys(map(_called, filter(lambda one: one.call, found)))
+    if not calls:
+        return ""
+    peers = _peers(process.pid, clients)
+    watched = {fd: what for one in found for fd, what in one.watched.items()}
+    text = "asleep in " + ", ".join(calls)
+    if watched:
+        shown = sorted(sorted(watched, key=lambda fd: (fd not in peers, fd))[:SHOWN])
+        text += ": " + ", ".join(f"{_named(fd, peers)} {watched[fd]}".strip() for fd in shown)
+        text += f" and {len(watched) - SHOWN:,} more" if len(watched) > SHOWN else ""
+    unread = [fd for fd, peer in peers.items() if peer.unread]
+    for fd in unread[:SHOWN]:
+        text += f"; it has not read {counted(peers[fd].unread, 'byte')} of {_named(fd, peers)}"
+    return text
+
+
+def not_accepted(clients: Iterable) -> str:
+    """ "; it has not accepted A, B", of these clients; "" if it has accepted all."""
+    names = list(dict.fromkeys(client.name for client in clients if is_in_backlog(client)))
+    if not names:
+        return ""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return f"; it has not accepted {', '.join(names[:SHOWN])}{more}"
+
+
+def blocked_by(process, clients: Iterable) -> str:
+    """The client for whose socket a server with one thread sleeps in a call that reads or writes;
+    "" if there is none, or the kernel does not tell."""
+    found = threads(process.pid)
+    if len(found) != 1 or found[0].call not in READS_OR_WRITES:
+        return ""
+    peers = _peers(process.pid, clients)
+    return next((peers[fd].name for fd in found[0].watched if fd in peers), "")
+
+
+def _called(one: Asleep) -> str:
+    limit = " with a time limit" if one.limited else ""
+    return f"{_CALLED.get(one.call, one.call)}(){limit}"
+
+
+def _named(fd: int, peers: dict[int, _Peer]) -> str:
+    return f"fd {fd} ({peers[fd].name})" if fd in peers else f"fd {fd}"
+
+
+def _peers(pid: int, clients: Iterable) -> dict[int, _Peer]:
+    """The peer of each descriptor of the server that is connected with one of these clients."""
+    numbers = {target: int(fd) for fd, target in procfs.descriptors(pid)}
+    found = {}
+    for client in clients:
+        try:
+            end = None if client.closed else sockdiag.end(*reversed(client.ends))
+        except sockdiag.Unavailable:
+            return {}
+        fd = numbers.get(f"socket:[{end.inode}]") if end else None
+        if fd is not None:
+            found[fd] = _Peer(client.name, end.unread)
+    return dict(sorted(found.items()))
