@@ -319,3 +319,20 @@ def test_a_server_without_a_processor_may_still_take_more(clock):
     assert wait(clock, Deadline(quiet), server) < 0.3 + 4 * waits.MORE_SECONDS
     server.runnable = True
     assert wait(clock, Deadline(quiet), server, cpu=0.1) > 1
+
+
+@pytest.mark.parametrize("spins", [False, True])
+def test_a_wait_goes_on_while_the_claim_lets_time_go_by(clock, spins):
+    """The proof that the server sleeps may take long on a busy machine. One that spins needs no
+    time."""
+    server, left = Server(), [True]
+    deadline = Deadline(fair(server, time_left=lambda: bool(left), spins_end=True))
+    if spins:
+        server.runnable = True
+        assert wait(clock, deadline, server, cpu=1) < 1
+        return
+    for _ in range(20):
+        clock.now += 1
+        assert deadline.left()
+    left.clear()
+    assert wait(clock, deadline, server) <= waits.MORE_SECONDS

@@ -387,7 +387,13 @@ class Stage:
         slowed = {"times": SLOWED, "least": SLOWED_SECONDS} if self.valgrind else {}
         seconds = SEEN_SECONDS if own else SECONDS
         return Patience(
-            seconds, self._processes, asleep=quiet, owes=quiet.owes, spins_end=own, **slowed
+            seconds,
+            self._processes,
+            asleep=quiet,
+            owes=quiet.owes,
+            time_left=quiet.time_left,
+            spins_end=own,
+            **slowed,
         )
 
     def _free_the_port(self) -> None:

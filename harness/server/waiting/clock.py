@@ -162,17 +162,20 @@ class Clock:
     def go_on(self) -> bool:
         """Moves the clock of a server that can do nothing more to the next time at which a wait of
         it ends, as far as within() allows. Returns whether it has moved."""
-        if not self.stands or self._monotonic >= self._allowed:
-            return False
-        due = self._next_due()
-        if due > self._allowed:
+        if not self.may_go_on():
             return False
         if self._moves == 0:
             most = _counted((self._allowed - self._monotonic) / MS)
             self.tell(f"lets time go by until something comes, at most {most}")
         self._moves += 1
-        self._go_to(due if self._moves < MOST_MOVES else self._allowed)
+        self._go_to(self._next_due() if self._moves < MOST_MOVES else self._allowed)
         return True
+
+    def may_go_on(self) -> bool:
+        """Whether a wait of the server ends before the time that within() allows is over."""
+        if not self.stands or self._monotonic >= self._allowed:
+            return False
+        return self._next_due() <= self._allowed
 
     def ms_to_due(self) -> float:
         """How long it has to go on until a wait of the server ends; math.inf if none does."""

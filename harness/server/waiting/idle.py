@@ -66,6 +66,10 @@ class Quiescence:
         self._found = min((one.ms_to_due() for one in clocks), default=math.inf) if rests else 0.0
         return self._found
 
+    def time_left(self) -> bool:
+        """Whether a clock will go on as soon as the servers are known to sleep."""
+        return any(one.clock.may_go_on() for one in self._processes() if one.clock is not None)
+
     def owes(self) -> bool:
         """Whether the kernel has bytes for a client that waits for them."""
         try:

@@ -50,10 +50,11 @@ class Patience:
 
     `asleep` gets when a wait began, on time.monotonic(), and returns for how many milliseconds of
     its clock the servers sleep: math.inf for ever, 0 if they do not sleep, or that is not known.
-    `owes` tells whether the kernel still has something of them for a client. `spins_end`: a wait is
-    over when they have computed for a part of it, see SPIN_PART. `times`, `least`: it is so many
-    times as long, and not below `least` seconds, as something slows them down that runs one thread
-    at a time. `least` is the minimum of CPU time as well, and half of it for a server that spins.
+    `owes` tells whether the kernel still has something of them for a client, `time_left` whether
+    their clock will go on as soon as they are known to sleep. `spins_end`: a wait is over when they
+    have computed for a part of it, see SPIN_PART. `times`, `least`: it is so many times as long,
+    and not below `least` seconds, as something slows them down that runs one thread at a time.
+    `least` is the minimum of CPU time as well, and half of it for a server that spins.
     """
 
     ran_out = 0  # waits in this process whose time was over, though something might have come
@@ -65,7 +66,8 @@ class Patience:
         servers: Callable[[], Iterable[Active]] = list,
         *,
         asleep: Callable[[float], float] = lambda began: 0.0,
-        owes: Callable[[], bool] | None = None,
+        owes: Callable[[], bool] = lambda: False,
+        time_left: Callable[[], bool] = lambda: False,
         spins_end: bool = False,
         times: float = 1.0,
         least: float = 0.0,
@@ -77,7 +79,8 @@ class Patience:
         )
         self._servers = servers
         self.asleep = asleep
-        self._owes = owes
+        self.owes = owes
+        self.time_left = time_left
         self._spins_end = spins_end
         self._one_at_a_time = least > 0  # one of several may compute while another should
 
@@ -103,10 +106,6 @@ class Patience:
         if not self._spins_end or self._one_at_a_time and threads > 1:
             return False
         return cpu >= self._spin_seconds
-
-    def owes(self) -> bool:
-        """Whether the kernel has something of the servers for a client that waits for it."""
-        return self._owes is not None and self._owes()
 
 
 PATIENCE = Patience()
@@ -177,7 +176,7 @@ class Deadline:
         self._looked = now
         if passed < self._limit and not self._hopeless:
             return self._limit - passed
-        if at_rest and not self._is_owed():
+        if at_rest and not self._may_come():
             self._end(passed)
             return 0.0
         if passed >= WAIT_SECONDS:
@@ -191,10 +190,12 @@ class Deadline:
         if self._patience is not None and self._patience.counts and not self._hopeless:
             Patience.ran_out += 1
 
-    def _is_owed(self) -> bool:
-        """Whether the kernel has something of the servers that a client waits for."""
-        patience = None if self._others else self._patience
-        return patience is not None and patience.owes()
+    def _may_come(self) -> bool:
+        """Whether the kernel has something of the servers that a client waits for, or their clock
+        may still make them do something."""
+        if self._patience is None or self._others:
+            return False
+        return self._patience.owes() or not self._hopeless and self._patience.time_left()
 
     @property
     def waited(self) -> Waited:
