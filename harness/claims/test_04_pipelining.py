@@ -114,6 +114,7 @@ def test_04_reply_taken_in_small_parts(launch, rng):
         client.echo_all(length_framing.encode(body * size))
 
     linear(server, work, PARTED_KIB, "a reply of {:,} KiB")
+    server.shim.require_calls()
 
 
 @claim("04.1", points=2, native=True, sees_calls=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.failures.failure import NotJudged
 from harness.server import shim
 from harness.server.shim import Group, Plan, Shim, Step, alloc_library, fail, piece, shim_library
 from harness.server.shim.layout import PASS, PLANS_MAX, RECORD_ENTRIES, SPURIOUS, STEPS_MAX
@@ -209,3 +210,15 @@ def test_a_step_is_for_one_call_of_all_processes(tmp_path):
     for _ in range(20):
         plan = Plan(Group.OUTPUT, [fail(errno.EPIPE)] * STEPS_MAX)
         assert Disturbed(tmp_path, program, "4 60", plan).lines == [str(STEPS_MAX)]
+
+
+def test_a_schedule_that_met_no_call_is_no_test(disturb):
+    """A claim that passes then has not disturbed the server."""
+    met = disturb("read 7", Plan(Group.INPUT, [PASS], connection=0))
+    met.shim.require_calls()  # a step that changes nothing has met its call all the same
+    assert met.shim.fired() == 0
+    unmet = disturb("read 7", Plan(Group.INPUT, [piece(1)], connection=5))
+    with pytest.raises(NotJudged, match="sees none of the calls"):
+        unmet.shim.require_calls()
+    unmet.shim.schedule()
+    unmet.shim.require_calls()

@@ -291,6 +291,8 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     clients: list[Participant] = []
     try:
         scenario(server, clients)
+        if number == 0 and fault.group in (Group.INPUT, Group.OUTPUT):
+            server.shim.require_calls()
         fired, hit = server.shim.fired(), server.shim.hit() - first
         server.shim.schedule()
         if fault.fatal and fired:

@@ -139,6 +139,8 @@ def _failing(server, batch: Sequence[Cut], cuts: bool = True) -> _Failed | None:
             in_backlog = client is not None and is_in_backlog(client)
             failed = _Failed(cut, answer, in_backlog)
             break
+    if cuts and failed is None:
+        server.shim.require_calls()
     for client in clients:
         client.close(by_reset=False)
     server.shim.schedule()
@@ -213,6 +215,7 @@ def _exchange_in_pieces(
     client.exchange(b"".join(map(server.framing.encode, bodies)), bodies)
     client.half_close()
     client.expect_eof()
+    server.shim.require_calls()
 
 
 def _needed(
@@ -265,6 +268,7 @@ def _retell(server, cut: Cut, half_close: bool) -> None:
         failure.message = f"it fails {cut}: {failure.message}"
         failure.hint = _meaning(cut, failure.hint)
         raise
+    server.shim.require_calls()
 
 
 def _tell_uncut(server, cut: Cut, half_close: bool) -> None:

@@ -399,6 +399,14 @@ class Shim:
         """How many calls the plan at this place of the schedule has changed."""
         return self._state(place)[1]
 
+    def require_calls(self) -> None:
+        """Raises NotJudged if no call has come that the schedule is about. A server whose calls the
+        library does not see has passed without being disturbed: one that uses stdio, or splice()."""
+        plans = self._head()[7]
+        if plans and not any(self._state(place)[0] for place in range(plans)):
+            text = "the lab's library sees none of the calls with which this server moves bytes"
+            raise NotJudged(f"{text}, and so it disturbs none")
+
     def hit(self, place: int = 0) -> int:
         """The connection of the last call that this plan has changed, -1 if it was of none."""
         return self._state(place)[4]
