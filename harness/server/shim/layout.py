@@ -400,8 +400,9 @@ class Shim:
         return self._state(place)[1]
 
     def require_calls(self) -> None:
-        """Raises NotJudged if no call has come that the schedule is about. A server whose calls the
-        library does not see has passed without being disturbed: one that uses stdio, or splice()."""
+        """Raises NotJudged if no call has come that the schedule is about. Then a server has passed
+        without being disturbed, as the library does not see its calls: those of stdio, or splice().
+        """
         plans = self._head()[7]
         if plans and not any(self._state(place)[0] for place in range(plans)):
             text = "the lab's library sees none of the calls with which this server moves bytes"
