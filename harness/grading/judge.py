@@ -179,10 +179,9 @@ def _in_order(grade: Grade, first: Collection[str]) -> list[Claim]:
     """The claims of a grade in the order in which they are run.
 
     Claims named in `first` come before the others, and then the claim that explains why others
-    fail. Claims without a server mostly compile: meanwhile others may find out that the server
-    hangs, and the waits get shorter. The chapter's own claims come before inherited ones. Under
-    valgrind these waits are the longest, so such claims come after the own ones; but not last,
-    since they take the longest, too, and would keep one processor busy at the end.
+    fail. The chapter's own claims come before inherited ones. Claims under valgrind take the
+    longest, so they come between the two: at the end they would keep one processor busy while
+    another has nothing to do.
     """
     return sorted(
         (outcome.claim for outcome in grade.outcomes),
