@@ -336,3 +336,14 @@ def test_a_wait_goes_on_while_the_claim_lets_time_go_by(clock, spins):
         assert deadline.left()
     left.clear()
     assert wait(clock, deadline, server) <= waits.MORE_SECONDS
+
+
+def test_a_server_with_the_clock_of_the_machine_has_more_time(clock):
+    """Also in a wait that has begun before that was known."""
+    patience = fair(Server(), 2)
+    deadline = Deadline(patience)
+    clock.now += 1
+    assert deadline.left()
+    patience.be_longer()
+    assert SECONDS - 1.5 <= wait(clock, deadline, Server()) <= SECONDS
+    assert deadline.seconds == SECONDS

@@ -301,6 +301,9 @@ class Stage:
             server.process.clock.arrived = lambda: _nothing_is_on_its_way(server)
             server.process.clock.tell = self.conversation.signalled
             server.process.clock.moved = self.conversation.clock_moved
+            server.process.clock.gave_back = self.patience.be_longer
+        elif wanted.clock:
+            self.patience.be_longer()
 
     def _clock(self, wanted: Options) -> Start | None:
         """How the clock of a server begins that gets one; not while a debugger looks at it."""

@@ -74,14 +74,15 @@ class Clock:
 
     `pid` is the server's, `arrived` says whether nothing is on its way to the server, or from it to
     us, whose arrival wakes it. `tell` gets a text for each step, `moved` the ns by which the clock
-    is about to be moved. `holds` is that of its ProcessTree: one that is stopped for a search goes
-    on soon.
+    is about to be moved; `gave_back` is called when the server gets the clock of the machine.
+    `holds` is that of its ProcessTree: one that is stopped for a search goes on soon.
     """
 
     def __init__(self, shim: Shim | None, pid: int, holds: Callable[[], int] = lambda: 0) -> None:
         self.arrived: Callable[[], bool] = lambda: True
         self.tell: Callable[[str], object] = str
         self.moved: Callable[[int], object] = int
+        self.gave_back: Callable[[], object] = str
         self._shim = shim
         self._pid = pid
         self._holds = holds
@@ -324,6 +325,7 @@ class Clock:
         self._monotonic, self._realtime = self._monotonic - machine, self._realtime - machine
         self._set(Mode.FLOWS)
         self._shim = None
+        self.gave_back()
 
     def _waiting(self) -> list[Waiter]:
         return [waiter for waiter in self._shim.waiters() if waiter.waits]

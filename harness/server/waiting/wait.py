@@ -84,6 +84,11 @@ class Patience:
         self._spins_end = spins_end
         self._one_at_a_time = least > 0  # one of several may compute while another should
 
+    def be_longer(self) -> None:
+        """From now on waits take SECONDS at least: what is waited for needs some time of the
+        machine's clock."""
+        self.seconds = max(self.seconds, SECONDS)
+
     def lasting(self, seconds: float) -> Patience:
         """A patience of so many seconds for the same servers, to see whether they do anything
         more: that they do not is no sign of a busy machine."""
@@ -149,8 +154,12 @@ class Deadline:
         self.patient = isinstance(limit, Patience)
         self._patience = limit if isinstance(limit, Patience) else None
         self._others = others
-        self._limit = limit.seconds if isinstance(limit, Patience) else limit
+        self._seconds = limit
         self.restart()
+
+    @property
+    def _limit(self) -> float:
+        return self._seconds if self._patience is None else self._patience.seconds
 
     def restart(self) -> None:
         """Begins the wait again; called at every sign of progress."""
