@@ -17,7 +17,7 @@ from harness.failures.failure import TooBusy
 SHORTER = os.environ.get("LAB_PATIENCE")  # seconds: for the lab's own tests of servers that hang
 SECONDS = float(SHORTER or 8)  # of a wait, for a server of which we may not see all processes
 SEEN_SECONDS = float(SHORTER or 2)  # for one of which we see whether it could run
-SPIN_PART, SPIN_SECONDS = 4, 0.5  # of a wait, at most so much: CPU time of a server that spins
+SPIN_PART = 4  # of a wait: a server built here that has computed for so much of it spins
 LEAST_CPU_SECONDS = 0.25  # but not less: some need as much to start
 LOOK_SECONDS = 0.0005  # between two looks of wait_until()
 MORE_SECONDS = 0.05  # between two looks at a server when the time is over
@@ -74,9 +74,7 @@ class Patience:
     ) -> None:
         self.seconds = max(times * seconds, least)
         self.cpu_seconds = max(seconds, least, LEAST_CPU_SECONDS)  # with which they had their wait
-        self._spin_seconds = max(
-            min(self.seconds / SPIN_PART, times * SPIN_SECONDS), least / 2, LEAST_CPU_SECONDS
-        )
+        self._spin_seconds = max(self.seconds / SPIN_PART, least / 2, LEAST_CPU_SECONDS)
         self._servers = servers
         self.asleep = asleep
         self.owes = owes
