@@ -349,6 +349,7 @@ def test_a_signal_ends_everything(tmp_path, number):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # nohup(1) has it ignored
     )
     processes = 4  # pytest, two workers and a server
     assert wait_until(lambda: len(below(process.pid)) >= processes, 60, 0.02)
