@@ -10,8 +10,8 @@
 #include "server.h"
 #include "stop.h"
 
-/* Freed memory goes back to the kernel from this size on. By default malloc() raises the size with
- * the blocks that are freed, up to 64 MiB: see mallopt(3). */
+/* Free memory of this size or more goes back to the kernel. By default malloc() raises the limit
+ * whenever a larger block is freed, up to 64 MiB: see mallopt(3). */
 #define KEPT_BYTES (3 << 20)
 
 int main(int argc, char **argv)

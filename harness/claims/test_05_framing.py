@@ -110,7 +110,7 @@ def test_05_partial_fixed_frame_is_dropped(launch, rng):
 @claim("05.1", points=1, cli=True)
 def test_05_refuses_wrong_options(run, launch, inherited):
     """An unknown framing or app, and rpc without length framing, end it with status 2."""
-    launch()  # one that refuses everything is no right one
+    launch()  # a server that refuses every command line must not pass
     sizes = ("0", "1048577", "", "-1", "12x", "99999999999999999999")
     wrong = (
         *(("--framing", framing) for framing in ("", "lines", "fixed", "length:4")),

@@ -320,7 +320,7 @@ def test_06_many_connect_at_once(server, rng):
 @claim("06.6", points=1, cli=True)
 def test_06_refuses_an_unknown_backend(run, launch, inherited):
     """An unknown backend, or none, is wrong usage: status 2 and a usage line."""
-    launch()  # one that refuses everything is no right one
+    launch()  # a server that refuses every command line must not pass
     wrong = (["kqueue"], [""], ["e"], ["EPOLL"], ["epoll,poll"], [])
     for name in wrong[::3] if inherited else wrong:
         expect_failed_start([*run.argv, "--backend", *name], 2, "usage")

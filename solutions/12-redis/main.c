@@ -13,8 +13,8 @@
 #include "server/app.h"
 #include "server/server.h"
 
-/* Freed memory goes back to the kernel from this size on. By default malloc() raises the size with
- * the blocks that are freed, up to 64 MiB: see mallopt(3). */
+/* Free memory of this size or more goes back to the kernel. By default malloc() raises the limit
+ * whenever a larger block is freed, up to 64 MiB: see mallopt(3). */
 #define KEPT_BYTES (3 << 20)
 
 /* Opens the loops: on io_uring unless readiness is wanted, or all that this kernel has. */

@@ -328,7 +328,7 @@ while True:
 
 
 def test_in_a_wait_time_goes_by_only_where_the_claim_says_so():
-    """Otherwise the wait is over: nothing can happen any more."""
+    """Outside of within() the clock stands, so the wait ends as soon as the server sleeps."""
     program = [sys.executable, "-S", "-c", LOOKS_ROUND]
     stage = Stage(Run(program, preload=str(shim_library()), sources=["looks_round.py"]))
     server = stage.launch(clock=True)

@@ -33,6 +33,20 @@ PROBES = 4  # the timer of a socket whose peer has no space
 CALM_SECONDS = 1.0  # in which one that is not quiescent has been looked at often
 
 
+def plain_server(process: subprocess.Popen) -> SimpleNamespace:
+    """A process that keeps the clock of the machine, as far as Quiescence looks at a server."""
+    return SimpleNamespace(
+        pid=process.pid,
+        alive=lambda: process.poll() is None,
+        clock=None,
+        paused=False,
+        shim=None,
+        has_unheard_output=lambda: False,
+        pids=lambda: [process.pid],
+        cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
+    )
+
+
 @contextlib.contextmanager
 def served(code):
     """A process, as far as Quiescence needs it, and a client of it."""
@@ -41,16 +55,7 @@ def served(code):
         try:
             address = ("127.0.0.1", int(process.stdout.readline()))
             with Client(address, Conversation(), patience=Patience(5.0)) as client:
-                yield SimpleNamespace(
-                    pid=process.pid,
-                    alive=lambda: process.poll() is None,
-                    clock=None,
-                    paused=False,
-                    shim=None,
-                    has_unheard_output=lambda: False,
-                    pids=lambda: [process.pid],
-                    cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
-                ), client
+                yield plain_server(process), client
         finally:
             process.kill()
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.authors.selftest.peer import peer  # noqa: F401: a fixture
+from harness.authors.selftest.test_idle import plain_server
 from harness.claims.instruments import observe
 from harness.claims.scenarios import sent_at_once
 from harness.claims.scenarios.greedy import greedy
@@ -21,7 +22,6 @@ from harness.client import stream
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
 from harness.lab.units import KIB, MIB
-from harness.server.linux import procfs
 from harness.server.waiting import sockdiag
 from harness.server.waiting.idle import Quiescence
 from harness.server.waiting.wait import Activity, Patience, wait_until
@@ -136,14 +136,7 @@ WAITS = "import select; select.select([], [], []{})"
 )
 def test_a_server_that_hangs(program, hangs):
     with running(program) as process:
-        server = SimpleNamespace(
-            clock=None,
-            paused=False,
-            shim=None,
-            has_unheard_output=lambda: False,
-            pids=lambda: [process.pid],
-            cpu_seconds=lambda: procfs.cpu_seconds(process.pid),
-        )
+        server = plain_server(process)
         observe.until_asleep(SimpleNamespace(process=process), 1)
         hang, began = Quiescence(lambda: [server]), time.monotonic()
         assert not hang(began)

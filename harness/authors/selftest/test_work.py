@@ -203,8 +203,8 @@ def serving(chapter, options, **environment):
 @pytest.mark.parametrize("apart", [False, True], ids=["together", "header apart"])
 @pytest.mark.parametrize("chapter, options", BY_CALLS + BY_RING)
 def test_a_large_frame_is_hardly_copied(chapter, options, apart, tmp_path):
-    """Four clients send frames of 1 MiB, four together or one with its header apart. With -s this
-    prints how many MiB of a frame are copied in the server."""
+    """Four clients send frames of 1 MiB: four at a time, or one whose header comes first. With -s
+    this prints how many MiB of a frame are copied in the server."""
     for number in range(COPIED_TRIES):
         copied = _copied(chapter, options, apart, Work(tmp_path / str(number)))
         print(f"{chapter.number} {' '.join(options)}: {copied:.2f} MiB copied for a frame of 1 MiB")

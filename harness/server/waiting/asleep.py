@@ -137,8 +137,8 @@ def not_accepted(clients: Iterable) -> str:
 
 
 def blocked_by(process, clients: Iterable) -> str:
-    """The client for whose socket a server with one thread sleeps in a call that reads or writes;
-    "" if there is none, or the kernel does not tell."""
+    """The client whose socket blocks a single-threaded server in a read or write; "" if there is
+    none, or the kernel does not tell."""
     found = threads(process.pid)
     if len(found) != 1 or found[0].call not in READS_OR_WRITES:
         return ""

@@ -300,7 +300,7 @@ static enum io_result take_arrived(struct co_socket *s, struct buffer *in, size_
  * ONE and LENT receive into lent buffers: ONE a single time, LENT again and again, which takes
  * fewer operations. But the kernel may fill dozens of buffers before LENT is stopped. So LENT is
  * for clients that send little, and begins between two frames. ONE and LENT become LARGE when a
- * frame has grown in small pieces. MUCH tries once; the others wait for input. */
+ * frame has grown in small pieces. MUCH never waits for input; the other modes do. */
 static enum io_result uring_read(struct co_socket *s, struct buffer *in, size_t room, size_t *moved,
                                  int timeout_ms)
 {
