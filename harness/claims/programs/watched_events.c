@@ -16,13 +16,9 @@ enum {
     TURNS = 20         /* in which everything that is ready has been called, whatever the batch */
 };
 
-/* From chapter 11 on there is a backend in which operations complete, and nothing is reported. */
-#if __has_include("ring.h")
-#define IS_URING(name) (strcmp(name, "uring") == 0)
-#else
-#define IS_URING(name) false
-#define backend_uring  backend_epoll
-#endif
+/* From chapter 11 on there is a backend in which operations complete, and nothing is reported.
+ * Where it is not linked its address is NULL. */
+extern const struct backend backend_uring __attribute__((weak));
 
 /* The backend */
 
@@ -98,7 +94,7 @@ static bool spied_wait(void *state, struct events *events, int timeout_ms)
 static const struct backend *find(const char *name)
 {
     static const struct backend *const all[] = {&backend_select, &backend_poll, &backend_epoll};
-    if (IS_URING(name))
+    if (strcmp(name, "uring") == 0 && &backend_uring != NULL)
         return &backend_uring;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i]->name, name) == 0)

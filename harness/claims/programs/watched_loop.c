@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From chapter 10 on a loop has coroutines. */
-#if __has_include("co.h")
+/* From chapter 10 on a loop has coroutines, and loop.h includes their header. */
+#ifdef CO_H
 #define STACK_FOR_EACH , 64 << 10
 #else
 #define STACK_FOR_EACH
