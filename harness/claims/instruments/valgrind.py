@@ -31,6 +31,8 @@ NOISE = re.compile(r"FILE DESCRIPTORS: ")
 GAVE_UP = re.compile(r"^Valgrind: (.+?):?$", re.M | re.I)
 ENDED = "ERROR SUMMARY: "  # stands at the end of a complete log
 THREAD = re.compile(r": pthread_create\b")  # allocates what pthread_join() frees
+# For SIGEV_THREAD the C library starts a thread that nobody can end.
+HELPER = re.compile(r": __timer_start_helper_thread\b")
 LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 
 
@@ -181,6 +183,8 @@ def _kind(lines: list[str]) -> str | None:
         return "open-descriptor"
     if not LEAK.search(lines[0]):
         return "memory-fault"
+    if any(map(HELPER.search, lines)):
+        return None
     return "thread-left" if any(map(THREAD.search, lines)) else "memory-leak"
 
 
