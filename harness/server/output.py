@@ -113,7 +113,8 @@ class Drain(threading.Thread):
         If a process out of our reach still prints, the thread goes on until that ends.
         """
         self._finish.set()
-        self.join(LAST_SECONDS)
+        if self.is_alive():  # it could be started
+            self.join(LAST_SECONDS)
 
     def _read(self, pipe: IO[bytes], selector: selectors.BaseSelector) -> None:
         data = os.read(pipe.fileno(), _READ)

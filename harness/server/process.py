@@ -252,7 +252,8 @@ class ServerProcess:
             self._destroyed = True
             self._tree.destroy()
             self._drain.finish()
-            self._waiter.join()
+            if self._waiter.is_alive():  # it could be started
+                self._waiter.join()
             self._child.returncode = 0  # any number tells Popen that there is nothing to wait for
             self.status = self.status or self._tree.exit_status
             self._ended.set()
