@@ -286,14 +286,13 @@ def _play(server, fault: Fault, number: int, scenario: Scenario) -> bool:
     which = f"the {_ordinal(number + 1)} {NAMES[fault.group]} {fault}"
     server.conversation.restart()
     server.conversation.note("the grader", f"makes sure that {which}")
-    first = server.shim.connections()
     server.shim.schedule(Plan(fault.group, [fault.step], skip=number))
     clients: list[Participant] = []
     try:
         scenario(server, clients)
         if number == 0 and fault.group in (Group.INPUT, Group.OUTPUT):
             server.shim.require_calls()
-        fired, hit = server.shim.fired(), server.shim.hit() - first
+        fired, hit = server.shim.fired(), server.shim.hit()
         server.shim.schedule()
         if fault.fatal and fired:
             clients = _others(clients, hit)
@@ -313,12 +312,12 @@ def _meaning(fault: Fault, hint: str, clients: list[Participant]) -> str:
 
 
 def _others(clients: list[Participant], hit: int) -> list[Participant]:
-    """The clients that a fault of the connection `hit` must not touch.
+    """The clients that a fault of the connection from the port `hit` must not touch.
 
     A fault without a connection (no memory) may cost one client.
     """
-    if 0 <= hit < len(clients):
-        return [client for place, client in enumerate(clients) if place != hit]
+    if hit:
+        return [one for one in clients if one.client.ends[0][1] != hit]
     dropped = [client for client in clients if client.dropped]
     return dropped[1:]
 

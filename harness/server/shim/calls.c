@@ -4,7 +4,6 @@
 #include "shim.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -480,24 +479,11 @@ int epoll_ctl(int epfd, int operation, int fd, struct epoll_event *event)
 
 /* Connections begin and end */
 
-/* The port of the peer, in host order; 0 when that is no internet address. */
-static size_t peer_port(int fd)
-{
-    int saved = errno;
-    struct sockaddr_storage peer = {0};
-    socklen_t length = sizeof peer;
-    getpeername(fd, (struct sockaddr *)&peer, &length);
-    errno = saved;
-    if (peer.ss_family == AF_INET6)
-        return ntohs(((struct sockaddr_in6 *)&peer)->sin6_port);
-    return peer.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&peer)->sin_port) : 0;
-}
-
 static int accepted(struct turn *turn, int fd)
 {
     if (fd >= 0 && shared != NULL) {
         turn->connection = sockets_accepted(fd);
-        turn->asked = turn->size = peer_port(fd);
+        turn->asked = turn->size = sockets_peer(fd);
     }
     return (int)turn_end(turn, fd);
 }

@@ -17,7 +17,7 @@ from harness.failures.failure import NotJudged
 from harness.lab.units import KIB
 
 MAGIC = 0x4D494853
-VERSION = 12
+VERSION = 13
 PLANS_MAX = 64
 STEPS_MAX = 64
 TABLES = 2
@@ -36,10 +36,8 @@ FUNCTIONS = """
     __recv_chk recvfrom __recvfrom_chk recvmsg recvmmsg poll __poll_chk ppoll __ppoll_chk select
     pselect epoll_wait epoll_pwait epoll_pwait2 accept accept4 close malloc epoll_ctl clock_gettime
     gettimeofday time timespec_get nanosleep clock_nanosleep pthread_cond_signal
-    pthread_cond_broadcast pthread_cond_timedwait pthread_cond_clockwait sem_timedwait sem_clockwait
-    sigtimedwait timerfd_create timerfd_settime timerfd_gettime setitimer getitimer alarm
-    timer_create timer_settime timer_gettime timer_getoverrun timer_delete io_uring_enter
-    dup dup2 dup3 fcntl fcntl64 prctl
+    pthread_cond_broadcast pthread_cond_timedwait pthread_cond_clockwait timerfd_create
+    timerfd_settime timerfd_gettime setitimer getitimer alarm timer_create io_uring_enter prctl
 """.split()
 _MOVING = {
     name.replace("__", "").replace("_chk", "")
@@ -67,7 +65,7 @@ _CLOCK_AT = _CRASH_AT + _CRASH.size
 _WAITERS_AT = _CLOCK_AT + _CLOCK.size
 _TIMERS_AT = _WAITERS_AT + WAITERS * _WAITER.size
 _PLANS_AT = _TIMERS_AT + TIMERS * _TIMER.size
-_RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size
+_RECORD_AT = _PLANS_AT + PLANS_MAX * _PLAN.size + 4 * 65536  # behind connection_of
 SIZE = _RECORD_AT + TABLES * RECORD_ENTRIES * _ENTRY.size
 
 _NO_ADDRESS = 2**64 - 1
@@ -409,7 +407,7 @@ class Shim:
             raise NotJudged(f"{text}, and so it disturbs none")
 
     def hit(self, place: int = 0) -> int:
-        """The connection of the last call that this plan has changed, -1 if it was of none."""
+        """The port of the client whose call this plan has changed last, 0 if it was of none."""
         return self._state(place)[4]
 
     def _state(self, place: int) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ static bool is_transfer(enum group group)
     return group == INPUT || group == OUTPUT;
 }
 
-/* Whether the plan is about calls like this one. Only sockets that accept() has returned count. */
+/* Whether the plan is about calls like this one. Only connections that accept() has returned count. */
 static bool matches(const struct plan *plan, const struct turn *turn)
 {
     if (turn->flags & MSG_PEEK) /* it takes nothing, and so it can use up no step */
@@ -49,7 +49,7 @@ static bool impossible(const struct step *step, const struct turn *turn)
 
 static void fire(struct plan *plan, const struct turn *turn)
 {
-    plan->hit = turn->connection;
+    plan->hit = sockets_peer(turn->fd);
     atomic_fetch_add_explicit(&plan->fired, 1, memory_order_relaxed);
 }
 

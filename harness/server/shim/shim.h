@@ -38,7 +38,7 @@
 
 /* The layout of the file. layout.py says the same: change both, and VERSION too. */
 #define MAGIC          0x4d494853u /* "SHIM" */
-#define VERSION        12u
+#define VERSION        13u
 #define PLANS_MAX      64
 #define STEPS_MAX      64
 #define RECORD_ENTRIES 8192u /* of a table; then the oldest are overwritten */
@@ -91,9 +91,6 @@ enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION
     X(pthread_cond_broadcast, 0)                                                                   \
     X(pthread_cond_timedwait, 0)                                                                   \
     X(pthread_cond_clockwait, 0)                                                                   \
-    X(sem_timedwait, 0)                                                                            \
-    X(sem_clockwait, 0)                                                                            \
-    X(sigtimedwait, 0)                                                                             \
     X(timerfd_create, 0)                                                                           \
     X(timerfd_settime, 0)                                                                          \
     X(timerfd_gettime, 0)                                                                          \
@@ -101,16 +98,7 @@ enum group { OUTPUT = 1, INPUT = 2, WAIT = 4, ACCEPT = 8, CLOSE = 16, ALLOCATION
     X(getitimer, 0)                                                                                \
     X(alarm, 0)                                                                                    \
     X(timer_create, 0)                                                                             \
-    X(timer_settime, 0)                                                                            \
-    X(timer_gettime, 0)                                                                            \
-    X(timer_getoverrun, 0)                                                                         \
-    X(timer_delete, 0)                                                                             \
     X(io_uring_enter, 0)                                                                           \
-    X(dup, 0)                                                                                      \
-    X(dup2, 0)                                                                                     \
-    X(dup3, 0)                                                                                     \
-    X(fcntl, 0)                                                                                    \
-    X(fcntl64, 0)                                                                                  \
     X(prctl, 0)
 
 enum call {
@@ -144,7 +132,7 @@ struct plan {
     _Atomic uint64_t fired; /* so many have been changed */
     _Atomic uint32_t at;    /* the step that comes next */
     _Atomic uint32_t moved; /* bytes of its limit that have been moved */
-    _Atomic int32_t hit;    /* connection of the last call that has been changed */
+    _Atomic int32_t hit;    /* port of the peer of the last call that has been changed, or 0 */
     int32_t unused;
 };
 
@@ -197,7 +185,7 @@ struct waiter {
 #define NO_DUE INT64_MAX
 
 /* A timer of the kernel, made by a process that has a clock of ours. */
-enum timer_kind { NO_TIMER, TIMER_DESCRIPTOR, TIMER_SIGNAL, TIMER_CREATED };
+enum timer_kind { NO_TIMER, TIMER_DESCRIPTOR, TIMER_SIGNAL };
 
 struct timer {
     _Atomic uint32_t pid;        /* 0: nobody's */
@@ -276,6 +264,7 @@ struct shared {
     struct waiter waiter[WAITERS];
     struct timer timer[TIMERS];
     struct plan plan[PLANS_MAX];
+    _Atomic uint32_t connection_of[UINT16_MAX + 1]; /* its number + 1, by the port of the peer */
     struct entry entry[TABLES][RECORD_ENTRIES];
 };
 
@@ -393,9 +382,16 @@ void schedule_moved(struct turn *turn, ssize_t result);
 enum { NO_CONNECTION = -1 };
 
 void sockets_start(void);
-int sockets_accepted(int fd);              /* returns the new connection's number */
-void sockets_duplicated(int from, int to); /* `to` is what `from` is */
+int sockets_accepted(int fd); /* returns the new connection's number */
 int sockets_connection(int fd);
+
+/* The same for a call that moves bytes. A copy of a descriptor, and one that another process has
+ * sent, is a connection that accept() has returned, too: its peer tells which. */
+int sockets_identified(int fd);
+
+/* The port of the peer, in host order; 0 when that is no internet address. */
+uint16_t sockets_peer(int fd);
+
 int sockets_find(int connection,
                  int from); /* its descriptor, or any (ANY), from `from` on; or -1 */
 

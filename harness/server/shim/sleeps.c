@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,37 +125,4 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     if (!clock_is_ours(CLOCK_REALTIME) || REAL(pthread_cond_clockwait) == NULL)
         return REAL(pthread_cond_timedwait)(condition, mutex, until);
     return pthread_cond_clockwait(condition, mutex, clock_of(condition), until);
-}
-
-int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until)
-{
-    if (!clock_is_ours(clock) || limit_of(until) == 0)
-        return REAL(sem_clockwait)(semaphore, clock, until);
-    struct wait wait = wait_until(CALL_sem_clockwait, -1, clock, limit_of(until));
-    int result;
-    do {
-        struct timespec end = end_of_slice(&wait);
-        result = REAL(sem_clockwait)(semaphore, CLOCK_MONOTONIC, &end);
-    } while (wait_again(&wait, result < 0 && errno == ETIMEDOUT));
-    wait_end(&wait);
-    return result;
-}
-
-int sem_timedwait(sem_t *restrict semaphore, const struct timespec *restrict until)
-{
-    if (!clock_is_ours(CLOCK_REALTIME) || REAL(sem_clockwait) == NULL)
-        return REAL(sem_timedwait)(semaphore, until);
-    return sem_clockwait(semaphore, CLOCK_REALTIME, until);
-}
-
-int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
-                 const struct timespec *restrict limit)
-{
-    struct wait wait = wait_for(CALL_sigtimedwait, -1, limit_of(limit));
-    int result;
-    do
-        result = REAL(sigtimedwait)(set, info, wait.sliced ? &wait.slice : limit);
-    while (wait_again(&wait, result < 0 && errno == EAGAIN));
-    wait_end(&wait);
-    return result;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/epoll.h>
@@ -31,6 +32,12 @@ static void remember(int fd)
         continue;
 }
 
+static void own(int fd, int number)
+{
+    owner[fd] = number;
+    remember(fd);
+}
+
 /* A child may close whatever descriptors its parent had once. */
 static void forget_closed(void)
 {
@@ -48,23 +55,34 @@ void sockets_start(void)
 int sockets_accepted(int fd)
 {
     int number = (int)atomic_fetch_add(&shared->connections, 1);
+    shared->connection_of[sockets_peer(fd)] = (uint32_t)number + 1;
     if (!known(fd))
         return NO_CONNECTION;
-    owner[fd] = number + 1;
+    own(fd, number + 1);
     watches[fd] = (struct watch){0};
     watched_forget(fd);
-    remember(fd);
     return number;
 }
 
-void sockets_duplicated(int from, int to)
+uint16_t sockets_peer(int fd)
 {
-    if (!known(to))
-        return;
-    owner[to] = sockets_connection(from) + 1;
-    watches[to] = (struct watch){0};
-    watched_forget(to);
-    remember(to);
+    int saved = errno;
+    struct sockaddr_storage peer = {0};
+    socklen_t length = sizeof peer;
+    getpeername(fd, (struct sockaddr *)&peer, &length);
+    errno = saved;
+    if (peer.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&peer)->sin6_port);
+    return peer.ss_family == AF_INET ? ntohs(((struct sockaddr_in *)&peer)->sin_port) : 0;
+}
+
+int sockets_identified(int fd)
+{
+    uint16_t port = known(fd) && owner[fd] <= 0 ? sockets_peer(fd) : 0;
+    uint32_t number = port != 0 ? shared->connection_of[port] : 0;
+    if (number != 0)
+        own(fd, (int)number);
+    return sockets_connection(fd);
 }
 
 int sockets_connection(int fd)

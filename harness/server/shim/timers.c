@@ -1,7 +1,7 @@
 /* Timers of the kernel, on a clock that the harness moves. A timerfd is an eventfd: a thread that
- * waits (wait_again() in waits.c) writes to it what has expired. The signals of setitimer(),
- * alarm() and timer_create() are sent by the harness, which moves the clock: so they also come
- * where no thread waits in a call of ours. */
+ * waits (wait_again() in waits.c) writes to it what has expired. The signals of setitimer() and
+ * alarm() are sent by the harness, which moves the clock: so they also come where no thread waits
+ * in a call of ours. */
 #define _GNU_SOURCE
 #include "shim.h"
 
@@ -232,59 +232,9 @@ unsigned int alarm(unsigned int seconds)
     return (unsigned)old.it_value.tv_sec + (old.it_value.tv_nsec > 0);
 }
 
-/* Those that start a thread stay with the kernel. */
+/* The timers of timer_create() are always the kernel's. */
 int timer_create(clockid_t clock, struct sigevent *restrict event, timer_t *restrict id)
 {
-    bool signals = event == NULL || event->sigev_notify == SIGEV_SIGNAL;
-    if (!signals || !clock_is_ours(clock)) {
-        note_kernel_timer();
-        return CALL(timer_create, clock, event, id);
-    }
-    int number = event != NULL ? event->sigev_signo : SIGALRM;
-    struct timer *timer = new_timer(TIMER_CREATED, number, clock);
-    if (timer == NULL) {
-        note_kernel_timer();
-        return CALL(timer_create, clock, event, id);
-    }
-    *id = timer;
-    return 0;
-}
-
-/* Ours are entries of the table. */
-static struct timer *created(timer_t id)
-{
-    uintptr_t at = (uintptr_t)id, first = shared != NULL ? (uintptr_t)shared->timer : UINTPTR_MAX;
-    return at >= first && at < first + sizeof shared->timer ? (struct timer *)id : NULL;
-}
-
-int timer_settime(timer_t id, int flags, const struct itimerspec *restrict new,
-                  struct itimerspec *restrict old)
-{
-    struct timer *timer = created(id);
-    if (timer == NULL)
-        return CALL(timer_settime, id, flags, new, old);
-    return set(timer, flags & TIMER_ABSTIME, new, old);
-}
-
-int timer_gettime(timer_t id, struct itimerspec *value)
-{
-    struct timer *timer = created(id);
-    if (timer == NULL)
-        return CALL(timer_gettime, id, value);
-    *value = value_of(timer);
-    return 0;
-}
-
-int timer_getoverrun(timer_t id)
-{
-    return created(id) != NULL ? 0 : CALL(timer_getoverrun, id);
-}
-
-int timer_delete(timer_t id)
-{
-    struct timer *timer = created(id);
-    if (timer == NULL)
-        return CALL(timer_delete, id);
-    give_back(timer);
-    return 0;
+    note_kernel_timer();
+    return CALL(timer_create, clock, event, id);
 }

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -158,32 +157,6 @@ static int by_cond_clockwait(int ms)
     return pthread_cond_clockwait(&condition, &mutex, CLOCK_MONOTONIC, &end) - ETIMEDOUT;
 }
 
-static int by_sem_timedwait(int ms)
-{
-    sem_t semaphore;
-    struct timespec end = in_ms(CLOCK_REALTIME, ms);
-    sem_init(&semaphore, 0, 0);
-    return sem_timedwait(&semaphore, &end) < 0 ? errno - ETIMEDOUT : 1;
-}
-
-static int by_sem_clockwait(int ms)
-{
-    sem_t semaphore;
-    struct timespec end = in_ms(CLOCK_MONOTONIC, ms);
-    sem_init(&semaphore, 0, 0);
-    return sem_clockwait(&semaphore, CLOCK_MONOTONIC, &end) < 0 ? errno - ETIMEDOUT : 1;
-}
-
-static int by_sigtimedwait(int ms)
-{
-    sigset_t set;
-    struct timespec limit = of_ms(ms);
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR2);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    return sigtimedwait(&set, NULL, &limit) < 0 ? errno - EAGAIN : 1;
-}
-
 static int timer_of(int ms, int again_ms)
 {
     int fd = timerfd_create(CLOCK_MONOTONIC, 0);
@@ -259,18 +232,6 @@ static int by_alarm(int ms)
     return rang != 1;
 }
 
-static int by_timer_create(int ms)
-{
-    timer_t timer;
-    struct itimerspec value = {.it_value = of_ms(ms)}, left;
-    handle_alarm();
-    timer_create(CLOCK_MONOTONIC, NULL, &timer);
-    timer_settime(timer, 0, &value, NULL);
-    pause();
-    timer_gettime(timer, &left);
-    return rang != 1 || left.it_value.tv_sec != 0 || timer_delete(timer) != 0;
-}
-
 /* Of a sleep for twice as long an alarm leaves the half. */
 static int by_interrupted_sleep(int ms)
 {
@@ -311,15 +272,11 @@ static const struct {
     WAY(cond_timedwait),
     WAY(cond_monotonic),
     WAY(cond_clockwait),
-    WAY(sem_timedwait),
-    WAY(sem_clockwait),
-    WAY(sigtimedwait),
     WAY(timerfd),
     WAY(timerfd_read),
     WAY(timerfd_interval),
     WAY(setitimer),
     WAY(alarm),
-    WAY(timer_create),
     WAY(interrupted_sleep),
     WAY(interrupted_poll),
 };
