@@ -20,7 +20,6 @@ from contextlib import suppress
 from typing import NoReturn
 
 import pytest
-from _pytest.runner import runtestprotocol
 
 from harness.grading import guard
 from harness.server import limits
@@ -33,10 +32,17 @@ _FAULT = 70  # EX_SOFTWARE of sysexits.h
 
 class Workers:
     """A plugin of pytest: `count` processes run the tests in their order, one test at a time each.
-    `died` is called when one of them has ended by itself; another one takes its place."""
+    `reports_of` runs a test. `died` is called when one of them has ended by itself; another one
+    takes its place."""
 
-    def __init__(self, count: int, died: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        count: int,
+        reports_of: Callable[[pytest.Item], list[pytest.TestReport]],
+        died: Callable[[], object],
+    ) -> None:
         self._count = count
+        self._reports_of = reports_of
         self._died = died
         self._reports: list[pytest.TestReport] = []  # of the last test, in a worker
 
@@ -68,7 +74,7 @@ class Workers:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
         """Takes the place of pytest's own in a worker: the reports go to the other process."""
-        self._reports = runtestprotocol(item, log=False)
+        self._reports = self._reports_of(item)
         return True
 
     def _work(self, session: pytest.Session, link: socket.socket) -> NoReturn:

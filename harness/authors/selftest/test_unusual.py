@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from harness.authors.selftest.drawn import FULL, NO_WORKERS, SEED
 from harness.authors.selftest.test_verdicts import grade, lost
 from harness.grading import scoring
+from harness.lab import chapters
 from harness.server import build
 
 SERVERS = Path(__file__).parent / "servers" / "unusual"
@@ -51,6 +53,19 @@ def test_unusual_server_gets_full_marks(name, chapter, patient, tmp_path):
     words = ["--chapter", chapter, "--server", server]
     words += [] if FULL else ["--only", ",".join(drawn(name, chapter)), *NO_WORKERS]
     results, status = grade(patient, *words)
+    assert (lost(results), status) == ([], 0)
+
+
+def test_a_server_with_a_clock_of_its_own_gets_full_marks(patient, tmp_path):
+    """It asks the library for the time, and waits in calls of its own: a claim begins again with
+    the clock of the machine when that is found out."""
+    source = tmp_path / "source"
+    shutil.copytree(chapters.find("07").solution_dir, source)
+    backend = source / "events" / "backend_epoll.c"
+    text = backend.read_text().replace("epoll_wait(s", "syscall(SYS_epoll_pwait, s")
+    text = text.replace("BATCH, timeout_ms)", "BATCH, timeout_ms, NULL, 8)")
+    backend.write_text(f"#include <sys/syscall.h>\n#include <unistd.h>\n{text}")
+    results, status = grade(patient, "--chapter", "07", "--dir", str(source), "--only", "07.6")
     assert (lost(results), status) == ([], 0)
 
 

@@ -24,7 +24,10 @@ _IN_OUT = {select.POLLIN: "POLLIN", select.POLLOUT: "POLLOUT"}  # epoll's bits a
 READS_OR_WRITES = ("read", "readv", "recvfrom", "recvmsg", "write", "writev", "sendto", "sendmsg")
 _OF_ONE = (*READS_OR_WRITES, "accept", "accept4")  # and of no time limit
 _SETS = ((1, "readable"), (2, "writable"))  # arguments of select()
-_CALLED = {"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"}
+_CALLED = {
+    **{"pselect6": "select", "ppoll": "poll", "recvfrom": "recv", "sendto": "send"},
+    "rt_sigtimedwait": "sigtimedwait",
+}
 SHOWN = 4  # descriptors, of those that a server waits for
 
 

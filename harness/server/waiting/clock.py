@@ -4,7 +4,7 @@ So a claim can say that a reply comes after 60,000 ms and not after 59,999, howe
 is, and an hour takes some milliseconds. The clock goes from one time at which a wait of the server
 ends, or a timer expires, to the next, and each time lets the server do what is due.
 
-Where that is not possible the server keeps the clock of the machine, and advance() sleeps.
+A server that goes by another clock keeps that of the machine from its start, and advance() sleeps.
 """
 
 from __future__ import annotations
@@ -69,20 +69,24 @@ class Start(NamedTuple):
         shim.set_clock(Mode.FLOWS, ahead, time.time_ns() - machine)
 
 
+class OwnClock(Exception):
+    """The server goes by another clock than the one that it was given; the text says why. By then
+    the two differ, so the claim has to begin again and leave the server that of the machine."""
+
+
 class Clock:
     """The clock of one server that runs.
 
     `pid` is the server's, `arrived` says whether nothing is on its way to the server, or from it to
     us, whose arrival wakes it. `tell` gets a text for each step, `moved` the ns by which the clock
-    is about to be moved; `gave_back` is called when the server gets the clock of the machine.
-    `holds` is that of its ProcessTree: one that is stopped for a search goes on soon.
+    is about to be moved. `holds` is that of its ProcessTree: one that is stopped for a search goes
+    on soon. Raises OwnClock when the server turns out to go by another clock.
     """
 
     def __init__(self, shim: Shim | None, pid: int, holds: Callable[[], int] = lambda: 0) -> None:
         self.arrived: Callable[[], bool] = lambda: True
         self.tell: Callable[[str], object] = str
         self.moved: Callable[[int], object] = int
-        self.gave_back: Callable[[], object] = str
         self._shim = shim
         self._pid = pid
         self._holds = holds
@@ -109,7 +113,7 @@ class Clock:
 
         That is decided when the server has first waited with a limit: only then it shows by which
         clock it goes. So ask it then. Later the server may still begin a wait that the library does
-        not see; then it gets the machine's.
+        not see. Raises OwnClock.
         """
         self.decide()
         return self._shim is not None
@@ -120,7 +124,7 @@ class Clock:
             self.settle()
             self._by_first_wait()
         if self._shim is not None and self._waits_unseen():
-            self._give_back("it waits in calls that the library does not see")
+            raise OwnClock("it waits in calls that the library does not see")
 
     @property
     def stands(self) -> bool:
@@ -283,7 +287,7 @@ class Clock:
         if self._shim.timers() or self._shim.clock_reads() > self._reads:
             self._decided = True
         elif limited or not waiters:
-            self._give_back("it does not read the given one")
+            raise OwnClock("it does not read the given one")
 
     def _shows_nothing(self) -> bool:
         """Whether it has ended, or sleeps for ever in a call that is none of our waits."""
@@ -317,16 +321,6 @@ class Clock:
         ours = {(one.pid, one.tid) for one in self._waiting()} if found else set()
         return {(pid, tid, line) for pid, tid, line in found if (pid, tid) not in ours}
 
-    def _give_back(self, why: str) -> None:
-        """From now on it is the machine's, and goes on from where it is."""
-        self.tell(f"leaves the server the clock of the machine: {why}")
-        self._decided = True
-        machine = time.monotonic_ns()
-        self._monotonic, self._realtime = self._monotonic - machine, self._realtime - machine
-        self._set(Mode.FLOWS)
-        self._shim = None
-        self.gave_back()
-
     def _waiting(self) -> list[Waiter]:
         return [waiter for waiter in self._shim.waiters() if waiter.waits]
 
@@ -359,6 +353,7 @@ class Clock:
         for timer in self._shim.timers():
             if timer.signal and self._due(timer) <= ns:
                 self._shim.expire(timer)
+                self._shim.show_signal()
                 _send(timer)
         self._until(lambda: not any(self._still(over)) and not self._unexpired())
 

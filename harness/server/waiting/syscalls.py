@@ -13,13 +13,14 @@ from harness.server.linux import procfs
 _X86_64 = {
     **{0: "read", 1: "write", 7: "poll", 19: "readv", 20: "writev", 23: "select", 34: "pause"},
     **{43: "accept", 44: "sendto", 45: "recvfrom", 46: "sendmsg", 47: "recvmsg", 61: "wait4"},
-    **{202: "futex", 232: "epoll_wait", 270: "pselect6", 271: "ppoll", 281: "epoll_pwait"},
-    **{288: "accept4", 426: "io_uring_enter", 441: "epoll_pwait2"},
+    **{128: "rt_sigtimedwait", 202: "futex", 232: "epoll_wait", 270: "pselect6", 271: "ppoll"},
+    **{281: "epoll_pwait", 288: "accept4", 426: "io_uring_enter", 441: "epoll_pwait2"},
 }
 _AARCH64 = {
     **{22: "epoll_pwait", 63: "read", 64: "write", 65: "readv", 66: "writev", 72: "pselect6"},
-    **{73: "ppoll", 98: "futex", 202: "accept", 206: "sendto", 207: "recvfrom", 211: "sendmsg"},
-    **{212: "recvmsg", 242: "accept4", 260: "wait4", 426: "io_uring_enter", 441: "epoll_pwait2"},
+    **{73: "ppoll", 98: "futex", 137: "rt_sigtimedwait", 202: "accept", 206: "sendto"},
+    **{207: "recvfrom", 211: "sendmsg", 212: "recvmsg", 242: "accept4", 260: "wait4"},
+    **{426: "io_uring_enter", 441: "epoll_pwait2"},
 }
 CALLS = {"x86_64": _X86_64, "aarch64": _AARCH64}.get(platform.machine(), {})
 
@@ -31,6 +32,7 @@ _LIMITS = {
     **{"poll": (_INT, 2), "ppoll": (_POINTER, 2), "select": (_POINTER, 4)},
     **{"pselect6": (_POINTER, 4), "epoll_wait": (_INT, 3), "epoll_pwait": (_INT, 3)},
     **{"epoll_pwait2": (_POINTER, 3), "futex": (_POINTER, 3), "io_uring_enter": (_FLAG, 3)},
+    "rt_sigtimedwait": (_POINTER, 2),
 }
 # They do nothing else than to let time pass.
 _SLEEPS = {"x86_64": {35, 230}, "aarch64": {101, 115}}.get(platform.machine(), set())

@@ -132,7 +132,7 @@ class Waited(NamedTuple):
         will"."""
         if not self.hopeless:
             return f" for {self.seconds:g} s"
-        until = "" if math.isinf(self.ms) else f" for the next {self.ms:,.4g} ms"
+        until = "" if math.isinf(self.ms) else f" for the next {max(self.ms, 0.001):,.4g} ms"
         return f", and {no_more}{until}: the server {self.hopeless}"
 
 
