@@ -113,7 +113,8 @@ def test_04_reply_taken_in_small_parts(launch, rng):
         server.shim.schedule(parts)
         client.echo_all(length_framing.encode(body * size))
 
-    linear(server, work, PARTED_KIB, "a reply of {:,} KiB")
+    # A server may copy a bounded piece of what is left for each call, as for MSG_ZEROCOPY.
+    linear(server, work, PARTED_KIB, "a reply of {:,} KiB", GROWTH_COPIED)
     server.shim.require_calls()
 
 

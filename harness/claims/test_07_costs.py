@@ -151,7 +151,7 @@ def test_07_alarms_due_together(launch):
     until_read(client)
     server.clock.settle()
     with server.paused():
-        server.clock.advance(TOGETHER_MS)
+        server.clock.advance(TOGETHER_MS + LATE_MS)
     client.expect_frames([rung(seq, text) for seq in range(TOGETHER)])
     if before is None:  # the library that counts is not in this server
         return

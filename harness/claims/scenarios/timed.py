@@ -74,9 +74,11 @@ def expect_at(
     client.expect_frames(bodies)
 
 
-def expect_closed_at(server: Server, client: Client, began: float, ms: float) -> None:
-    """Expects that the server closes the connection `ms` after `began`, not before and not
-    later."""
+def expect_closed_at(
+    server: Server, client: Client, began: float, ms: float, late: float = LATE_MS
+) -> None:
+    """Expects that the server closes the connection `ms` after `began`, not before, and `late` ms
+    later at most."""
     __tracebackhide__ = True
     if not server.clock.ours:
         client.expect_eof()
@@ -89,9 +91,9 @@ def expect_closed_at(server: Server, client: Client, began: float, ms: float) ->
     if is_readable(client):
         client.expect_eof()
         raise Failure(f"the connection was closed before {ms:,} ms were over", hint="closed-early")
-    if not _is_readable_at(server, client, began, ms):
+    if not _is_readable_at(server, client, began, ms, late):
         server.clock.advance(max(ms, MINUTE))
-        text = f"the connection was still open {LATE_MS} ms after the {ms:,} ms were over"
+        text = f"the connection was still open {late} ms after the {ms:,} ms were over"
         if is_readable(client):
             raise Failure(f"{text}, and was closed later", hint="timer-late")
         raise Failure(f"{text}, and long afterwards", hint="not-closed")
@@ -147,10 +149,12 @@ def _here(condition: Callable[[], bool]) -> bool:
         time.sleep(HERE_SECONDS / HERE_LOOKS)
 
 
-def _is_readable_at(server: Server, client: Client, began: float, ms: float) -> bool:
+def _is_readable_at(
+    server: Server, client: Client, began: float, ms: float, late: float = LATE_MS
+) -> bool:
     """Whether something has come at this time, or a little later."""
     pass_until(server, began, ms)
     if is_readable(client):
         return True
-    pass_until(server, began, ms + LATE_MS)
+    pass_until(server, began, ms + late)
     return _here(lambda: is_readable(client))
