@@ -6,7 +6,13 @@ import errno
 import statistics
 import time
 
-from harness.claims.instruments.observe import bytes_within, seconds_of, until_asleep, until_read
+from harness.claims.instruments.observe import (
+    bytes_within,
+    made_since,
+    seconds_of,
+    until_asleep,
+    until_read,
+)
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import (
     EXACT,
@@ -157,7 +163,7 @@ def test_04_replies_are_batched(server, rng):
     burst(client, bodies)
     if before is None:  # the library that counts is not in this server
         return
-    writes = server.process.calls().outputs - before.outputs
+    writes = made_since(server, before, "outputs")
     if writes * FRAMES_A_WRITE > len(bodies):
         text = f"{len(bodies):,} frames were answered with {writes:,} write calls"
         raise Failure(text, hint="write-per-frame")

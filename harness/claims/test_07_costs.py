@@ -7,7 +7,13 @@ import signal
 import struct
 import time
 
-from harness.claims.instruments.observe import SOCKET_BYTES, kernel_bytes, until_asleep, until_read
+from harness.claims.instruments.observe import (
+    SOCKET_BYTES,
+    kernel_bytes,
+    made_since,
+    until_asleep,
+    until_read,
+)
 from harness.claims.marker import claim
 from harness.claims.scenarios.cost import (
     HELD_BYTES,
@@ -155,7 +161,7 @@ def test_07_alarms_due_together(launch):
     client.expect_frames([rung(seq, text) for seq in range(TOGETHER)])
     if before is None:  # the library that counts is not in this server
         return
-    sends = server.process.calls().outputs - before.outputs
+    sends = made_since(server, before, "outputs")
     if sends > TOGETHER_SENDS:
         text = f"for {TOGETHER:,} alarms that were due together the server made {sends:,} calls"
         raise Failure(f"{text} that send", hint="write-per-alarm")
@@ -326,7 +332,7 @@ def test_07_no_wait_ends_too_early(launch):
             raise Failure(text, hint="timer-early")
     if before is None:  # the library that counts is not in this server
         return
-    waits = server.process.calls().waits - before.waits
+    waits = made_since(server, before, "waits")
     if waits > WAITS_A_TIMER * count:
         text = f"for {count} timers, one after the other, the server made {waits:,} wait calls"
         raise Failure(text, hint="timer-timeout")

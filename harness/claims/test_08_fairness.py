@@ -13,6 +13,7 @@ from harness.claims.instruments.observe import (
     WAITS,
     arrived_bytes,
     eventually,
+    made_since,
     most_accepted_in_an_iteration,
     until_asleep,
 )
@@ -209,7 +210,7 @@ def _ask_much(server) -> None:
     client.exchange(data[sent:], replies)
     if before is None:  # the library that counts is not in this server
         return
-    waits = server.process.calls().waits - before.waits
+    waits = made_since(server, before, "waits")
     if waits < MESSAGES_SENT // MESSAGES_A_BUDGET:
         text = f"{MESSAGES_SENT:,} messages were answered in {counted(waits, 'iteration')} of the "
         text += f"loop; the budget of one is enough for {MESSAGES_A_BUDGET}"

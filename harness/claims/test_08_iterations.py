@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.claims.instruments.observe import most_sent_in_an_iteration, until_asleep
+from harness.claims.instruments.observe import made_since, most_sent_in_an_iteration, until_asleep
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.exchanges import ask, burst_that_waits, ping
 from harness.claims.scenarios.timed import in_time
@@ -68,8 +68,8 @@ def test_08_alarms_that_ring_together(launch, rng):
     if before is None:  # the library that counts is not in this server
         return
     _expect_few_sends(server)
-    calls = server.process.calls()
-    sends, waits = calls.outputs - before.outputs, calls.waits - before.waits
+    sends = made_since(server, before, "outputs")
+    waits = made_since(server, before, "waits")
     if sends > SENDS_FOR_ALARMS:
         text = f"the replies of {ALARMS:,} alarms were sent with {sends:,} calls"
         raise Failure(f"{text}; those of an iteration go together", hint="calls-cost-nothing")
@@ -91,11 +91,11 @@ def _expect_freed_in_many(server, client: Client, polite: Client) -> None:
     """The alarms of a client that resets are not freed in one iteration."""
     __tracebackhide__ = True
     _set_alarms(client)
-    before = server.process.calls().waits
+    before = server.process.calls()
     client.reset()
     ask(polite, request(ECHO, 2, string(b"")), reply(ECHO, 2, OK, string(b"")))
     until_asleep(server)
-    waits = server.process.calls().waits - before
+    waits = made_since(server, before, "waits")
     if waits < ALARMS // FREED_AT_MOST:
         text = f"{ALARMS:,} alarms of a client that had left were freed in "
         text += f"{counted(waits, 'iteration')}; at most {FREED_AT_MOST:,} in each are allowed"

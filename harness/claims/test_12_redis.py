@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.claims.instruments.observe import cpu_of, steps_of, until_asleep, until_read
+from harness.claims.instruments.observe import (
+    cpu_of,
+    made_since,
+    steps_of,
+    until_asleep,
+    until_read,
+)
 from harness.claims.marker import MUTE, claim
 from harness.claims.scenarios.cost import Amount, bounded, linear
 from harness.claims.scenarios.exchanges import SHORT_SEGMENT, SMALL_WINDOW, send_in_pieces, words
@@ -565,7 +571,7 @@ def _expect_pieces(server, client, other, what: str, command: str) -> None:
     client.send_frame(resp.command(*command.split()))
     until_asleep(server)
     ask(other, ("EXISTS", "list", "1"), 0)
-    waits = server.process.calls().waits - before.waits
+    waits = made_since(server, before, "waits")
     if waits < MUCH_WAITS:
         text = f"after {what}, {command} frees all at once: the server looks {waits} times for more"
         raise Failure(text, hint="freed-at-once")

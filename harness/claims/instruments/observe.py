@@ -248,6 +248,16 @@ def waits_in_silence(server, seconds: float, most: int) -> int | None:
     return _in_silence(server, seconds, most, lambda: server.process.calls().waits)
 
 
+def made_since(server, before, kind: str) -> int:
+    """How many calls of this kind, a field of Calls, the server has made since `before`. Raises
+    NotJudged if the library has never seen one: then the server makes them by itself."""
+    now = getattr(server.process.calls(), kind)
+    if not now:
+        verb = {"waits": "waits", "inputs": "reads", "outputs": "writes"}[kind]
+        raise NotJudged(f"the lab's library sees none of the calls with which this server {verb}")
+    return now - getattr(before, kind)
+
+
 def most_accepted_in_an_iteration(server) -> int:
     """How many clients it has accepted at most between two calls that wait, of the same thread.
 
