@@ -147,7 +147,7 @@ def test_ci_runs_on_bare_systems_and_ends_with_the_closing_line(ci, closing, sta
     assert result.returncode == status
     systems = [line.split()[1] for line in calls]
     assert systems == ["bookworm", "trixie", "bookworm", "trixie"][: 3 if status else 4]
-    assert calls[2].endswith(" make setup test")
+    assert calls[2].endswith(" -u make setup test")
     assert status or calls[3] == ".ci/fresh trixie make setup SITE=1 make test FULL=1 SITE=1"
     assert result.stdout.splitlines()[-1] == f"=== {closing} ==="
 
