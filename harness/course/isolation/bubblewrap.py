@@ -64,12 +64,13 @@ class Bubblewrap(Isolation):
             *_variables(*shared),
             *_system(),
             *self._empty(TEMPORARY, TEMPORARY_BYTES),
+            *("--tmpfs", str(lab)),  # nothing can be added to it, even below TEMPORARY
             *_shown(of_python(lab, submission, output)),
             *_shown(parts.of_a_timeline(lab, places.chapter)),
             *_shown(shared),
             *_shown([path.resolve() for path in places.more]),
             *_given(submission, output),
-            *("--remount-ro", "/"),
+            *("--remount-ro", str(lab), "--remount-ro", "/"),
             *("--chdir", str(lab), "--", *argv),
         ]
 
