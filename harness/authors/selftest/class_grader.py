@@ -42,7 +42,7 @@ def main() -> int:
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)
     if word.startswith("wait "):  # until that file exists
-        while not Path(word.split()[1]).exists():
+        while not Path(word.removeprefix("wait ")).exists():
             time.sleep(0.01)
         word = "100"
     if word == "once":  # judged when tried again
