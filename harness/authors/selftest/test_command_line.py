@@ -77,7 +77,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, w
 
 @pytest.mark.parametrize(
     "command, says",
-    [(["no-such-program"], "No such file"), (["sleep", "60"], "timed out after 0.1 seconds")],
+    [(["/no/such/program"], "No such file"), (["sleep", "60"], "timed out after 0.1 seconds")],
 )
 def test_a_program_that_gives_no_answer_has_failed(command, says):
     answer = programs.answer(command, 0.1)
