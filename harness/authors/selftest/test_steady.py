@@ -75,7 +75,7 @@ def test_lost_points_are_reported(start, tmp_path):
 def test_a_signal_ends_it_with_a_summary(start, number):
     process = start(submissions.right(submissions.HANG), "--times", "1000", busy=BUSY)
     processes = BUSY + 4  # a grade, pytest, its workers
-    assert wait_until(lambda: len(below(process.pid)) >= processes, 20, 0.02)
+    assert wait_until(lambda: len(below(process.pid)) >= processes, 60, 0.02)
     started = {child.pid for child in below(process.pid)}
     process.send_signal(number)
     printed, errors = finish(process)
@@ -97,7 +97,7 @@ def test_every_core_is_busy():
     others = {child.pid for child in below(os.getpid())}  # of tests before this one
     with steady.busy_cores(2):
         mine = {child.pid for child in below(os.getpid())} - others
-        assert wait_until(lambda: sum(map(busy, mine)) > 0.1, 20)
+        assert wait_until(lambda: sum(map(busy, mine)) > 0.1, 60)
     assert not mine & {child.pid for child in below(os.getpid())}
 
 
