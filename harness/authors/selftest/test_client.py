@@ -80,7 +80,7 @@ def test_the_limit_of_descriptors_is_raised():
     script = (
         "import resource\n"
         "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
-        "resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (128, hard))\n"
         "import harness.client.client\n"
         "print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"
     )
