@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
+import resource
 import struct
 
 from harness.claims.instruments import sanitizers
@@ -30,7 +31,10 @@ class Channel:
 
     def __init__(self) -> None:
         made = os.memfd_create("report", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        self.descriptor = fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, OUT_OF_THE_WAY)
+        allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.descriptor = fcntl.fcntl(
+            made, fcntl.F_DUPFD_CLOEXEC, min(OUT_OF_THE_WAY, allowed - 1)
+        )
         os.close(made)
         os.ftruncate(self.descriptor, REPORT_BYTES)
         fcntl.fcntl(self.descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
