@@ -6,7 +6,8 @@
 # PYTHONPATH, as with the modules of a cluster, it counts.
 
 path=$PYTHONPATH
-for name in $(env 2>/dev/null | sed -n 's/^\(PYTHON[A-Z0-9_]*\)=.*/\1/p' 2>/dev/null); do
+# Which letters A-Z has depends on the language: in Turkish there is no I among them.
+for name in $({ env | LC_ALL=C sed -n 's/^\(PYTHON[A-Z0-9_]*\)=.*/\1/p'; } 2>/dev/null); do
     [ "$name" = PYTHONDONTWRITEBYTECODE ] || unset "$name"
 done
 export PYTHONUTF8=1
