@@ -179,8 +179,7 @@ def test_a_server_without_sources_is_judged_by_its_cpu_time(tmp_path):
 MIB = 1 << 20
 BY_CALLS = [(chapter, chapter.by_calls.split()) for chapter in CHAPTERS[3:]]
 BY_RING = [(chapter, ["--io", "uring"]) for chapter in CHAPTERS[10:]]
-COPIED_MIB = 0.1  # of a frame of 1 MiB
-COPIED_TRIES = 5  # replies are copied while they wait for a client that other programs hold up
+COPIED_MIB = 0.5  # of a frame of 1 MiB; some replies are copied while they wait for their client
 
 
 @contextlib.contextmanager
@@ -205,12 +204,9 @@ def serving(chapter, options, **environment):
 def test_a_large_frame_is_hardly_copied(chapter, options, apart, tmp_path):
     """Four clients send frames of 1 MiB: four at a time, or one whose header comes first. With -s
     this prints how many MiB of a frame are copied in the server."""
-    for number in range(COPIED_TRIES):
-        copied = _copied(chapter, options, apart, Work(tmp_path / str(number)))
-        print(f"{chapter.number} {' '.join(options)}: {copied:.2f} MiB copied for a frame of 1 MiB")
-        if copied <= COPIED_MIB:
-            return
-    pytest.fail(f"each time more than {COPIED_MIB} MiB of a frame of 1 MiB are copied")
+    copied = _copied(chapter, options, apart, Work(tmp_path / "file"))
+    print(f"{chapter.number} {' '.join(options)}: {copied:.2f} MiB copied for a frame of 1 MiB")
+    assert copied <= COPIED_MIB
 
 
 def _copied(chapter, options, apart: bool, work: Work) -> float:
