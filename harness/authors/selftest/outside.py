@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.authors.selftest import submissions
+from harness.authors.selftest.shell import SECONDS
 from harness.course.isolation import choice
 from harness.course.isolation.isolation import Isolation, Places
 from harness.lab.chapters import CHAPTERS, ROOT
@@ -19,7 +20,6 @@ from harness.server.linux import procfs
 HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "HOSTILE_ISOLATION_TEST"  # in the environment of what an isolated command starts
 MODES = ("bubblewrap", "landlock")
-SECONDS = 120
 
 CLAIMS = '''
 import os

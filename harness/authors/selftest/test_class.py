@@ -19,7 +19,7 @@ import pytest
 
 from harness.authors.selftest import test_packages
 from harness.authors.selftest.documents import Page
-from harness.authors.selftest.shell import check_refused, environment, lab
+from harness.authors.selftest.shell import SECONDS, check_refused, environment, lab
 from harness.authors.selftest.test_grade import below
 from harness.course.classes import command as grade_class
 from harness.course.classes import labels, page, progress, records, submissions, unit, unpack
@@ -68,7 +68,7 @@ class ClassRun:
 
     def ended(self, *options: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*options)
-        told = process.communicate(timeout=120)
+        told = process.communicate(timeout=SECONDS)
         return subprocess.CompletedProcess(process.args, process.returncode, *told)
 
     def called(self) -> list[str]:
@@ -302,7 +302,7 @@ def is_running(pid: int) -> bool:
 def check_that_it_goes_on(a_class: ClassRun, tmp_path: Path, number: int, seconds: float) -> None:
     """A run that this signal ends has left no process after these seconds, and lost nothing."""
     process = stopped_halfway(a_class, tmp_path, number)
-    printed, errors = process.communicate(timeout=90)
+    printed, errors = process.communicate(timeout=SECONDS)
     assert not errors
     assert wait_until(lambda: gone(process.started), seconds, 0.02)
     if number == signal.SIGINT:
@@ -327,7 +327,7 @@ def test_two_runs_of_one_class_are_kept_apart(a_class, tmp_path):
     second = a_class.ended()
     assert second.returncode == 2 and "another run grades this class already" in second.stderr
     (tmp_path / "go").touch()
-    first.communicate(timeout=60)
+    first.communicate(timeout=SECONDS)
     assert first.returncode == 0
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.authors.selftest.shell import check_refused, script
+from harness.authors.selftest.shell import SECONDS, check_refused, script
 from harness.authors.selftest.test_class import (
     ClassRun,
     check_that_it_goes_on,
@@ -212,12 +212,12 @@ def test_slurm_grades_what_is_missing(by_slurm):
 @needs_slurm
 def test_an_array_goes_on_after_kill_9_and_the_next_run_waits_for_it(by_slurm, tmp_path):
     process = stopped_halfway(by_slurm, tmp_path, signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=SECONDS)
     by_slurm.called()
     second = by_slurm.start()
     assert "01-blocking" in second.stdout.readline()
     (tmp_path / "go").touch()
-    printed, errors = second.communicate(timeout=120)
+    printed, errors = second.communicate(timeout=SECONDS)
     assert (second.returncode, errors) == (0, "")
     assert "an array of an earlier run is still at work" in printed
     assert "slurm: job array" not in printed and by_slurm.called() in ([], ["3"])
@@ -227,7 +227,7 @@ def test_an_array_goes_on_after_kill_9_and_the_next_run_waits_for_it(by_slurm, t
 @needs_slurm
 def test_ctrl_c_cancels_the_array(by_slurm, cluster, tmp_path):
     process = stopped_halfway(by_slurm, tmp_path, signal.SIGINT)
-    printed, errors = process.communicate(timeout=120)
+    printed, errors = process.communicate(timeout=SECONDS)
     assert (process.returncode, errors) == (2, "") and "nothing is left running" in printed
     assert not answer(cluster, "squeue", "-h")
     (tmp_path / "go").touch()

@@ -111,7 +111,7 @@ def grade(tmp_path, other_lab, patient):
             env=shell.environment(**own),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=shell.SECONDS,
             start_new_session=True,
         )
         assert printed.stderr == ""

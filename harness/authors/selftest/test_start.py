@@ -244,7 +244,7 @@ def of_another_grader(lines, name, scratch):
     script = f"import os, sys\nfrom harness.server.process import ServerProcess\n{lines}"
     command = [sys.executable, "-c", script, *PYTHON, ODD, name]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(scratch)}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, timeout=30)
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
     return done.stdout
 
 
