@@ -134,7 +134,7 @@ def test_03_half_closed_peer_uses_no_cpu(launch, rng, inherited):
     client.expect_closed_after(owed)
 
 
-@claim("03.1", points=5)
+@claim("03.1", points=5, sees_calls=True)
 def test_03_waits_only_for_what_it_needs(server, rng):
     """It makes one wait call for what is needed: few per request, and none again while idle."""
     clients = connect_and_ping(server, rng, 20)

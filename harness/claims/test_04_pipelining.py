@@ -153,7 +153,7 @@ def test_04_hundred_thousand_frames(server, rng, inherited):
 # 04.3 the parse loop
 
 
-@claim("04.3", points=7)
+@claim("04.3", points=7, sees_calls=True)
 def test_04_replies_are_batched(server, rng):
     """10,000 small frames that arrive together are answered in far fewer writes than frames."""
     bodies = [rng.randbytes(number // ROW % 8) for number in range(10_000)]

@@ -311,7 +311,7 @@ def _sleeps(server, when: str) -> None:
     few_waits(server, when, "timer-timeout")
 
 
-@claim("07.5", points=3, cli=True, hints=RINGS)
+@claim("07.5", points=3, cli=True, sees_calls=True, hints=RINGS)
 def test_07_no_wait_ends_too_early(launch):
     """Twenty timers cost some twenty waits: each one ends when a timer is due, and not before.
 

@@ -184,7 +184,7 @@ def _most_before(record: Sequence[Entry], polite: int) -> int:
     return max(answered.values(), default=0) // SHORTEST_REPLY
 
 
-@claim("08.1", points=3, cli=True, hints=dict.fromkeys(MUTE, "budget-used-up"))
+@claim("08.1", points=3, cli=True, sees_calls=True, hints=dict.fromkeys(MUTE, "budget-used-up"))
 def test_08_nothing_stalls_after_the_budget(launch, rng):
     """Work that is left after one iteration is done in the next ones, though nothing arrives."""
     bodies = [words(rng, 8)] * 100_000
