@@ -122,17 +122,25 @@ def running(program):
 
 WAITS = "import select; select.select([], [], []{})"
 
+LOCKED = """
+import fcntl, os
+file = os.memfd_create("locked")
+fcntl.flock(file, fcntl.LOCK_EX)
+fcntl.flock(os.open(f"/proc/self/fd/{file}", os.O_RDWR), fcntl.LOCK_EX)
+"""
+
 
 @pytest.mark.parametrize(
     "program, hangs",
     [
         (WAITS.format(""), True),
-        ("import signal; signal.sigwait([12])", False),
+        ("import signal; signal.sigwait([12])", True),
+        (LOCKED, False),
         (WAITS.format(", 60"), False),
         ("import time\nwhile True: time.sleep(0.1)", False),
         ("while True: pass", False),
     ],
-    ids=["for ever", "another call", "until a time", "now and then", "spins"],
+    ids=["for ever", "a signal", "another call", "until a time", "now and then", "spins"],
 )
 def test_a_server_that_hangs(program, hangs):
     with running(program) as process:

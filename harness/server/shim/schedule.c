@@ -18,7 +18,7 @@ static bool is_transfer(enum group group)
     return group == INPUT || group == OUTPUT;
 }
 
-/* Whether the plan is about calls like this one. Only connections that accept() has returned count. */
+/* Whether the plan is about calls like this one. Only connections that were accepted count. */
 static bool matches(const struct plan *plan, const struct turn *turn)
 {
     if (turn->flags & MSG_PEEK) /* it takes nothing, and so it can use up no step */
