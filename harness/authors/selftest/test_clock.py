@@ -21,7 +21,7 @@ from harness.authors.selftest.drawn import some
 from harness.claims.scenarios.timed import in_time
 from harness.claims.stage.stage import Run, Stage
 from harness.client.client import Client, Conversation
-from harness.failures.failure import Failure, NotJudged
+from harness.failures.failure import Failure, TooBusy
 from harness.server import shim
 from harness.server.output import Drain
 from harness.server.process import ServerProcess
@@ -308,7 +308,7 @@ def test_one_that_waits_for_space_in_a_pipe_is_not_at_rest(monkeypatch):
     stage.clear()
 
 
-@pytest.mark.parametrize("asleep, kind", [(True, Failure), (False, NotJudged)])
+@pytest.mark.parametrize("asleep, kind", [(True, Failure), (False, TooBusy)])
 def test_with_the_clock_of_the_machine_one_that_sleeps_for_ever_is_judged(asleep, kind):
     server = SimpleNamespace(clock=SimpleNamespace(ours=False))
     with pytest.raises(kind, match="nothing came"), in_time(server):

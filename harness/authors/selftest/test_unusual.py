@@ -56,17 +56,18 @@ def test_unusual_server_gets_full_marks(name, chapter, patient, tmp_path):
     assert (lost(results), status) == ([], 0)
 
 
-def test_a_server_with_a_clock_of_its_own_gets_full_marks(patient, tmp_path):
+def test_a_server_with_a_clock_of_its_own_fails_nothing(patient, tmp_path):
     """It asks the library for the time, and waits in calls of its own: a claim begins again with
-    the clock of the machine when that is found out."""
+    the clock of the machine when that is found out. Beside other work it may not be judged."""
     source = tmp_path / "source"
     shutil.copytree(chapters.find("07").solution_dir, source)
     backend = source / "events" / "backend_epoll.c"
     text = backend.read_text().replace("epoll_wait(s", "syscall(SYS_epoll_pwait, s")
     text = text.replace("BATCH, timeout_ms)", "BATCH, timeout_ms, NULL, 8)")
     backend.write_text(f"#include <sys/syscall.h>\n#include <unistd.h>\n{text}")
-    results, status = grade(patient, "--chapter", "07", "--dir", str(source), "--only", "07.6")
-    assert (lost(results), status) == ([], 0)
+    results, _ = grade(patient, "--chapter", "07", "--dir", str(source), "--only", "07.6")
+    verdicts = [test["extra_data"]["verdict"] for test in results["tests"]]
+    assert "passed" in verdicts and "failed" not in verdicts, lost(results)
 
 
 def drawn(name, chapter):

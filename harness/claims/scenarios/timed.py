@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.claims.instruments.observe import eventually, is_open
 from harness.client.client import Client
-from harness.failures.failure import Failure, NotJudged
+from harness.failures.failure import Failure, TooBusy
 
 if TYPE_CHECKING:
     from harness.claims.stage.stage import Server
@@ -119,8 +119,8 @@ def in_time(server: Server) -> Iterator[None]:
     except Failure as failure:
         if failure.asleep or server.clock.ours:
             raise
-        text = f"this server keeps the clock of the machine, which others share: {failure.message}"
-        raise NotJudged(text) from None
+        text = f"a server with a clock of its own could not be asked in time: {failure.message}"
+        raise TooBusy(text) from None
 
 
 def is_readable(client: Client, seconds: float = 0) -> bool:
