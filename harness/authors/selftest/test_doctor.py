@@ -219,7 +219,8 @@ def test_a_grade_leaves_open_what_doctor_says(monkeypatch):
     """The same function decides both."""
     few_descriptors(monkeypatch, None)
     mark = Mark("01.1", points=1, descriptors=5000)
-    config = SimpleNamespace(lab_run=SimpleNamespace(seed=1, valgrind=False, trace=None))
+    run = SimpleNamespace(seed=1, valgrind=False, trace=None)
+    config = SimpleNamespace(lab_run=run, lab_own_clock="")
     item = SimpleNamespace(config=config, function=SimpleNamespace(claim=mark))
     monkeypatch.setattr(plugin, "Stage", lambda *_: None)
     with pytest.raises(NotJudged, match="fewer than 5000 descriptors"):
