@@ -87,11 +87,11 @@ def pytest_unconfigure(config):
 
 
 def reports_of(item):
-    """Runs the test; once more if only in it the server has shown that it goes by a clock of its
-    own. From then on all servers of this process keep that of the machine."""
-    known = item.config.lab_own_clock
+    """Runs the test; once more if the server has shown that it goes by a clock of its own: then its
+    servers keep that of the machine from their start."""
+    item.config.lab_own_clock = ""
     reports = runtestprotocol(item, log=False)
-    if item.config.lab_own_clock != known:
+    if item.config.lab_own_clock:
         item._initrequest()  # its fixtures begin again
         reports = runtestprotocol(item, log=False)
     return reports

@@ -286,8 +286,11 @@ class Clock:
         )
         if self._shim.timers() or self._shim.clock_reads() > self._reads:
             self._decided = True
-        elif limited or not waiters:
+        elif limited or not waiters and self._sleeps():
             raise OwnClock("it does not read the given one")
+
+    def _sleeps(self) -> bool:
+        return all(state == "S" for pid in self._pids() for state in self._states(pid).values())
 
     def _shows_nothing(self) -> bool:
         """Whether it has ended, or sleeps for ever in a call that is none of our waits."""
