@@ -113,7 +113,7 @@ class Drain(threading.Thread):
         If a process out of our reach still prints, the thread goes on until that ends.
         """
         self._finish.set()
-        if self.is_alive():  # it could be started
+        if self.is_alive():  # not if it could not be started
             self.join(LAST_SECONDS)
 
     def _read(self, pipe: IO[bytes], selector: selectors.BaseSelector) -> None:

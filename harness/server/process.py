@@ -252,7 +252,7 @@ class ServerProcess:
             self._destroyed = True
             self._tree.destroy()
             self._drain.finish()
-            if self._waiter.is_alive():  # it could be started
+            if self._waiter.is_alive():  # not if it could not be started
                 self._waiter.join()
             self._child.returncode = 0  # any number tells Popen that there is nothing to wait for
             self.status = self.status or self._tree.exit_status

@@ -132,7 +132,8 @@ def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
     lines = show("07")
     assert any(line.endswith("B has no reply, and the others are still there") for line in lines)
     often, more_often, until_due = [numbers(line) for line in lines if line.endswith(" ms")]
-    assert until_due[0] < 5 < min(often[1], more_often[1])
+    assert more_often[1] > often[1] > 20
+    assert until_due[0] < 5
 
 
 @pytest.mark.full("demos")
@@ -140,7 +141,7 @@ def test_07_silent_clients_keep_others_out_and_one_wait_is_enough():
 def test_08_greedy_clients_waiting_clients_and_lost_replies(parts):
     lines = [line for part in parts or [""] for line in show("08", part)]
     alone, _, beside_many = [numbers(line) for line in lines if line.endswith(" ms")]
-    assert beside_many[1] > alone[1]
+    assert beside_many[1] > 3 * alone[1]
     waiting = [numbers(line) for line in lines if line.endswith("have none, and no end")]
     assert len(waiting) == 2
     assert all(0 < served < served + rest == ch08.MANY for _, served, rest in waiting)

@@ -178,7 +178,7 @@ def test_memory_of_children_over_the_limit(start, monkeypatch):
 
 
 def test_cpu_seconds_of_threads_and_children(start):
-    """Each counts once; Python itself takes as much more as the machine is slow."""
+    """Each CPU second counts once. Python takes longer to start on a slow machine."""
     of_python = start("is_right").cpu_seconds()
     server = start("works_in_threads")
     assert 0.4 <= server.cpu_seconds() < 0.6 + 3 * of_python

@@ -31,7 +31,7 @@ NOISE = re.compile(r"FILE DESCRIPTORS: ")
 GAVE_UP = re.compile(r"^Valgrind: (.+?):?$", re.M | re.I)
 ENDED = "ERROR SUMMARY: "  # stands at the end of a complete log
 THREAD = re.compile(r": pthread_create\b")  # allocates what pthread_join() frees
-# For SIGEV_THREAD the C library starts a thread that nobody can end.
+# The C library starts a helper thread for SIGEV_THREAD, and no program can end that thread.
 HELPER = re.compile(r": __timer_start_helper_thread\b")
 LEAK = re.compile(r"(?:(?:definitely|indirectly|possibly) lost|still reachable) in loss record")
 

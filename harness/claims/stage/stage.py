@@ -490,12 +490,12 @@ class Stage:
         return valgrind.fault_so_far(logs, self.run.sources) or error
 
     def _misread(self, server: Server) -> str:
-        """Why valgrind cannot judge this server, which runs; "" if it can. From chapter 11 on a
-        server under valgrind uses io_uring in ways that valgrind follows."""
+        """Why valgrind's reports say nothing about this running server; "" if they can be trusted.
+        The given code of chapter 11 and later uses io_uring in ways that valgrind understands."""
         used = any("[io_uring]" in one for one in procfs.descriptor_targets(server.process.pid))
         if not used or self.run.chapter >= "11":
             return ""
-        return "valgrind does not follow io_uring: what the kernel writes there is unknown to it"
+        return "valgrind does not understand io_uring: it misses what the kernel writes to memory"
 
     def clear(self) -> None:
         """Ends everything, whatever happened."""

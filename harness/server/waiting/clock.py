@@ -70,8 +70,8 @@ class Start(NamedTuple):
 
 
 class OwnClock(Exception):
-    """The server goes by another clock than the one that it was given; the text says why. By then
-    the two differ, so the claim has to begin again and leave the server that of the machine."""
+    """The server does not use the clock that it was given; the text says why. The given clock and
+    the machine's differ by then, so the claim has to begin again with the machine's clock."""
 
 
 class Clock:
