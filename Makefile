@@ -59,7 +59,7 @@ python = exec sh harness/find-python.sh
 
 VARIABLES = CH FROM DIR SERVER PORT T V SEED ARGS FULL N ROWS CORES BENCH PLOT ID GDB INPUT SECONDS \
     RULES SUB JOBS ANON ISOLATE LATE ENGINE SSHLOGIN ERRORS OUT FORMAT COLUMN GRADEBOOK SITE SERVE SOLUTIONS REPO BASE \
-    REDIS WITH PART ANSWERS TESTARGS PYTHON CC CFLAGS MAKEFLAGS SHELL
+    REDIS WITH PART ANSWERS TESTARGS RECORD PYTHON CC CFLAGS MAKEFLAGS SHELL
 unknown := $(firstword $(filter-out $(VARIABLES) -%,$(foreach name,$(.VARIABLES), \
     $(if $(filter command,$(origin $(name))),$(name)))))
 $(if $(unknown),$(error $(unknown)= is no variable of this Makefile; `make` lists them, in capitals))
@@ -134,9 +134,11 @@ help:
 ##    make setup SITE=1      installs Node, npm, VitePress and Chromium
 ##
 ##  Working on the lab
-##    make test              the lab's own tests, with a sample of wrong servers
-##      FULL=1               all of them; SEED=2 another sample
-##      TESTARGS='-k name'   some of them
+##    make check             the lab's own tests that need no server
+##    make test              these, and those of grades with a sample of wrong
+##                           servers; FULL=1 all of them; SEED=2 another sample
+##      TESTARGS='-k name'   some of them; RECORD=1 keeps what they see as
+##                           what is expected from now on
 ##    make steady CH=04      grades the solution on busy cores (N=10 times)
 ##                           and reports each point lost; or DIR=, SERVER=
 ##    make soak CH=09        random clients for the solution with a sanitizer or
@@ -147,7 +149,7 @@ help:
 ##    make skeletons         writes chapters/ again from solutions/
 ##    make pictures          draws docs/pictures/ again from the .dot files
 ##    make format            clang-format
-##    make lint              warnings of gcc, clang, cppcheck, flake8; English;
+##    make lint              warnings of gcc, clang, cppcheck, flake8; spelling;
 ##                           compiles for arm64
 ##    make clean             removes build/
 
@@ -164,10 +166,12 @@ memcheck:
 	@$(python) -m harness grade --memcheck
 
 # It starts Python hundreds of times: where this is set, each of them would compile the lab again.
-test: export PYTHONDONTWRITEBYTECODE =
-test:
-	$(call needs,harness/authors/selftest)
-	@$(python) -m pytest harness/authors/selftest -n 5 $(call given,TESTARGS)
+test check: export PYTHONDONTWRITEBYTECODE =
+test: tests = harness/tests
+check: tests = harness/tests/tree harness/tests/parts
+test check:
+	$(call needs,harness/tests)
+	@$(python) -m pytest -q $(tests) $(if $(call given,RECORD),--record) $(call given,TESTARGS)
 
 clean:
 	rm -rf build
@@ -206,10 +210,9 @@ lint:
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness
-	@$(python) -m harness english
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \
 	for sources in $(SERVERS) docs/toys; do \
 	    cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability \
 	        --inline-suppr $$sources || exit 1; done
 
-.PHONY: help setup memcheck test clean format lint $(COMMANDS)
+.PHONY: help setup memcheck test check clean format lint $(COMMANDS)

@@ -38,7 +38,6 @@ COMMANDS = {
     "site": "course.site",
     "mutants": "authors.mutants.command",
     "pictures": "authors.pictures.command",
-    "english": "authors.english",
     "steady": "authors.steady",
     "soak": "authors.soak",
 }

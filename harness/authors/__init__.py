@@ -1,4 +1,4 @@
-"""What the people need who change the lab: wrong servers, the lab's own tests, English, pictures.
+"""What the people need who change the lab: wrong servers, random clients, pictures.
 
 Imports: everything.
 """

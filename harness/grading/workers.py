@@ -15,8 +15,8 @@ import socket
 import sys
 import traceback
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import NoReturn
 
 import pytest
@@ -30,20 +30,35 @@ GONE = "???"  # the phase of the report of a test whose process has died
 _FAULT = 70  # EX_SOFTWARE of sysexits.h
 
 
+@contextmanager
+def confined() -> Iterator[None]:
+    """A worker of a grade: a server can neither outlive nor stop it, and has bounds."""
+    prctl.adopt_orphans()  # which a fork does not inherit
+    guard.leave_group()
+    malloc.keep_freed()
+    limits.bound_processes()
+    yield
+    destroy_all()
+    limits.release_processes()
+
+
 class Workers:
     """A plugin of pytest: `count` processes run the tests in their order, one test at a time each.
-    `reports_of` runs a test. `died` is called when one of them has ended by itself; another one
-    takes its place."""
+
+    `reports_of` runs a test, and `around` is entered by a process before its first one. `died` is
+    called when a process has ended by itself; another one takes its place."""
 
     def __init__(
         self,
         count: int,
         reports_of: Callable[[pytest.Item], list[pytest.TestReport]],
         died: Callable[[], object],
+        around: Callable[[], AbstractContextManager[None]] = confined,
     ) -> None:
         self._count = count
         self._reports_of = reports_of
         self._died = died
+        self._around = around
         self._reports: list[pytest.TestReport] = []  # of the last test, in a worker
 
     @pytest.hookimpl(tryfirst=True)
@@ -67,8 +82,12 @@ class Workers:
                 else:
                     worker.end()
                     self._died()
+            if session.shouldfail or session.shouldstop:  # -x
+                waiting.clear()
         for worker in idle:
             worker.end()
+        if session.shouldfail:
+            raise session.Failed(session.shouldfail)
         return True
 
     @pytest.hookimpl(tryfirst=True)
@@ -83,12 +102,8 @@ class Workers:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             prctl.die_with_parent()
-            prctl.adopt_orphans()  # which a fork does not inherit
-            guard.leave_group()
-            malloc.keep_freed()
-            limits.bound_processes()
             hook = session.config.hook
-            with link.makefile("rw") as file:
+            with self._around(), link.makefile("rw") as file:
                 for line in file:
                     item = session.items[int(line)]
                     hook.pytest_runtest_protocol(item=item, nextitem=None)
@@ -97,8 +112,6 @@ class Workers:
                         for report in self._reports
                     ]
                     print(json.dumps(reports), file=file, flush=True)
-            destroy_all()
-            limits.release_processes()
             status = 0
         except BaseException:  # nothing above may see it: this is a copy of the pytest process
             traceback.print_exc()

@@ -20,7 +20,8 @@ NOT_HANDED_OUT = {
     "docs/answers.md": "the answers to the questions of the handouts",
     "docs/sweep.md": "mistakes that no test finds",
     "docs/working-on-the-lab.md": "how to change the lab, with pieces of solutions",
-    "harness/authors/": "wrong servers and right ones, the lab's own tests, what draws and checks",
+    "harness/authors/": "wrong servers, and what draws and checks",
+    "harness/tests/": "the lab's own tests, with right and hostile servers",
     ".ci/": "what runs the lab's own tests",
     NOTE: "written again for each handout",
 }

@@ -21,7 +21,7 @@ from harness.lab.units import MIB
 SERVERS = (
     *("PATH", "LD_LIBRARY_PATH"),  # where programs and libraries are: modules of a cluster set both
     *("HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "LC_*", "TZ"),
-    "HOSTILE_*",  # of the lab's own tests, for the servers in harness/authors/selftest/hostile
+    "HOSTILE_*",  # of the lab's own tests, for the servers in harness/tests/verdicts/hostile
 )
 # Those that the lab and its tools get, beside these.
 TOOLS = (
