@@ -1,32 +1,65 @@
-"""The sample that is tried instead of everything: drawn at random, from SEED of make test."""
+"""What is tried instead of everything: drawn by SEED of make test, which is else another for each
+commit; and what is about the chapters that have changed."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+import re
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
+from harness.authors.mutants.mutant import Mutant
+from harness.failures.hints import HINTS
 from harness.grading import scoring
-from harness.lab.chapters import CHAPTERS
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 from harness.lab.target import setting
 
 
-def slug(chapter) -> str:
+def slug(chapter: Chapter) -> str:
     return chapter.slug
+
+
+def _git(*words: str) -> str:
+    """What git prints; "" where it is missing or fails."""
+    command = ["git", "-C", str(ROOT), *words]
+    try:
+        return subprocess.run(command, capture_output=True, text=True).stdout
+    except OSError:
+        return ""
+
+
+def _seed() -> str:
+    given = setting("SEED")
+    if given and not given.isdigit():
+        raise pytest.UsageError(f"SEED={given}: that is not a whole number")
+    return given or _git("rev-parse", "HEAD").strip() or "1"
 
 
 each_chapter = pytest.mark.parametrize("chapter", CHAPTERS, ids=slug)
 
-_given = setting("SEED") or "1"
-if not _given.isdigit():
-    raise pytest.UsageError(f"SEED={_given}: that is not a whole number")
-SEED = int(_given)
+SEED = _seed()
 FULL = setting("FULL") not in (None, "0")
 INHERITED_PART = 5  # of what a chapter inherits, one is tried in slow grades
-# Words for a grade of right servers. A worker of a grade is another Python, and costs as much as
-# several claims; other tests run beside this grade, so it need not be quick.
+# Words for a grade of right servers: other tests run beside it, so it need not be quick.
 NO_WORKERS = ("--jobs", "0")
+
+FIXED, ROTATING, OF_CHANGED = 40, 80, 60  # wrong servers, of .7 s of CPU each
+STEPS_OF_CHANGED = 12
+_CHAPTER = re.compile(r"^(?:chapters|solutions)/(\d\d)-|^harness/claims/(?:.*/)?(?:test_)?(\d\d)_")
+
+
+def _changed() -> list[Chapter]:
+    """The chapters with a file that differs from the last commit on main."""
+    found = set()
+    for name in _git("diff", "--name-only", "main", "--").splitlines():
+        match = _CHAPTER.match(name)
+        found |= {match[1] or match[2]} if match else set()
+    return [chapter for chapter in CHAPTERS if chapter.number in found]
+
+
+CHANGED = _changed()
 
 
 def some(values: Sequence, count: int, what: str, ids: Callable[..., str]) -> list:
@@ -62,3 +95,26 @@ def drawn_claims(
     drawn = draw(own, len(own) // part)
     drawn += draw(inherited, len(inherited) // inherited_part) if inherited_part else []
     return ["--only", ",".join(drawn)]
+
+
+def wrong_servers(catalogue: Sequence[Mutant]) -> set[str]:
+    """The ids of those that are judged without FULL=1: FIXED, which are always the same, ROTATING,
+    and some of the chapters that have changed."""
+    fixed = _of_each_heading(catalogue)[:FIXED]
+    left = [one for one in catalogue if one not in fixed]
+    draw = random.Random(f"{SEED} wrong servers").sample
+    rotating = draw(left, min(ROTATING, len(left)))
+    changed = [one for one in left if one.chapter in CHANGED and one not in rotating]
+    return {
+        one.id for one in (*fixed, *rotating, *draw(changed, min(OF_CHANGED, len(changed))))
+    }
+
+
+def _of_each_heading(catalogue: Iterable[Mutant]) -> list[Mutant]:
+    """For each heading of hints, the first wrong server and the last one."""
+    headings: dict[str, list[Mutant]] = {}
+    for one in catalogue:
+        if one.hint in HINTS:
+            headings.setdefault(HINTS[one.hint].anchor, []).append(one)
+    firsts = [those[0] for those in headings.values()]
+    return [*firsts, *(those[-1] for those in headings.values() if len(those) > 1)]

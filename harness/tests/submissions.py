@@ -68,8 +68,8 @@ CRASH = 'fprintf(stderr, "about to fall\\n"); abort();'
 HANG = "for (;;) pause();"
 # A compiler leaves out memory that nothing is stored into, unless its address is looked at.
 LEAK = "void *volatile lost = malloc(100 + size); if (lost == NULL) return;"
-WARNING = "int nobody_uses_this;"
-BROKEN = "int main(void) { return undeclared_thing; }\n"
+WARNING = "\n#warning nobody uses this\n"
+BROKEN = "#error this is not finished\n"
 EXITS = '#include <stdio.h>\nint main(void) { fputs("no luck\\n", stderr); return 3; }\n'
 NEVER_LISTENS = "#include <unistd.h>\nint main(void) { for (;;) pause(); }\n"
 

@@ -6,8 +6,6 @@
     python3 -m harness mutants copy      writes two copies of the solution that CH names, without
                                          marks, to build/mutants/a and build/mutants/b
     python3 -m harness mutants todos     prints which TODOs find mistakes in their code, by_todo.py
-    python3 -m harness mutants golden    writes what their failures say, of all that CH and T name
-                                         and whose failure is kept (FULL=1: of every one)
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from harness.authors.mutants import by_todo, catalogue, golden, matrix, page, sweep
+from harness.authors.mutants import by_todo, catalogue, matrix, page, sweep
 from harness.authors.mutants.grader import Grader, Graders
 from harness.authors.mutants.judge import ENVIRONMENT, KILLED, Judgement, judge
 from harness.authors.mutants.mutant import Mutant, solution
@@ -39,10 +37,10 @@ def main(arguments: list[str]) -> int:
         page.write()
         return 0
     by_rule = setting("RULES") not in (None, "0")
-    bodies = {"": sweep.run if by_rule else run, "golden": keep, "copy": copy, "todos": todos}
+    bodies = {"": sweep.run if by_rule else run, "copy": copy, "todos": todos}
     body = bodies.get(" ".join(arguments))
     if not body:
-        print("usage: python3 -m harness mutants [write | copy | golden | todos]", file=sys.stderr)
+        print("usage: python3 -m harness mutants [write | copy | todos]", file=sys.stderr)
         return 2
     return command_line.run("mutants", body, NoSolutions)
 
@@ -64,21 +62,6 @@ def run() -> int:
     if not chapter and not setting("T"):
         print(matrix.idle_claims(judgements, claims))
     return 0 if all(one.verdict == KILLED for one in judgements) else 1
-
-
-def keep() -> int:
-    """Writes the failures of the mutants that CH and T name. Returns the exit status."""
-    chapter = chapters.find(setting("CH")) if setting("CH") else None
-    every = setting("FULL") not in (None, "0")
-    chosen = [
-        mutant
-        for mutant in catalogue.select(chapter, setting("T"))
-        if every or golden.path(mutant).exists()
-    ]
-    golden.DIRECTORY.mkdir(exist_ok=True)
-    for one in judge_all(chosen, full=False):
-        golden.path(one.mutant).write_text(golden.plain(one.text))
-    return 0
 
 
 def copy() -> int:
