@@ -190,6 +190,8 @@ uses_liburing = grep -Rq --include='*.[ch]' '<liburing\.h>' $$program
 LIBRARIES = $$($(uses_liburing) && echo -luring)
 ARM64_OUTPUT = $$($(uses_liburing) && echo -fsyntax-only || echo -o build/lint)
 ARM64 = aarch64-linux-gnu-gcc
+SPELLED = $(shell git ls-files README.md chapters docs harness solutions | grep -Ev 'zh|svg$$|json$$')
+NO_MISTAKES = writen,nowns,nown,exat,agains,nin,ndoes,nd,hel,fro
 
 format:
 	@clang-format -i $(SOURCES) $(TOYS) $(HARNESS_C)
@@ -208,6 +210,8 @@ lint:
 	for shim in "$(SHIM)" harness/server/shim/alloc.c; do \
 	    $(ARM64) $(WARNINGS) -U_FORTIFY_SOURCE -fPIC -shared $$shim -o build/lint || exit 1; done
 	@clang-format --dry-run -Werror $(SOURCES) $(TOYS) $(HARNESS_C)
+	@command -v codespell >/dev/null || { echo "codespell is not installed: left out"; exit 0; }; \
+	codespell -L $(NO_MISTAKES) $(SPELLED)
 	@command -v flake8 >/dev/null || { echo "flake8 is not installed: left out"; exit 0; }; \
 	flake8 harness
 	@command -v cppcheck >/dev/null || { echo "cppcheck is not installed: left out"; exit 0; }; \

@@ -16,7 +16,7 @@ find_python() {
     for python in "$LAB_PYTHON" python3 /usr/bin/python3 /usr/local/bin/python3; do
         if [ -n "$python" ] && "$python" - 2>/dev/null <<'END'
 import sys
-import pytest, xdist, pytest_timeout
+import pytest, pytest_timeout
 sys.exit(sys.version_info < (3, 10))
 END
         then
@@ -27,7 +27,7 @@ END
 }
 
 if ! find_python && ! { [ -n "$path" ] && export PYTHONPATH="$path" && find_python; }; then
-    echo 'no Python has pytest, pytest-xdist and pytest-timeout: run "make setup"' >&2
+    echo 'no Python has pytest and pytest-timeout: run "make setup"' >&2
     exit 1
 fi
 if [ $# -eq 0 ]; then

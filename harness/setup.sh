@@ -63,12 +63,12 @@ imports() {
 }
 
 runtime=libclang-rt-dev # clang's part of the sanitizers, on Debian
-plugins="python3-pytest python3-pytest-timeout python3-pytest-xdist" # Debian and Fedora
+plugins="python3-pytest python3-pytest-timeout" # Debian and Fedora
 compiles gcc || need "compiles the servers" "gcc libc6-dev" "gcc glibc-devel" "gcc"
 compiles gcc -fsanitize=thread || need "finds data races" - "libtsan libasan libubsan" -
 includes liburing.h || need "compiles 11" liburing-dev liburing-devel liburing
 finds_python || need "grades them" "python3 $plugins" "python3 $plugins" \
-    "python python-pytest python-pytest-timeout python-pytest-xdist"
+    "python python-pytest python-pytest-timeout"
 has valgrind || need "make memcheck" valgrind valgrind valgrind
 has gdb || need "debugs a running server" gdb gdb gdb
 has strace || need "shows its system calls" strace strace strace

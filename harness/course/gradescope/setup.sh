@@ -6,7 +6,7 @@ cd "$(dirname "$0")"
 apt-get update -q
 DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends \
     gcc libc6-dev make valgrind gdb \
-    python3 python3-pytest python3-pytest-timeout python3-pytest-xdist
+    python3 python3-pytest python3-pytest-timeout
 sh lab/harness/find-python.sh
 
 # The student's processes may read the lab, and not change it.
