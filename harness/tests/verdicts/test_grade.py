@@ -1,4 +1,4 @@
-"""Whole grades of small submissions by small claims: what each prints, its points and its status."""
+"""Whole grades of small submissions by small claims: what they print, the points, the status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Solutions get full marks, however they are built; and a submission that does nothing gets none."""
+"""Solutions get full marks however they are built; a submission that does nothing gets none."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""The catalogue of wrong servers is sound, and has one for each claim and each hint."""
+
+from __future__ import annotations
+
+from harness.authors.mutants import catalogue, matrix, patch
+from harness.authors.mutants.catalogue import CATALOGUE
+from harness.authors.mutants.judge import OTHER_HINT, Judgement
+from harness.failures.hints import HINTS
+from harness.grading import scoring
+from harness.lab.chapters import find
+
+CLAIMS = scoring.load()
+
+# No wrong server of the catalogue can print these hints; the tests that prove them:
+PROVED_ELSEWHERE = {
+    "cannot-start": "test_start.py",
+    "connect-stuck": "test_client.py",
+    "over-limit": "test_hostile.py",
+    "too-long": "test_grade.py",
+}
+
+
+def test_every_claim_and_every_hint_has_a_wrong_server():
+    """A claim that no wrong server is meant for may be one that cannot fail."""
+    unused = catalogue.unused(CATALOGUE, CLAIMS)
+    assert not unused, f"add one for {unused} to solutions/NN-name/wrong.patch"
+    printed = {mutant.hint for mutant in CATALOGUE}
+    unproved = sorted(set(HINTS) - printed - set(PROVED_ELSEWHERE))
+    assert not unproved, f"no wrong server is meant to print {unproved}: add one, or remove these"
+    twice = printed & set(PROVED_ELSEWHERE) | set(PROVED_ELSEWHERE) - set(HINTS)
+    assert not twice, f"take {twice} out of PROVED_ELSEWHERE"
+
+
+def test_the_catalogue_is_sound():
+    faults = catalogue.faults(CATALOGUE, CLAIMS)
+    assert not faults, "\n".join(["the wrong servers are not sound:", *faults])
+    rows = matrix.table([Judgement(mutant, OTHER_HINT, "x") for mutant in CATALOGUE])
+    assert max(map(len, rows.splitlines())) <= matrix.WIDTH
+
+
+COMMENT = """\
+--- a/io.c
++++ b/io.c
+@@ -1 +1,2 @@
+ #include "io.h"
++/* Nothing else has changed. */
+"""
+SOUND = f"""\
+# framing
+
+## one
+A comment is no mistake.
+fails: 01_empty_frames (empty-body)
+{COMMENT}
+## two
+A second one is no mistake, too.
+fails: 01_empty_frames (empty-body)
+{COMMENT}"""
+# A change of a file that is sound, and the fault that it makes.
+FAULTS = {
+    ("01_empty_frames", "04_replies_are_batched"): "chapter 01 has no test test_04_replies",
+    ("empty-body", "no-such-hint"): "there is no hint 'no-such-hint': take a key",
+    ("## one", "## two"): "there are two of this name: rename one",
+    ("fails: 01", "01"): "its head is not complete: after `## one` write the mistake",
+    ('#include "io.h"', '#include "no.h"'): "the diff does not fit: quote lines",
+    ("a/io.c", "a/no.c"): "the solution has no no.c: correct the line `--- a/no.c`",
+    (' #include "io.h"\n', ""): "solutions/01-blocking/io.c has the lines of a change at",
+}
+
+
+def test_a_fault_of_the_catalogue_is_named_with_its_place():
+    assert catalogue.faults(catalogue.read(find("01"), SOUND), CLAIMS) == []
+    for (old, new), says in FAULTS.items():
+        (fault,) = catalogue.faults(
+            catalogue.read(find("01"), SOUND.replace(old, new, 1)), CLAIMS
+        )
+        name = "two" if new == "## two" else "one"
+        assert fault.startswith(f"solutions/01-blocking/wrong.patch: {name}: ")
+        assert says in fault
+
+
+def test_a_change_is_made_where_its_lines_are():
+    """Whatever the numbers after @@ say: a solution changes, and its wrong servers stay."""
+    text = "int a;\n\nint b;\n\nint c;\n"
+    for numbers in ("-3 +3", "-700,9 +700"):
+        diff = f"--- a/io.c\n+++ b/io.c\n@@ {numbers} @@\n-int c;\n+char c;\n"
+        assert patch.changed({"io.c": text}, diff) == {"io.c": text.replace("int c", "char c")}
