@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from harness.authors.mutants import catalogue, matrix, patch
 from harness.authors.mutants.catalogue import CATALOGUE
 from harness.authors.mutants.judge import OTHER_HINT, Judgement
 from harness.failures.hints import HINTS
 from harness.grading import scoring
 from harness.lab.chapters import find
+from harness.tests.drawn import CHANGED
 
 CLAIMS = scoring.load()
 
@@ -32,7 +35,9 @@ def test_every_claim_and_every_hint_has_a_wrong_server():
 
 
 def test_the_catalogue_is_sound():
-    faults = catalogue.faults(CATALOGUE, CLAIMS)
+    """Each of those that are judged is applied, too; here, those of chapters that have changed."""
+    changed = [mutant for mutant in CATALOGUE if mutant.chapter in CHANGED]
+    faults = catalogue.faults(CATALOGUE, CLAIMS, diffs=False) + catalogue.faults(changed, CLAIMS)
     assert not faults, "\n".join(["the wrong servers are not sound:", *faults])
     rows = matrix.table([Judgement(mutant, OTHER_HINT, "x") for mutant in CATALOGUE])
     assert max(map(len, rows.splitlines())) <= matrix.WIDTH
@@ -66,6 +71,11 @@ FAULTS = {
     ("a/io.c", "a/no.c"): "the solution has no no.c: correct the line `--- a/no.c`",
     (' #include "io.h"\n', ""): "solutions/01-blocking/io.c has the lines of a change at",
 }
+
+
+@pytest.mark.full("diffs of wrong servers")
+def test_each_diff_fits_one_place():
+    assert not catalogue.faults(CATALOGUE, CLAIMS)
 
 
 def test_a_fault_of_the_catalogue_is_named_with_its_place():
