@@ -84,9 +84,12 @@ def faults(
     found: list[str] = []
     ids: set[str] = set()
     claims = list(claims)
+    of_chapter = {
+        one: {claim.name for claim in scoring.holding(claims, one)} for one in CHAPTERS
+    }
     for mutant in mutants:
         where = f"{path(mutant.chapter).relative_to(ROOT)}: {mutant.name}"
-        names = {claim.name for claim in scoring.holding(claims, mutant.chapter)}
+        names = of_chapter[mutant.chapter]
         if mutant.id in ids:
             found.append(f"{where}: there are two of this name: rename one")
         ids.add(mutant.id)
