@@ -171,7 +171,7 @@ test: tests = harness/tests
 check: tests = harness/tests/tree harness/tests/parts
 test check:
 	$(call needs,harness/tests)
-	@$(python) -m pytest -q $(tests) $(if $(call given,RECORD),--record) $(call given,TESTARGS)
+	@$(python) -m pytest -q -o console_output_style=classic $(tests) $(if $(call given,RECORD),--record) $(call given,TESTARGS)
 
 clean:
 	rm -rf build
