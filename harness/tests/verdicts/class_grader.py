@@ -1,8 +1,7 @@
 """In place of grading/grade.py, for the tests of `make class`: does what the submission's main.c
-says.
+says, which is a score or one of the words below.
 
-A word in main.c is a score, or one of the words below; C has full marks. Each call is noted in a
-file, which the variable EVENT_LOOP_LAB_CALLS names: the lab passes on no others.
+Each call is noted in the file that the variable EVENT_LOOP_LAB_CALLS names.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import argparse
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,28 +26,25 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     if options.only:
-        print("what happened, call by call")
+        print(f"{options.only}, call by call")
         return 1
     with calls.open("a") as file:
         file.write(f"{Path(options.dir, 'name').read_text()}\n")
     word = Path(options.dir, "main.c").read_text().strip()
-    if "main(" in word:  # a server in C, for a scoreboard
-        word = "100"
     print(f"graded: {options.dir}\nagain make grade CH=01 DIR={options.dir} T=x {MARKUP}")
     if word == "hang":
+        subprocess.Popen(["sleep", "1000.25"], start_new_session=True)
         signal.pause()
-    if word == "dies":
-        os.kill(os.getpid(), signal.SIGKILL)
     if word == "kills-unit":
         os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(60)
+        signal.pause()
     if word.startswith("wait "):  # until that file exists
         while not Path(word.removeprefix("wait ")).exists():
             time.sleep(0.01)
         word = "100"
     if word == "once":  # judged when tried again
-        names = calls.read_text().split()
-        word = "80" if names.count(names[-1]) > 1 else "unjudged"
+        names = calls.read_text().splitlines()
+        word = "62.5" if names.count(names[-1]) > 1 else "unjudged"
     save(Path(options.results), word)
     return {"100": 0, "unjudged": 2}.get(word, 1)
 
@@ -58,7 +55,7 @@ def save(path: Path, word: str) -> None:
     test = {"name": f"It works {MARKUP}", "number": "01.1", "output": f"FAILED {MARKUP}"}
     test |= {"extra_data": data, "score": 0, "max_score": 100}
     test |= {} if verdict == "not judged" else {"status": verdict}
-    score = 0 if verdict == "not judged" else int(word)
+    score = 0 if verdict == "not judged" else float(word)
     extra = {"verdict": verdict, "not_judged": int(word == "unjudged"), "chapter": "01-blocking"}
     path.write_text(json.dumps({"score": score, "tests": [test], "extra_data": extra}))
 
