@@ -26,7 +26,7 @@ from harness.tests.verdicts.test_grade import below
 FAKE = Path(__file__).with_name("class_grader.py")
 WHEN = 1_000_000_000  # when everything was handed in
 HOSTILE = '<script>&"Ümit\x1b[2J'
-WORDS = {HOSTILE: "50", "ada": "100", "once": "once", "cleo": "unjudged", "王小明": "kills-unit"}
+WORDS = {HOSTILE: "50", "ada": "100", "once": "once", "王小明": "unjudged"}
 
 
 def hand_in(place: Path, word: str, when: int = WHEN) -> Path:
@@ -95,16 +95,10 @@ def test_a_class_is_graded_and_then_what_has_changed(a_class, tmp_path):
     hand_in(a_class.sub / "twice" / "1", "3", WHEN + 120)  # an older hand-in is changed
     (a_class.sub / "ada" / "main.c").rename(a_class.sub / "ada" / "other.c")
     hand_in(a_class.sub / "ada", "90")
-    shutil.rmtree(a_class.results / "01" / "by zip")
-    (a_class.results / "01" / "once" / "unit.json").write_text("{")
+    (a_class.results / "01" / "by zip" / "unit.json").write_text("{")
     seen += [a_class.run("--jobs", "1"), a_class.called(), a_class.scores()]
     assert a_class.run("--one", "ada", status=0) == ""
-    golden.check("class", without_log("\n----\n".join(seen)), tmp_path)
-
-
-def without_log(text: str) -> str:
-    """The text without the path of a log, whose length decides where a line is broken."""
-    return re.sub(r"; see\s+\S+\.log", "; see its log", text)
+    golden.check("class", "\n----\n".join(seen), tmp_path)
 
 
 def check_page(top: Path) -> None:
@@ -117,9 +111,10 @@ def check_page(top: Path) -> None:
         assert link[0] == "#" or (top / unquote(link)).exists(), link
     body = re.sub(r"<(style|script)>.*?</\1>", "", text, flags=re.S)
     body = re.sub(r"Made on [^.]*|graded in [\d.]+ s", "#", body)
-    golden.check("class-page", without_log(body))
+    golden.check("class-page", body)
 
 
+@pytest.mark.full("runs of a class")
 def test_numbers_stand_for_names_everywhere(a_class):
     hand_in(a_class.sub / "王 lovelace", "50")
     printed = a_class.run("--anonymous", status=0)
@@ -138,14 +133,16 @@ def test_numbers_stand_for_names_everywhere(a_class):
 
 def test_a_grade_that_hangs_is_stopped_and_leaves_no_process(a_class):
     hand_in(a_class.sub / "hangs", "hang")
+    hand_in(a_class.sub / "kills", "kills-unit")  # the process that graded it
     a_class.run("--limit", "1")
-    assert "not judged" in a_class.scores() and "was stopped after 1 s" in a_class.scores()
+    assert a_class.scores().count(",,not judged,") == 2
+    assert "was stopped after 1 s" in a_class.scores()
     commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
     assert b"sleep\x001000.25\0" not in commands
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.full("signals"))]
+    "number", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.full("runs of a class"))]
 )
 def test_a_run_that_is_ended_loses_nothing_and_leaves_no_process(a_class, tmp_path, number):
     for name, word in {"1": "100", "2": f"wait {tmp_path / 'go'}", "3": "100"}.items():

@@ -1,0 +1,89 @@
+"""A student's evening in a handout: a grade, a hand-in, an appeal; and the same failure here."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from harness.course.handover import appeal
+from harness.lab import seed
+from harness.lab.chapters import find
+from harness.tests import golden
+from harness.tests.shell import lab, run
+
+TEST = "01_empty_frames"
+REFUSED = (
+    ("grade", "CH=02"),
+    ("grade", "CH=01", "FROM=solutions"),
+    ("diff", "CH=01"),
+    ("test",),
+    ("mutants",),
+)
+
+
+def shown(text: str) -> str:
+    """What happened, with every byte that is shown."""
+    return text.split("  what happened\n")[1].split("  server ")[0]
+
+
+@pytest.mark.full("whole grades")
+def test_an_evening_in_a_handout(tmp_path):
+    for number in ("01", "02"):
+        assert lab("handout", "--chapter", number, "--out", tmp_path / f"{number}.tar.gz").stdout
+    home = tmp_path / "a student"
+    home.mkdir()
+    subprocess.run(["tar", "-xzf", tmp_path / "01.tar.gz"], cwd=home, check=True)
+    theirs = home / "lab"
+    chapter = theirs / find("01").chapter_dir.relative_to(find("01").chapter_dir.parents[1])
+    assert [path.name for path in (theirs / "chapters").iterdir()] == [chapter.name]
+
+    def make(*words: str) -> subprocess.CompletedProcess[str]:
+        return run("make", "-C", theirs, f"PYTHON={sys.executable}", *words)
+
+    source = chapter / "frame.c"
+    source.write_text(source.read_text() + "/* my work */\n")
+    graded = make("grade", "CH=01", f"T={TEST}")
+    results = json.loads((theirs / "build/results/01-selected.json").read_text())
+    assert results["extra_data"]["verdict"] == "failed", graded.stdout + graded.stderr
+    assert results["extra_data"]["not_judged"] == 0
+
+    handed_in = make("handin", "CH=01", f"OUT={tmp_path}/in.tar.gz")
+    number = seed.of_files(chapter)
+    assert f"seed    {number}\n" in handed_in.stdout, handed_in.stderr
+    with tarfile.open(tmp_path / "in.tar.gz") as packed:
+        packed.extractall(tmp_path / "collected")
+    assert seed.of_files(tmp_path / "collected" / chapter.name) == number
+
+    identity = f"01-{TEST}-{number}"
+    asked = make("appeal", f"ID={identity}", f"OUT={tmp_path}/appeal.zip")
+    assert "the test ran again and failed" in asked.stdout, asked.stderr
+    shutil.unpack_archive(tmp_path / "appeal.zip", tmp_path / "elsewhere")
+    top = tmp_path / "elsewhere" / identity
+    wanted = {"README.md", *(name.rstrip("/") for name in appeal.FILES)}
+    assert {path.name for path in top.iterdir()} == wanted
+    assert "<html" in (top / "trace.html").read_text()
+    versions = json.loads((top / "versions.json").read_text())
+    assert all(versions[name] for name in ("lab", "compiler", "kernel", "python", "cores"))
+    text = (top / "README.md").read_text()
+    command = re.search(r"^    make replay ID=(\S+) DIR=path/to/(\S+)$", text, re.M)
+    again = lab("replay", "--id", command[1], "--dir", tmp_path / "elsewhere" / command[2])
+    assert again.returncode == 1
+    assert shown(again.stdout) == shown((top / "failure.txt").read_text())
+
+    source.write_text(source.read_text() + "\n")
+    changed = make("appeal", f"ID={identity}", f"OUT={tmp_path}/no.zip").stderr
+    assert "they have changed since that grade" in changed and not (tmp_path / "no.zip").exists()
+    said = [make(*words).stderr.splitlines()[0] for words in REFUSED]
+    golden.check("handout-refuses", "\n".join(said))
+
+    command = re.search(r"^    (tar .*) lab.tar.gz$", (theirs / "HANDOUT.md").read_text(), re.M)
+    subprocess.run([*command[1].split(), tmp_path / "02.tar.gz"], cwd=home, check=True)
+    assert "/* my work */" in source.read_text()
+    assert (theirs / "chapters" / find("02").slug / "conn.c").is_file()
