@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import re
@@ -15,7 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from harness.course.classes import records
+from harness.course.classes import labels, records
 from harness.lab.chapters import ROOT
 from harness.server.waiting.wait import wait_until
 from harness.tests import golden, submissions
@@ -126,8 +125,7 @@ def test_numbers_stand_for_names_everywhere(a_class):
     for name in ("lovelace", "王", "dora"):
         assert not [text for text in (printed, *texts, *places) if name in text]
     assert key.stat().st_mode & 0o077 == 0
-    named = {row["number"]: row["name"] for row in csv.DictReader(key.open(encoding="utf-8-sig"))}
-    assert named == {"001": "王 lovelace", "002": "dora"}
+    assert labels.read(key) == {"王 lovelace": "001", "dora": "002"}
     assert "001,50,failed" in a_class.scores("01-anonymous")
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.course.gradescope import command as gradescope
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
 from harness.tests import golden, submissions
@@ -69,7 +68,8 @@ def autograder(tmp_path) -> Path:
     assert 'ENTRYPOINT ["/autograder/run_autograder"]' in text
     script(top / "tools" / "apt-get", 'echo "apt-get $*" >> /autograder/apt')
     line = re.findall(r"^RUN (.*)$", text, re.M)
-    subprocess.run(sandbox(top, "sh", "-c", *line), env=ENVIRONMENT, check=True, capture_output=True)
+    how = {"env": ENVIRONMENT, "capture_output": True}
+    subprocess.run(sandbox(top, "sh", "-c", *line), check=True, **how)
     assert " valgrind " in (top / "apt").read_text()
     (top / "run_autograder").chmod(0o755)
     return top
