@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
-import lzma
 import os
 import re
-import struct
-import subprocess
+import stat
 import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from harness.course.classes import extract, labels, submissions, unit, unpack
 from harness.course.isolation.choice import choose
@@ -50,60 +46,15 @@ def zipped(*members: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
     return made.getvalue()
 
 
-def zipped_link() -> bytes:
-    link = zipfile.ZipInfo("net.c")
-    link.create_system, link.external_attr = 3, 0o120777 << 16
-    return zipped(MAIN, (link, b"/etc/passwd"))
-
-
-def changed(data: bytes, at: int, new: bytes) -> bytes:
-    return data[:at] + new + data[at + len(new) :]
-
-
-def lying_zip() -> bytes:
-    """A zip whose headers give main.c 10 bytes, and not 2,900."""
-    made = zipped((MAIN[0], MAIN[1] * 100))
-    size = struct.pack("<I", 100 * len(MAIN[1]))
-    return made.replace(size, struct.pack("<I", 10))
-
-
-def encrypted_zip() -> bytes:
-    made = zipped(MAIN)
-    return changed(made, made.index(b"PK\1\2") + 8, b"\1")
-
-
-def zip_of_a_mac() -> bytes:
-    """A zip with a name in UTF-8 and no flag that says so."""
-    made = zipped(MAIN, ("ö.h", b""))
-    for magic, place in ((b"PK\3\4", 7), (b"PK\1\2", 9)):
-        at = made.rindex(magic) + place
-        made = changed(made, at, b"\0")
-    return made
-
-
-def by_tar(*words: str) -> bytes:
-    """What the program tar makes of a directory with a hard link and a sparse file."""
-    made = ["sh", "-c", 'cd "$(mktemp -d)" && echo "int main;" >main.c && ln main.c b.c && '
-            'truncate -s 1M s.h && echo end >>s.h && tar "$@" -cf - . && rm -r "$PWD"', "-"]
-    return subprocess.run([*made, *words], check=True, stdout=subprocess.PIPE).stdout
-
-
 def header(kind: bytes, size: int) -> bytes:
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = kind, size
     return info.tobuf(tarfile.GNU_FORMAT)
 
 
-def nested(depth: int) -> bytes:
-    data = tar(MAIN)
-    for number in range(depth):
-        data = tar((f"{number}.tar", data))
-    return data
-
-
-ODD = (os.fsdecode(b"\xff.h"), "Main.c", "a b.h", "成.h", "new\nline.h", "-x.h", "x" * 120)
+ODD = (os.fsdecode(b"\xff.h"), "a b.h", "成.h", "new\nline.h", "-x.h", "x" * 120)
 MAC = ("01-blocking/main.c", "__MACOSX/01-blocking/._main.c", "__MACOSX/._01-blocking")
-LINKS = [("/etc/passwd", HARD), ("../../passwd", HARD), ("itself.c", HARD), ("later.c", HARD)]
+LINKS = [("/etc/passwd", HARD), ("../../passwd", HARD), ("itself.c", HARD), ("main.c", HARD)]
 LINKS += [("/etc/passwd", SOFT), ("..", SOFT), ("", tarfile.FIFOTYPE), ("", tarfile.CHRTYPE)]
 
 
@@ -114,21 +65,20 @@ def cases(outside: Path) -> Iterator[tuple[str, bytes]]:
     for name, mode in {"a.zip": "w:gz", "a.rar": "w:xz", "a": "w:bz2", "a.tgz": "w"}.items():
         yield f"tar {mode} named {name}", tar(("a b/main.c", MAIN[1]), mode=mode)
     yield "tar in a zip", zipped(("x/main.tar", tar(MAIN)))
-    yield "hard link and a sparse file", by_tar("-S")
     yield "names of every kind", tar(MAIN, *((name, b"") for name in ODD))
-    yield "zip of a Mac", zip_of_a_mac()
+    yield "zip of a Mac", zipped(MAIN, ("ö.h", b"")).replace(b"\x14\0\0\x08", b"\x14\0\0\0")
     yield "files that macOS adds", zipped(*((name, MAIN[1]) for name in MAC))
     yield "a newer directory first", tar(
         ("new/main.c", b"newer", {"mtime": 2000}), ("old/main.c", b"old", {"mtime": 1000})
     )
-    yield "one name twice", tar(("main.c", b"old"), ("./main.c", b"newer"))
     yield "no rights", tar(("d", b"", {"type": DIRECTORY, "mode": 0}), ("d/a.c", b"", {"mode": 0}))
-    yield "set-user-id", tar(("main.c", b"", {"mode": 0o6777}))
     yield "garbage at its end", tar(MAIN) + b"garbage" * 1000
     for target, kind in LINKS:
         link = ("itself.c", b"", {"type": kind, "linkname": target})
         yield f"type {kind.decode()} to {target}", tar(MAIN, link, ("later.c", b"x"))
-    yield "link in a zip", zipped_link()
+    link = zipfile.ZipInfo("net.c")
+    link.create_system, link.external_attr = 3, 0o120777 << 16
+    yield "link in a zip", zipped(MAIN, (link, b"/etc/passwd"))
     for name in ("../out.c", f"{outside}/out.c", "a/../../out.c", "..\\out.c"):
         yield f"zip with {name}", zipped(MAIN, (name, b""))
         yield f"tar with {name}", tar(MAIN, (name, b""))
@@ -142,23 +92,18 @@ def cases(outside: Path) -> Iterator[tuple[str, bytes]]:
     yield "long name", gzip.compress(header(tarfile.GNUTYPE_LONGNAME, MUCH) + bytes(MUCH), 1)
     yield "long member of a kind that nobody takes", gzip.compress(header(b"Z", MUCH) + bytes(MUCH))
     yield "headers of headers", (header(b"L", 1) + b"x" + bytes(511)) * 5000
-    yield "sizes that are not true", lying_zip()
-    yield "encrypted", encrypted_zip()
+    yield "size that is not true", zipped(("main.c", b"x" * 2900)).replace(b"\x54\x0b", b"\x0a\0")
+    yield "encrypted", zipped(MAIN).replace(b"\x14\0\0\0", b"\x14\0\1\0")
     yield "cut off, gz", gzip.compress(tar(MAIN, ("r", os.urandom(9000))))[:2500]
-    yield "cut off, xz", lzma.compress(tar(MAIN, ("r", os.urandom(9000))))[:2500]
     yield "cut off", tar(MAIN, ("r", os.urandom(9000)))[:2500]
-    yield "file and directory of one name", tar(("a/main.c", b""), ("a", b""))
     yield "name too long", tar(("x" * 300, b""))
     yield "too deep", tar(("d/" * 3000 + "main.c", b""))
-    yield "archives within archives", nested(4)
-    yield "no members", zipped()
+    yield "archives within archives", tar(("3.tar", tar(("2.tar", tar(("1.tar", tar(MAIN)))))))
     for begin in (b"Rar!\x1a\7\1\0", b"7z\xbc\xaf\x27\x1c", b"\x28\xb5\x2f\xfd", b"\x1f\x9d\x90"):
         yield f"begins with {begin!r}", begin + b"...."
     yield "a PDF named a.pdf", b"%PDF-1.7"
     yield "a source named main.c", MAIN[1]
-    for name in ("a.zip", "a.tar.gz", "a.docx"):
-        yield f"damage named {name}", b"PK\3\4 this is no archive"
-    yield "text named a.tar", b"no archive" * 100
+    yield "damage", b"PK\3\4 this is no archive"
     yield "empty", b""
 
 
@@ -173,10 +118,9 @@ def unpacked(name: str, data: bytes, place: Path) -> str:
         # A library of Python says why, in words that differ between its versions.
         return re.sub(r"(cannot be unpacked: ).*", r"\1...", error.problem)
     found = [path for path in sorted((place / "to").rglob("*")) if not path.is_dir()]
-    assert all(path.is_file() and not path.is_symlink() for path in found)
-    assert {path.stat().st_mode & 0o7777 for path in found} <= {0o644}
+    assert {path.lstat().st_mode for path in found} == {stat.S_IFREG | 0o644}
     names = [f"{str(path.relative_to(place / 'to'))!a} {path.stat().st_size}" for path in found]
-    return "\n    ".join([", ".join(names), *[left_out][: bool(left_out)]])
+    return f"{', '.join(names)}; {left_out}"
 
 
 def test_what_comes_out_of_an_archive(tmp_path, monkeypatch):
@@ -190,34 +134,23 @@ def test_what_comes_out_of_an_archive(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("out.c"))
 
 
-@pytest.mark.parametrize(
-    "program, verdict, said",
-    [
-        ("import os; os.abort()", "failed", "the library ends with SIGABRT"),
-        ("import sys; print('No space left'); sys.exit(1)", "not judged", "No space left"),
-        (None, "not judged", "it cannot be read, main.c: Permission denied; chmod -R u+rwX"),
-    ],
-)
-def test_a_fault_of_the_machine_is_no_score(monkeypatch, tmp_path, program, verdict, said):
-    """An archive that ends the library has no points. `program`: what unpacks it; None: a directory
-    whose files cannot be read."""
+def test_a_fault_of_the_machine_is_no_score(monkeypatch, tmp_path):
+    """Nor is a directory whose files cannot be read; the class goes on."""
 
     def closed(path, *words, **named):
         if path.name == "main.c":
             raise PermissionError(13, "Permission denied", str(path))
         return opened(path, *words, **named)
 
-    (tmp_path / "sub").mkdir()
-    if program is None:
-        (tmp_path / "sub" / "ada").mkdir()
-        (tmp_path / "sub" / "ada" / "main.c").touch()
-        opened = Path.open
-        monkeypatch.setattr(Path, "open", closed)
-    else:
-        monkeypatch.setattr(unpack, "EXTRACT", ("-c", program))
-        (tmp_path / "sub" / "ada.tar").write_bytes(tar(MAIN))
-    (ada,), _ = submissions.find(tmp_path / "sub")
-    of = labels.of(CHAPTER, tmp_path / "results", ["ada"], False)
-    record = unit.Unit(of, choose("none")).run(ada)
-    assert (record.verdict, record.score) == (verdict, 0 if verdict == "failed" else None)
-    assert said in record.problem
+    monkeypatch.setattr(unpack, "EXTRACT", ("-c", "print('No space left'); raise SystemExit(1)"))
+    (tmp_path / "sub" / "ben").mkdir(parents=True)
+    (tmp_path / "sub" / "ben" / "main.c").touch()
+    (tmp_path / "sub" / "ada.tar").write_bytes(tar(MAIN))
+    opened = Path.open
+    monkeypatch.setattr(Path, "open", closed)
+    found, _ = submissions.find(tmp_path / "sub")
+    of = labels.of(CHAPTER, tmp_path / "results", ["ada", "ben"], False)
+    ada, ben = (unit.Unit(of, choose("none")).run(one) for one in found)
+    assert (ada.verdict, ada.score, ben.verdict, ben.score) == ("not judged", None) * 2
+    assert "unpacking failed: No space left" in ada.problem
+    assert "main.c: Permission denied; chmod -R u+rwX" in ben.problem
