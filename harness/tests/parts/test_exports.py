@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -17,15 +16,8 @@ HOSTILE = (
     '#include <x.h>\n]]></failure>,"100%";\x1b[2J\x00\x08\r\n--|>\nGrade :=>> 100\n'
     "Comment :=>> hello\n=HYPERLINK(1)\n成绩 é \ud800\ufffe & &amp; <script>"
 )
-IDENTITY = {
-    "CLASSROOM": "networks",
-    "ASSIGNMENT": "lab-4",
-    "SUBMISSION_TAG": "submit/2026-01-31T10-00-00Z-a1b2c3d",
-    "COMMIT_URL": "https://example.org/c",
-    "RELEASE_URL": "https://example.org/r",
-    "OWNER": "ada",
-    "VPL_GRADEMAX": "50.00000",
-}
+IDENTITY = {name: f"its {name}" for name in (*platforms.IDENTITY, "OWNER")}
+IDENTITY["VPL_GRADEMAX"] = "50.00000"
 CONTEXT = Context(environment=IDENTITY, now="2026-01-31T23:59:59Z")
 
 
@@ -48,14 +40,14 @@ def grade(verdict: str, *tests: dict, output: str = "04-pipelining: some") -> di
 COMPILES = {"name": "The server compiles.", "score": 0, "max_score": 100, "status": "failed"}
 HALF = claim("passed", 62.5)
 BAD = grade("failed", HALF, claim("failed", 37.5, HOSTILE, "=h<i>"), output=HOSTILE)
-UNJUDGED = grade("not judged", HALF, claim("not judged", 37.5, "not judged: no gdb"))
 GRADES = {
     "failed": BAD,
     "full marks": grade("passed", claim("passed", 40), claim("passed", 60)),
-    "not judged": UNJUDGED,
+    "not judged": grade("not judged", HALF, claim("not judged", 37.5, "not judged: no gdb")),
     "does not compile": grade("failed", COMPILES | {"output": "conn.c:1: error"}),
     "nothing was graded": grade("not judged", output="the grader's own process was killed"),
 }
+UNJUDGED = GRADES["not judged"]
 
 
 def exported(found: dict, name: str) -> str:
@@ -74,25 +66,17 @@ def exported(found: dict, name: str) -> str:
 
 
 def test_each_grade_in_each_format():
-    names = [name for name in formats.NAMES if name not in ("canvas", "gradescope")]
-    texts = [f"---- {name}: {what}\n{exported(found, name)}" for name in names
-             for what, found in GRADES.items()]
-    golden.check("exports", "".join(texts))
+    lines = []
+    for name in sorted({*formats.NAMES} - {"canvas", "gradescope"}):
+        lines += [f"---- {name}: {what}\n{exported(found, name)}" for what, found in GRADES.items()]
+    golden.check("exports", "".join(lines))
     assert json.loads(exported(BAD, "gradescope")) == BAD
     assert exported(UNJUDGED, "gradescope").startswith("refused")
-
-
-def test_what_a_platform_would_misread():
     long = [claim("failed", 1, '"\n' * 30_000) for _ in range(20)]
-    text = formats.export(grade("failed", *long, output="成" * 400_000), "prairielearn", CONTEXT)
+    text = exported(grade("failed", *long, output="成" * 400_000), "prairielearn")
     assert len(text.encode()) < platforms.PRAIRIELEARN_BYTES
     with pytest.raises(platforms.BadName, match="colon"):
         formats.export(BAD, "autolab", Context(problem="Lab: 4"))
-    with pytest.raises(platforms.NoIdentity, match="CLASSROOM, ASSIGNMENT, .*: not set"):
-        formats.export(BAD, "classroom50", Context())
-    for wrong in (None, [], {"tests": [1]}, {**BAD, "score": "many"}):
-        with pytest.raises(result.NoResult):
-            formats.export(wrong, "csv", CONTEXT)
 
 
 # Canvas
@@ -105,54 +89,47 @@ GRADEBOOK = (
     '"王, 小明",12,S2,wang@example.org,B,7,,\r\n'
     '"O""Neil, =Cleo",13,S3,cleo,B,8,,\r\n'
     '"Lovelace, Ada",14,S4,ada2,B,9,,\r\n'
-    '"Student, Test",15,,teststudent,B,,,\r\n'
 )
-SHARES = {"ADA": 1.0, "小明 王": 0.425, "13": None, "Ada Lovelace": 0.5, "nobody": 1.0}
-SHARES |= {"ada2": 0.1, "S4": 0.2}
+SHARES = {"ADA": 1.0, "小明 王": 0.425, "13": None, "Ada Lovelace": 0.5, "nobody": 1.0, "S4": 0.2}
 
 
 def of_country(possible: str, separator: str = ",", other: str = "") -> str:
     """A gradebook in the notation of some country."""
     possible, other = (f'"{text}"' if separator in text else text for text in (possible, other))
-    rows = [
-        ("Student", "ID", "Lab (1)", "Other (2)", "Final Score"),
-        ("    Points Possible", "", possible, "", "(read only)"),
-        ('"Lovelace, Ada"', "1", "", other, ""),
-    ]
-    return "".join(separator.join(row) + "\n" for row in rows)
+    rows = ("Student,ID,Lab (1),Other (2),Final Score", "    Points Possible,,{},,(read only)")
+    text = "\n".join([*rows, "Ada,1,,{},\n"]).replace(",", separator)
+    return text.format(possible, other)
 
 
-CANVAS = (
-    *((of_country(text), "Lab") for text in ("20,5", "20.5", "12345.00", "1,000", "1.000,50")),
-    *((of_country(text, ";"), "Lab") for text in ("20,5", "1.000", "1.000,50", "1\u202f001")),
-    (of_country("20.5", "\t"), "Lab"),
-    (of_country("1001", ";", "7.5"), "Lab"),
-    (of_country("1001", ",", "7,5"), "Lab"),
-    ("sep=;\n" + of_country("20,5", ";"), "Lab"),
-    *((of_country(text), "Lab") for text in ("-5", "20%", "1e3", "٢٠", "x", "0", "")),
-    (of_country("20").replace("Points Possible", "Puntos"), "Lab"),
-    (of_country("20").replace("Student,ID", "Estudiante,Número"), "Lab"),
-    (of_country("20").replace('Ada"', "Ada"), "Lab"),
-    (of_country("20"), "Final Score"),
-    ("Student,ID,Lab (1)\nAda,1,\n", "Lab"),
-    ("a,b\n1,2\n", "Lab"),
-    ("", "Lab"),
-    (GRADEBOOK, "Lab 5"),
-    ("Student,ID,Lab (1),Lab (2)\n", "Lab"),
+REFUSED = ("1,000", "1.000", "-5", "20%", "1e3", "٢٠", "x", "0")  # as points possible
+GRADEBOOKS = (
+    *(of_country(text) for text in ("20,5", "20.5", "12345.00", "1.000,50", "", *REFUSED)),
+    *(of_country(text, ";") for text in ("20,5", "1.000,50", "1\u202f001")),
+    of_country("20.5", "\t"),
+    of_country("1001", ";", "7.5"),
+    of_country("1001", ",", "7,5"),
+    "sep=;\n" + of_country("20,5", ";"),
+    of_country("20").replace("Points Possible", "Puntos"),
+    of_country("20").replace("Student,ID", "Estudiante,Número"),
+    of_country("20").replace("Ada", '"Ada'),
+    of_country("20").replace("Lab (1)", "Exam"),
+    of_country("20").replace("Other", "Lab"),
+    "Student,ID,Lab (1)\nAda,1,\n",
+    "",
 )
 
 
 def test_canvas_has_the_points_of_each_gradebook_or_a_reason():
     filled = tables.canvas(GRADEBOOK, "Lab 4", SHARES)
-    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 8
+    assert filled.text.startswith("\ufeffStudent") and filled.text.count("\r\n") == 7
     lines = [filled.text.replace("\ufeff", ""), repr(filled).partition("entered=")[2]]
-    for gradebook, column in CANVAS:
+    for gradebook in GRADEBOOKS:
         try:
-            filled = tables.canvas(gradebook, column, {"1": 0.425})
+            filled = tables.canvas(gradebook, "Lab", {"1": 0.425})
             said = f"of {filled.out_of}{'' if filled.said else '?'}: {filled.text.splitlines()[-1]}"
         except tables.BadGradebook as error:
             said = str(error)
-        lines.append(f"{gradebook.splitlines()[1:2]} {column}\n    {said}")
+        lines.append(f"{gradebook.splitlines()[:2]}\n    {said}")
     golden.check("canvas", "\n".join(lines))
 
 
@@ -167,16 +144,12 @@ def test_the_results_of_a_class_in_a_gradebook(tmp_path, capsys, encoding):
     scores = "name;score;counts\r\nmüller;62,5;62,5\r\n'=late;62,5;10,5\r\n"
     (tmp_path / "class" / "scores.csv").write_text(scores, encoding="utf-8-sig")
     gradebook = "Student;SIS Login ID;Lab (1)\r\n    Points Possible;;20,5\r\n"
-    rows = "M;Müller;{}\r\nL;=late;{}\r\nC;cleo;7\r\nD;dan;8\r\n"
-    (tmp_path / "g.csv").write_bytes((gradebook + rows.format("", "")).encode(encoding))
-    places = {"--gradebook": "g.csv", "--grades": "class", "--out": "o.csv"}
-    words = [word for name, place in places.items() for word in (name, str(tmp_path / place))]
+    gradebook += "M;Müller;{}\r\nL;=late;{}\r\nC;cleo;7\r\nD;dan;8\r\n"
+    (tmp_path / "g.csv").write_bytes(gradebook.format("", "").encode(encoding))
+    words = ["--gradebook", f"{tmp_path}/g.csv", "--grades", f"{tmp_path}/class"]
     words += ["--chapter", "04", "--format", "canvas", "--column", "Lab"]
-    assert command.main(words) == 0
-    filled = (gradebook + rows.format("12,81", "2,15")).encode(encoding)
-    assert Path(tmp_path / "o.csv").read_bytes() == filled
-    assert capsys.readouterr().err.splitlines() == [
-        "export: scores entered: 2, each out of 20.5",
-        "  cleo: not judged, so the cell stays as it was",
-        "  dan: not judged, so the cell stays as it was",
-    ]
+    assert command.main([*words, "--out", f"{tmp_path}/o.csv"]) == 0
+    assert (tmp_path / "o.csv").read_bytes() == gradebook.format("12,81", "2,15").encode(encoding)
+    said = capsys.readouterr().err
+    assert "scores entered: 2, each out of 20.5" in said
+    assert said.count("not judged, so the cell stays as it was") == 2

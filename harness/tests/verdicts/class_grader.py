@@ -1,8 +1,5 @@
 """In place of grading/grade.py, for the tests of `make class`: does what the submission's main.c
-says, which is a score or one of the words below.
-
-Each call is noted in the file that the variable EVENT_LOOP_LAB_CALLS names.
-"""
+says, and notes each call in the file that EVENT_LOOP_LAB_CALLS names."""
 
 from __future__ import annotations
 
@@ -53,7 +50,7 @@ def save(path: Path, word: str) -> None:
     verdict = {"100": "passed", "unjudged": "not judged"}.get(word, "failed")
     data = {"test": "test_01_a", "hint": "", "crashed": "", "seconds": 1.5, "verdict": verdict}
     test = {"name": f"It works {MARKUP}", "number": "01.1", "output": f"FAILED {MARKUP}"}
-    test |= {"extra_data": data, "score": 0, "max_score": 100}
+    test |= {"extra_data": data}
     test |= {} if verdict == "not judged" else {"status": verdict}
     score = 0 if verdict == "not judged" else float(word)
     extra = {"verdict": verdict, "not_judged": int(word == "unjudged"), "chapter": "01-blocking"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -17,6 +16,7 @@ import pytest
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
 from harness.tests import golden, submissions
+from harness.tests.parts.test_unpack import tar
 from harness.tests.shell import lab, script
 
 CHAPTER = chapters.find("01")
@@ -50,26 +50,19 @@ def why_not(top: Path) -> str:
 
 @pytest.fixture
 def autograder(tmp_path) -> Path:
-    """The directory /autograder, as the commands of docs/recipes/Dockerfile make it from the zip:
-    they are those of Gradescope. Nothing is installed."""
+    """The directory /autograder, as docs/recipes/Dockerfile makes it, and Gradescope as well. Nothing
+    is installed."""
     if reason := why_not(tmp_path):
         pytest.skip(reason)
     packed, top = tmp_path / "new" / "a b.zip", tmp_path / "autograder"
-    ended = lab("gradescope", "--chapter", "1", "--out", packed)
-    assert (ended.returncode, ended.stderr) == (0, "")
+    lab("gradescope", "--chapter", "1", "--out", packed)
     with zipfile.ZipFile(packed) as opened:
-        programs = [one.filename for one in opened.filelist if one.external_attr >> 16 & 0o100]
-        assert programs == ["run_autograder", "setup.sh"]
         opened.extractall(top / "source")
     (top / "results").mkdir()
     (top / "submission_metadata.json").write_text('{"users": [{"name": "Ada"}]}')
-    text = (ROOT / "docs" / "recipes" / "Dockerfile").read_text()
-    assert "COPY . /autograder/source\n" in text
-    assert 'ENTRYPOINT ["/autograder/run_autograder"]' in text
     script(top / "tools" / "apt-get", 'echo "apt-get $*" >> /autograder/apt')
-    line = re.findall(r"^RUN (.*)$", text, re.M)
-    how = {"env": ENVIRONMENT, "capture_output": True}
-    subprocess.run(sandbox(top, "sh", "-c", *line), check=True, **how)
+    line = re.findall(r"^RUN (.*)$", (ROOT / "docs/recipes/Dockerfile").read_text(), re.M)
+    subprocess.run(sandbox(top, "sh", "-c", *line), env=ENVIRONMENT, check=True)
     assert " valgrind " in (top / "apt").read_text()
     (top / "run_autograder").chmod(0o755)
     return top
@@ -82,94 +75,46 @@ def run(top: Path) -> tuple[int, dict | None, str]:
     ended = subprocess.run(
         sandbox(top, "sh", "-c", look),
         env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
         timeout=600,
     )
     file = top / "results" / "results.json"
     found = json.loads(file.read_text()) if file.exists() else None
-    return ended.returncode, found, ended.stdout
+    return ended.returncode, found, ended.stdout + ended.stderr
 
 
 # Looks for what a submission must not find before main() begins, and ends the server if it does.
 SPY = r"""
-#define _GNU_SOURCE
-#include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-static const char *const PACKED[] = {
-#include "packed.h"
-};
-
-/* All that can be read in /autograder is what was packed, or what this grade has made. */
-static int look(const char *path, const struct stat *about, int kind, struct FTW *at)
-{
-    (void)about, (void)at;
-    const char *made = "/autograder/source/lab/build/";
-    if (kind != FTW_F || access(path, R_OK) || !strncmp(path, made, strlen(made)))
-        return 0;
-    for (size_t i = 0; i < sizeof PACKED / sizeof *PACKED; i++)
-        if (!strcmp(path, PACKED[i]))
-            return 0;
-    fprintf(stderr, "found %s\n", path);
-    exit(3);
-}
 
 __attribute__((constructor)) static void spy(void)
 {
-    const char *closed[] = {
-        "/autograder/results", "/autograder/results/results.json", "/autograder/submission",
-        "/autograder/submission_metadata.json", "/etc/shadow",
-    };
-    for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
-        if (open(closed[i], O_RDONLY) >= 0 || errno != EACCES) {
-            fprintf(stderr, "%s: %m\n", closed[i]);
-            exit(3);
-        }
-    if (getuid() == 0 || setuid(0) == 0 || access("/autograder/source/lab/harness", R_OK)) {
-        fprintf(stderr, "the wrong user: %d\n", getuid());
+    int found = open("/autograder/results/results.json", O_RDONLY) >= 0;
+    found |= open("/autograder/submission_metadata.json", O_RDONLY) >= 0;
+    found |= access("/autograder/submission", R_OK) == 0;
+    found |= open("/autograder/source/lab/harness/__main__.py", O_WRONLY) >= 0;
+    if (found || setuid(0) == 0)
         exit(3);
-    }
-    const char *kept[] = {"/autograder/source/lab/harness/__main__.py", "/autograder/source/x"};
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (open(kept[i], O_WRONLY | O_CREAT, 0600) >= 0) {
-            fprintf(stderr, "%s can be written\n", kept[i]);
-            exit(3);
-        }
-    nftw("/autograder", look, 16, FTW_PHYS);
 }
 """
 
 
 def test_a_real_grade_in_which_the_submission_finds_nothing(autograder):
     """The submission is in the directory of its chapter, as in one from GitHub, which has other
-    chapters, too. If the submission found anything, its server would end, and it would have no
-    points. It is graded with fewer claims than the lab has, which is quicker."""
-    source = autograder / "source"
-    claims = source / "lab" / "harness" / "claims"
+    chapters, too. It is graded with fewer claims than the lab has, which is quicker."""
+    theirs = autograder / "submission" / "chapters"
+    place = submissions.submission(theirs / CHAPTER.slug, submissions.right(submissions.WRONG_BYTE))
+    (place / "spy.c").write_text(SPY)
+    submissions.submission(theirs / "02-nonblocking", submissions.BROKEN)
+    claims = autograder / "source" / "lab" / "harness" / "claims"
     for claim in claims.glob("test_*.py"):
         claim.unlink()
     submissions.claims(claims, test_01_x=submissions.CLAIMS_01)
-    names = [path for path in source.rglob("*") if path.is_file()]
-    names = [json.dumps(f"/autograder/{path.relative_to(autograder)}") for path in names]
-    theirs = autograder / "submission" / "chapters"
-    place = submissions.submission(theirs / CHAPTER.slug, submissions.right(submissions.WRONG_BYTE))
-    (place / "packed.h").write_text(",\n".join(names))
-    (place / "spy.c").write_text(SPY)
-    submissions.submission(theirs / "02-nonblocking", submissions.BROKEN)
     status, found, printed = run(autograder)
-    assert status == 0, printed
-    verdicts = {test["extra_data"]["test"]: test["status"] for test in found["tests"]}
-    assert verdicts.pop("test_01_echoes") == "failed", printed
-    assert set(verdicts.values()) == {"passed"}, printed
-    assert found["score"] == 60, printed
-    assert found["output_format"] == found["test_output_format"] == "text"
+    assert (status, found and found["score"]) == (0, 60), printed
     text = json.dumps(found)
     assert "make replay ID=01-01_echoes-" in text and "/tmp/" not in text
 
@@ -193,25 +138,14 @@ sys.exit(2 if verdict == "not judged" else 1)
 """
 
 
-def tar(*members: tuple[str, bytes, bytes]) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w:gz") as opened:
-        for name, kind, data in members:
-            info = tarfile.TarInfo(name)
-            info.type, info.size = kind, len(data)
-            opened.addfile(info, io.BytesIO(data))
-    return made.getvalue()
-
-
-FILE, LINK = tarfile.REGTYPE, tarfile.SYMTYPE
 HANDED_IN = {  # the name of a file, and what is in it
     "a/main.c": b"7 points",
     "main.c": b"once",
     "b/main.c": b"unjudged",
     "c/main.c": b"forges",
     "readme.txt": b"",
-    "01-blocking.tar.gz": tar(("x/main.c", FILE, b"7"), ("x/copy.c", LINK, b"")),
-    "outside.tar.gz": tar(("../main.c", FILE, b"7")),
+    "01-blocking.tar.gz": tar(("x/main.c", b"7"), ("x/copy.c", b"", {"type": tarfile.SYMTYPE})),
+    "outside.tar.gz": tar(("../main.c", b"7")),
 }
 
 

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 
 import pytest
 
@@ -18,13 +17,7 @@ from harness.tests import golden
 from harness.tests.shell import lab, run
 
 TEST = "01_empty_frames"
-REFUSED = (
-    ("grade", "CH=02"),
-    ("grade", "CH=01", "FROM=solutions"),
-    ("diff", "CH=01"),
-    ("test",),
-    ("mutants",),
-)
+REFUSED = ("grade CH=02", "grade CH=01 FROM=solutions", "diff CH=01", "test", "mutants")
 
 
 def shown(text: str) -> str:
@@ -40,36 +33,33 @@ def test_an_evening_in_a_handout(tmp_path):
     home.mkdir()
     subprocess.run(["tar", "-xzf", tmp_path / "01.tar.gz"], cwd=home, check=True)
     theirs = home / "lab"
-    chapter = theirs / find("01").chapter_dir.relative_to(find("01").chapter_dir.parents[1])
-    assert [path.name for path in (theirs / "chapters").iterdir()] == [chapter.name]
+    (chapter,) = (theirs / "chapters").iterdir()
 
-    def make(*words: str) -> subprocess.CompletedProcess[str]:
-        return run("make", "-C", theirs, f"PYTHON={sys.executable}", *words)
+    def make(words: str, **given: object) -> subprocess.CompletedProcess[str]:
+        more = [f"{name}={value}" for name, value in given.items()]
+        return run("make", "-C", theirs, f"PYTHON={sys.executable}", *words.split(), *more)
 
     source = chapter / "frame.c"
     source.write_text(source.read_text() + "/* my work */\n")
-    graded = make("grade", "CH=01", f"T={TEST}")
+    graded = make(f"grade CH=01 T={TEST}")
     results = json.loads((theirs / "build/results/01-selected.json").read_text())
     assert results["extra_data"]["verdict"] == "failed", graded.stdout + graded.stderr
     assert results["extra_data"]["not_judged"] == 0
 
-    handed_in = make("handin", "CH=01", f"OUT={tmp_path}/in.tar.gz")
+    handed_in = make("handin CH=01", OUT=tmp_path / "in.tar.gz")
     number = seed.of_files(chapter)
     assert f"seed    {number}\n" in handed_in.stdout, handed_in.stderr
-    with tarfile.open(tmp_path / "in.tar.gz") as packed:
-        packed.extractall(tmp_path / "collected")
+    shutil.unpack_archive(tmp_path / "in.tar.gz", tmp_path / "collected")
     assert seed.of_files(tmp_path / "collected" / chapter.name) == number
 
     identity = f"01-{TEST}-{number}"
-    asked = make("appeal", f"ID={identity}", f"OUT={tmp_path}/appeal.zip")
+    asked = make(f"appeal ID={identity}", OUT=tmp_path / "appeal.zip")
     assert "the test ran again and failed" in asked.stdout, asked.stderr
     shutil.unpack_archive(tmp_path / "appeal.zip", tmp_path / "elsewhere")
     top = tmp_path / "elsewhere" / identity
     wanted = {"README.md", *(name.rstrip("/") for name in appeal.FILES)}
     assert {path.name for path in top.iterdir()} == wanted
     assert "<html" in (top / "trace.html").read_text()
-    versions = json.loads((top / "versions.json").read_text())
-    assert all(versions[name] for name in ("lab", "compiler", "kernel", "python", "cores"))
     text = (top / "README.md").read_text()
     command = re.search(r"^    make replay ID=(\S+) DIR=path/to/(\S+)$", text, re.M)
     again = lab("replay", "--id", command[1], "--dir", tmp_path / "elsewhere" / command[2])
@@ -77,9 +67,8 @@ def test_an_evening_in_a_handout(tmp_path):
     assert shown(again.stdout) == shown((top / "failure.txt").read_text())
 
     source.write_text(source.read_text() + "\n")
-    changed = make("appeal", f"ID={identity}", f"OUT={tmp_path}/no.zip").stderr
-    assert "they have changed since that grade" in changed and not (tmp_path / "no.zip").exists()
-    said = [make(*words).stderr.splitlines()[0] for words in REFUSED]
+    said = [make(words).stderr.splitlines()[0] for words in REFUSED]
+    assert "they have changed since that grade" in make(f"appeal ID={identity}").stderr
     golden.check("handout-refuses", "\n".join(said))
 
     command = re.search(r"^    (tar .*) lab.tar.gz$", (theirs / "HANDOUT.md").read_text(), re.M)
