@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shutil
@@ -26,19 +25,14 @@ SHARED = 3  # lines that a program of the grader may have in common with later c
 LATER = re.compile(r"lab/(chapters/(?!01)|.*/(test_)?(0[2-9]|1\d)_)")
 
 
-@functools.cache
-def written_by_students() -> frozenset[str]:
-    """The lines within TODO regions of all solutions."""
-    texts = [path.read_text() for one in CHAPTERS for path in sources.files(one.solution_dir)]
-    regions = [match["code"] for text in texts for match in skeleton.REGION.finditer(text)]
-    return frozenset(line.strip() for region in regions for line in region.splitlines())
-
-
 def secrets_of(chapters: tuple[Chapter, ...]) -> set[str]:
     """Lines within TODO regions that no skeleton of these chapters has."""
-    texts = [path.read_text() for one in chapters for path in sources.files(one.chapter_dir)]
-    public = {line.strip() for text in texts for line in text.splitlines()} | EVERYWHERE
-    return {line for line in written_by_students() - public if len(line) >= LEAST}
+    texts = [path.read_text() for one in CHAPTERS for path in sources.files(one.solution_dir)]
+    regions = [match["code"] for text in texts for match in skeleton.REGION.finditer(text)]
+    given = [path.read_text() for one in chapters for path in sources.files(one.chapter_dir)]
+    public = {line.strip() for text in given for line in text.splitlines()} | EVERYWHERE
+    lines = {line.strip() for text in regions for line in text.splitlines()}
+    return {line for line in lines - public if len(line) >= LEAST}
 
 
 def leaks(members: list[Member], until: str, shared: int = SHARED) -> list[str]:
@@ -81,19 +75,13 @@ def test_work_in_chapters_is_given_to_nobody(monkeypatch, capsys, tmp_path):
     right = skeleton.cut
     monkeypatch.setattr(skeleton, "cut", lambda text, todos: right(text, todos) + "// changed\n")
     (tmp_path / "sub" / "ada").mkdir(parents=True)
-    commands = {
-        handout.main: ["--out", f"{tmp_path}/x.tar.gz"],
-        gradescope.main: ["--out", f"{tmp_path}/x.zip"],
-        grade_class.main: ["--submissions", f"{tmp_path}/sub", "--results", f"{tmp_path}/class"],
-    }
-    for main, words in commands.items():
-        assert main(["--chapter", "01", *words]) == 2
-        said = capsys.readouterr().err
-        assert "chapters/01-blocking/conn.c" in said and "`make skeletons` writes" in said
+    a_class = ["--submissions", f"{tmp_path}/sub", "--results", f"{tmp_path}/class"]
+    commands = {handout: ["--out", f"{tmp_path}/x.tar.gz"]}
+    commands[gradescope] = ["--out", f"{tmp_path}/x.zip"]
+    for command, words in {**commands, grade_class: a_class}.items():
+        assert command.main(["--chapter", "01", *words]) == 2
+        assert "chapters/01-blocking/conn.c, " in capsys.readouterr().err
     assert not list(tmp_path.glob("x.*"))
-
-
-# The hand-in
 
 
 def with_leftovers(work: Path) -> None:
@@ -102,12 +90,11 @@ def with_leftovers(work: Path) -> None:
     for name in ("conn.c~", ".vscode/tasks.json", "WRITEUP.md"):
         (work / name).write_text("text\n")
     (work / "copy.h").symlink_to("conn.h")
+    (work / "conn.c").write_text("this is no C\n")
 
 
 HAND_INS = {
-    "as given": lambda work: None,
-    "leftovers, more files and a link": with_leftovers,
-    "no C": lambda work: (work / "conn.c").write_text("this is no C\n"),
+    "leftovers, more files, and no C": with_leftovers,
     "link out": lambda work: (work / "out.h").symlink_to("/etc/passwd"),
     "link to nothing": lambda work: (work / "gone.h").symlink_to("nothing.h"),
     "link to a directory": lambda work: (work / "all").symlink_to("/etc"),
