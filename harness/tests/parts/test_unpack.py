@@ -20,7 +20,7 @@ from harness.tests import golden
 
 CHAPTER = chapters.find("01")
 MAIN = ("main.c", b"int main(void) { return 0; }\n")
-HARD, SOFT, DIRECTORY = tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE
+HARD, SOFT = tarfile.LNKTYPE, tarfile.SYMTYPE
 MUCH = 100 * MIB  # more than an archive may have
 MANY = submissions.MOST_FILES + 1
 
@@ -54,15 +54,15 @@ def header(kind: bytes, size: int) -> bytes:
 
 ODD = (os.fsdecode(b"\xff.h"), "a b.h", "成.h", "new\nline.h", "-x.h", "x" * 120)
 MAC = ("01-blocking/main.c", "__MACOSX/01-blocking/._main.c", "__MACOSX/._01-blocking")
-LINKS = [("/etc/passwd", HARD), ("../../passwd", HARD), ("itself.c", HARD), ("main.c", HARD)]
-LINKS += [("/etc/passwd", SOFT), ("..", SOFT), ("", tarfile.FIFOTYPE), ("", tarfile.CHRTYPE)]
+LINKS = [("/etc/passwd", HARD), ("itself.c", HARD), ("main.c", HARD), ("/etc/passwd", SOFT)]
+LINKS += [("", tarfile.FIFOTYPE), ("", tarfile.CHRTYPE)]
 
 
 def cases(outside: Path) -> Iterator[tuple[str, bytes]]:
     """Hand-ins: what is odd about each, with the name of its file unless that is a.zip; its bytes.
     """
     yield "zip named a.tar.gz", zipped(("a b/main.c", MAIN[1]))
-    for name, mode in {"a.zip": "w:gz", "a.rar": "w:xz", "a": "w:bz2", "a.tgz": "w"}.items():
+    for name, mode in {"a.rar": "w:xz", "a": "w:bz2", "a.tgz": "w"}.items():
         yield f"tar {mode} named {name}", tar(("a b/main.c", MAIN[1]), mode=mode)
     yield "tar in a zip", zipped(("x/main.tar", tar(MAIN)))
     yield "names of every kind", tar(MAIN, *((name, b"") for name in ODD))
@@ -71,8 +71,6 @@ def cases(outside: Path) -> Iterator[tuple[str, bytes]]:
     yield "a newer directory first", tar(
         ("new/main.c", b"newer", {"mtime": 2000}), ("old/main.c", b"old", {"mtime": 1000})
     )
-    yield "no rights", tar(("d", b"", {"type": DIRECTORY, "mode": 0}), ("d/a.c", b"", {"mode": 0}))
-    yield "garbage at its end", tar(MAIN) + b"garbage" * 1000
     for target, kind in LINKS:
         link = ("itself.c", b"", {"type": kind, "linkname": target})
         yield f"type {kind.decode()} to {target}", tar(MAIN, link, ("later.c", b"x"))
@@ -80,29 +78,25 @@ def cases(outside: Path) -> Iterator[tuple[str, bytes]]:
     link.create_system, link.external_attr = 3, 0o120777 << 16
     yield "link in a zip", zipped(MAIN, (link, b"/etc/passwd"))
     for name in ("../out.c", f"{outside}/out.c", "a/../../out.c", "..\\out.c"):
-        yield f"zip with {name}", zipped(MAIN, (name, b""))
-        yield f"tar with {name}", tar(MAIN, (name, b""))
+        for kind in (zipped, tar):
+            yield f"{kind.__name__} with {name}", kind(MAIN, (name, b""))
     yield "link to a directory, and a file in it", tar(
         MAIN, ("d", b"", {"type": SOFT, "linkname": ".."}), ("d/in.c", b"")
     )
     yield "too large", zipped(MAIN, ("big", bytes(submissions.MOST_BYTES)))
-    yield "too many directories", tar(*((f"{n}", b"", {"type": DIRECTORY}) for n in range(MANY)))
     yield "too many links", tar(*((f"{n}", b"", {"type": SOFT}) for n in range(MANY)))
     yield "long pax header", gzip.compress(header(tarfile.XHDTYPE, MUCH) + bytes(MUCH), 1)
-    yield "long name", gzip.compress(header(tarfile.GNUTYPE_LONGNAME, MUCH) + bytes(MUCH), 1)
     yield "long member of a kind that nobody takes", gzip.compress(header(b"Z", MUCH) + bytes(MUCH))
     yield "headers of headers", (header(b"L", 1) + b"x" + bytes(511)) * 5000
     yield "size that is not true", zipped(("main.c", b"x" * 2900)).replace(b"\x54\x0b", b"\x0a\0")
     yield "encrypted", zipped(MAIN).replace(b"\x14\0\0\0", b"\x14\0\1\0")
     yield "cut off, gz", gzip.compress(tar(MAIN, ("r", os.urandom(9000))))[:2500]
-    yield "cut off", tar(MAIN, ("r", os.urandom(9000)))[:2500]
     yield "name too long", tar(("x" * 300, b""))
     yield "too deep", tar(("d/" * 3000 + "main.c", b""))
     yield "archives within archives", tar(("3.tar", tar(("2.tar", tar(("1.tar", tar(MAIN)))))))
     for begin in (b"Rar!\x1a\7\1\0", b"7z\xbc\xaf\x27\x1c", b"\x28\xb5\x2f\xfd", b"\x1f\x9d\x90"):
         yield f"begins with {begin!r}", begin + b"...."
     yield "a PDF named a.pdf", b"%PDF-1.7"
-    yield "a source named main.c", MAIN[1]
     yield "damage", b"PK\3\4 this is no archive"
     yield "empty", b""
 
@@ -134,23 +128,17 @@ def test_what_comes_out_of_an_archive(tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("out.c"))
 
 
-def test_a_fault_of_the_machine_is_no_score(monkeypatch, tmp_path):
-    """Nor is a directory whose files cannot be read; the class goes on."""
-
+def test_what_cannot_be_read_is_no_score_and_stops_nobody(monkeypatch, tmp_path):
     def closed(path, *words, **named):
         if path.name == "main.c":
             raise PermissionError(13, "Permission denied", str(path))
         return opened(path, *words, **named)
 
-    monkeypatch.setattr(unpack, "EXTRACT", ("-c", "print('No space left'); raise SystemExit(1)"))
-    (tmp_path / "sub" / "ben").mkdir(parents=True)
-    (tmp_path / "sub" / "ben" / "main.c").touch()
-    (tmp_path / "sub" / "ada.tar").write_bytes(tar(MAIN))
+    (tmp_path / "sub" / "ada").mkdir(parents=True)
+    (tmp_path / "sub" / "ada" / "main.c").touch()
     opened = Path.open
     monkeypatch.setattr(Path, "open", closed)
-    found, _ = submissions.find(tmp_path / "sub")
-    of = labels.of(CHAPTER, tmp_path / "results", ["ada", "ben"], False)
-    ada, ben = (unit.Unit(of, choose("none")).run(one) for one in found)
-    assert (ada.verdict, ada.score, ben.verdict, ben.score) == ("not judged", None) * 2
-    assert "unpacking failed: No space left" in ada.problem
-    assert "main.c: Permission denied; chmod -R u+rwX" in ben.problem
+    (ada,), _ = submissions.find(tmp_path / "sub")
+    record = unit.Unit(labels.Class(CHAPTER, tmp_path), choose("none")).run(ada)
+    assert (record.verdict, record.score) == ("not judged", None)
+    assert "main.c: Permission denied; chmod -R u+rwX" in record.problem

@@ -36,8 +36,7 @@ def main() -> int:
             time.sleep(0.01)
         word = "100"
     if word == "once":  # judged when tried again
-        names = calls.read_text().splitlines()
-        word = "62.5" if names.count(names[-1]) > 1 else "unjudged"
+        word = "62.5" if calls.read_text().count("'once'") > 1 else "unjudged"
     verdict = {"100": "passed", "unjudged": "not judged"}.get(word, "failed")
     data = {"test": "test_01_a", "hint": "", "crashed": "", "seconds": 1.5, "verdict": verdict}
     test = {"name": f"It works {MARKUP}", "number": "01.1", "output": f"FAILED {MARKUP}"}
