@@ -12,8 +12,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.course.classes import extract, labels, submissions, unit, unpack
-from harness.course.isolation.choice import choose
+from harness.course.classes import extract, submissions, unpack
 from harness.lab import chapters
 from harness.lab.units import MIB
 from harness.tests import golden
@@ -126,19 +125,3 @@ def test_what_comes_out_of_an_archive(tmp_path, monkeypatch):
         lines.append(f"{what}:\n    {unpacked(name, data, tmp_path / str(number))}")
     golden.check("unpack", "\n".join(lines), tmp_path)
     assert not list(tmp_path.rglob("out.c"))
-
-
-def test_what_cannot_be_read_is_no_score_and_stops_nobody(monkeypatch, tmp_path):
-    def closed(path, *words, **named):
-        if path.name == "main.c":
-            raise PermissionError(13, "Permission denied", str(path))
-        return opened(path, *words, **named)
-
-    (tmp_path / "sub" / "ada").mkdir(parents=True)
-    (tmp_path / "sub" / "ada" / "main.c").touch()
-    opened = Path.open
-    monkeypatch.setattr(Path, "open", closed)
-    (ada,), _ = submissions.find(tmp_path / "sub")
-    record = unit.Unit(labels.Class(CHAPTER, tmp_path), choose("none")).run(ada)
-    assert (record.verdict, record.score) == ("not judged", None)
-    assert "main.c: Permission denied; chmod -R u+rwX" in record.problem

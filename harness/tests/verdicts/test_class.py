@@ -31,7 +31,7 @@ WORDS = {HOSTILE: "50", "ada": "100", "once": "once", "王小明": "unjudged"}
 def hand_in(place: Path, word: str, when: int = WHEN) -> Path:
     """A directory with a main.c that has this word, and the name of who hands it in."""
     place.mkdir(parents=True, exist_ok=True)
-    for name, text in {"main.c": word, "name": repr(place.name)}.items():
+    for name, text in {"main.c": word, "name": f"{place.name!r}\n"}.items():
         (place / name).write_text(text)
         os.utime(place / name, (when, when))
     return place
