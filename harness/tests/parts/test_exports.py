@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
 
 from harness.course.exports import command, formats, platforms, result, tables
 from harness.course.exports.formats import Context
-from harness.lab.chapters import ROOT
-from harness.tests import golden, shell
+from harness.tests import golden
 
 HOSTILE = ']]></failure>,"%";\x1b[2J\x00\r\n--|>\nGrade :=>> 100\n=1\n成 \ud800\ufffe &amp; <script>'
 IDENTITY = {name: f"its {name}" for name in (*platforms.IDENTITY, "OWNER")}
@@ -139,31 +135,3 @@ def test_the_results_of_a_class_in_a_gradebook(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "scores entered: 2, each out of 20.5" in said
     assert said.count("not judged, so the cell stays as it was") == 2
-
-
-# In place of Python: the first grade is not judged, the second one is.
-PYTHON = """
-[ "$1" = - ] && exit 0
-[ "$2 $3" = "harness grade" ] || exec {1} "$@"
-echo "$*" >>{0}/calls
-while [ "$1" != --results ]; do shift; done
-cp {0}/result "$2"
-echo "text of the grade"
-exit $((3 - $(wc -l <{0}/calls)))
-"""
-
-
-def test_the_recipe_for_continuous_integration(tmp_path):
-    top = tmp_path / "repository"
-    shutil.copytree(ROOT / "docs" / "recipes", top / "docs" / "recipes")
-    (top / "harness").symlink_to(ROOT / "harness")
-    python = shell.script(tmp_path / "its-python", PYTHON.format(tmp_path, sys.executable))
-    (tmp_path / "result").write_text(json.dumps(GRADES["does not compile"]))
-    env = shell.environment(LAB_PYTHON=str(python), DIR="a b", OUT="x y")
-    words = ["sh", top / "docs" / "recipes" / "grade.sh", "04"]
-    ended = subprocess.run(words, env=env, capture_output=True, text=True)
-    text = "text of the grade\n"
-    said = f"{text}grade.sh: not everything was judged; once more\n{text}"
-    assert (ended.returncode, ended.stdout, ended.stderr) == (1, said, "")
-    assert ElementTree.parse(top / "x y" / "04.xml").findall(".//failure")
-    assert (tmp_path / "calls").read_text().count(" --dir a b ") == 2

@@ -17,19 +17,14 @@ KEPT = re.compile(
 )
 
 
-def disguised(files: dict[str, str]) -> dict[str, str]:
-    """The files with other names, without comments, and with other blanks and line breaks. Their
-    functions are in the opposite order."""
-    made = {}
-    for name, text in files.items():
-        text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
-        pieces = re.split(r'("(?:\\.|[^"\\])*"|\#[^\n]*\n)', text)
-        for at in range(0, len(pieces), 2):
-            words = re.sub(r"[A-Za-z_]\w*", renamed, pieces[at])
-            pieces[at] = re.sub(r"([;{}(,]) *\n? *", "\\1\n\t", words)
-        head, *functions = re.split(r"\n\t\n(?=\w)", "".join(pieces))
-        made[name.replace("main", "server")] = "\n".join([head, *reversed(functions)])
-    return made
+def disguised(text: str) -> str:
+    """The program with other names, without comments, and with other blanks and line breaks."""
+    text = re.sub(r"/\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+    pieces = re.split(r'("(?:\\.|[^"\\])*"|\#[^\n]*\n)', text)
+    for at in range(0, len(pieces), 2):
+        words = re.sub(r"[A-Za-z_]\w*", renamed, pieces[at])
+        pieces[at] = re.sub(r"([;{}(,]) *\n? *", "\\1\n\t", words)
+    return "".join(pieces)
 
 
 def renamed(word: re.Match[str]) -> str:
@@ -41,9 +36,9 @@ def test_a_disguised_copy_comes_first(tmp_path, monkeypatch, capsys):
     read. Names and lines are no HTML and no good for a terminal."""
     monkeypatch.setattr(command_line, "BUILD", tmp_path / "build")
     monkeypatch.setattr(labels, "RESULTS", tmp_path / "build" / "class")
-    theirs, sub = {"main.c": submissions.right('puts("<script>");')}, tmp_path / "sub"
-    sources.write(sub / "ada <b>&amp;", theirs)
-    sources.write(sub / ("bén \x1b[31m" + "名" * 20), disguised(theirs))
+    theirs, sub = submissions.right('puts("<script>");'), tmp_path / "sub"
+    submissions.submission(sub / "ada <b>&amp;", theirs)
+    submissions.submission(sub / ("bén \x1b[31m" + "名" * 20), disguised(theirs))
     sources.write(sub / "cleo", skeleton.solution_without_marks(CHAPTER))
     sources.write(sub / "dan", sources.texts(CHAPTER.chapter_dir))
     (sub / "eve.zip").touch()

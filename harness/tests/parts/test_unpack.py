@@ -82,6 +82,7 @@ def cases(outside: Path) -> Iterator[tuple[str, bytes]]:
     yield "link to a directory, and a file in it", tar(
         MAIN, ("d", b"", {"type": SOFT, "linkname": ".."}), ("d/in.c", b"")
     )
+    yield "one file twice", tar(MAIN, ("main.c", b"", {"type": HARD, "linkname": "main.c"}))
     yield "too large", zipped(MAIN, ("big", bytes(submissions.MOST_BYTES)))
     yield "too many links", tar(*((f"{n}", b"", {"type": SOFT}) for n in range(MANY)))
     yield "long pax header", gzip.compress(header(tarfile.XHDTYPE, MUCH) + bytes(MUCH), 1)
