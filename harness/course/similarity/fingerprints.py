@@ -7,7 +7,6 @@ equal tokens in a row have a fingerprint in common, wherever in their files thes
 
 12 tokens are more than an idiom such as `if (n < 0) return x;` has (9 tokens here): shorter k-grams
 are in every server. 12 + 8 - 1 = 19 tokens are two or three lines.
-`python3 -m harness.tests.parts.copies sizes` compares other sizes.
 """
 
 from __future__ import annotations

@@ -1,16 +1,12 @@
 """In place of grading/grade.py, for the tests of `make class`: does what the submission's main.c
-says.
-
-A word in main.c is a score, or one of the words below; C has full marks. Each call is noted in a
-file, which the variable EVENT_LOOP_LAB_CALLS names: the lab passes on no others.
-"""
+says, and notes each call in the file that EVENT_LOOP_LAB_CALLS names."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -19,48 +15,44 @@ MARKUP = "<script>alert(1)</script>"
 
 
 def main() -> int:
-    calls = Path(os.environ["EVENT_LOOP_LAB_CALLS"])
-    parser = argparse.ArgumentParser()
-    for name in ("--chapter", "--dir", "--results", "--only"):
-        parser.add_argument(name)
-    parser.add_argument("--verbose", action="store_true")
-    options = parser.parse_args()
-    if options.only:
-        print("what happened, call by call")
+    calls = Path(os.environ.get("EVENT_LOOP_LAB_CALLS", "build/calls"))
+    words = sys.argv[1:]
+    place, results = (Path(words[words.index(name) + 1]) for name in ("--dir", "--results"))
+    if "--only" in words:
+        print(f"{words[words.index('--only') + 1]}, call by call")
         return 1
     with calls.open("a") as file:
-        file.write(f"{Path(options.dir, 'name').read_text()}\n")
-    word = Path(options.dir, "main.c").read_text().strip()
-    if "main(" in word:  # a server in C, for a scoreboard
-        word = "100"
-    print(f"graded: {options.dir}\nagain make grade CH=01 DIR={options.dir} T=x {MARKUP}")
+        word = (place / "main.c").read_text()
+        file.write((place / "name").read_text() if (place / "name").exists() else f"{word}\n")
+    print(f"graded: {place}\nagain make grade CH=01 DIR={place} T=x {MARKUP}")
     if word == "hang":
+        subprocess.Popen(["tail", "-f", place / "main.c"], start_new_session=True)
         signal.pause()
-    if word == "dies":
-        os.kill(os.getpid(), signal.SIGKILL)
+    if word == "forges":  # it leaves a link for a result, and a process
+        subprocess.Popen(["sleep", "1000"], start_new_session=True)
+        names = ("results", "submission", "submission_metadata.json", "secret.json")
+        print([name for name in names if os.access(f"/autograder/{name}", os.R_OK)])
+        results.symlink_to("/autograder/secret.json")
+        return 0
     if word == "kills-unit":
         os.kill(os.getppid(), signal.SIGKILL)
-        time.sleep(60)
+        signal.pause()
     if word.startswith("wait "):  # until that file exists
         while not Path(word.removeprefix("wait ")).exists():
             time.sleep(0.01)
         word = "100"
     if word == "once":  # judged when tried again
-        names = calls.read_text().split()
-        word = "80" if names.count(names[-1]) > 1 else "unjudged"
-    save(Path(options.results), word)
-    return {"100": 0, "unjudged": 2}.get(word, 1)
-
-
-def save(path: Path, word: str) -> None:
+        word = "62.5" if calls.read_text().count("once") > 1 else "unjudged"
     verdict = {"100": "passed", "unjudged": "not judged"}.get(word, "failed")
     data = {"test": "test_01_a", "hint": "", "crashed": "", "seconds": 1.5, "verdict": verdict}
     test = {"name": f"It works {MARKUP}", "number": "01.1", "output": f"FAILED {MARKUP}"}
-    test |= {"extra_data": data, "score": 0, "max_score": 100}
+    test |= {"extra_data": data}
     test |= {} if verdict == "not judged" else {"status": verdict}
-    score = 0 if verdict == "not judged" else int(word)
+    score = 0 if verdict == "not judged" else float(word)
     extra = {"verdict": verdict, "not_judged": int(word == "unjudged"), "chapter": "01-blocking"}
-    path.write_text(json.dumps({"score": score, "tests": [test], "extra_data": extra}))
+    results.parent.mkdir(exist_ok=True)
+    results.write_text(json.dumps({"score": score, "tests": [test], "extra_data": extra}))
+    return {"passed": 0, "failed": 1}.get(verdict, 2)
 
 
 if __name__ == "__main__":
