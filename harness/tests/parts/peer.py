@@ -1,29 +1,28 @@
 """The other end of a client's connection, in the test's own hands."""
 
+import fcntl
 import select
 import socket
 import struct
+import termios
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from harness.client import length_framing
 from harness.client.client import Client, Conversation
-from harness.failures import failure
-from harness.failures.failure import Failure
 from harness.lab.units import KIB
-from harness.server.waiting.wait import Patience
+from harness.server.waiting import wait
+from harness.server.waiting.wait import Patience, wait_until
 
 HELLO = length_framing.encode(b"hello")
-
-
-def short():
-    """For waits that are meant to run out."""
-    return Patience(0.2)
+SHORT = Patience(0.05)  # for waits that are meant to run out
+DELIVERY_SECONDS = 10  # at most, until the kernel has delivered what was sent
 
 
 class Peer:
-    """A listening socket, and the server's end of each connection, both in the test's own hands."""
+    """A listening socket, and the server's end of each connection."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -31,11 +30,11 @@ class Peer:
         self.pairs = []
         self.threads = []
 
-    def connect(self, name="A", **options):
+    def connect(self, **options):
         """A client and the other end of its connection."""
-        client = Client(self.listener.getsockname(), self.talk, name, **options)
+        client = Client(self.listener.getsockname(), self.talk, **options)
         end, _ = self.listener.accept()
-        end.settimeout(10)
+        end.settimeout(DELIVERY_SECONDS)
         self.pairs.append((client, end))
         return client, end
 
@@ -48,7 +47,7 @@ class Peer:
         for client, _ in self.pairs:
             client.abandon()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(DELIVERY_SECONDS)
             assert not thread.is_alive()
         for _, end in self.pairs:
             end.close()
@@ -62,21 +61,15 @@ def peer():
     peer.close()
 
 
-@pytest.fixture
-def fails(peer):
-    """fails(hint, pattern, function, *arguments): it raises this Failure, and marks its step."""
+class Clock:
+    """Takes the place of the machine's clock in waits, and stands unless it is moved."""
 
-    def check(hint, pattern, function, *arguments):
-        steps = len(peer.talk.steps)
-        with pytest.raises(Failure, match=pattern) as raised:
-            function(*arguments)
-        assert raised.value.hint in hint.split("|")
-        assert raised.value.hint in failure.HINT_KEYS
-        assert peer.talk.steps[steps].failed
-        assert sum(step.failed for step in peer.talk.steps) == 1
-        return raised.value
+    def __init__(self, monkeypatch):
+        self.now = 1000.0
+        monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: self.now))
 
-    return check
+    def move(self, seconds):
+        self.now += seconds
 
 
 def reset(end):
@@ -84,14 +77,28 @@ def reset(end):
     end.close()
 
 
-def wait_for_hang_up(client):
+def arrives(client, data, end, then=None):
+    """Sends these bytes, then a FIN or a RST if asked to, and waits until the client has them."""
+    end.sendall(data)
+
+    def has_them():
+        here = fcntl.ioctl(client.fileno(), termios.FIONREAD, b"\0\0\0\0")
+        return struct.unpack("i", here)[0] == len(data)
+
+    assert wait_until(has_them, DELIVERY_SECONDS)
+    if then:
+        then(end)
+        hung_up(client)
+
+
+def hung_up(client):
     poller = select.poll()
-    poller.register(client, 0)
-    assert poller.poll(10_000)
+    poller.register(client, select.POLLRDHUP)
+    assert poller.poll(1000 * DELIVERY_SECONDS)
 
 
 def echo(end):
-    """Sends back what comes, as it comes, until the peer is done."""
+    """Sends back what comes, as it comes, until the client is done."""
     while True:
         data = end.recv(64 * KIB)
         if not data:
