@@ -61,15 +61,24 @@ def peer():
     peer.close()
 
 
-class Clock:
-    """Takes the place of the machine's clock in waits, and stands unless it is moved."""
+def slowly(monkeypatch, *acts):
+    """A patience of 1 s on a clock of its own, which goes on whenever it is read. While a client
+    waits, the server does the next of these acts each 0.5 s."""
+    now, last, left, patience = [1000.0], [1000.0], list(acts), Patience(1)
 
-    def __init__(self, monkeypatch):
-        self.now = 1000.0
-        monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: self.now))
+    def monotonic():
+        now[0] += 0.1
+        return now[0]
 
-    def move(self, seconds):
-        self.now += seconds
+    def activity():
+        if left and now[0] - last[0] > 0.5:
+            last[0] = now[0]
+            left.pop(0)()
+        return wait.Activity()
+
+    monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(patience, "activity", activity)
+    return patience
 
 
 def reset(end):

@@ -4,6 +4,7 @@ import errno
 import os
 import re
 import socket
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,24 +12,23 @@ from harness.tests import golden
 from harness.tests.parts.peer import (  # noqa: F401: fixtures
     HELLO,
     SHORT,
-    Clock,
     arrives,
     echo,
     hung_up,
     peer,
     reset,
+    slowly,
 )
 from harness.client import length_framing, stream
 from harness.client.client import Client, Conversation
 from harness.failures.compare import compare
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
-from harness.server.waiting.wait import Activity, Deadline, Patience
+from harness.server.waiting import wait
 
 close = socket.socket.close
 SECOND = length_framing.encode(b"second")
 MANY = bytes(64 * MIB)
-SECONDS = 8  # of a patience whose clock only the test moves
 
 # What is right
 
@@ -82,54 +82,38 @@ def test_fin_and_rst_both_count_as_closed(peer, by):
     client.expect_eof()
 
 
-@pytest.mark.parametrize("arguments", [[b"hello"], [HELLO, [b"hello"]]])
+@pytest.mark.parametrize("arguments", [[b""], [b"", [b""]]])
 def test_patience_starts_anew_with_every_byte(peer, monkeypatch, arguments):
     """The whole reply takes longer than the longest wait for a byte."""
-    clock, client_got = Clock(monkeypatch), iter(HELLO[1:])
-    client, end = peer.connect(patience=Patience(SECONDS))
-    end.sendall(HELLO[:1])
-
-    def moved(who, what, data=b"", at_ns=0):
-        if what == "recv":
-            clock.move(SECONDS - 1)
-            for byte in client_got:
-                peer.run(end.sendall, bytes([byte]))
-                return
-
-    peer.talk.moved = moved
+    patience = slowly(monkeypatch, *[lambda: end.sendall(b"\0")] * 4)
+    client, end = peer.connect(patience=patience)
     getattr(client, ["expect_frame", "exchange"][len(arguments) - 1])(*arguments)
 
 
 def test_a_peer_that_is_still_reading_is_waited_for(peer, monkeypatch):
     """It takes longer than the patience before it answers, and reads all the time."""
-    clock, body = Clock(monkeypatch), bytes(MIB)
-    frame = length_framing.encode(body)
-    client, end = peer.connect(patience=Patience(SECONDS))
-
-    def reads_and_answers():
-        left = len(frame)
-        for part in range(6, 0, -1):
-            left -= len(end.recv(left // part, socket.MSG_WAITALL))
-            clock.move(0.6 * SECONDS)
-        end.sendall(frame)
-
-    client.send_frame(body)
-    peer.run(reads_and_answers)
-    client.expect_frame(body)
+    frame = length_framing.encode(bytes(300_000))
+    reads = [lambda: end.recv(len(frame) // 4, socket.MSG_WAITALL)] * 4
+    patience = slowly(monkeypatch, *reads, lambda: end.sendall(frame))
+    client, end = peer.connect(patience=patience)
+    client.send_frame(frame[4:])
+    client.expect_frame(frame[4:])
 
 
-def test_the_wait_for_a_server_that_computes_goes_on(monkeypatch):
-    """A wait is over when the server has had its CPU time, or cannot run; never before."""
-    clock, cpu = Clock(monkeypatch), [0.0]
-    patience = Patience(SECONDS)
-    computes = Activity(runnable=True, threads=1)
-    monkeypatch.setattr(patience, "activity", lambda: computes._replace(cpu=cpu[0]))
-    deadline, before = Deadline(patience), Patience.ran_out
-    clock.move(SECONDS + 1)
+def test_a_wait_is_over_when_the_server_has_had_its_cpu_time(monkeypatch):
+    """Other programs have the processors meanwhile. A wait in vain is counted."""
+    now, cpu = 1000.0, 0.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(wait, "time", clock)
+    computes = wait.Activity(runnable=True, threads=1)
+    patience = wait.Patience(8)
+    monkeypatch.setattr(patience, "activity", lambda: computes._replace(cpu=cpu))
+    deadline, before = wait.Deadline(patience), wait.Patience.ran_out
+    now += 9
     assert deadline.left() and deadline.left()
-    cpu[0] = SECONDS + 1
-    assert not deadline.left() and Patience.ran_out == before + 1
-    assert not deadline.left() and Patience.ran_out == before + 1
+    cpu += 9
+    assert not deadline.left() and not deadline.left()
+    assert wait.Patience.ran_out == before + 1
 
 
 # What is no fault of the server

@@ -1,8 +1,9 @@
-"""What a grade looks like, against texts that were found good by looking at them; and what a
-failure says of the grade before."""
+"""What a grade looks like: failures, the page of a chapter, the board, the files for programs; made
+from results that no server has given, and compared with texts that were found good by reading."""
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -10,25 +11,31 @@ from pathlib import Path
 
 import pytest
 
+from harness.tests import golden
 from harness.failures import failure
 from harness.failures.compare import compare
+from harness.failures.conversation import Conversation
+from harness.failures.failure import Failure
 from harness.failures.hints import HINTS, PAGE
-from harness.grading import history, judge, report, scoring, terminal
+from harness.grading import history, report, results, scoring, terminal
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.report import Look
-from harness.grading.request import Request
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters, command_line
 
 HARNESS = chapters.ROOT / "harness"
 
 
-def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
-    chapter = chapters.find(number.split(".")[0])
-    return Claim(chapter, number, name, text, Fraction(points), Path("t.py"), chapter)
+def claim(number: str, name: str, text: str, points: int = 6, last: str = "12") -> Claim:
+    chapter = chapters.find(number[:2])
+    fraction, until = Fraction(points), chapters.find(last)
+    return Claim(chapter, number, name, text, fraction, Path("t.py"), chapter, until)
 
 
 CUT = claim("01.3", "test_01_header_cut", "A header cut at every byte is put together again.")
+LONG = claim("02.2", "test_02_long", f"A claim with {'many ' * 15}words, more than fit in a line.")
+SIDE = claim("02.1", "test_02_side", "Clients are served side by side.")
+FIRST = claim("01.1", "test_01_first_frames", "Two frames come back.", points=0)
 FOUND = Diagnosis(
     failed=True,
     message="byte 4 of the body of the reply is 61 instead of 6f",
@@ -37,340 +44,257 @@ FOUND = Diagnosis(
     compare=compare(b"\5\0\0\0hello", b"\5\0\0\0hella", 78),
     server="killed by SIGPIPE",
     stderr="fd 4: opened\nfd 4: \x1b[31mclosed",
-)
-
-FAILURE = """\
-FAILED  01.3  A header cut at every byte is put together again.
-               6 points   (TODO 3, io.c)
-
-  what happened
-     byte 4 of the body of the reply is 61 instead of 6f
-  conversation
-     1  A connects
-     2  A sends 2 bytes: 05 00
-  -> 3  A waits for a frame of 5 bytes
-  expected   05 00 00 00 68 65 6c 6c 6f   |....hello|
-  received   05 00 00 00 68 65 6c 6c 61   |....hella|
-                                     ^^ first difference at byte 8, counting from 0
-             expected 9 bytes, received 9 bytes
-  server     killed by SIGPIPE
-             | fd 4: opened
-             | fd 4: .[31mclosed
-  hint       The length is right and the body is not. Look at the offset of the
-             first difference. At 0 the body was taken from the wrong place;
-             later, it is where one read() or write() ended and the next began.
-             docs/reading-failures.md#wrong-bytes
-  again      make replay ID=01-01_header_cut-7
-  see        make trace ID=01-01_header_cut-7"""
-
-CHAPTER = """\
-02-nonblocking   one slow client must not stop everyone
-
-  FAILED      6.6/20  inherited from 01: 1 of 3 claims passed
-  FAILED       0/6.6  01.3  A header cut at every byte is put together again.
-  not judged   0/6.6  01.4  A third.
-  FAILED        0/40  02.1  Clients are served side by side.
-  passed       40/40  02.2  A claim whose text is so long that it does not ...
-
-FAILED  02.1  Clients are served side by side.   40 points   (TODO 1, buffer.c)
-
-  what happened
-     nothing came back for 8 s
-  again      make replay ID=02-02_side-7
-  see        make trace ID=02-02_side-7
-
-1 more failed; all in full: build/results/02.txt
-
-  not judged (1): no instrument
-
-  46.6 of 100 points, 6.6 of them inherited   (3.2 s)
-  next: TODO 1 (buffer.c): make grade CH=02 T=02.1
-  some claims were not judged: no points, and no failure
-  details: see the log"""
+    crashed="in flush(), conn.c:30",
+    before="passed; changed since: conn.c",
+).printable()
+RACE = Diagnosis(True, "the thread sanitizer found a data race", "data-race")
+WARNED = "conn.c:30:5: warning: unused variable 'x' [-Wunused-variable]\n"
 
 
-@pytest.fixture
-def source(tmp_path):
-    (tmp_path / "io.c").write_text("int main(void);\n")
-    return tmp_path
-
-
-def a_grade(source, number: str, outcomes) -> Grade:
+def a_grade(number: str, *outcomes: Outcome, **more) -> Grade:
     chapter = chapters.find(number)
     return Grade(
         chapter=chapter,
-        subject=f"chapters/{chapter.slug}",
-        source=source,
-        outcomes=outcomes,
-        seconds=3.21,
-        seed=7,
-        again=f"make grade CH={number}",
-        in_full=f"build/results/{number}.txt",
+        outcomes=list(outcomes),
+        **{
+            "subject": f"chapters/{chapter.slug}",
+            "source": chapter.chapter_dir,
+            "seconds": 3.21,
+            "seed": 7,
+            "again": f"make grade CH={number}",
+            "in_full": f"build/results/{number}.txt",
+            **more,
+        },
     )
 
 
-def chapter_two(source) -> Grade:
-    third = Fraction(20, 3)
-    long = "A claim whose text is so long that it does not fit into one line of a terminal of "
-    return a_grade(
-        source,
-        "02",
-        [
-            Outcome(claim("01.1", "test_01_first", "A first."), third, PASSED),
-            Outcome(CUT, third, FAILED, Diagnosis(True, "no")),
-            Outcome(
-                claim("01.4", "test_01_c", "A third."),
-                third,
-                NOT_JUDGED,
-                Diagnosis(False, "no instrument"),
-            ),
-            Outcome(
-                claim("02.1", "test_02_side", "Clients are served side by side."),
-                Fraction(40),
-                FAILED,
-                Diagnosis(True, "nothing came back for 8 s"),
-            ),
-            Outcome(claim("02.2", "test_02_long", f"{long}eighty columns."), Fraction(40), PASSED),
-        ],
-    )
+def outcome(claim: Claim, worth: int, verdict: str, found: Diagnosis | None = None) -> Outcome:
+    found = found or {FAILED: Diagnosis(True, "nothing came back for 8 s")}.get(verdict)
+    found = found or {NOT_JUDGED: Diagnosis(False, "no instrument here")}.get(verdict)
+    return Outcome(claim, Fraction(worth), verdict, found, 0.5)
 
 
-def test_a_failure(source):
-    outcome = Outcome(CUT, Fraction(6), FAILED, FOUND)
-    assert "\n".join(report.failure(a_grade(source, "01", [outcome]), outcome)) == FAILURE
+INHERITED = outcome(claim("01.2", "test_01_a", "A first."), 5, PASSED)
+CHAPTER_TWO = a_grade(
+    *("02", INHERITED, outcome(CUT, 5, FAILED), outcome(SIDE, 40, FAILED, FOUND)),
+    *(outcome(replace(SIDE, name="test_02_b"), 5, NOT_JUDGED), outcome(LONG, 45, PASSED)),
+    warnings=WARNED,
+)
+FULL = a_grade("01", outcome(CUT, 100, PASSED))
+EXPLAINED = a_grade("02", outcome(FIRST, 0, FAILED), outcome(SIDE, 50, FAILED), INHERITED)
+NOT_BUILT = a_grade("02", built=False, problem="main.c:1: error: no\n", source=None)
+ELSEWHERE = a_grade(
+    *("01", outcome(CUT, 100, FAILED)),
+    **{"subject": "DIR=mine", "memcheck": True, "selected": "01.3", "elsewhere": " DIR=mine"},
+)
+ONLY_OLD = a_grade("02", outcome(CUT, 50, FAILED), outcome(SIDE, 50, PASSED))
+GRADES = {
+    "each verdict": CHAPTER_TWO,
+    "full marks": FULL,
+    "full marks of the last chapter": a_grade("12", outcome(CUT, 100, PASSED)),
+    "one failure explains the others": EXPLAINED,
+    "it does not compile": NOT_BUILT,
+    "only what is inherited failed": ONLY_OLD,
+    "memory faults come first": a_grade(
+        "01", outcome(CUT, 50, FAILED), outcome(SIDE, 50, FAILED, RACE)
+    ),
+    "one TODO of another directory, under valgrind": ELSEWHERE,
+    "nothing was judged": a_grade("01", outcome(CUT, 100, NOT_JUDGED)),
+}
 
 
-def test_a_chapter(source, monkeypatch):
-    monkeypatch.setattr(report, "SHOWN_IN_FULL", 1)
-    assert report.chapter(chapter_two(source)) == CHAPTER
+def test_the_page_of_a_chapter():
+    parts = [f"## {name}, status {g.status}\n{report.chapter(g)}" for name, g in GRADES.items()]
+    parts.append(f"## V=1\n{report.chapter(CHAPTER_TWO, Look(verbose=True))}")
+    lines = map(report.board_line, GRADES.values())
+    end = report.board_end([FULL, CHAPTER_TWO])
+    parts.append("\n".join(["## the board", report.board_head(), *lines, *end]))
+    parts.append("\n".join(["## its end with full marks", *report.board_end([FULL])]))
+    golden.check("report", "\n\n".join(parts))
 
 
-def test_verbose_shows_every_failure(source, monkeypatch):
-    monkeypatch.setattr(report, "SHOWN_IN_FULL", 1)
-    text = report.chapter(chapter_two(source), Look(verbose=True))
-    assert text.count("what happened") == 2
-    assert "more failed" not in text
-
-
-def test_a_board_line(source):
-    line = report.board_line(chapter_two(source))
-    assert line == "  02-nonblocking  [####+.......]   40+6     2/5    3 s  next: TODO 1 (buffer.c)"
-    assert len(report.board_head()) == len(line.split("  next")[0])
-    assert len(line.replace("buffer.c", "options.c")) <= 80
-
-
-def test_the_end_of_the_board(source):
-    full = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
-    legend = "  points: for the chapter itself (#), and for what it inherits (+)"
-    assert report.board_end([full]) == [
-        "  100 of 100 points",
-        legend,
-        "  make grade CH=NN shows one of them in full",
+def test_the_file_for_programs(tmp_path):
+    """https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format; the worths are
+    rounded to hundredths whose sum is 100."""
+    third = [outcome(SIDE, 1, PASSED) for _ in range(3)]
+    for one in third:
+        one.worth = Fraction(100, 3)
+    assert [test["max_score"] for test in results.as_json(a_grade("02", *third))["tests"]] == [
+        *(33.33, 33.33, 33.34)
     ]
-    assert report.board_end([full, chapter_two(source)]) == [
-        "  146.6 of 200 points",
-        legend,
-        "  next: make grade CH=02",
-    ]
+    found = []
+    for grade in (CHAPTER_TWO, NOT_BUILT):
+        results.write(grade, tmp_path / "01.json")
+        found.append((tmp_path / "01.json").read_text())
+    assert list(tmp_path.iterdir()) == [tmp_path / "01.json"]
+    golden.check("results-json", "\n".join(found))
+    many = a_grade("02", *[outcome(SIDE, 10, FAILED, FOUND)] * 9, in_full="")
+    results.write_in_full(many, tmp_path / "01.txt")
+    assert (tmp_path / "01.txt").read_text().count("what happened") == 9
+    assert f"more failed; all in full: {tmp_path}/01.txt" in report.chapter(many)
 
 
-def test_only_inherited_claims_failed(source):
-    grade = chapter_two(source)
-    grade.outcomes[3].verdict = PASSED
-    assert report.next_step(grade) == [
-        "next: what the server of chapter 01 could do: "
-        "make grade CH=02 T=test_01_header_cut SEED=7",
-        "some claims were not judged: no points, and no failure",
-        "details: see the log",
-    ]
+def test_each_line_fits_the_terminal_and_colours_change_no_text():
+    wide = replace(FOUND, stderr="x" * 500, steps="-> 1  " + "y" * 500)
+    grade = a_grade("02", outcome(SIDE, 100, FAILED, wide))
+    assert max(map(len, report.chapter(grade).splitlines())) <= report.WIDEST
+    for width in (60, 80, 100):
+        one = a_grade("02", outcome(SIDE, 55, FAILED), INHERITED, outcome(LONG, 45, PASSED))
+        lines = report.chapter(one, Look(width, verbose=True)).splitlines()
+        assert max(map(len, lines)) <= width
+    coloured = report.chapter(CHAPTER_TWO, Look(colour=True))
+    assert "\033[31m" in coloured
+    assert re.sub(r"\033\[\d+m", "", coloured) == report.chapter(CHAPTER_TWO)
 
 
-def test_a_todo_that_is_done_names_the_next_one(source):
-    for number, step in (
-        ("01.2", "TODO 3 (io.c): make grade CH=01 T=01.3"),  # first_frames is of no TODO
-        ("06.1", "TODO 2 (server/conn.c): make grade CH=06 T=06.2"),
+def test_where_no_line_can_be_written_again_each_test_gets_one(capsys, monkeypatch):
+    """Beside gdb none is written: it would stand in its prompt."""
+    progress = terminal.Progress(3, told=True)
+    for one in CHAPTER_TWO.outcomes:
+        progress.begun(one.claim.name)
+        progress.found(one)
+    progress.clear()
+    golden.check("report-lines", capsys.readouterr().out)
+    monkeypatch.setattr(command_line, "knows_escapes", lambda stream: True)
+    for quiet, says in ((False, "0 of 1 tests"), (True, "")):
+        terminal.Progress(1, quiet=quiet)
+        assert says in (printed := capsys.readouterr().out) and bool(printed) == bool(says)
+
+
+# Points
+
+
+def test_the_next_todo():
+    """The first one that has failed, or the one after those that were selected."""
+    for number, failed, step in (
+        ("01.2", [], "TODO 3 (io.c): make grade CH=01 T=01.3"),
+        ("06.1", [], "TODO 2 (server/conn.c): make grade CH=06 T=06.2"),
+        ("06.3", ["test_06_watches"], "TODO 1 (events/events.c): make grade CH=06 T=06.1"),
     ):
         claims = scoring.select(scoring.load(), number)
-        outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
-        grade = replace(a_grade(source, number[:2], outcomes), selected=number)
+        outcomes = [outcome(one, 1, PASSED) for one in claims]
+        grade = a_grade(number[:2], *outcomes, selected=number, last_failed=frozenset(failed))
         assert report.next_step(grade) == [f"next: {step}"]
-    for other in (
-        replace(grade, outcomes=outcomes[1:]),  # only some of its claims
-        replace(grade, source=grade.chapter.solution_dir),
-    ):
-        assert report.next_step(other) == ["next: make grade CH=06"]
+        some = replace(grade, outcomes=outcomes[1:], last_failed=frozenset())
+        assert len(claims) == 1 or report.next_step(some) == [f"next: {grade.again}"]
 
 
-def test_a_todo_that_has_failed_comes_before_the_next_one(source):
-    """When nothing is left of the chapter, all of it is graded."""
-    claims = scoring.select(scoring.load(), "06.3")
-    outcomes = [Outcome(one, Fraction(1), PASSED) for one in claims]
-    grade = replace(a_grade(source, "06", outcomes), selected="06.3")
-    failed = replace(grade, last_failed=frozenset(["test_06_watches", "test_06_wake_before"]))
-    assert report.next_step(failed) == [
-        "next: TODO 1 (events/events.c): make grade CH=06 T=06.1"
+def test_earlier_chapters_share_what_is_inherited(monkeypatch):
+    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
+    numbers = (("01.1", 10), ("01.2", 90), ("02.1", 100), ("03.1", 100))
+    claims = [claim(number, f"t{number}", "", points) for number, points in numbers]
+    three = chapters.find("03")
+    assert list(scoring.worths(claims, three).values()) == [1.25, 11.25, 12.5, 75]
+    assert list(scoring.worths([claims[0], claims[3]], three).values()) == [25, 75]
+    assert list(scoring.worths(claims[3:], three).values()) == [100]
+    texts = [scoring.number_text(Fraction(*f)) for f in ((100, 1), (9999, 100), (1, 3), (25, 2))]
+    assert texts == ["100", "99.9", "0.3", "12.5"]
+    held = scoring.holding([claim("01.1", "x", "", last="02"), claims[2]], three)
+    assert held == [claims[2]]
+
+
+@pytest.mark.parametrize(
+    "wanted, found",
+    [
+        *(("1.2", ["cut_more"]), ("test_01_cut", ["cut"]), ("CUT", ["cut", "cut_more"])),
+        *(("01.4", []), ("test_01_end, 1.1", ["cut", "end"]), ("test_01_cut,01.9", [])),
+    ],
+)
+def test_selection(wanted, found):
+    names = ("cut", "cut_more", "end")
+    claims = [claim(f"01.{at}", f"test_01_{name}", "") for at, name in enumerate(names, 1)]
+    assert [one.name for one in scoring.select(claims, wanted)] == [f"test_01_{n}" for n in found]
+
+
+# Steps and bytes
+
+
+def test_the_caret_is_under_the_difference_wherever_it_is():
+    for size in (1, 2, 15, 16, 17, 33, 200):
+        expected = bytes(size)
+        for at in range(size):
+            wrong = expected[:at] + b"\xee" + expected[at + 1 :]
+            for received, row, shown in ((wrong, 1, "ee"), (expected[:at], 0, "00")):
+                for width in (40, 74, 80):
+                    lines = compare(expected, received, width).splitlines()
+                    column = lines[2].index("^^")
+                    assert lines[row][column : column + 2] == shown
+                    assert max(map(len, lines[:2])) <= width
+    big = b"a" * 32_000_000
+    assert "first difference at byte 31,999,997" in compare(big, big[:-3] + b"b")
+
+
+def conversation(*steps, failed=None):
+    talk = Conversation()
+    for who, text in steps:
+        talk.note(who, text)
+    if failed is not None:
+        talk.steps[failed].failed = True
+    return talk
+
+
+def test_conversations():
+    late = Failure("nothing came to B")
+    late.__context__ = last = Failure("nothing")
+    expected = conversation(("A", "reads"), ("A", "closes"), ("B", "waits"))
+    for step, error in ((expected.steps[0], Failure("closed")), (expected.steps[2], last)):
+        with pytest.raises(Failure), step:
+            raise error
+    expected.blame(late)
+    outside = conversation(("A", "reads"), ("A", "closes"), failed=0)
+    outside.blame(Failure("the log is too long"))
+    talks = [
+        conversation(("A", "connects"), ("B", "waits"), ("A", "closes"), failed=1),
+        conversation(*[("A", "sends 1 byte")] * 1000, ("A", "waits")),
+        conversation(*((name, "sends 1 byte") for name in "EFGCABH")),
+        conversation(*((name, "leaves") for name in ("Z", "AA", "D", "AC", "AE", "AG", "AI"))),
+        conversation(*((name, "connects") for name in ("stays", "B", "other", "A"))),
+        *(expected, outside),
     ]
-    own = frozenset(claim.name for claim in scoring.load() if claim.chapter.number == "06")
-    done = replace(grade, once_passed=own, last_failed=frozenset(["test_03_signals"]))
-    assert report.next_step(done) == ["next: make grade CH=06"]
+    long = [(f"A{number}", f"does {number}") for number in range(100)]
+    for failed in (0, 1, 50, 98, 99):
+        for limit in (4, 5, 16):
+            text = conversation(*long, failed=failed).render(limit)
+            assert len(text.splitlines()) <= limit and f"-> {failed + 1:>3}  A{failed}" in text
+    talks.append(conversation(*long, failed=50))
+    golden.check("conversations", "\n\n".join(talk.render(8) for talk in talks))
 
 
-def test_what_has_failed_is_kept_until_it_passes(source, tmp_path):
-    file = tmp_path / "01-passed.json"
-    for verdict, failed in ((FAILED, {CUT.name}), (PASSED, set())):
-        grade = a_grade(source, "01", [Outcome(CUT, Fraction(1), verdict, Diagnosis(True, "x"))])
-        history.compare(grade, file)
-        later = a_grade(source, "01", [])
-        history.compare(later, file)
-        assert later.last_failed == failed
+# Hints, and what is said of the grade before
 
 
-def test_full_marks_name_the_next_chapter(source):
-    grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
-    step = "next: chapter 02, chapters/02-nonblocking/README.md"
-    assert report.next_step(grade) == [step]
-    assert report.next_step(a_grade(source, chapters.CHAPTERS[-1].number, grade.outcomes)) == []
-
-
-def test_full_marks_name_no_chapter_that_was_not_handed_out(source, monkeypatch, tmp_path):
-    monkeypatch.setattr(chapters, "ROOT", tmp_path)
-    grade = a_grade(source, "01", [Outcome(CUT, Fraction(100), PASSED)])
-    assert report.next_step(grade) == ["chapter 02 is not in this copy of the lab"]
-
-
-def test_where_no_line_can_be_written_again_each_test_gets_one(capsys):
-    progress = terminal.Progress(3, told=True)
-    progress.begun(CUT.name)
-    long = replace(CUT, text="A text that is too long for one line of a terminal, by some words.")
-    free = replace(CUT, points=Fraction(0))
-    for verdict, one in ((PASSED, CUT), (FAILED, long), (NOT_JUDGED, free)):
-        progress.found(Outcome(one, Fraction(6), verdict))
-    progress.clear()
-    assert capsys.readouterr().out.splitlines() == [
-        "  passed      01.3  A header cut at every byte is put together again.",
-        "  FAILED      01.3  A text that is too long for one line of a terminal, by ...",
-        "  not judged        A header cut at every byte is put together again.",
-        "",
-    ]
-
-
-@pytest.mark.parametrize("told, quiet", [(False, False), (True, True)])
-def test_tests_are_not_told_unless_that_is_wanted(told, quiet, capsys):
-    progress = terminal.Progress(1, told, quiet=quiet)
-    progress.found(Outcome(CUT, Fraction(6), PASSED))
-    progress.clear()
-    assert capsys.readouterr().out == ""
-
-
-def test_beside_gdb_no_line_is_written_again(monkeypatch, capsys):
-    """It would be written over gdb's prompt."""
-    monkeypatch.setattr(command_line, "knows_escapes", lambda stream: True)
-    terminal.Progress(1)
-    assert "0 of 1 tests" in capsys.readouterr().out
-    request = Request(debugger=Path("pid"))
-    judge.Following(Grade(chapters.find("01"), "DIR"), request).tick()
-    assert capsys.readouterr().out == ""
-
-
-def test_colours_do_not_change_the_text(source):
-    grade = chapter_two(source)
-    coloured = report.chapter(grade, Look(colour=True))
-    assert "\033[31m" in coloured
-    assert re.sub(r"\033\[\d+m", "", coloured) == report.chapter(grade)
-
-
-@pytest.mark.parametrize("width", [60, 80, 100])
-def test_lines_are_as_wide_as_the_terminal(source, width):
-    lines = report.chapter(chapter_two(source), Look(width, verbose=True)).splitlines()
-    assert max(map(len, lines)) <= width
-
-
-def test_the_server_cannot_write_beyond_the_widest_line(source):
-    found = replace(FOUND, stderr="x" * 500, steps="-> 1  " + "y" * 500)
-    outcome = Outcome(CUT, Fraction(6), FAILED, found)
-    lines = report.failure(a_grade(source, "01", [outcome]), outcome)
-    assert max(map(len, lines)) <= report.WIDEST
-
-
-@pytest.mark.parametrize("chapter", chapters.CHAPTERS, ids=lambda chapter: chapter.slug)
-def test_the_file_of_a_todo(chapter):
-    """Is told by the heading of each in the handout, and has its comment."""
-    files = {number: file for number, (file, _) in report.todos(chapter).items()}
-    claims = [claim for claim in scoring.load() if claim.chapter == chapter]
-    assert {claim.todo for claim in claims} <= files.keys()
-    for number, file in files.items():
-        assert f"TODO {number}:" in (chapter.chapter_dir / file).read_text()
-
-
-def test_every_key_has_a_hint():
-    places = dict.fromkeys(failure.HINT_KEYS, "HINT_KEYS in harness/failures/failure.py")
-    for path in HARNESS.rglob("*.py"):
-        if "tests" not in path.parts:
-            found = re.findall(r'\bhint="([a-z-]+)"', path.read_text())
-            places.update(dict.fromkeys(found, str(path.relative_to(HARNESS.parent))))
-    for key in places.keys() - set(HINTS):
-        pytest.fail(
-            f"{places[key]}: there is no hint {key!r}: take a key of harness/failures/hints, or "
-            "add it to the file of its heading there"
-        )
-
-
-def test_hints_are_short_and_have_a_place():
+def test_every_hint_is_short_and_has_a_place():
+    texts = [path.read_text() for path in HARNESS.rglob("*.py") if "tests" not in path.parts]
+    named = re.findall(r'\bhint="([a-z-]+)"', "".join(texts))
+    assert not {*failure.HINT_KEYS, *named} - set(HINTS)
     for hint in HINTS.values():
         assert 1 <= len(re.findall(r"[.?!](?= |$)", hint.text)) <= 3, hint.text
         assert re.fullmatch(PAGE + r"#[a-z-]+", hint.place)
 
 
-# What is said of the grade before
+def test_what_has_changed_since_it_passed(tmp_path):
+    file, mine, other = tmp_path / "01-passed.json", tmp_path / "mine", tmp_path / "other"
 
+    def grade(verdict: str, text: str = "", directory: Path = mine) -> tuple[str, set[str]]:
+        directory.mkdir(exist_ok=True)
+        for name in text.split():
+            (directory / f"{name[0]}.c").write_text(name)
+        found = outcome(CUT, 5, verdict)
+        graded = a_grade("01", found, source=directory)
+        history.compare(graded, file)
+        return (found.diagnosis.before if found.diagnosis else ""), set(graded.last_failed)
 
-@pytest.fixture
-def grade(tmp_path):
-    """grade(verdict, **files) -> what is said of the only test, with these files."""
-    source = tmp_path / "mine"
-    source.mkdir()
-
-    def run(verdict: str, directory=source, **files: str) -> str:
-        for name, text in files.items():
-            (directory / f"{name}.c").write_text(text)
-        outcome = Outcome(CUT, Fraction(5), verdict)
-        if verdict == FAILED:
-            outcome.fail("no")
-        graded = a_grade(directory, "01", [outcome])
-        history.compare(graded, tmp_path / "build" / "01-passed.json")
-        return outcome.diagnosis.before if outcome.diagnosis else ""
-
-    return run
-
-
-def test_nothing_is_said_of_what_never_passed(grade):
-    assert grade(FAILED, conn="1") == ""
-    assert grade(FAILED, conn="2") == ""
-
-
-def test_what_has_changed_since_it_passed(grade):
-    assert grade(PASSED, conn="1", io="1") == ""
-    assert grade(FAILED, conn="2") == "passed; changed since: conn.c"
-    assert grade(FAILED, io="2") == "passed; changed since: conn.c, io.c"
-    assert grade(PASSED) == ""
-    assert grade(FAILED) == "passed; no file has changed since"
-
-
-def test_new_files_and_many(grade):
-    grade(PASSED, conn="1")
-    said = grade(FAILED, a="1", b="1", c="1", d="1", e="1")
-    assert said == "passed; changed since: a.c, b.c, c.c, d.c and 1 more"
-
-
-def test_another_directory_has_its_own_history(grade, tmp_path):
-    grade(PASSED, conn="1")
-    (tmp_path / "other").mkdir()
-    assert grade(FAILED, tmp_path / "other", conn="2") == ""
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"source": 1}', '{"source": "X", "passed": 3}'])
-def test_a_spoilt_file_is_no_history(grade, tmp_path, text):
-    grade(PASSED, conn="1")
-    file = tmp_path / "build" / "01-passed.json"
-    file.write_text(text.replace("X", str(tmp_path / "mine")))
-    assert grade(FAILED, conn="2") == ""
+    failing = {CUT.name}
+    assert grade(FAILED, "a1 b1") == ("", failing)
+    assert grade(FAILED, "a2") == ("", failing)
+    assert grade(PASSED) == ("", set())
+    assert grade(FAILED) == ("passed; no file has changed since", failing)
+    assert grade(FAILED, "a3") == ("passed; changed since: a.c", failing)
+    many = "passed; changed since: a.c, b.c, c.c, d.c and 1 more"
+    assert grade(FAILED, "b2 c1 d1 e1") == (many, failing)
+    assert grade(FAILED, "a1", other) == ("", failing)
+    grade(PASSED)
+    kept = json.loads(file.read_text())
+    for spoilt in ("", "{}", "[]", json.dumps({**kept, "passed": 3, "failed": []})):
+        file.write_text(spoilt)
+        assert grade(FAILED) == ("", failing)
