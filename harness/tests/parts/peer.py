@@ -12,7 +12,6 @@ import pytest
 
 from harness.client import length_framing
 from harness.client.client import Client, Conversation
-from harness.lab.units import KIB
 from harness.server.waiting import wait
 from harness.server.waiting.wait import Patience, wait_until
 
@@ -104,13 +103,3 @@ def hung_up(client):
     poller = select.poll()
     poller.register(client, select.POLLRDHUP)
     assert poller.poll(1000 * DELIVERY_SECONDS)
-
-
-def echo(end):
-    """Sends back what comes, as it comes, until the client is done."""
-    while True:
-        data = end.recv(64 * KIB)
-        if not data:
-            end.shutdown(socket.SHUT_WR)
-            return
-        end.sendall(data)

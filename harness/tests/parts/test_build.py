@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import resource
 import shutil
 import subprocess
 import threading
@@ -35,22 +34,6 @@ def cache(tmp_path, monkeypatch):
 
 def status(source: Path) -> int:
     return subprocess.run([build.cached_server(source).binary]).returncode
-
-
-def test_libraries_are_linked_by_what_is_included(tmp_path, monkeypatch):
-    """Whatever the directive looks like. One that is not installed is no fault of a submission."""
-    forms = ('#include "own.h"', "#define RINGS <{}>\n#include RINGS", "#inc\\\nlude <{}>")
-    for number, form in enumerate(forms):
-        monkeypatch.setattr(build, "LIBRARIES", {"math.h": "-lm"})
-        main = "int main(int count, char **words) { return (int)sqrt(count + !words) - 1; }"
-        source = submission(tmp_path / f"s{number}", f"{form.format('math.h')}\n{main}")
-        (source / "own.h").write_text("#include <math.h>\n")
-        assert status(source) == 0
-        monkeypatch.setattr(build, "LIBRARIES", {"absent.h": "-labsent"})
-        submission(source, f"{form.format('absent.h')}\nint main(void) {{}}\n")
-        (source / "own.h").write_text("#include <absent.h>\n")
-        with pytest.raises(build.NoCompiler, match="absent.h is not installed"):
-            build.cached_server(source)
 
 
 def test_any_name_is_compiled(tmp_path):
@@ -116,13 +99,6 @@ def test_a_compilation_that_waits_is_ended(tmp_path, monkeypatch):
     os.mkfifo(tmp_path / "never")
     with pytest.raises(build.BuildFailed, match="took longer than 1 s"):
         build.cached_server(submission(tmp_path, '#include "never"\n'))
-
-
-@pytest.mark.full("endless compilations")
-def test_a_compilation_that_computes_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "LIMITS", [(resource.RLIMIT_CPU, 1, 6)])
-    with pytest.raises(build.BuildFailed, match="computed for longer than 60 s"):
-        build.cached_server(submission(tmp_path, '#include "/dev/zero"\n'))
 
 
 # Whose fault it is

@@ -16,12 +16,12 @@ from harness.failures import failure
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
-from harness.failures.hints import HINTS, PAGE
-from harness.grading import history, report, results, scoring, terminal
+from harness.failures.hints import HINTS
+from harness.grading import history, report, results, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.report import Look
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
-from harness.lab import chapters, command_line
+from harness.lab import chapters
 
 HARNESS = chapters.ROOT / "harness"
 
@@ -147,20 +147,6 @@ def test_each_line_fits_the_terminal_and_colours_change_no_text():
     assert re.sub(r"\033\[\d+m", "", coloured) == report.chapter(CHAPTER_TWO)
 
 
-def test_where_no_line_can_be_written_again_each_test_gets_one(capsys, monkeypatch):
-    """Beside gdb none is written: it would stand in its prompt."""
-    progress = terminal.Progress(3, told=True)
-    for one in CHAPTER_TWO.outcomes:
-        progress.begun(one.claim.name)
-        progress.found(one)
-    progress.clear()
-    golden.check("report-lines", capsys.readouterr().out)
-    monkeypatch.setattr(command_line, "knows_escapes", lambda stream: True)
-    for quiet, says in ((False, "0 of 1 tests"), (True, "")):
-        terminal.Progress(1, quiet=quiet)
-        assert says in (printed := capsys.readouterr().out) and bool(printed) == bool(says)
-
-
 # Points
 
 
@@ -191,19 +177,9 @@ def test_earlier_chapters_share_what_is_inherited(monkeypatch):
     assert texts == ["100", "99.9", "0.3", "12.5"]
     held = scoring.holding([claim("01.1", "x", "", last="02"), claims[2]], three)
     assert held == [claims[2]]
-
-
-@pytest.mark.parametrize(
-    "wanted, found",
-    [
-        *(("1.2", ["cut_more"]), ("test_01_cut", ["cut"]), ("CUT", ["cut", "cut_more"])),
-        *(("01.4", []), ("test_01_end, 1.1", ["cut", "end"]), ("test_01_cut,01.9", [])),
-    ],
-)
-def test_selection(wanted, found):
-    names = ("cut", "cut_more", "end")
-    claims = [claim(f"01.{at}", f"test_01_{name}", "") for at, name in enumerate(names, 1)]
-    assert [one.name for one in scoring.select(claims, wanted)] == [f"test_01_{n}" for n in found]
+    claims = [claim(f"01.{at}", f"test_01_{one}", "") for at, one in enumerate(("cut", "cut_2"))]
+    for wanted, count in {"1.1": 1, "test_01_cut": 1, "CUT": 2, "01.4": 0, "01.0,01.9": 0}.items():
+        assert len(scoring.select(claims, wanted)) == count
 
 
 # Steps and bytes
@@ -263,13 +239,10 @@ def test_conversations():
 # Hints, and what is said of the grade before
 
 
-def test_every_hint_is_short_and_has_a_place():
+def test_every_key_has_a_hint():
     texts = [path.read_text() for path in HARNESS.rglob("*.py") if "tests" not in path.parts]
     named = re.findall(r'\bhint="([a-z-]+)"', "".join(texts))
     assert not {*failure.HINT_KEYS, *named} - set(HINTS)
-    for hint in HINTS.values():
-        assert 1 <= len(re.findall(r"[.?!](?= |$)", hint.text)) <= 3, hint.text
-        assert re.fullmatch(PAGE + r"#[a-z-]+", hint.place)
 
 
 def test_what_has_changed_since_it_passed(tmp_path):
