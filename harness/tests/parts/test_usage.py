@@ -1,7 +1,7 @@
 """Wrong words and variables: each command says in one line what is wrong, and what to do.
 
-The cases are the lines of golden/usage.txt that begin with `make`. A new one is added there, and its
-answer by RECORD=1. Words that begin with a dash are for python3 -m harness.
+The cases are the lines of golden/usage.txt that begin with `make`. A new one is added there,
+and its answer by RECORD=1. Words that begin with a dash are for python3 -m harness.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def test_wrong_usage(monkeypatch, capsys):
             for word in filter(VARIABLE.match, words):
                 variable, value = word.split("=", 1)
                 patch.setenv(f"LAB_{variable}", value)
-            patch.setattr("sys.argv", ["harness", name, *(w for w in words if not VARIABLE.match(w))])
+            words = [word for word in words if not VARIABLE.match(word)]
+            patch.setattr("sys.argv", ["harness", name, *words])
             status, (out, err) = main(), capsys.readouterr()
         told.append(f"make {case}\n   {err}")
         wrong += [told[-1]] if (status, out, err.count("\n")) != (2, "", 1) else []
