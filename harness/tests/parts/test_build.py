@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
@@ -48,18 +47,14 @@ def test_any_name_is_compiled(tmp_path):
     assert status(source) == 0
 
 
-def test_what_the_compiler_says_is_told(tmp_path, monkeypatch):
+def test_what_the_compiler_says_is_told(tmp_path):
     for _ in range(2):  # from the cache, too
         compiled = build.cached_server(submission(tmp_path / "s", right(WARNING)))
         assert "nobody_uses_this" in compiled.warnings
-    full = 'int main(void) { wrong("No space left on device"); }\n'  # is quoted by the compiler
-    for text, says in ((BROKEN, "main.c:1:.*undeclared_thing"), (full, "No space left")):
-        with pytest.raises(build.BuildFailed, match=says) as caught:
-            build.cached_server(submission(tmp_path / "s", text), extra_flags=("-Werror",))
-        assert str(tmp_path) not in str(caught.value)
-    monkeypatch.setenv("CC", "gcc -DGIVEN")
-    source = submission(tmp_path / "s", "#ifdef GIVEN\nint main(void) { return 0; }\n#endif\n")
-    assert status(source) == 0
+    quoted = 'int main(void) { undeclared_thing("No space left on device"); }\n'  # no full disk
+    with pytest.raises(build.BuildFailed, match="main.c:1:.*undeclared_thing") as caught:
+        build.cached_server(submission(tmp_path / "s", quoted), extra_flags=("-Werror",))
+    assert str(tmp_path) not in str(caught.value)
 
 
 def test_a_change_in_any_file_is_noticed(tmp_path, monkeypatch):
@@ -84,14 +79,6 @@ def test_a_change_in_any_file_is_noticed(tmp_path, monkeypatch):
     assert status(source) == status(Path(shutil.copytree(source, tmp_path / "t"))) == 23
     (tmp_path / "t" / "errno.h").write_text("#undef ERRNO\n#define ERRNO 4\n")
     assert (status(source), status(tmp_path / "t")) == (23, 24)
-    threads = [threading.Thread(target=build.cached_server, args=[source]) for _ in range(4)]
-    submission(source, right())
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    left = [path.name for path in build.cached_server(source).binary.parent.iterdir()]
-    assert sorted(left) == ["server", "warnings"]
 
 
 def test_a_compilation_that_waits_is_ended(tmp_path, monkeypatch):
@@ -107,23 +94,19 @@ def test_a_compilation_that_waits_is_ended(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "broken, raised, says",
     [
-        (["programs/check.h"], LabFault, f"{PROGRAM}.c .*fault of the lab.*report.*accept5"),
-        (["programs/check.h", "s/reader.c"], LabFault, "accept5"),
-        (["s/reader.h"], Failure, "with a program of the grader"),
-        (["s/reader.c"], Failure, "accept5"),
+        (["programs/check.h", "s/reader.c"], LabFault, f"{PROGRAM}.c .*fault of the lab.*accept5"),
+        (["s/reader.c"], Failure, "with a program of the grader.*accept5"),
     ],
 )
 def test_whose_fault_a_program_of_the_grader_is(tmp_path, monkeypatch, broken, raised, says):
     source = Path(shutil.copytree(CHAPTER.chapter_dir, tmp_path / "s"))
-    shutil.copytree(linking.PROGRAMS, tmp_path / "programs")
-    monkeypatch.setattr(linking, "PROGRAMS", tmp_path / "programs")
+    programs = Path(shutil.copytree(linking.PROGRAMS, tmp_path / "programs"))
+    monkeypatch.setattr(linking, "PROGRAMS", programs)
     monkeypatch.setenv("CC", STRICTER)
     for file in broken:
         (tmp_path / file).write_text((tmp_path / file).read_text() + UNDECLARED)
-    untouched = tuple(map(str, chapters.untouched(CHAPTER, source)))
-    linking.built.cache_clear()
     with pytest.raises(raised, match=f"(?s){says}"):
-        linking.built(source, PROGRAM, "", untouched)
+        linking.built(source, PROGRAM, "", tuple(map(str, chapters.untouched(CHAPTER, source))))
 
 
 def test_a_chapter_that_a_newer_compiler_refuses_is_the_labs_fault(tmp_path, monkeypatch):

@@ -1,32 +1,36 @@
-"""The client against peers that are right, and against peers that do exactly one thing wrong."""
+"""The client against peers that are right, and against peers that do exactly one thing wrong; and
+what is said of bytes."""
 
 import errno
+import random
 import re
 import socket
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from harness.tests import golden
-from harness.tests.parts.peer import (  # noqa: F401: fixtures
-    HELLO,
-    SHORT,
-    arrives,
-    hung_up,
-    peer,
-    reset,
-    slowly,
-)
-from harness.client import length_framing, stream
+from harness.tests.parts.peer import HELLO, SHORT, arrives, hung_up, reset, slowly
+from harness.tests.parts.peer import peer  # noqa: F401: a fixture
+from harness.claims.scenarios import redis_commands
+from harness.client import length_framing, messages, resp, stream
 from harness.client.client import Client, Conversation
+from harness.client.expected_replies import Replies
+from harness.client.framing import LENGTH, LINE, Fixed
+from harness.client.messages import ECHO, MALFORMED, MESSAGES, OK, STATS, SUM, WHO, i32, i64
+from harness.client.messages import reply, request, string
+from harness.client.resp import NO_ARRAY, RESP, Answers, Err
 from harness.failures.compare import compare
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
 from harness.server.waiting import wait
 
 close = socket.socket.close
-SECOND = length_framing.encode(b"second")
+frame = length_framing.encode
+SECOND = frame(b"second")
 MANY = bytes(64 * MIB)
+
 
 def test_a_conversation_with_a_right_peer(peer):
     """The bytes of each call, the steps that are told, and the two ways to leave."""
@@ -37,7 +41,7 @@ def test_a_conversation_with_a_right_peer(peer):
     assert end.recv(100) == HELLO
     client.send_frames([b"a", b""])
     assert end.recv(100) == b"\1\0\0\0a\0\0\0\0"
-    end.sendall(length_framing.encode(b"") + HELLO + HELLO)
+    end.sendall(frame(b"") + HELLO + HELLO)
     client.expect_frames([b"", b"hello"])
     assert client.read_frame() == b"hello"
     client.expect_nothing(0)
@@ -66,12 +70,12 @@ def test_patience_starts_anew_with_every_byte(peer, monkeypatch, arguments):
 
 def test_a_peer_that_is_still_reading_is_waited_for(peer, monkeypatch):
     """It takes longer than the patience before it answers, and reads all the time."""
-    frame = length_framing.encode(bytes(300_000))
-    reads = [lambda: end.recv(len(frame) // 4, socket.MSG_WAITALL)] * 4
-    patience = slowly(monkeypatch, *reads, lambda: end.sendall(frame))
+    data = frame(bytes(300_000))
+    reads = [lambda: end.recv(len(data) // 4, socket.MSG_WAITALL)] * 4
+    patience = slowly(monkeypatch, *reads, lambda: end.sendall(data))
     client, end = peer.connect(patience=patience)
-    client.send_frame(frame[4:])
-    client.expect_frame(frame[4:])
+    client.send(data)
+    client.expect_frame(data[4:])
 
 
 def test_a_wait_is_over_when_the_server_has_had_its_cpu_time(monkeypatch):
@@ -191,3 +195,87 @@ def test_what_a_failure_says(peer, monkeypatch):
     peer.talk = Conversation()
     found.append(told("nobody listens", peer.talk, Client, address, peer.talk))
     golden.check("client-failures", "\n\n".join(found))
+
+
+# Bytes, messages and replies of Redis, without a connection
+
+SENT = {
+    **{LENGTH: [[b"hi"], [b"a", b"b"]], LINE: [[b"one\r\n"]], Fixed(2): [[b"ab", b"cd"]]},
+    MESSAGES: [
+        *([request(ECHO, 7, string(b"hi"))], [messages.sum_of(8, -5, 300)], [request(STATS, 5)]),
+        *([messages.after(7, 50, b"hi")], [messages.every(7, 50, 3, b"")], [messages.cancel(8, 7)]),
+        *([messages.reset(8, 7, 50, 1)], [request(99, 5, b"\0")], [b"abc"]),
+        *([request(STATS, 5), request(99, 6), b"abc"], [request(STATS, 5)] * 4),
+    ],
+    RESP: [
+        *([resp.command("SET", "k", b"a\r\n")], [b"PING\r\n"]),
+        [resp.command("GET", "k"), resp.command("GET", b"\xff", 7)],
+    ],
+}
+DUE = reply(SUM, 7, OK, i64(5))
+# Framing, the replies that are due, and what comes instead of them.
+WRONG_REPLIES = [
+    (LINE, [b"one\r\n", b"two\r\n"], b"one\r\ntwo\n"),
+    (Fixed(3), [b"abc"], b"aXc"),
+    *(
+        (MESSAGES, [DUE], frame(came))
+        for came in (
+            *(reply(SUM, 7, OK, i64(6)), reply(SUM, 7, MALFORMED), reply(SUM, 8, OK, i64(5))),
+            *(reply(9, 7, MALFORMED), reply(SUM, 7, OK, i64(5), b"x"), reply(SUM, 7, OK), b""),
+        )
+    ),
+    (MESSAGES, [reply(SUM, 7, MALFORMED)], frame(DUE) + b"more"),
+    (MESSAGES, [DUE], frame(reply(SUM, 8, OK))[:10]),
+    (MESSAGES, [reply(WHO, 9, OK, i32(3))], frame(reply(WHO, 9, OK, i32(0)))),
+    (MESSAGES, [reply(STATS, 9, OK, i64(1))], frame(reply(STATS, 9, OK, bytes(7)))),
+    (MESSAGES, [reply(-1, -1, MALFORMED)], b"\0\0\0\x0c" + i32(-1) + i32(-1) + i32(2 << 24)),
+    (RESP, [resp.reply(b"a" * 100)], resp.reply(b"a" * 99 + b"b")),
+    (RESP, [resp.reply([1, None])], resp.reply([1, NO_ARRAY])),
+]
+GET = [[b"SET", b"k", b"v"], [b"GET", b"k"]]
+
+
+def first_wrong(replies, came):
+    """The failure when these bytes come: first as many as are due, and then what else is wanted."""
+    first = came[: replies.missing]
+    assert not replies.accept(first)
+    rest = came[len(first) :]
+    replies.add_wrong(rest[: replies.still_wanted()])
+    failure = replies.wrong()
+    return f"{failure.hint}: {failure.message}\n   came: {failure.received.hex(' ') or 'nothing'}"
+
+
+def test_how_bytes_are_told():
+    lines = []
+    for framing, together in SENT.items():
+        lines += [f"## {' '.join(framing.options) or 'length'}"]
+        for bodies in together:
+            data = b"".join(map(framing.encode, bodies))
+            lines += [framing.told_together(bodies, len(data)), f"   {data[:40].hex(' ')}"]
+    lines += ["## wrong replies"]
+    lines += [first_wrong(Replies(due, framing), came) for framing, due, came in WRONG_REPLIES]
+    answers = ((GET, b"+OK\r\n$1\r\nw\r\n"), (GET[:1], b"-ERR no such thing\r\n+more\r\n"))
+    for commands, came in answers:
+        due = [resp.reply(resp.OK), resp.reply(b"v")][: len(commands)]
+        lines += [first_wrong(Answers(commands, due), came)]
+    golden.check("bytes", "\n".join(dict.fromkeys(lines)))
+
+
+def test_replies_of_redis_come_in_any_pieces():
+    values = [resp.OK, Err("ERR no"), -1, None, NO_ARRAY, b"\r\n$3\r\n", [], [[], [b"x", [0]]]]
+    replies = [resp.reply(value) for value in values]
+    assert [resp.value_of(one) for one in replies] == values
+    stream = b"".join(replies)
+    for size in (1, 2, 7, 50):
+        decoder = resp.Decoder()
+        found = [decoder.feed(stream[at : at + size]) for at in range(0, len(stream), size)]
+        assert (sum(found, []), decoder.left) == (replies, 0)
+
+
+def test_random_dates_are_not_over():
+    """Redis would still count a key with such a date."""
+    now = {b"EXAT": time.time(), b"PXAT": 1000 * time.time()}
+    for words in redis_commands.sequence(random.Random(7), 30_000):
+        for unit, value in zip(words, words[1:]):
+            if words[0] == b"SET" and unit in now and value.isdigit():
+                assert int(value) == 0 or int(value) > now[unit], words

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,18 +13,21 @@ from pathlib import Path
 import pytest
 
 from harness.tests import golden
+from harness.tests.shell import run
 from harness.failures import failure
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
 from harness.failures.hints import HINTS
-from harness.grading import history, report, results, scoring
+from harness.grading import errors, history, report, results, scoring
 from harness.grading.diagnosis import Diagnosis
+from harness.grading.errors import Message
 from harness.grading.report import Look
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
+from harness.lab.chapters import ROOT
 
-HARNESS = chapters.ROOT / "harness"
+HARNESS = ROOT / "harness"
 
 
 def claim(number: str, name: str, text: str, points: int = 6, last: str = "12") -> Claim:
@@ -47,8 +51,6 @@ FOUND = Diagnosis(
     crashed="in flush(), conn.c:30",
     before="passed; changed since: conn.c",
 ).printable()
-RACE = Diagnosis(True, "the thread sanitizer found a data race", "data-race")
-WARNED = "conn.c:30:5: warning: unused variable 'x' [-Wunused-variable]\n"
 
 
 def a_grade(number: str, *outcomes: Outcome, **more) -> Grade:
@@ -78,27 +80,22 @@ INHERITED = outcome(claim("01.2", "test_01_a", "A first."), 5, PASSED)
 CHAPTER_TWO = a_grade(
     *("02", INHERITED, outcome(CUT, 5, FAILED), outcome(SIDE, 40, FAILED, FOUND)),
     *(outcome(replace(SIDE, name="test_02_b"), 5, NOT_JUDGED), outcome(LONG, 45, PASSED)),
-    warnings=WARNED,
+    warnings="conn.c:30:5: warning: unused variable 'x' [-Wunused-variable]\n",
 )
 FULL = a_grade("01", outcome(CUT, 100, PASSED))
-EXPLAINED = a_grade("02", outcome(FIRST, 0, FAILED), outcome(SIDE, 50, FAILED), INHERITED)
 NOT_BUILT = a_grade("02", built=False, problem="main.c:1: error: no\n", source=None)
-ELSEWHERE = a_grade(
-    *("01", outcome(CUT, 100, FAILED)),
-    **{"subject": "DIR=mine", "memcheck": True, "selected": "01.3", "elsewhere": " DIR=mine"},
-)
-ONLY_OLD = a_grade("02", outcome(CUT, 50, FAILED), outcome(SIDE, 50, PASSED))
+MINE = {"subject": "DIR=mine", "memcheck": True, "selected": "01.3", "elsewhere": " DIR=mine"}
+EXPLAINED = a_grade("02", outcome(FIRST, 0, FAILED), outcome(SIDE, 50, FAILED), INHERITED)
+RACE = Diagnosis(True, "the thread sanitizer found a data race", "data-race")
 GRADES = {
     "each verdict": CHAPTER_TWO,
     "full marks": FULL,
     "full marks of the last chapter": a_grade("12", outcome(CUT, 100, PASSED)),
     "one failure explains the others": EXPLAINED,
     "it does not compile": NOT_BUILT,
-    "only what is inherited failed": ONLY_OLD,
-    "memory faults come first": a_grade(
-        "01", outcome(CUT, 50, FAILED), outcome(SIDE, 50, FAILED, RACE)
-    ),
-    "one TODO of another directory, under valgrind": ELSEWHERE,
+    "only what is inherited failed": a_grade("02", outcome(CUT, 50, FAILED), INHERITED),
+    "a race comes first": a_grade("02", outcome(SIDE, 50, FAILED), outcome(LONG, 50, FAILED, RACE)),
+    "a TODO of another directory, under valgrind": a_grade("01", outcome(CUT, 50, FAILED), **MINE),
     "nothing was judged": a_grade("01", outcome(CUT, 100, NOT_JUDGED)),
 }
 
@@ -136,12 +133,10 @@ def test_the_file_for_programs(tmp_path):
 
 def test_each_line_fits_the_terminal_and_colours_change_no_text():
     wide = replace(FOUND, stderr="x" * 500, steps="-> 1  " + "y" * 500)
-    grade = a_grade("02", outcome(SIDE, 100, FAILED, wide))
-    assert max(map(len, report.chapter(grade).splitlines())) <= report.WIDEST
-    for width in (60, 80, 100):
-        one = a_grade("02", outcome(SIDE, 55, FAILED), INHERITED, outcome(LONG, 45, PASSED))
-        lines = report.chapter(one, Look(width, verbose=True)).splitlines()
-        assert max(map(len, lines)) <= width
+    text = report.chapter(a_grade("02", outcome(SIDE, 100, FAILED, wide)))
+    assert max(map(len, text.splitlines())) <= report.WIDEST
+    narrow = report.chapter(a_grade("02", INHERITED, outcome(LONG, 95, FAILED)), Look(60))
+    assert max(map(len, narrow.splitlines())) <= 60
     coloured = report.chapter(CHAPTER_TWO, Look(colour=True))
     assert "\033[31m" in coloured
     assert re.sub(r"\033\[\d+m", "", coloured) == report.chapter(CHAPTER_TWO)
@@ -154,29 +149,23 @@ def test_the_next_todo():
     """The first one that has failed, or the one after those that were selected."""
     for number, failed, step in (
         ("01.2", [], "TODO 3 (io.c): make grade CH=01 T=01.3"),
-        ("06.1", [], "TODO 2 (server/conn.c): make grade CH=06 T=06.2"),
         ("06.3", ["test_06_watches"], "TODO 1 (events/events.c): make grade CH=06 T=06.1"),
     ):
-        claims = scoring.select(scoring.load(), number)
-        outcomes = [outcome(one, 1, PASSED) for one in claims]
-        grade = a_grade(number[:2], *outcomes, selected=number, last_failed=frozenset(failed))
-        assert report.next_step(grade) == [f"next: {step}"]
-        some = replace(grade, outcomes=outcomes[1:], last_failed=frozenset())
-        assert len(claims) == 1 or report.next_step(some) == [f"next: {grade.again}"]
+        outcomes = [outcome(one, 1, PASSED) for one in scoring.select(scoring.load(), number)]
+        more = {"selected": number, "last_failed": frozenset(failed)}
+        assert report.next_step(a_grade(number[:2], *outcomes, **more)) == [f"next: {step}"]
 
 
 def test_earlier_chapters_share_what_is_inherited(monkeypatch):
-    monkeypatch.setitem(vars(chapters.find("03")), "inherited", 25)
+    three = chapters.find("03")
+    monkeypatch.setitem(vars(three), "inherited", 25)
     numbers = (("01.1", 10), ("01.2", 90), ("02.1", 100), ("03.1", 100))
     claims = [claim(number, f"t{number}", "", points) for number, points in numbers]
-    three = chapters.find("03")
     assert list(scoring.worths(claims, three).values()) == [1.25, 11.25, 12.5, 75]
     assert list(scoring.worths([claims[0], claims[3]], three).values()) == [25, 75]
     assert list(scoring.worths(claims[3:], three).values()) == [100]
-    texts = [scoring.number_text(Fraction(*f)) for f in ((100, 1), (9999, 100), (1, 3), (25, 2))]
-    assert texts == ["100", "99.9", "0.3", "12.5"]
-    held = scoring.holding([claim("01.1", "x", "", last="02"), claims[2]], three)
-    assert held == [claims[2]]
+    assert scoring.number_text(Fraction(9999, 100)) == "99.9"  # never 100
+    assert scoring.holding([claim("01.1", "x", "", last="02"), claims[2]], three) == claims[2:3]
     claims = [claim(f"01.{at}", f"test_01_{one}", "") for at, one in enumerate(("cut", "cut_2"))]
     for wanted, count in {"1.1": 1, "test_01_cut": 1, "CUT": 2, "01.4": 0, "01.0,01.9": 0}.items():
         assert len(scoring.select(claims, wanted)) == count
@@ -200,39 +189,29 @@ def test_the_caret_is_under_the_difference_wherever_it_is():
     assert "first difference at byte 31,999,997" in compare(big, big[:-3] + b"b")
 
 
-def conversation(*steps, failed=None):
+def conversation(names, *texts, failed=-1):
     talk = Conversation()
-    for who, text in steps:
+    for who, text in zip(names, texts * len(names)):
         talk.note(who, text)
-    if failed is not None:
-        talk.steps[failed].failed = True
+    talk.steps[failed].failed = True
     return talk
 
 
 def test_conversations():
-    late = Failure("nothing came to B")
-    late.__context__ = last = Failure("nothing")
-    expected = conversation(("A", "reads"), ("A", "closes"), ("B", "waits"))
+    """Equal steps are one line. A long one loses its middle, and never the step that failed; a step
+    whose failure was expected is not it."""
+    expected, last = conversation("AAB", "reads", "closes", "waits"), Failure("nothing")
     for step, error in ((expected.steps[0], Failure("closed")), (expected.steps[2], last)):
         with pytest.raises(Failure), step:
             raise error
-    expected.blame(late)
-    outside = conversation(("A", "reads"), ("A", "closes"), failed=0)
-    outside.blame(Failure("the log is too long"))
+    expected.blame(last)
+    many = [f"A{number}" for number in range(100)]
     talks = [
-        conversation(("A", "connects"), ("B", "waits"), ("A", "closes"), failed=1),
-        conversation(*[("A", "sends 1 byte")] * 1000, ("A", "waits")),
-        conversation(*((name, "sends 1 byte") for name in "EFGCABH")),
-        conversation(*((name, "leaves") for name in ("Z", "AA", "D", "AC", "AE", "AG", "AI"))),
-        conversation(*((name, "connects") for name in ("stays", "B", "other", "A"))),
-        *(expected, outside),
+        *(expected, conversation("ABA", "connects", "waits", "closes", failed=1)),
+        conversation("A" * 1000, "sends 1 byte"),
+        *(conversation(names, "leaves") for names in ("EFGCABH", ["Z", "AA", "D", "other", "AC"])),
+        *(conversation(many, *map("does {}".format, many), failed=n) for n in (0, 50, 99)),
     ]
-    long = [(f"A{number}", f"does {number}") for number in range(100)]
-    for failed in (0, 1, 50, 98, 99):
-        for limit in (4, 5, 16):
-            text = conversation(*long, failed=failed).render(limit)
-            assert len(text.splitlines()) <= limit and f"-> {failed + 1:>3}  A{failed}" in text
-    talks.append(conversation(*long, failed=50))
     golden.check("conversations", "\n\n".join(talk.render(8) for talk in talks))
 
 
@@ -246,28 +225,109 @@ def test_every_key_has_a_hint():
 
 
 def test_what_has_changed_since_it_passed(tmp_path):
+    """A file that somebody has spoilt is no history."""
     file, mine, other = tmp_path / "01-passed.json", tmp_path / "mine", tmp_path / "other"
-
-    def grade(verdict: str, text: str = "", directory: Path = mine) -> tuple[str, set[str]]:
+    said = []
+    for verdict, changed, directory in (
+        *((FAILED, "a1 b1", mine), (FAILED, "a2", mine), (PASSED, "", mine), (FAILED, "", mine)),
+        *((FAILED, "a3", mine), (FAILED, "b2 c1 d1 e1", mine), (FAILED, "a1", other)),
+        *((PASSED, "", mine), (None, "{}", mine), (FAILED, "a4", mine)),
+    ):
         directory.mkdir(exist_ok=True)
-        for name in text.split():
+        if verdict is None:
+            file.write_text(changed)
+            continue
+        for name in changed.split():
             (directory / f"{name[0]}.c").write_text(name)
         found = outcome(CUT, 5, verdict)
         graded = a_grade("01", found, source=directory)
         history.compare(graded, file)
-        return (found.diagnosis.before if found.diagnosis else ""), set(graded.last_failed)
-
-    failing = {CUT.name}
-    assert grade(FAILED, "a1 b1") == ("", failing)
-    assert grade(FAILED, "a2") == ("", failing)
-    assert grade(PASSED) == ("", set())
-    assert grade(FAILED) == ("passed; no file has changed since", failing)
-    assert grade(FAILED, "a3") == ("passed; changed since: a.c", failing)
+        assert graded.last_failed == ({CUT.name} if verdict == FAILED else set())
+        said.append(found.diagnosis.before if found.diagnosis else "")
     many = "passed; changed since: a.c, b.c, c.c, d.c and 1 more"
-    assert grade(FAILED, "b2 c1 d1 e1") == (many, failing)
-    assert grade(FAILED, "a1", other) == ("", failing)
-    grade(PASSED)
-    kept = json.loads(file.read_text())
-    for spoilt in ("", "{}", "[]", json.dumps({**kept, "passed": 3, "failed": []})):
-        file.write_text(spoilt)
-        assert grade(FAILED) == ("", failing)
+    passed = ["passed; no file has changed since", "passed; changed since: a.c", many]
+    assert said == ["", "", "", *passed, "", "", ""]
+
+
+# As file:line:, for editors and GitHub Actions
+
+BLOCKING, POLL = chapters.find("01"), chapters.find("03")
+CLAIMS = {claim.name: claim for claim in scoring.load()}
+IN_PIECES = CLAIMS["test_01_frame_cut_at_every_byte"]
+PRINTED = """\
+conn.c: In function 'serve':
+conn.c:30:5: warning: unused variable 'x' [-Wunused-variable]
+   30 |     int x;
+io.h:7:1: fatal error: nowhere.h: No such file or directory
+"""
+LINKER = "/usr/bin/ld: /x/io.o: in function `f':\nio.c:12: undefined reference to `g'\n"
+
+
+def graded(source: Path, *claims, verdict=FAILED, chapter=BLOCKING, **more) -> Grade:
+    why = Diagnosis(verdict == FAILED, "the reply is wrong:\n  byte 4")
+    outcomes = [outcome(one, 3, verdict, why) for one in claims]
+    return a_grade(chapter.number, *outcomes, source=source, **more)
+
+
+def test_the_lines_of_a_grade(tmp_path, monkeypatch):
+    """The place is the TODO, else its function, else its file, else the first file."""
+    monkeypatch.delenv(errors.ON_GITHUB, raising=False)
+    lab, mine = BLOCKING.chapter_dir, tmp_path / "it's mine"
+    shutil.copytree(lab, mine)
+    first = next(one for one in CLAIMS.values() if one.chapter == BLOCKING and one.todo == 1)
+    found = {
+        "the lab's own": graded(lab, IN_PIECES),
+        "inherited": graded(POLL.chapter_dir, first, chapter=POLL),
+        "not judged": graded(lab, IN_PIECES, verdict=NOT_JUDGED),
+        "with a warning": graded(lab, IN_PIECES, warnings=PRINTED.splitlines()[1]),
+        "compiler": graded(lab, built=False, problem=PRINTED),
+        "linker": graded(lab, built=False, problem=LINKER),
+        "other words": graded(lab, built=False, problem="\nkilled\nmore"),
+        "a copy": graded(mine, IN_PIECES),
+    }
+    lines = [f"{name}\n   " + "\n   ".join(errors.lines(one)) for name, one in found.items()]
+    text = re.sub(r" */\* TODO 3:.*?\*/\n", "", (mine / "io.c").read_text(), flags=re.S)
+    for name, spoil in {
+        "moved": lambda: (mine / "io.c").rename(mine / "my_io.c"),
+        "without the comment": lambda: (mine / "my_io.c").write_text(text),
+        "without the function": lambda: (mine / "my_io.c").write_text("int other;\n"),
+        "without the file": lambda: (mine / "my_io.c").unlink(),
+    }.items():
+        spoil()
+        lines.append(f"{name}\n   {errors.lines(found['a copy'])[0]}")
+    monkeypatch.setenv(errors.ON_GITHUB, "true")
+    lines.append("GitHub\n   " + errors.lines(found["the lab's own"])[0])
+    odd = Message("a,b:c.c", 3, "error", "100%\n::stop::", "", 7)
+    golden.check("errors", "\n".join([*lines, errors.annotation(odd)]), tmp_path)
+
+
+def test_every_claim_has_a_place_in_the_skeleton():
+    """The chapter's own claims lead to a comment with the number of their TODO, in the file that
+    the handout names."""
+    for claim in CLAIMS.values():
+        directory = claim.chapter.chapter_dir
+        (found,) = errors.messages(graded(directory, claim, chapter=claim.chapter))
+        line = (ROOT / found.file).read_text().splitlines()[found.line - 1]
+        assert f"TODO {claim.todo}:" in line, claim.name
+        named = report.todos(claim.chapter)[claim.todo][0]
+        assert found.file == f"chapters/{claim.chapter.slug}/{named}", claim.name
+
+
+def test_the_tasks_of_the_editor_find_the_failures():
+    """They are targets of the Makefile, and take no line of a report for one of these."""
+    tasks = json.loads((ROOT / ".vscode/tasks.json").read_text())["tasks"]
+    grade = graded(BLOCKING.chapter_dir, IN_PIECES, warnings="io.c:3:4: warning: x\n")
+    lines = report.chapter(grade).splitlines()
+    for task in tasks:
+        place = ("${relativeFileDirname}", "chapters/01-blocking")
+        words = [word.replace(*place) for word in task["args"]]
+        assert task["command"] == "make" and "-m harness " in run("make", "-n", *words).stdout
+        if "chapter" in task["label"]:
+            pattern = task["problemMatcher"]["pattern"]
+            for column in (4, None):
+                message = Message("io.c", 12, "warning", "text: more", "01.3", column)
+                found = re.fullmatch(pattern["regexp"], errors.as_compiler(message))
+                parts = ("file", "line", "column", "severity", "message")
+                wanted = ("io.c", "12", column and "4", "warning", "01.3 text: more")
+                assert tuple(found[pattern[part]] for part in parts) == wanted
+            assert not [line for line in lines if re.match(pattern["regexp"], line)]
