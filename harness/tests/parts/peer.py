@@ -17,7 +17,7 @@ from harness.server.waiting.wait import Patience, wait_until
 
 HELLO = length_framing.encode(b"hello")
 SHORT = Patience(0.05)  # for waits that are meant to run out
-DELIVERY_SECONDS = 10  # at most, until the kernel has delivered what was sent
+SECONDS = 10  # at most, until the kernel has delivered what was sent
 
 
 class Peer:
@@ -33,7 +33,7 @@ class Peer:
         """A client and the other end of its connection."""
         client = Client(self.listener.getsockname(), self.talk, **options)
         end, _ = self.listener.accept()
-        end.settimeout(DELIVERY_SECONDS)
+        end.settimeout(SECONDS)
         self.pairs.append((client, end))
         return client, end
 
@@ -46,7 +46,7 @@ class Peer:
         for client, _ in self.pairs:
             client.abandon()
         for thread in self.threads:
-            thread.join(DELIVERY_SECONDS)
+            thread.join(SECONDS)
             assert not thread.is_alive()
         for _, end in self.pairs:
             end.close()
@@ -93,13 +93,9 @@ def arrives(client, data, end, then=None):
         here = fcntl.ioctl(client.fileno(), termios.FIONREAD, b"\0\0\0\0")
         return struct.unpack("i", here)[0] == len(data)
 
-    assert wait_until(has_them, DELIVERY_SECONDS)
+    assert wait_until(has_them, SECONDS)
     if then:
         then(end)
-        hung_up(client)
-
-
-def hung_up(client):
-    poller = select.poll()
-    poller.register(client, select.POLLRDHUP)
-    assert poller.poll(1000 * DELIVERY_SECONDS)
+        poller = select.poll()
+        poller.register(client, select.POLLRDHUP)
+        assert poller.poll(1000 * SECONDS)

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from harness.tests import golden
-from harness.tests.shell import run
 from harness.failures import failure
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
@@ -113,22 +112,15 @@ def test_the_page_of_a_chapter():
 def test_the_file_for_programs(tmp_path):
     """https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format; the worths are
     rounded to hundredths whose sum is 100."""
-    third = [outcome(SIDE, 1, PASSED) for _ in range(3)]
-    for one in third:
-        one.worth = Fraction(100, 3)
-    assert [test["max_score"] for test in results.as_json(a_grade("02", *third))["tests"]] == [
-        *(33.33, 33.33, 33.34)
-    ]
-    found = []
-    for grade in (CHAPTER_TWO, NOT_BUILT):
-        results.write(grade, tmp_path / "01.json")
-        found.append((tmp_path / "01.json").read_text())
-    assert list(tmp_path.iterdir()) == [tmp_path / "01.json"]
-    golden.check("results-json", "\n".join(found))
-    many = a_grade("02", *[outcome(SIDE, 10, FAILED, FOUND)] * 9, in_full="")
-    results.write_in_full(many, tmp_path / "01.txt")
-    assert (tmp_path / "01.txt").read_text().count("what happened") == 9
-    assert f"more failed; all in full: {tmp_path}/01.txt" in report.chapter(many)
+    thirds = [Outcome(SIDE, Fraction(100, 3), PASSED) for _ in range(3)]
+    worths = [test["max_score"] for test in results.as_json(a_grade("02", *thirds))["tests"]]
+    assert worths == [33.33, 33.33, 33.34]
+    texts = [json.dumps(results.as_json(grade), indent=1) for grade in (CHAPTER_TWO, NOT_BUILT)]
+    golden.check("results-json", "\n".join(texts))
+    many = a_grade("02", *[outcome(SIDE, 10, FAILED, FOUND)] * 9)
+    results.write_in_full(many, tmp_path / "02.txt")
+    assert (tmp_path / "02.txt").read_text().count("what happened") == 9
+    assert f"more failed; all in full: {tmp_path}/02.txt" in report.chapter(many)
 
 
 def test_each_line_fits_the_terminal_and_colours_change_no_text():
@@ -226,27 +218,24 @@ def test_every_key_has_a_hint():
 
 def test_what_has_changed_since_it_passed(tmp_path):
     """A file that somebody has spoilt is no history."""
-    file, mine, other = tmp_path / "01-passed.json", tmp_path / "mine", tmp_path / "other"
-    said = []
-    for verdict, changed, directory in (
-        *((FAILED, "a1 b1", mine), (FAILED, "a2", mine), (PASSED, "", mine), (FAILED, "", mine)),
-        *((FAILED, "a3", mine), (FAILED, "b2 c1 d1 e1", mine), (FAILED, "a1", other)),
-        *((PASSED, "", mine), (None, "{}", mine), (FAILED, "a4", mine)),
+    file, said = tmp_path / "01-passed.json", []
+    for place, verdict, changed in (
+        *(("mine", FAILED, "a1 b1"), ("mine", PASSED, "a2"), ("mine", FAILED, "a2")),
+        *(("mine", FAILED, "a3 b2 c1 d1 e1"), ("other", FAILED, "a1"), ("mine", FAILED, "a1")),
     ):
-        directory.mkdir(exist_ok=True)
-        if verdict is None:
-            file.write_text(changed)
-            continue
+        source = tmp_path / place
+        source.mkdir(exist_ok=True)
         for name in changed.split():
-            (directory / f"{name[0]}.c").write_text(name)
+            (source / f"{name[0]}.c").write_text(name)
         found = outcome(CUT, 5, verdict)
-        graded = a_grade("01", found, source=directory)
+        graded = a_grade("01", found, source=source)
         history.compare(graded, file)
         assert graded.last_failed == ({CUT.name} if verdict == FAILED else set())
         said.append(found.diagnosis.before if found.diagnosis else "")
-    many = "passed; changed since: a.c, b.c, c.c, d.c and 1 more"
-    passed = ["passed; no file has changed since", "passed; changed since: a.c", many]
-    assert said == ["", "", "", *passed, "", "", ""]
+        if place == "other":
+            file.write_text("{}")
+    changed = "passed; changed since: a.c, b.c, c.c, d.c and 1 more"
+    assert said == ["", "", "passed; no file has changed since", changed, "", ""]
 
 
 # As file:line:, for editors and GitHub Actions
@@ -311,23 +300,3 @@ def test_every_claim_has_a_place_in_the_skeleton():
         assert f"TODO {claim.todo}:" in line, claim.name
         named = report.todos(claim.chapter)[claim.todo][0]
         assert found.file == f"chapters/{claim.chapter.slug}/{named}", claim.name
-
-
-def test_the_tasks_of_the_editor_find_the_failures():
-    """They are targets of the Makefile, and take no line of a report for one of these."""
-    tasks = json.loads((ROOT / ".vscode/tasks.json").read_text())["tasks"]
-    grade = graded(BLOCKING.chapter_dir, IN_PIECES, warnings="io.c:3:4: warning: x\n")
-    lines = report.chapter(grade).splitlines()
-    for task in tasks:
-        place = ("${relativeFileDirname}", "chapters/01-blocking")
-        words = [word.replace(*place) for word in task["args"]]
-        assert task["command"] == "make" and "-m harness " in run("make", "-n", *words).stdout
-        if "chapter" in task["label"]:
-            pattern = task["problemMatcher"]["pattern"]
-            for column in (4, None):
-                message = Message("io.c", 12, "warning", "text: more", "01.3", column)
-                found = re.fullmatch(pattern["regexp"], errors.as_compiler(message))
-                parts = ("file", "line", "column", "severity", "message")
-                wanted = ("io.c", "12", column and "4", "warning", "01.3 text: more")
-                assert tuple(found[pattern[part]] for part in parts) == wanted
-            assert not [line for line in lines if re.match(pattern["regexp"], line)]
