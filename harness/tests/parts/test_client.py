@@ -10,12 +10,11 @@ import pytest
 from harness.tests import golden
 from harness.tests.parts.peer import HELLO, SHORT, arrives, reset, slowly
 from harness.tests.parts.peer import peer  # noqa: F401: a fixture
-from harness.client import length_framing, messages, resp, stream
+from harness.client import length_framing, resp, stream
 from harness.client.client import Client, Conversation
 from harness.client.expected_replies import Replies
-from harness.client.framing import LENGTH, LINE, Fixed
-from harness.client.messages import ECHO, MALFORMED, MESSAGES, OK, STATS, SUM, WHO, i32, i64
-from harness.client.messages import reply, request, string
+from harness.client.framing import LINE, Fixed
+from harness.client.messages import MALFORMED, MESSAGES, OK, SUM, WHO, i32, i64, reply
 from harness.client.resp import NO_ARRAY, RESP, Answers
 from harness.failures.compare import compare
 from harness.failures.failure import Failure
@@ -151,23 +150,9 @@ def test_what_a_failure_says(peer, monkeypatch):
     golden.check("client-failures", "\n\n".join(found))
 
 
-# Bytes, messages and replies of Redis, without a connection
+# Without a connection: framing, the replies that are due, and what comes instead of them
 
-SENT = {
-    **{LENGTH: [[b"hi"], [b"a", b"b"]], LINE: [[b"one\r\n"]], Fixed(2): [[b"ab", b"cd"]]},
-    MESSAGES: [
-        *([request(ECHO, 7, string(b"hi"))], [messages.sum_of(8, -5, 300)], [request(STATS, 5)]),
-        *([messages.after(7, 50, b"hi")], [messages.every(7, 50, 3, b"")], [messages.cancel(8, 7)]),
-        *([messages.reset(8, 7, 50, 1)], [request(99, 5, b"\0")], [b"abc"]),
-        *([request(STATS, 5), request(99, 6), b"abc"], [request(STATS, 5)] * 4),
-    ],
-    RESP: [
-        *([resp.command("SET", "k", b"a\r\n")], [b"PING\r\n"]),
-        [resp.command("GET", "k"), resp.command("GET", b"\xff", 7)],
-    ],
-}
 DUE = reply(SUM, 7, OK, i64(5))
-# Framing, the replies that are due, and what comes instead of them.
 WRONG_REPLIES = [
     (LINE, [b"one\r\n", b"two\r\n"], b"one\r\ntwo\n"),
     (Fixed(3), [b"abc"], b"aXc"),
@@ -188,27 +173,17 @@ WRONG_REPLIES = [
 GET = [[b"SET", b"k", b"v"], [b"GET", b"k"]]
 
 
-def first_wrong(replies, came):
-    """The failure when these bytes come: first as many as are due, and then what else is wanted."""
-    first = came[: replies.missing]
-    assert not replies.accept(first)
-    rest = came[len(first) :]
-    replies.add_wrong(rest[: replies.still_wanted()])
-    failure = replies.wrong()
-    return f"{failure.hint}: {failure.message}\n   came: {failure.received.hex(' ') or 'nothing'}"
-
-
-def test_how_bytes_are_told():
-    lines = []
-    for framing, together in SENT.items():
-        lines += [f"## {' '.join(framing.options) or 'length'}"]
-        for bodies in together:
-            data = b"".join(map(framing.encode, bodies))
-            lines += [framing.told_together(bodies, len(data)), f"   {data[:40].hex(' ')}"]
-    lines += ["## wrong replies"]
-    lines += [first_wrong(Replies(due, framing), came) for framing, due, came in WRONG_REPLIES]
-    answers = ((GET, b"+OK\r\n$1\r\nw\r\n"), (GET[:1], b"-ERR no such thing\r\n+more\r\n"))
-    for commands, came in answers:
-        due = [resp.reply(resp.OK), resp.reply(b"v")][: len(commands)]
-        lines += [first_wrong(Answers(commands, due), came)]
-    golden.check("bytes", "\n".join(dict.fromkeys(lines)))
+def test_what_is_said_of_wrong_replies():
+    """The lines and messages above, and replies of Redis, which are named after their commands."""
+    wrong = [(Replies(due, framing), came) for framing, due, came in WRONG_REPLIES]
+    replies = [resp.reply(resp.OK), resp.reply(b"v")]
+    wrong.append((Answers(GET, replies), b"+OK\r\n$1\r\nw\r\n"))
+    wrong.append((Answers(GET[:1], replies[:1]), b"-ERR no such thing\r\n+more\r\n"))
+    told = []
+    for replies, came in wrong:
+        first = came[: replies.missing]
+        assert not replies.accept(first)
+        replies.add_wrong(came[len(first) :][: replies.still_wanted()])
+        failure = replies.wrong()
+        told += [f"{failure.hint}: {failure.message}", f"   came: {failure.received.hex(' ')}"]
+    golden.check("wrong-replies", "\n".join(told))
