@@ -35,6 +35,16 @@ def status(source: Path) -> int:
     return subprocess.run([build.cached_server(source).binary]).returncode
 
 
+def test_any_name_is_compiled(tmp_path):
+    names = ("a b.c", "-W.c", "@x.c", "$(HOME).c")
+    calls = [f"f{number}()" for number, _ in enumerate(names)]
+    main = f"int {', '.join(calls)};\nint main(void) {{ return {' + '.join(calls)}; }}\n"
+    source = submission(tmp_path / "a b's $x", main)
+    for name, call in zip(names, calls):
+        (source / name).write_text(f"int {call[:-1]}void) {{ return 0; }}\n")
+    assert status(source) == 0
+
+
 def test_what_the_compiler_says_is_told(tmp_path):
     for _ in range(2):  # from the cache, too
         compiled = build.cached_server(submission(tmp_path / "s", right(WARNING)))
@@ -64,8 +74,6 @@ def test_a_change_in_any_file_is_noticed(tmp_path, monkeypatch):
     assert status(source) == 12
     monkeypatch.setattr(build, "_run_compiler", compiler)
     assert status(source) == 22
-    for name in ("-W.c", "@x.c", "$(HOME) b.c"):
-        (source / name).write_text("typedef int any_name_is_compiled;\n")
     (source / "errno.h").write_text("#undef ERRNO\n#define ERRNO 3\n")
     assert status(source) == status(Path(shutil.copytree(source, tmp_path / "t"))) == 23
     (tmp_path / "t" / "errno.h").write_text("#undef ERRNO\n#define ERRNO 4\n")
