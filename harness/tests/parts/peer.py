@@ -1,29 +1,27 @@
 """The other end of a client's connection, in the test's own hands."""
 
+import fcntl
 import select
 import socket
 import struct
+import termios
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from harness.client import length_framing
 from harness.client.client import Client, Conversation
-from harness.failures import failure
-from harness.failures.failure import Failure
-from harness.lab.units import KIB
-from harness.server.waiting.wait import Patience
+from harness.server.waiting import wait
+from harness.server.waiting.wait import Patience, wait_until
 
 HELLO = length_framing.encode(b"hello")
-
-
-def short():
-    """For waits that are meant to run out."""
-    return Patience(0.2)
+SHORT = Patience(0.05)  # for waits that are meant to run out
+SECONDS = 10  # at most, until the kernel has delivered what was sent
 
 
 class Peer:
-    """A listening socket, and the server's end of each connection, both in the test's own hands."""
+    """A listening socket, and the server's end of each connection."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -31,11 +29,11 @@ class Peer:
         self.pairs = []
         self.threads = []
 
-    def connect(self, name="A", **options):
+    def connect(self, **options):
         """A client and the other end of its connection."""
-        client = Client(self.listener.getsockname(), self.talk, name, **options)
+        client = Client(self.listener.getsockname(), self.talk, **options)
         end, _ = self.listener.accept()
-        end.settimeout(10)
+        end.settimeout(SECONDS)
         self.pairs.append((client, end))
         return client, end
 
@@ -48,7 +46,7 @@ class Peer:
         for client, _ in self.pairs:
             client.abandon()
         for thread in self.threads:
-            thread.join(10)
+            thread.join(SECONDS)
             assert not thread.is_alive()
         for _, end in self.pairs:
             end.close()
@@ -62,21 +60,24 @@ def peer():
     peer.close()
 
 
-@pytest.fixture
-def fails(peer):
-    """fails(hint, pattern, function, *arguments): it raises this Failure, and marks its step."""
+def slowly(monkeypatch, *acts):
+    """A patience of 1 s on a clock of its own, which goes on whenever it is read. While a client
+    waits, the server does the next of these acts each 0.5 s."""
+    now, last, left, patience = [1000.0], [1000.0], list(acts), Patience(1)
 
-    def check(hint, pattern, function, *arguments):
-        steps = len(peer.talk.steps)
-        with pytest.raises(Failure, match=pattern) as raised:
-            function(*arguments)
-        assert raised.value.hint in hint.split("|")
-        assert raised.value.hint in failure.HINT_KEYS
-        assert peer.talk.steps[steps].failed
-        assert sum(step.failed for step in peer.talk.steps) == 1
-        return raised.value
+    def monotonic():
+        now[0] += 0.1
+        return now[0]
 
-    return check
+    def activity():
+        if left and now[0] - last[0] > 0.5:
+            last[0] = now[0]
+            left.pop(0)()
+        return wait.Activity()
+
+    monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=monotonic))
+    monkeypatch.setattr(patience, "activity", activity)
+    return patience
 
 
 def reset(end):
@@ -84,17 +85,17 @@ def reset(end):
     end.close()
 
 
-def wait_for_hang_up(client):
-    poller = select.poll()
-    poller.register(client, 0)
-    assert poller.poll(10_000)
+def arrives(client, data, end, then=None):
+    """Sends these bytes, then a FIN or a RST if asked to, and waits until the client has them."""
+    end.sendall(data)
 
+    def has_them():
+        here = fcntl.ioctl(client.fileno(), termios.FIONREAD, b"\0\0\0\0")
+        return struct.unpack("i", here)[0] == len(data)
 
-def echo(end):
-    """Sends back what comes, as it comes, until the peer is done."""
-    while True:
-        data = end.recv(64 * KIB)
-        if not data:
-            end.shutdown(socket.SHUT_WR)
-            return
-        end.sendall(data)
+    assert wait_until(has_them, SECONDS)
+    if then:
+        then(end)
+        poller = select.poll()
+        poller.register(client, select.POLLRDHUP)
+        assert poller.poll(1000 * SECONDS)

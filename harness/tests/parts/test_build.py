@@ -1,16 +1,28 @@
-"""What becomes of C sources of all kinds."""
+"""What becomes of C sources of all kinds; and whose fault it is that something does not compile: of
+the submission, the lab, or the machine."""
 
 from __future__ import annotations
 
 import os
-import resource
+import re
+import shutil
 import subprocess
-import threading
+from pathlib import Path
 
 import pytest
 
+from harness.tests.shell import script
 from harness.tests.submissions import BROKEN, WARNING, right, submission
+from harness.claims.stage import linking
+from harness.failures.failure import Failure, LabFault
+from harness.grading import grade
+from harness.lab import chapters
 from harness.server import build, objects
+
+CHAPTER = chapters.find("05")
+PROGRAM = "05_reader"
+STRICTER = "gcc -Werror=implicit-function-declaration"  # what gcc 14 does, and gcc 12 can be told
+UNDECLARED = "\nint undeclared(void)\n{\n    return accept5(0);\n}\n"
 
 
 @pytest.fixture(autouse=True)
@@ -19,180 +31,111 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.delenv("CC", raising=False)
 
 
-INCLUDES = (
-    *("#include <{}>", "#include<{}>", "# include <{}>", "#\tinclude  <{}> // x", '#include "{}"'),
-    *("/* */ #include <{}>", "#define RINGS <{}>\n#include RINGS", "#inc\\\nlude <{}>"),
-    *("#if __has_include(<{0}>)\n#include <{0}>\n#endif", '#include "own.h"'),
-)
+def status(source: Path) -> int:
+    return subprocess.run([build.cached_server(source).binary]).returncode
 
 
-@pytest.mark.parametrize("form", INCLUDES)
-def test_a_library_that_a_file_includes_is_linked(form, tmp_path):
-    """Whatever the directive looks like, from the kept object, too; and also in a header."""
-    text = """
-    int main(void) { struct io_uring ring; return io_uring_queue_init(0, &ring, 0) == 0; }
-    """
-    source = submission(tmp_path / "s", form.format("liburing.h") + text)
-    (source / "own.h").write_text("#include <liburing.h>\n")
-    for _ in range(2):
-        binary = build.cached_server(source).binary
-        assert subprocess.run([binary]).returncode == 0
-        binary.unlink()
+def test_any_name_is_compiled(tmp_path):
+    names = ("a b.c", "-W.c", "@x.c", "x.c", "$(HOME).c")  # gcc takes @x.c for options in x.c
+    calls = [f"f{number}()" for number, _ in enumerate(names)]
+    main = f"int {', '.join(calls)};\nint main(void) {{ return {' + '.join(calls)}; }}\n"
+    source = submission(tmp_path / "a b's $x", main)
+    for name, call in zip(names, calls):
+        (source / name).write_text(f"int {call[:-1]}void) {{ return 0; }}\n")
+    assert status(source) == 0
 
 
-def test_a_library_that_is_only_named_is_not_linked(tmp_path):
-    text = "// #include <liburing.h>\nint main(void) { return 0; }\n"
-    text += "#if 0\n#include <liburing.h>\n#endif\n"
-    binary = build.cached_server(submission(tmp_path / "s", text)).binary
-    assert b"liburing" not in binary.read_bytes()
-
-
-@pytest.mark.parametrize("form", [form for form in INCLUDES if "__has_include" not in form])
-def test_a_library_that_is_not_installed_is_no_fault_of_a_submission(form, tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "LIBRARIES", {"not_installed.h": "-lnot-installed"})
-    source = submission(tmp_path / "s", f"{form.format('not_installed.h')}\nint main(void) {{}}\n")
-    (source / "own.h").write_text("#include <not_installed.h>\n")
-    with pytest.raises(build.NoCompiler, match="not_installed.h is not installed"):
-        build.cached_server(source)
-
-
-def test_a_directory_with_a_space(tmp_path):
-    compiled = build.cached_server(submission(tmp_path / "a b's $x", right()))
-    assert compiled.binary.exists()
-
-
-def test_a_warning_is_told_and_does_not_fail(tmp_path):
-    source = submission(tmp_path / "s", right(WARNING))
-    assert "nobody_uses_this" in build.cached_server(source).warnings
-    assert "nobody_uses_this" in build.cached_server(source).warnings  # from the cache too
-    assert build.cached_server(submission(tmp_path / "s", right())).warnings == ""
-
-
-@pytest.mark.parametrize(
-    "text, flags, says",
-    [
-        (right(WARNING), ["-Werror"], "nobody_uses_this"),
-        (BROKEN, [], "main.c:1:.*undeclared_thing"),
-        ('#include "nowhere.h"\n', [], "nowhere.h"),
-        # No full disk, although the compiler quotes this line.
-        ('int main(void) { wrong("No space left on device"); }\n', ["-Werror"], "No space left"),
-    ],
-    ids=["a warning as an error", "an error", "a missing header", "a text in the source"],
-)
-def test_what_fails_is_told_by_the_compiler(tmp_path, text, flags, says):
-    with pytest.raises(build.BuildFailed, match=says) as caught:
-        build.cached_server(submission(tmp_path / "s", text), extra_flags=tuple(flags))
+def test_what_the_compiler_says_is_told(tmp_path):
+    for _ in range(2):  # from the cache, too
+        compiled = build.cached_server(submission(tmp_path / "s", right(WARNING)))
+        assert "nobody_uses_this" in compiled.warnings
+    quoted = 'int main(void) { undeclared_thing("No space left on device"); }\n'  # no full disk
+    with pytest.raises(build.BuildFailed, match="main.c:1:.*undeclared_thing") as caught:
+        build.cached_server(submission(tmp_path / "s", quoted), extra_flags=("-Werror",))
     assert str(tmp_path) not in str(caught.value)
 
 
-def test_a_long_message_is_cut():
-    text = build.shorten("\n".join(map(str, range(100))))
-    assert text.splitlines()[-2:] == ["59", "... and 40 more lines"]
-
-
-def test_no_sources(tmp_path):
-    with pytest.raises(build.BuildFailed, match="no .c files"):
-        build.cached_server(tmp_path)
-
-
-def test_no_compiler(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(build.NoCompiler, match="make setup"):
-        build.cached_server(submission(tmp_path / "s", right()))
-
-
-def test_cc_names_the_compiler(tmp_path, monkeypatch):
-    monkeypatch.setenv("CC", "gcc -DGIVEN")
-    source = submission(tmp_path / "s", "#ifdef GIVEN\nint main(void) { return 0; }\n#endif\n")
-    assert build.cached_server(source).binary.exists()
-
-
-def test_the_cache_knows_a_change_in_any_included_file(tmp_path):
-    source = submission(tmp_path / "s", '#include "../other.h"\nint main(void) { return OTHER; }\n')
-    (tmp_path / "other.h").write_text("#define OTHER 1\n")
-    os.utime(tmp_path / "other.h", (0, 0))  # not one that is being written just now
-    first = build.cached_server(source).binary
-    stamp = first.stat().st_mtime_ns
-    assert build.cached_server(source).binary.stat().st_mtime_ns == stamp
-    (tmp_path / "other.h").write_text("#define OTHER 2\n")
-    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
-    assert subprocess.run([first]).returncode == 1
-
-
-def test_what_is_there_needs_no_compiler(tmp_path, monkeypatch):
-    source = submission(tmp_path / "s", '#include "a $b.h"\nint main(void) { return B; }\n')
-    (source / "a $b.h").write_text("#define B 1\n")
-    binary = build.cached_server(source).binary
+def test_a_change_in_any_file_is_noticed(tmp_path, monkeypatch):
+    """Also during a build, and a header that comes in front of another. The objects of another
+    directory will do if it has the same headers."""
+    monkeypatch.setenv(objects.SHARED, "1")
+    text = '#include "../a $n.h"\n#include "errno.h"\nint main(void) { return N + ERRNO; }\n'
+    source = submission(tmp_path / "a b's $x", f"#define ERRNO 2\n{text}")
+    header = tmp_path / "a $n.h"
+    header.write_text("#define N 10\n")
     compiler = build._run_compiler
-    monkeypatch.setattr(build, "_run_compiler", None)
-    assert build.cached_server(source).binary == binary
+
+    def slowly(*words):
+        done = compiler(*words)
+        header.write_text("#define N 20\n")
+        return done
+
+    monkeypatch.setattr(build, "_run_compiler", slowly)
+    assert status(source) == 12
     monkeypatch.setattr(build, "_run_compiler", compiler)
-    (source / "a $b.h").write_text("#define B 2\n")
-    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
-
-
-@pytest.mark.parametrize("header", ["beside.h", "../elsewhere.h"])
-def test_what_changes_during_a_build_is_built_again(tmp_path, monkeypatch, header):
-    source = submission(tmp_path / "s", f'#include "{header}"\nint main(void) {{ return B; }}\n')
-    (source / header).write_text("#define B 1\n")
-    compiler = build._run_compiler
-
-    def compile_slowly(*words):
-        result = compiler(*words)
-        (source / header).write_text("#define B 2\n")
-        return result
-
-    monkeypatch.setattr(build, "_run_compiler", compile_slowly)
-    assert subprocess.run([build.cached_server(source).binary]).returncode == 1
-    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
-
-
-def test_a_header_that_comes_in_front_of_another_is_noticed(tmp_path):
-    source = submission(
-        tmp_path / "s", '#define ERRNO 2\n#include "errno.h"\nint main(void) { return ERRNO; }\n'
-    )
-    assert subprocess.run([build.cached_server(source).binary]).returncode == 2
+    assert status(source) == 22
     (source / "errno.h").write_text("#undef ERRNO\n#define ERRNO 3\n")
-    assert subprocess.run([build.cached_server(source).binary]).returncode == 3
-
-
-def test_two_builds_at_once(tmp_path):
-    source = submission(tmp_path / "s", right())
-    threads = [threading.Thread(target=build.cached_server, args=[source]) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    left = [path.name for path in build.cached_server(source).binary.parent.iterdir()]
-    assert sorted(left) == ["server", "warnings"]
-
-
-def test_an_endless_compilation_is_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "LIMITS", [(resource.RLIMIT_CPU, 1, 6)])
-    source = submission(tmp_path / "s", '#include "/dev/zero"\n')
-    with pytest.raises(build.BuildFailed, match="computed for longer than 60 s"):
-        build.cached_server(source)
+    assert status(source) == status(Path(shutil.copytree(source, tmp_path / "t"))) == 23
+    (tmp_path / "t" / "errno.h").write_text("#undef ERRNO\n#define ERRNO 4\n")
+    assert (status(source), status(tmp_path / "t")) == (23, 24)
 
 
 def test_a_compilation_that_waits_is_ended(tmp_path, monkeypatch):
     monkeypatch.setattr(build, "BUILD_SECONDS", 1)
-    source = submission(tmp_path / "s", '#include "never"\n')
-    os.mkfifo(source / "never")
+    os.mkfifo(tmp_path / "never")
     with pytest.raises(build.BuildFailed, match="took longer than 1 s"):
-        build.cached_server(source)
+        build.cached_server(submission(tmp_path, '#include "never"\n'))
 
 
-def test_the_objects_of_another_directory_will_do(tmp_path, monkeypatch):
-    """However many directories have them. A header that differs is another file."""
-    monkeypatch.setenv(objects.SHARED, "1")
+# Whose fault it is
 
-    def answer(name, number):
-        source = tmp_path / name
-        source.mkdir()
-        (source / "main.c").write_text('#include "n.h"\nint main(void) { return NUMBER; }\n')
-        (source / "other.c").write_text("int other;\n")
-        (source / "n.h").write_text(f"#define NUMBER {number}\n")
-        return subprocess.run([build.cached_server(source).binary]).returncode
 
-    assert [answer("one", 3), answer("two", 3), answer("three", 4)] == [3, 3, 4]
-    assert len(list((tmp_path / "bin" / "objects").glob("*.o"))) == 3  # other.c has no header
+@pytest.mark.parametrize(
+    "broken, raised, says",
+    [
+        (["programs/check.h", "s/reader.c"], LabFault, f"{PROGRAM}.c .*fault of the lab.*accept5"),
+        (["s/reader.c"], Failure, "with a program of the grader.*accept5"),
+    ],
+)
+def test_whose_fault_a_program_of_the_grader_is(tmp_path, monkeypatch, broken, raised, says):
+    source = Path(shutil.copytree(CHAPTER.chapter_dir, tmp_path / "s"))
+    programs = Path(shutil.copytree(linking.PROGRAMS, tmp_path / "programs"))
+    monkeypatch.setattr(linking, "PROGRAMS", programs)
+    monkeypatch.setenv("CC", STRICTER)
+    for file in broken:
+        (tmp_path / file).write_text((tmp_path / file).read_text() + UNDECLARED)
+    with pytest.raises(raised, match=f"(?s){says}"):
+        linking.built(source, PROGRAM, "", tuple(map(str, chapters.untouched(CHAPTER, source))))
+
+
+def test_a_chapter_that_does_not_compile_is_the_labs_fault(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", STRICTER)
+    source, lab = submission(tmp_path / "s", BROKEN), tmp_path / "lab"
+    monkeypatch.setattr(chapters, "untouched", lambda chapter, source: [lab])
+    for text, raised in ((right() + UNDECLARED, LabFault), (right(), build.BuildFailed)):
+        submission(lab, text)
+        with pytest.raises(raised, match="accept5|undeclared_thing"):
+            build.server_of(CHAPTER, source)
+
+
+@pytest.mark.parametrize(
+    "compiler, says",
+    {
+        "false": "false builds no program, not even one of four lines: it ended with status 1",
+        "gcc -nostdinc": "grade: gcc -nostdinc builds no program",
+        "gcc 'unfinished": "cc=gcc 'unfinished: no closing quotation",
+        "no-such-compiler": "'no-such-compiler', which is not a command",
+        "full": "cannot write its files in .*: No space left",
+    }.items(),
+)
+def test_a_compiler_that_builds_nothing_is_no_fault_of_a_submission(
+    compiler, says, tmp_path, monkeypatch, capsys
+):
+    full = "echo 'as: cannot close x.o: No space left on device' >&2\nexit 1"
+    cc = str(script(tmp_path / "cc", full)) if compiler == "full" else compiler
+    monkeypatch.setenv("CC", cc)
+    source = submission(tmp_path / "s", right())
+    words = ["--chapter", "01", "--dir", str(source), "--results", str(tmp_path / "r.json")]
+    assert grade.main(words) == 2 and not (tmp_path / "r.json").exists()
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and re.search(says, said)
