@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure
 from harness.server import shim
 from harness.server.shim import Shim, shim_library
-from harness.server.shim.layout import Mode
 from harness.server.waiting.clock import MS, Clock, OwnClock, Start
 from harness.server.waiting.wait import wait_until
 
@@ -191,24 +189,3 @@ def test_in_a_wait_time_goes_by_only_where_the_claim_says_so():
         assert client.read_some(100) == b"four"
     assert server.clock.now_ms == began + 40
     stage.clear()
-
-
-READER = """
-import sys, time
-print("ready", flush=True)
-sys.stdin.readline()
-print(*sorted({time.monotonic_ns() for _ in range(50_000)}), flush=True)
-"""
-
-
-@pytest.mark.full("reads of a clock that is set")
-def test_no_other_time_is_seen_while_it_is_set(tmp_path):
-    """A server that reads it at any moment reads the time before or after, never another one."""
-    with Clocked(tmp_path, [sys.executable, "-S", "-c", READER]) as program:
-        at = time.monotonic_ns() + HOUR * MS
-        program.shared.set_clock(Mode.STANDS, at, at)
-        program.process.stdin.write(b"read\n")
-        while not (found := program.process.stdout.read()):
-            for _ in range(1_000):
-                program.shared.set_clock(Mode.STANDS, at, at)
-        assert found.decode() == f"{at}\n"
