@@ -2,162 +2,136 @@
  * Makes one kind of call over and over while a schedule disturbs it. For test_shim.py, which has
  * written the schedule before.
  *
- *     disturbed FUNCTION TIMES [blocking | dup | dup2 | dup3 | fcntl]
+ *     disturbed FUNCTION TIMES [blocking | dup | dup2 | dup3 | fcntl | empty]
  *
  * Connects to itself; the accepted end, connection 0, makes the calls: for 4 bytes each, where the
- * other end has sent "abcdefghijkl". The last word moves the descriptor to another number, or lets
- * the calls block. Prints a line for every result: what was read, the number
- * of bytes written, "ok", or the name of the error; at last what arrived at the other end.
+ * other end has sent "abcdefghijkl", or nothing with "empty". The other words let the calls block,
+ * or move the descriptor to another number. Prints a line for every result: what was read, the
+ * number that was returned, or the name of the error; at last what arrived at the other end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "itself.h"
-
 enum { ASK = 4 };
 
-static int listener, near, far;   /* the accepted end, and the other */
-static volatile size_t ask = ASK; /* unknown to the compiler, for the fortified variants */
-static char data[ASK];
+static int listener, near, far, epoll_fd; /* the accepted end, and the other */
+static volatile size_t ask = ASK;         /* unknown to the compiler: read() may be __read_chk() */
+static char data[ASK + 1];
 
-static struct msghdr message(void)
+static int connect_to_itself(void)
 {
-    static struct iovec parts[2];
-    parts[0] = (struct iovec){data, 1};
-    parts[1] = (struct iovec){data + 1, ASK - 1};
-    return (struct msghdr){.msg_iov = parts, .msg_iovlen = 2};
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    if (getsockname(listener, (struct sockaddr *)&address, &size) < 0 ||
+        connect(fd, (struct sockaddr *)&address, size) < 0)
+        exit(9);
+    return fd;
 }
 
-static long input(const char *name)
+static long allocate(void)
 {
-    struct msghdr parts = message();
-    if (strcmp(name, "read") == 0)
-        return read(near, data, ask);
-    if (strcmp(name, "recv") == 0)
-        return recv(near, data, ask, 0);
-    if (strcmp(name, "recvfrom") == 0)
-        return recvfrom(near, data, ask, 0, NULL, NULL);
-    if (strcmp(name, "readv") == 0)
-        return readv(near, parts.msg_iov, 2);
-    if (strcmp(name, "recvmsg") == 0)
-        return recvmsg(near, &parts, 0);
-    if (strcmp(name, "peek") == 0)
-        return recv(near, data, ask, MSG_PEEK);
-    return -2;
+    void *volatile block = malloc(ask);
+    free(block);
+    return block != NULL ? 0 : -1;
 }
 
-static long output(const char *name)
+static long accept_one(int with_flags)
 {
-    memcpy(data, "wxyz", ASK);
-    struct msghdr parts = message();
-    if (strcmp(name, "write") == 0)
-        return write(near, data, ASK);
-    if (strcmp(name, "send") == 0)
-        return send(near, data, ASK, MSG_NOSIGNAL);
-    if (strcmp(name, "sendto") == 0)
-        return sendto(near, data, ASK, MSG_NOSIGNAL, NULL, 0);
-    if (strcmp(name, "writev") == 0)
-        return writev(near, parts.msg_iov, 2);
-    if (strcmp(name, "sendmsg") == 0)
-        return sendmsg(near, &parts, MSG_NOSIGNAL);
-    return -2;
-}
-
-/* The number of descriptors that are ready; only the near end is watched, for input. */
-static long waiting(const char *name)
-{
-    struct pollfd entry = {.fd = near, .events = POLLIN};
-    if (strcmp(name, "poll") == 0)
-        return poll(&entry, 1, 100);
-    if (strcmp(name, "ppoll") == 0)
-        return ppoll(&entry, 1, &(struct timespec){.tv_nsec = 100000000}, NULL);
-    fd_set in;
-    FD_ZERO(&in);
-    FD_SET(near, &in);
-    if (strcmp(name, "select") == 0)
-        return select(near + 1, &in, NULL, NULL, &(struct timeval){.tv_usec = 100000});
-    if (strcmp(name, "epoll_wait") == 0) {
-        int epfd = epoll_create1(0);
-        struct epoll_event event = {.events = EPOLLIN, .data.fd = near};
-        epoll_ctl(epfd, EPOLL_CTL_ADD, near, &event);
-        long ready = epoll_wait(epfd, &event, 1, 100);
-        return ready == 1 && event.data.fd != near ? -3 : ready;
-    }
-    return -2;
-}
-
-static long other(const char *name)
-{
-    if (strcmp(name, "close") == 0)
-        return close(near);
-    if (strcmp(name, "malloc") == 0) {
-        void *block = malloc(ask);
-        long result = block != NULL ? 0 : -1;
-        free(block);
-        return result;
-    }
-    if (strcmp(name, "accept") != 0 && strcmp(name, "accept4") != 0)
-        return -2;
-    int peer = connected_to(listener);
-    long fd = strcmp(name, "accept") == 0 ? accept(listener, NULL, NULL)
-                                          : accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    (void)peer;
+    connect_to_itself();
+    int fd = with_flags ? accept4(listener, NULL, NULL, SOCK_CLOEXEC)
+                        : accept(listener, NULL, NULL);
     return fd < 0 ? -1 : 0;
 }
 
-static void print_result(long result)
+static long call(const char *name)
 {
-    if (result < 0)
-        printf("%s\n", strerrorname_np(errno));
-    else
-        printf("%ld\n", result);
+    struct iovec parts[2] = {{data, 1}, {data + 1, ASK - 1}};
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    struct pollfd wait = {.fd = near, .events = POLLIN};
+    struct epoll_event event;
+    struct timespec moment = {.tv_nsec = 10000000};
+    struct timeval moment_too = {.tv_usec = 10000};
+    fd_set in;
+    FD_ZERO(&in);
+    FD_SET(near, &in);
+#define CALL(function, expression)                                                                 \
+    if (strcmp(name, function) == 0)                                                               \
+        return (expression);
+    CALL("poll", poll(&wait, 1, 10))
+    CALL("ppoll", ppoll(&wait, 1, &moment, NULL))
+    CALL("select", select(near + 1, &in, NULL, NULL, &moment_too))
+    CALL("pselect", pselect(near + 1, &in, NULL, NULL, &moment, NULL))
+    CALL("epoll_wait", epoll_wait(epoll_fd, &event, 1, 10))
+    CALL("epoll_pwait", epoll_pwait(epoll_fd, &event, 1, 10, NULL))
+    CALL("accept", accept_one(0))
+    CALL("accept4", accept_one(1))
+    CALL("close", close(near))
+    CALL("malloc", allocate())
+    memset(data, 0, ASK);
+    CALL("read", read(near, data, ask))
+    CALL("recv", recv(near, data, ask, 0))
+    CALL("recvfrom", recvfrom(near, data, ask, 0, NULL, NULL))
+    CALL("readv", readv(near, parts, 2))
+    CALL("recvmsg", recvmsg(near, &message, 0))
+    CALL("peek", recv(near, data, ask, MSG_PEEK))
+    memcpy(data, "wxyz", ASK);
+    CALL("write", write(near, data, ask))
+    CALL("send", send(near, data, ask, MSG_NOSIGNAL))
+    CALL("sendto", sendto(near, data, ask, MSG_NOSIGNAL, NULL, 0))
+    CALL("writev", writev(near, parts, 2))
+    CALL("sendmsg", sendmsg(near, &message, MSG_NOSIGNAL))
+    exit(8);
 }
 
-static int moved(int fd, const char *how)
+static void move(const char *how)
 {
-    int to = strcmp(how, "dup") == 0    ? dup(fd)
-             : strcmp(how, "dup2") == 0 ? dup2(fd, 100)
-             : strcmp(how, "dup3") == 0 ? dup3(fd, 100, O_CLOEXEC)
-                                        : fcntl(fd, F_DUPFD_CLOEXEC, 100);
-    close(fd);
-    return to;
+    int to = strcmp(how, "dup") == 0    ? dup(near)
+             : strcmp(how, "dup2") == 0 ? dup2(near, 100)
+             : strcmp(how, "dup3") == 0 ? dup3(near, 100, O_CLOEXEC)
+                                        : fcntl(near, F_DUPFD_CLOEXEC, 100);
+    close(near);
+    near = to;
 }
 
-int main(int argc, char **argv)
+int main(int count, char **words)
 {
-    listener = listening();
-    far = connected_to(listener);
+    static char room[BUFSIZ]; /* so that stdio allocates none */
+    const char *how = count == 4 ? words[3] : "";
+    setvbuf(stdout, room, _IOFBF, sizeof room);
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    listen(listener, 16);
+    far = connect_to_itself();
     near = accept(listener, NULL, NULL);
-    bool blocking = argc == 4 && strcmp(argv[3], "blocking") == 0;
-    if (argc == 4 && !blocking)
-        near = moved(near, argv[3]);
-    if (!blocking)
+    epoll_fd = epoll_create1(0);
+    if (*how == 'd' || *how == 'f')
+        move(how);
+    if (strcmp(how, "blocking") != 0)
         fcntl(near, F_SETFL, O_NONBLOCK);
-    if (send(far, "abcdefghijkl", 12, 0) != 12)
-        return 3;
-    poll(&(struct pollfd){.fd = near, .events = POLLIN}, 1, -1);
-    long (*const kinds[])(const char *) = {input, output, waiting, other};
-    for (int i = 0; i < atoi(argv[2]); i++) {
-        long result = -2;
-        for (size_t kind = 0; result == -2 && kind < 4; kind++) {
-            result = kinds[kind](argv[1]);
-            if (kind == 0 && result > 0) {
-                printf("%.*s\n", (int)result, data);
-                result = -4;
-            }
-        }
-        if (result != -4)
-            print_result(result);
+    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, near, &(struct epoll_event){.events = EPOLLIN});
+    if (strcmp(how, "empty") != 0) {
+        send(far, "abcdefghijkl", 12, 0);
+        recv(near, data, 1, MSG_PEEK | (*how == 'b' ? 0 : MSG_WAITALL));
+    }
+    for (int i = 0; i < atoi(words[2]); i++) {
+        long result = call(words[1]);
+        if (result < 0)
+            printf("%s ", strerrorname_np(errno));
+        else if (*words[1] == 'r' || strcmp(words[1], "peek") == 0)
+            printf("%.*s ", (int)result, data);
+        else
+            printf("%ld ", result);
     }
     char arrived[64];
     ssize_t size = recv(far, arrived, sizeof arrived, MSG_DONTWAIT);
