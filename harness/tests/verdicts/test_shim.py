@@ -172,11 +172,12 @@ def test_a_pause_interrupts_no_call():
     interrupts it."""
     command = [sys.executable, "-S", str(SOURCE.with_name("odd.py")), "waits_with_epoll"]
     with ServerProcess().start(command, preload=[shim_library()]) as server:
-        for number in range(1, 4):
+        for number in range(3):
             assert wait_until(lambda: procfs.thread_states(server.pid) == {"S"}, 60)
             server.pause()
             server.resume()
-            server.signal(signal.SIGUSR2)
-            told = number * b"interrupted\n"
-            assert wait_until(lambda: server.stdout.head.endswith(told), 60)
+            assert wait_until(lambda: procfs.thread_states(server.pid) == {"S"}, 60)
             assert server.stdout.head.count(b"interrupted") == number
+            server.signal(signal.SIGUSR2)
+            told = (number + 1) * b"interrupted\n"
+            assert wait_until(lambda: server.stdout.head.endswith(told), 60)

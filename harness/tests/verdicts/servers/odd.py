@@ -137,13 +137,13 @@ def exits_politely():
 
 def crashes():
     start()
-    listener.accept()
+    connection, _ = listener.accept()
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def exits_with_7():
     start()
-    listener.accept()
+    connection, _ = listener.accept()
     print("last words", file=sys.stderr, flush=True)
     os._exit(7)
 
