@@ -98,19 +98,12 @@ def test_a_server_that_may_go_on_is_waited_for(library):
         assert not wait_until(lambda: any([ask(began) for ask in asks]), CALM_SECONDS)
 
 
-def test_what_it_has_not_read_or_accepted():
+def test_what_it_has_not_read():
     with served("s.accept()") as (process, client):
         client.send(b"twelve bytes")
         assert sleeps(process, client)
         told = asleep.told(process, [client])
         assert told.endswith("; it has not read 12 bytes of fd 4 (A)")
-    with served("signal.pause()") as (_, client), contextlib.ExitStack() as stack:
-        clients = [client]
-        for name in "BCDEFG":
-            one = Client(client.ends[1], Conversation(), name=name)
-            clients.append(stack.enter_context(one))
-        said = "; it has not accepted B, C, D, E and 2 more"
-        assert wait_until(lambda: asleep.not_accepted(clients) == said, 60)
 
 
 @pytest.mark.parametrize("much", [False, True])
@@ -131,24 +124,3 @@ def test_a_clock_that_stands_wakes_nobody():
         process.clock.advance(10)
         assert process.clock.stands
         assert sleeps(process, client)
-
-
-def test_what_comes_in_the_middle_of_a_delivery_is_waited_for(monkeypatch):
-    """The processor of a virtual machine may stand still there: the bytes are in the socket, and
-    the thread that waits for them sleeps."""
-    with served(POLL.format(events=1, limit="")) as (process, client):
-        asks, began = idle.Quiescence(lambda: [process], lambda: [client]), time.monotonic()
-        assert wait_until(lambda: asks(began), 60)
-        monkeypatch.setattr(idle, "finish_deliveries", lambda: client.send(b"x"))
-        asks._looked = 0.0
-        assert not asks(began)
-
-
-def test_a_server_that_spins_or_ends_has_done_something(monkeypatch):
-    """A server is busy while it computes, and stopped it is not."""
-    with served("while True: pass") as (process, _):
-        before = process.activity_now()
-        assert wait_until(lambda: process.activity_now().cpu > before.cpu + 0.05, 60)
-        assert process.activity_now().runnable
-        process.pause()
-        assert not process.activity_now().runnable
