@@ -20,7 +20,6 @@ from harness.client.client import Client, Conversation
 from harness.failures.failure import Failure, NotJudged
 from harness.lab.chapters import ROOT
 from harness.lab.units import MIB
-from harness.server import limits, readiness, spawn
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
@@ -36,22 +35,18 @@ def below():
     return {(one.pid, one.started) for one in procfs.tree([os.getpid()], procfs.table())[1:]}
 
 
-def descriptors():
-    return len(os.listdir("/proc/self/fd"))
-
-
 @pytest.fixture(autouse=True)
 def nothing_is_left(tmp_path, monkeypatch):
     """After every test: no process, no thread, no descriptor more than before, and no file."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    before = below(), threading.active_count(), descriptors()
+    before = below(), threading.active_count(), len(os.listdir("/proc/self/fd"))
     yield
     gc.collect()
-    assert below() - before[0] == set()
+    assert below() <= before[0]
     assert threading.active_count() <= before[1]
-    assert descriptors() <= before[2]
+    assert len(os.listdir("/proc/self/fd")) <= before[2]
     assert not list(scratch.iterdir())
 
 
@@ -76,122 +71,92 @@ def echoes(server):
     return True
 
 
-# Beginning
-
-RIGHT = "is_right prints_other_lines_first listens_everywhere closes_stdout reserves_much_memory"
+RIGHT = "is_right prints_other_lines_first listens_everywhere closes_stdout"
 
 
 @pytest.mark.parametrize("name", RIGHT.split())
 def test_a_right_server(start, name):
     server = start(name)
     assert server.address[0] == "127.0.0.1"
-    assert echoes(server) and echoes(server)
+    assert echoes(server)
     assert name != "closes_stdout" or wait_until(lambda: server.stdout.closed, 60)
-    server.look_at_limits()
+    assert echoes(server)
     assert server.describe().startswith("still running, ")
-    server.destroy()
-    server.destroy()
-    assert str(server.status) == "killed by SIGKILL"
 
 
-def test_a_right_server_that_is_linked_statically(tmp_path):
-    """Without the library no calls are seen; what the lab itself has linked must have it."""
-    (tmp_path / "server.c").write_text(
-        "#include <stdio.h>\n#include <unistd.h>\n"
-        'int main(void) { puts("listening on 127.0.0.1:1"); fflush(stdout); return pause(); }\n'
-    )
-    static = str(tmp_path / "server")
-    subprocess.run(["cc", "-static", "-o", static, f"{static}.c"], check=True)
-    with ServerProcess().start([static], preload=[shim_library()]) as server:
+def test_a_right_server_that_loads_no_library(tmp_path):
+    """It is linked statically, as in Go; what the lab itself has linked is not judged then."""
+    text = 'int main(void) { puts("listening on 127.0.0.1:1"); fflush(stdout); return pause(); }'
+    words = ["cc", "-static", "-w", "-xc", "-", "-include", "stdio.h", "-include", "unistd.h"]
+    command = [str(tmp_path / "server")]
+    subprocess.run([*words, "-o", *command], input=text, text=True, check=True)
+    with ServerProcess().start(command, preload=[shim_library()]) as server:
         assert server.calls() is None
     with pytest.raises(NotJudged, match="ld.so does not say why"):
-        ServerProcess().start([static], preload=[shim_library()], linked_here=True)
+        ServerProcess().start(command, preload=[shim_library()], linked_here=True)
 
 
-STARTS = """
-    prints_for_ever prints_another_line prints_garbage forgets_the_newline prints_a_bad_port
-    closes_stdout_first says_nothing forgets_to_say dies_at_once dies_and_leaves_a_child
+ODDLY = """
+    prints_for_ever forgets_the_newline says_nothing forgets_to_say dies_and_leaves_a_child
 """.split()
-IN_PORT_MODE = ("is_right", "says_nothing", "dies_at_once")
-COMMANDS = ("/nowhere/server", "no-such-program -p {port}", str(ODD), "kill_pipe", "not_a_program")
+STARTS = [
+    *(([*PYTHON, str(ODD), name], "stdout") for name in ODDLY),
+    *(([*PYTHON, str(ODD), name], "port") for name in ("is_right", "says_nothing")),
+    (["no-such-program", "-p", "{port}"], "port"),
+    ([str(ODD)], "stdout"),
+    (["sh", "-c", "kill -PIPE $$"], "stdout"),  # which each Python ignores
+]
 
 
-def test_servers_that_do_not_start(tmp_path):
+def test_servers_that_do_not_start():
     """Each failure has its hint, and tells what the server did instead."""
-    (tmp_path / "kill_pipe").write_text("#!/bin/sh\nkill -PIPE $$\n")  # ignored by each Python
-    (tmp_path / "not_a_program").write_bytes(b"\x7fELF but not really")
-    for name in ("kill_pipe", "not_a_program"):
-        (tmp_path / name).chmod(0o755)
-    tried = [(name, [*PYTHON, str(ODD), name], {}) for name in STARTS]
-    tried += [(name, [*PYTHON, str(ODD), name], {"mode": "port"}) for name in IN_PORT_MODE]
-    tried += [(name, str(tmp_path / name) if "_" in name else name, {}) for name in COMMANDS]
 
-    def told(name, command, how):
+    def told(one):
         server = ServerProcess()
         with pytest.raises(Failure) as found:
-            server.start(command, patience=Patience(0.5, lambda: [server]), **how)
+            server.start(one[0], mode=one[1], patience=Patience(0.5, lambda: [server]))
         assert not server.alive()
-        said = re.sub(r"port \d{4,}", "port PORT", f"{found.value.message} [{found.value.hint}]")
-        said = re.sub(r"127.0.0.1:\d{4,5}'", "127.0.0.1:PORT'", said)
-        end = f" stderr: {server.stderr.end()}" if server.stderr.total else ""
-        return f"{name}{' with a port' if how else ''}:{end}\n  {said}"
+        said = f"{found.value.message} [{found.value.hint}]"
+        said = re.sub(r"(port |127.0.0.1:)\d{4,}", r"\1PORT", said)
+        return f"{' '.join(one[0])} ({one[1]})\n  {said}\n  {server.stderr.end()}"
 
     with ThreadPoolExecutor(4) as pool:
-        lines = list(pool.map(lambda one: told(*one), tried))
-    golden.check("starts", "\n".join(lines), ODD, tmp_path)
+        lines = list(pool.map(told, STARTS))
+    golden.check("starts", "\n".join(lines))
 
 
-def test_a_port_of_our_choice(start, monkeypatch):
+def test_a_port_of_our_choice(monkeypatch):
     """No client but that of the claim connects to the server."""
     monkeypatch.chdir(ODD.parent)
     command = f"'{sys.executable}' -S odd.py serves_one_client {{port}}"
     with ServerProcess().start(command, mode="port") as server:
         assert echoes(server)
-    monkeypatch.setattr(readiness, "STOLEN_SECONDS", 10)
-    taken = start("is_right")
-    free = spawn.free_port()
-    ports = iter([taken.address[1], free])
-    monkeypatch.setattr(spawn, "free_port", lambda: next(ports))
-    server = start("forgets_to_say_and_is_slow", "{port}", mode="port")
-    assert server.address[1] == free and echoes(server)
-    with pytest.raises(NotJudged, match="used by another program"):
-        start("is_right", mode="port", port=taken.address[1])
-    server.destroy()
-    monkeypatch.setattr(procfs, "listeners", dict)  # as where the kernel forwards it to a container
-    assert echoes(start("forgets_to_say", str(free), mode="port", port=free))
 
 
-# Ending
-
-
-def test_how_it_has_ended(start):
+@pytest.mark.parametrize(
+    "name, end, words",
+    [
+        ("crashes", "killed by SIGSEGV", ""),
+        ("exits_with_7", "exited with status 7", "last words"),
+    ],
+)
+def test_how_it_has_ended(start, name, end, words):
     """The status and the last words are there as soon as a client sees the end."""
     for _ in range(3):
-        for name, end, words in (
-            ("crashes", "killed by SIGSEGV", ""),
-            ("exits_with_7", "exited with status 7", "last words"),
-        ):
-            server = start(name)
-            with Client(server.address, Conversation()) as client:
-                client.expect_eof()
-            assert not server.alive() and not server.ended_by_test
-            assert (server.describe(), server.stderr.end()) == (end, words)
-            server.signal(signal.SIGTERM)  # there is nobody any more
-            server.pause()
-            server.resume()
-    server = start("exits_politely")
-    assert str(server.stop_gently(60)) == server.describe() == "exited with status 0"
-    assert server.ended_by_test
+        server = start(name)
+        with Client(server.address, Conversation()) as client:
+            client.expect_eof()
+        assert not server.alive() and not server.ended_by_test
+        assert (server.describe(), server.stderr.end()) == (end, words)
+        server.signal(signal.SIGTERM)  # there is nobody any more
+        server.pause()
 
 
-@pytest.mark.parametrize("name", ["forks", "leaves_a_daemon", "leaves_a_bare_daemon", "breeds"])
-@pytest.mark.parametrize("paused", [False, True])
-def test_what_it_started_is_destroyed_too(start, name, paused):
+@pytest.mark.parametrize("name", ["forks", "leaves_a_bare_daemon", "breeds"])
+def test_what_it_started_is_destroyed_too(start, name):
     server = start(name)
     assert echoes(server)
     assert name == "breeds" or len(below()) >= 2  # a look at all processes may miss it
-    if paused and name != "breeds":
-        server.pause()
     server.destroy()  # nothing_is_left looks
 
 
@@ -224,15 +189,12 @@ def test_it_dies_with_the_grader(tmp_path):
         "server = ServerProcess().start(sys.argv[1:])\n"
         "print(*server.pids(), flush=True)\nos.kill(os.getpid(), 9)\n"
     )
-    command = [sys.executable, "-c", script, *PYTHON, str(ODD), "exits_politely"]
+    command = [sys.executable, "-c", script, *PYTHON, str(ODD), "is_right"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True)
     pid = int(done.stdout)
     assert wait_until(lambda: procfs.thread_states(pid) <= set("ZX"), 60)
     os.waitpid(pid, 0)  # an orphan: now ours
-
-
-# Output and limits
 
 
 def test_it_is_never_held_up_by_a_full_pipe(start):
@@ -241,11 +203,3 @@ def test_it_is_never_held_up_by_a_full_pipe(start):
     assert wait_until(lambda: server.stdout.total > 4 * MIB and server.stderr.total == 4 * MIB, 60)
     assert server.stdout.head.startswith(b"listening on ")
     assert server.stderr.tail.endswith(b"yyy\n")
-
-
-def test_memory_of_children_over_the_limit(start, monkeypatch):
-    """test_hostile.py goes over the other limits, in a grade."""
-    monkeypatch.setattr(limits, "MEMORY_LIMIT", 150 * MIB)
-    server = start("eats_memory_in_children")
-    assert server.wait(60)
-    assert server.describe() == "killed by the grader: used more than 150 MiB of memory"

@@ -1,4 +1,5 @@
-"""Servers that misbehave, or are right in an unusual way: odd.py NAME [PORT]. For test_process.py."""
+"""Servers that misbehave, or are right in an unusual way: odd.py NAME [PORT]. For test_process.py.
+"""
 
 import ctypes
 import os
@@ -22,6 +23,11 @@ def announce():
     print("listening on %s:%d" % listener.getsockname(), flush=True)
 
 
+def start():
+    listen()
+    announce()
+
+
 def serve():
     """Echoes, one thread a connection."""
     while True:
@@ -35,22 +41,14 @@ def echo(connection):
             connection.sendall(data)
 
 
-def sleep_for_ever(_kept=None):
+def sleep_for_ever():
     while True:
         time.sleep(1000)
-
-
-def start():
-    listen()
-    announce()
 
 
 def is_right():
     start()
     serve()
-
-
-# Right, and unusual
 
 
 def prints_other_lines_first():
@@ -79,24 +77,10 @@ def prints_much_later():
     serve()
 
 
-def reserves_much_memory():
-    """Ten gigabytes of address space, none of it used."""
-    import mmap
-
-    global kept
-    kept = mmap.mmap(-1, 10 << 30)
-    is_right()
-
-
 def forgets_to_say():
     """A right server where the port is told, and a wrong one where the server should print it."""
     listen()
     serve()
-
-
-def forgets_to_say_and_is_slow():
-    time.sleep(0.4)
-    forgets_to_say()
 
 
 def serves_one_client():
@@ -127,14 +111,6 @@ def waits_with_epoll():
         print("interrupted", flush=True)
 
 
-# Ends
-
-
-def exits_politely():
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    is_right()
-
-
 def crashes():
     start()
     connection, _ = listener.accept()
@@ -148,14 +124,6 @@ def exits_with_7():
     os._exit(7)
 
 
-def eats_memory_in_children():
-    start()
-    for _ in range(2):
-        if os.fork() == 0:
-            sleep_for_ever(b"\1" * (90 << 20))
-    serve()
-
-
 # Does not start
 
 
@@ -164,44 +132,20 @@ def prints_for_ever():
         os.write(1, b"x" * 65536)
 
 
-def prints_another_line():
-    listen()
-    print("Server is ready", flush=True)
-    serve()
-
-
-def prints_garbage():
-    os.write(1, b"\xff\xfe\x80 no newline")
-    sleep_for_ever()
-
-
 def forgets_the_newline():
     listen()
     print("listening on %s:%d" % listener.getsockname(), end="", flush=True)
     sleep_for_ever()
 
 
-def prints_a_bad_port():
-    print("listening on 127.0.0.1:99999", flush=True)
+def says_nothing():
     sleep_for_ever()
-
-
-def closes_stdout_first():
-    os.close(1)
-    sleep_for_ever()
-
-
-says_nothing = sleep_for_ever
-
-
-def dies_at_once():
-    print("bind: Address already in use", file=sys.stderr)
-    sys.exit(3)
 
 
 def dies_and_leaves_a_child():
     if os.fork() == 0:
         sleep_for_ever()
+    print("bind: Address already in use", file=sys.stderr)
     sys.exit(4)
 
 

@@ -1,4 +1,4 @@
-"""How long the grader waits for a server, and what it concludes from counts, without a server."""
+"""How long the grader waits for a server, and what ends a wait."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.claims.scenarios.cost import GROWTH_COPIED, grows
-from harness.failures.failure import Failure, TooBusy
+from harness.failures.failure import TooBusy
 from harness.server.waiting import wait as waits
 from harness.server.waiting.wait import SLEEPS, SPINS, Activity, Deadline, Patience
 
@@ -75,19 +74,3 @@ def test_how_a_wait_ends(name, monkeypatch):
         pass
     assert found == end
     assert seconds <= world.now <= 1.05 * seconds + 0.6
-
-
-@pytest.mark.parametrize("part", [0.1, 0.25, 0.5, 0.6, 0.9, 1, 2])
-def test_a_buffer_may_grow_by_any_part(part):
-    """Each byte comes and goes, and is copied whenever the block grows."""
-
-    def steps(size: int) -> float:
-        block, copied = 65536.0, 0.0
-        while block < size:
-            copied, block = copied + block, block * (1 + part)
-        return 2 * size + copied
-
-    for size in range(1 << 20, 1 << 22, 1 << 16):
-        grows(steps, size, "{:,} bytes", GROWTH_COPIED, "quadratic")
-    with pytest.raises(Failure):  # but not by a fixed amount
-        grows(lambda n: 2 * n + sum(range(0, n, 65536)), 1 << 21, "", GROWTH_COPIED, "quadratic")
