@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.claims.stage.stage import Run, Stage
-from harness.failures.failure import Failure
 from harness.server import shim
 from harness.server.shim import Shim, shim_library
 from harness.server.waiting.clock import MS, Clock, OwnClock, Start
@@ -135,36 +133,3 @@ def test_whose_clock_it_is(tmp_path, code, why):
         began = program.clock.now_ms
         program.clock.advance(HOUR)
         assert program.clock.ours and program.clock.now_ms == began + HOUR
-
-
-# It looks at what has come every 20 ms of its clock, and sends a part of it back each time.
-LOOKS_ROUND = """
-import socket, time
-s = socket.create_server(("127.0.0.1", 0))
-print("listening on 127.0.0.1:%d" % s.getsockname()[1], flush=True)
-c = s.accept()[0]
-while True:
-    time.monotonic()
-    time.sleep(0.02)
-    c.sendall(c.recv(4))
-"""
-
-
-def test_in_a_wait_time_goes_by_only_where_the_claim_says_so():
-    """Outside of within() the clock stands, so the wait ends as soon as the server sleeps."""
-    program = [sys.executable, "-S", "-c", LOOKS_ROUND]
-    stage = Stage(Run(program, preload=str(shim_library()), sources=["looks_round.py"]))
-    server = stage.launch(clock=True)
-    client = server.connect()
-    began = server.clock.now_ms
-    client.send_frame(b"four")
-    with pytest.raises(Failure, match="nothing will for the next 20 ms: the server") as found:
-        client.expect_frame(b"four")
-    assert found.value.asleep and server.clock.now_ms == began
-    with server.clock.within(30), pytest.raises(Failure, match="only 4 of 8 bytes"):
-        client.expect_frame(b"four")
-    assert server.clock.now_ms == began + 20
-    with server.clock.within(30):
-        assert client.read_some(100) == b"four"
-    assert server.clock.now_ms == began + 40
-    stage.clear()

@@ -1,5 +1,4 @@
-"""Servers that misbehave, or are right in an unusual way: odd.py NAME [PORT]. For test_process.py.
-"""
+"""Servers that are right in an unusual way, or leave processes behind: odd.py NAME [PORT]."""
 
 import ctypes
 import os
@@ -19,13 +18,9 @@ def listen(address="127.0.0.1"):
     listener = socket.create_server((address, PORT), backlog=100)
 
 
-def announce():
-    print("listening on %s:%d" % listener.getsockname(), flush=True)
-
-
 def start():
-    listen()
-    announce()
+    print("listening on %s:%d" % listener.getsockname(), flush=True)
+    serve()
 
 
 def serve():
@@ -47,30 +42,31 @@ def sleep_for_ever():
 
 
 def is_right():
+    listen()
     start()
-    serve()
 
 
 def prints_other_lines_first():
-    print("starting up")
-    print("listening on nothing yet")
+    print("starting up\nlistening on nothing yet")
     is_right()
 
 
 def listens_everywhere():
     listen("")
-    announce()
-    serve()
+    start()
 
 
 def closes_stdout():
-    start()
+    listen()
+    print("listening on %s:%d" % listener.getsockname(), flush=True)
     os.close(1)
     serve()
 
 
-def prints_much_later():
-    start()
+def prints_much():
+    """Four MiB on each output, while a client waits."""
+    listen()
+    print("listening on %s:%d" % listener.getsockname(), flush=True)
     for _ in range(64):
         os.write(1, b"x" * 65535 + b"\n")
         os.write(2, b"y" * 65535 + b"\n")
@@ -83,73 +79,14 @@ def forgets_to_say():
     serve()
 
 
-def serves_one_client():
-    listen()
-    echo(listener.accept()[0])
-
-
-def sets_no_option():
-    """Echoes, one client at a time, without SO_REUSEADDR; "q" lets it close first."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    only = socket.socket()
-    only.bind(("127.0.0.1", PORT))
-    only.listen(100)
-    while True:
-        connection, _ = only.accept()
-        with connection:
-            while (data := connection.recv(65536)) not in (b"", b"q"):
-                connection.sendall(data)
-
-
 def waits_with_epoll():
     """Tells of each signal that interrupts its epoll_wait(2)."""
     libc, event = ctypes.CDLL(None), (ctypes.c_uint32 * 3)()
     signal.signal(signal.SIGUSR2, lambda *_: None)
-    start()
+    print("listening on 127.0.0.1:1", flush=True)
     poller = select.epoll()
     while libc.epoll_wait(poller.fileno(), event, 1, -1) < 0:
         print("interrupted", flush=True)
-
-
-def crashes():
-    start()
-    connection, _ = listener.accept()
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
-def exits_with_7():
-    start()
-    connection, _ = listener.accept()
-    print("last words", file=sys.stderr, flush=True)
-    os._exit(7)
-
-
-# Does not start
-
-
-def prints_for_ever():
-    while True:
-        os.write(1, b"x" * 65536)
-
-
-def forgets_the_newline():
-    listen()
-    print("listening on %s:%d" % listener.getsockname(), end="", flush=True)
-    sleep_for_ever()
-
-
-def says_nothing():
-    sleep_for_ever()
-
-
-def dies_and_leaves_a_child():
-    if os.fork() == 0:
-        sleep_for_ever()
-    print("bind: Address already in use", file=sys.stderr)
-    sys.exit(4)
-
-
-# Has other processes
 
 
 def forks():
@@ -164,23 +101,15 @@ def forks():
             sleep_for_ever()
     for _ in range(6):
         os.read(ready, 1)
-    announce()
-    serve()
+    start()
 
 
-def leaves_a_daemon():
-    """A double fork with a new session between; the process in the middle is gone."""
-    daemonize(lambda done: (os.close(done), sleep_for_ever()))
+def leaves_a_daemon(wipes=False):
+    """A double fork with a new session between; the process in the middle is gone.
 
-
-def leaves_a_bare_daemon():
-    """Starts a daemon and executes a program in it without the environment that was given."""
-    sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
-    daemonize(lambda _: os.execve(sleep[0], sleep, {}))  # which closes what is given
-
-
-def daemonize(then):
-    """The daemon is ready, and the server announced, when then() has closed what it is given."""
+    The server has announced itself when the daemon is ready. `wipes`: the daemon executes a program
+    without the environment that was given.
+    """
     listen()
     ready, done = os.pipe()
     if os.fork() == 0:
@@ -188,23 +117,29 @@ def daemonize(then):
         if os.fork() == 0:
             for descriptor in (0, 1, 2):
                 os.close(descriptor)
-            then(done)
+            if wipes:
+                os.execve("/bin/sleep", ["sleep", "1000"], {})
+            os.close(done)
+            sleep_for_ever()
         os._exit(0)
     os.close(done)
     os.wait()
     os.read(ready, 1)  # the end of the pipe
-    announce()
-    serve()
+    start()
+
+
+def leaves_a_bare_daemon():
+    leaves_a_daemon(wipes=True)
 
 
 def breeds():
     """Every process forks another and ends, over and over."""
-    start()
+    listen()
     if os.fork() == 0:
-        while True:
-            if os.fork() != 0:
-                os._exit(0)
-    serve()
+        while os.fork() == 0:
+            pass
+        os._exit(0)
+    start()
 
 
 if __name__ == "__main__":
