@@ -18,8 +18,9 @@ def listen(address="127.0.0.1"):
     listener = socket.create_server((address, PORT), backlog=100)
 
 
-def start():
+def start(first=lambda: None):
     print("listening on %s:%d" % listener.getsockname(), flush=True)
+    first()
     serve()
 
 
@@ -34,11 +35,6 @@ def echo(connection):
     with connection:
         while data := connection.recv(65536):
             connection.sendall(data)
-
-
-def sleep_for_ever():
-    while True:
-        time.sleep(1000)
 
 
 def is_right():
@@ -58,19 +54,13 @@ def listens_everywhere():
 
 def closes_stdout():
     listen()
-    print("listening on %s:%d" % listener.getsockname(), flush=True)
-    os.close(1)
-    serve()
+    start(lambda: os.close(1))
 
 
 def prints_much():
     """Four MiB on each output, while a client waits."""
     listen()
-    print("listening on %s:%d" % listener.getsockname(), flush=True)
-    for _ in range(64):
-        os.write(1, b"x" * 65535 + b"\n")
-        os.write(2, b"y" * 65535 + b"\n")
-    serve()
+    start(lambda: [os.write(fd, b"x" * 65536) for _ in range(64) for fd in (1, 2)])
 
 
 def forgets_to_say():
@@ -98,7 +88,7 @@ def forks():
             os.fork()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             os.write(done, b".")
-            sleep_for_ever()
+            time.sleep(1e6)
     for _ in range(6):
         os.read(ready, 1)
     start()
@@ -120,7 +110,7 @@ def leaves_a_daemon(wipes=False):
             if wipes:
                 os.execve("/bin/sleep", ["sleep", "1000"], {})
             os.close(done)
-            sleep_for_ever()
+            time.sleep(1e6)
         os._exit(0)
     os.close(done)
     os.wait()
