@@ -92,16 +92,6 @@ def test_a_server_that_may_go_on_is_waited_for(library):
         assert not wait_until(lambda: any([ask(began) for ask in asks]), CALM_SECONDS)
 
 
-@pytest.mark.parametrize("much", [False, True])
-def test_a_client_that_has_left_wakes_nobody(much):
-    """It may have sent more than there is space for."""
-    with served("s.accept()") as (process, client):
-        while much and client.offer(bytes(1 << 20)) > 0:
-            pass
-        client.close()
-        assert sleeps(process, client)
-
-
 def test_a_clock_that_stands_wakes_nobody():
     """A server with a time limit waits for the claim to move its clock."""
     code = f"c.recv(1); time.monotonic(); {POLL.format(events=1, limit=60_000)}"

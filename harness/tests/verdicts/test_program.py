@@ -46,10 +46,8 @@ def check(tmp_path, monkeypatch):
 
 
 FAILING = [
-    *(("told", {"what": what}) for what in "null abort loop wait exit".split()),
-    ("told", {"what": "late crash"}),
+    *(("told", {"what": what}) for what in "null loop wait exit late".split()),
     ("fails", {}),
-    ("touches", {"at": 3}),  # a byte behind the end
 ]
 
 
@@ -70,7 +68,6 @@ def test_what_a_module_cannot_spoil(check):
     assert check("passes", option=-5) == {"a third": 1 / 3, "option": -5}
     with pytest.raises(NotJudged, match="no memory for 7 bytes"):
         check("blames")
-    assert check("touches", at=0) == check("touches", at=2) == {}
     for what in ("print", "close"):
         assert check("told", what=what) == {"child": 0}
     child = int(check("told", what="child")["child"])

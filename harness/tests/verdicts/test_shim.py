@@ -9,12 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from harness.server import shim
 from harness.server.linux import procfs
 from harness.server.process import ServerProcess
-from harness.server.shim import Group, Plan, Shim, Step, fail, layout, piece, shim_library
+from harness.server.shim import Group, Plan, Shim, Step, fail, piece, shim_library
 from harness.server.shim.layout import PASS, SPURIOUS
 from harness.server.waiting.wait import wait_until
 
@@ -76,15 +74,6 @@ def test_chance_is_repeated_by_its_seed(tmp_path):
     assert said[0] == said[1] != said[2]
     for words in map(str.split, said):
         assert "".join(word for word in words if word[0] != "E") == "abcdefghijkl"
-
-
-def test_names_of_a_server_are_its_own():
-    """A server may call its functions as it likes: the library exports what it replaces only."""
-    words = ["nm", "-D", "--defined-only", "--format=posix", str(shim_library())]
-    names = {line.split()[0] for line in subprocess.check_output(words, text=True).splitlines()}
-    others = {"sigaction", "signal", "sleep", "usleep", "shim_allocation_fails"}
-    names = {name for name in names if not name.lstrip("_").startswith("io_uring_")}
-    assert names <= {*layout.FUNCTIONS, *others}
 
 
 def test_a_pause_interrupts_no_call():

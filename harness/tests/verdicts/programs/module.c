@@ -1,6 +1,4 @@
 /* A module that does to the program what it is told. */
-#include "module.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,8 +29,6 @@ int module(const char *what)
 {
     if (strcmp(what, "null") == 0)
         use_null();
-    if (strcmp(what, "abort") == 0)
-        abort();
     if (strcmp(what, "loop") == 0)
         for (volatile int i = 0;; i++)
             ;
@@ -40,7 +36,7 @@ int module(const char *what)
         pause();
     if (strcmp(what, "exit") == 0)
         exit(0);
-    if (strcmp(what, "late crash") == 0)
+    if (strcmp(what, "late") == 0)
         atexit(use_null);
     if (strcmp(what, "child") == 0)
         return leave_a_child();
@@ -53,9 +49,4 @@ int module(const char *what)
     if (strcmp(what, "write") == 0)
         return open("/dev/shm/event-loop-lab-test", O_CREAT | O_WRONLY, 0600) >= 0;
     return 0;
-}
-
-int module_touch(const unsigned char *byte)
-{
-    return *byte;
 }

@@ -1,7 +1,7 @@
-"""disturbed.py FUNCTION TIMES [blocking | dup | empty]: connects to itself, and makes this call over
-and over on the accepted end, connection 0, for 4 bytes each, while a schedule disturbs it. The other
-end has sent "abcdefghijkl", or nothing with "empty". Prints what was read, the number that was
-returned, or the error; at last what arrived at the other end. For test_shim.py."""
+"""disturbed.py FUNCTION TIMES [blocking | dup | empty]: connects to itself, and makes this call
+again and again on the accepted end, connection 0, for 4 bytes each, while a schedule disturbs it.
+The other end has sent "abcdefghijkl", or nothing with "empty". Prints what was read, the number
+that was returned, or the error; at last what has arrived. For test_shim.py."""
 
 import ctypes
 import errno
