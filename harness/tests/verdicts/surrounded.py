@@ -1,6 +1,4 @@
 """Prints as JSON what surrounds this process. As a command of the lab, it also does so as a server.
-
-To be run as the commands are: `sh harness/find-python.sh -m harness.tests.verdicts.surrounded`.
 """
 
 import json

@@ -13,7 +13,6 @@ from harness.failures.conversation import Conversation
 from harness.server.process import ServerProcess
 from harness.server.shim import shim_library
 from harness.server.waiting import asleep, idle
-from harness.server.waiting.clock import Start
 from harness.server.waiting.wait import Patience, wait_until
 
 # A server that lets one client in as `c`, and then does CODE.
@@ -55,11 +54,11 @@ CALM_SECONDS = 0.5  # in which a server has been looked at often
 
 
 @contextlib.contextmanager
-def served(code, library=False, **options):
+def served(code, library=False):
     """A server that runs this code, and a client of it. `library`: it has loaded the shim."""
     command = [sys.executable, "-S", "-c", PROGRAM.format(code=code)]
     preload = [shim_library()] if library else []
-    with ServerProcess().start(command, preload=preload, **options) as process:
+    with ServerProcess().start(command, preload=preload) as process:
         with Client(process.address, Conversation(), patience=Patience(5.0)) as client:
             yield process, client
 
@@ -90,13 +89,3 @@ def test_a_server_that_may_go_on_is_waited_for(library):
             asks.append(idle.Quiescence(lambda one=process: [one], lambda one=client: [one]))
         began = time.monotonic()
         assert not wait_until(lambda: any([ask(began) for ask in asks]), CALM_SECONDS)
-
-
-def test_a_clock_that_stands_wakes_nobody():
-    """A server with a time limit waits for the claim to move its clock."""
-    code = f"c.recv(1); time.monotonic(); {POLL.format(events=1, limit=60_000)}"
-    with served(code, library=True, clock=Start()) as (process, client):
-        client.send(b"x")
-        process.clock.advance(10)
-        assert process.clock.stands
-        assert sleeps(process, client)

@@ -4,12 +4,6 @@
 
 int module(const char *what);
 
-static void passes(void)
-{
-    check_value("a third", 1 / 3.0);
-    check_value("option", (double)check_number("option"));
-}
-
 static void told(void)
 {
     check_step("is in a case that is over");
@@ -31,5 +25,5 @@ static void blames_the_machine(void)
 }
 
 const struct check checks[] = {
-    {"passes", passes}, {"told", told}, {"fails", fails}, {"blames", blames_the_machine}, {0},
+    {"told", told}, {"fails", fails}, {"blames", blames_the_machine}, {0},
 };

@@ -95,11 +95,8 @@ def forks():
 
 
 def leaves_a_daemon(wipes=False):
-    """A double fork with a new session between; the process in the middle is gone.
-
-    The server has announced itself when the daemon is ready. `wipes`: the daemon executes a program
-    without the environment that was given.
-    """
+    """A double fork with a new session between. `wipes`: the daemon executes a program without the
+    environment that was given."""
     listen()
     ready, done = os.pipe()
     if os.fork() == 0:
