@@ -3,7 +3,6 @@ to the nanosecond."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -31,14 +30,9 @@ class Clocked:
     def __init__(self, tmp_path, command):
         shared = Shim(tmp_path / "shim")
         Start().set(shared)
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=shim.environment([shim_library()], shared.path),
-            bufsize=0,
-            start_new_session=True,
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "bufsize": 0}
+        given = {"env": shim.environment([shim_library()], shared.path), "start_new_session": True}
+        self.process = subprocess.Popen(command, **pipes, **given)
         assert self.process.stdout.readline() == b"ready\n"
         os.set_blocking(self.process.stdout.fileno(), False)
         self.shared, self.clock = shared, Clock(shared, self.process.pid)
@@ -56,11 +50,8 @@ class Clocked:
         return self
 
     def __exit__(self, *_):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+        os.killpg(self.process.pid, signal.SIGKILL)  # not waited for before, so it is there
+        self.process.communicate()
 
 
 @pytest.fixture

@@ -50,7 +50,6 @@ WILL_GO_ON = [
     "pass",  # it has ended: then a client hears of the end
     "ctypes.CDLL(None).timer_create(1, None, ctypes.byref(ctypes.c_void_p())); signal.pause()",
 ]
-CALM_SECONDS = 0.5  # in which a server has been looked at often
 
 
 @contextlib.contextmanager
@@ -88,4 +87,4 @@ def test_a_server_that_may_go_on_is_waited_for(library):
             process, client = stack.enter_context(served(code, library))
             asks.append(idle.Quiescence(lambda one=process: [one], lambda one=client: [one]))
         began = time.monotonic()
-        assert not wait_until(lambda: any([ask(began) for ask in asks]), CALM_SECONDS)
+        assert not wait_until(lambda: any([ask(began) for ask in asks]), 0.5)

@@ -63,10 +63,9 @@ def echoes(server):
     return True
 
 
-RIGHT = "is_right prints_other_lines_first listens_everywhere closes_stdout prints_much"
-
-
-@pytest.mark.parametrize("name", RIGHT.split())
+@pytest.mark.parametrize(
+    "name", "is_right prints_other_lines_first listens_everywhere closes_stdout prints_much".split()
+)
 def test_a_right_server(start, name):
     server = start(name)
     assert server.address[0] == "127.0.0.1"

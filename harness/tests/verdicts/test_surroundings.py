@@ -115,18 +115,13 @@ def test_an_odd_caller_changes_nothing():
     assert surrounded(("sh", "-c", 'exec "$@" <&- 2>&-', "sh", *COMMAND)) == (own, servers)
 
 
-PRINTS = """
-from harness.lab import command_line
-raise SystemExit(command_line.program(lambda: print("x" * 300_000)))
-"""
-
-
 def test_a_pipe_that_does_not_block_gets_everything():
     """node and ssh leave one to their children."""
     source, pipe = os.pipe()
     fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
     os.set_blocking(pipe, False)
-    command = [sys.executable, "-c", PRINTS]
+    prints = "from harness.lab import command_line as c; c.program(lambda: print('x' * 300_000))"
+    command = [sys.executable, "-c", prints]
     with subprocess.Popen(command, cwd=ROOT, stdout=pipe) as process, open(source, "rb") as end:
         os.close(pipe)
         assert len(end.read()) == 300_001

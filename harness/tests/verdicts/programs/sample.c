@@ -25,5 +25,8 @@ static void blames_the_machine(void)
 }
 
 const struct check checks[] = {
-    {"told", told}, {"fails", fails}, {"blames", blames_the_machine}, {0},
+    {"told", told},
+    {"fails", fails},
+    {"blames", blames_the_machine},
+    {0},
 };

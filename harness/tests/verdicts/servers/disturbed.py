@@ -57,8 +57,6 @@ for _ in range(times):
     failed = errno.errorcode[ctypes.get_errno()] if result < 0 else ""
     said = data.raw[:result].decode() if reads else result if "acc" not in name else "fd"
     print(failed or said, end=" ")
-far.setblocking(False)
-try:
-    print(far.recv(64).decode())
-except OSError:
-    pass
+room = ctypes.create_string_buffer(64)
+size = libc.recv(far.fileno(), room, 64, socket.MSG_DONTWAIT)
+print(room.raw[: max(size, 0)].decode())
