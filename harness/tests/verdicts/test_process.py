@@ -127,17 +127,19 @@ def test_each_destroys_its_own(start):
     """Several servers at a time, with children that ran away from them, and other processes."""
     names = ("leaves_a_daemon", "forks", "leaves_a_daemon", "is_right")
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as bystander:
-        servers = [start(name) for name in names]
-        own = [set(server.pids()) for server in servers]
-        assert [len(pids) for pids in own] == [2, 7, 2, 1]
-        for index, server in enumerate(servers):
-            server.destroy()
-            left = {pid for pid, _ in below()}
-            assert not own[index] & left
-            assert all(others <= left for others in own[index + 1 :])
-            assert all(map(echoes, servers[index + 1 :]))
-        assert bystander.poll() is None
-        bystander.kill()
+        try:
+            servers = [start(name) for name in names]
+            own = [set(server.pids()) for server in servers]
+            assert [len(pids) for pids in own] == [2, 7, 2, 1]
+            for index, server in enumerate(servers):
+                server.destroy()
+                left = {pid for pid, _ in below()}
+                assert not own[index] & left
+                assert all(others <= left for others in own[index + 1 :])
+                assert all(map(echoes, servers[index + 1 :]))
+            assert bystander.poll() is None
+        finally:
+            bystander.kill()
 
 
 def test_it_dies_with_the_grader(tmp_path):
