@@ -19,7 +19,6 @@ SLOWED = {"times": 3, "least": 5}
 # that is so; `asleep`: since when.
 WAITS = {
     "a server that sleeps has its time": ({}, {}, {}, 8, ""),
-    "so has one that computes": ({"cpu": 1}, {}, {}, 8, ""),
     "other programs hold the server up": ({"cpu": 0.1}, {}, {}, 80, ""),
     "it never gets a processor": ({"runnable": True}, {}, {}, 90, BUSY),
     "it spins": ({"cpu": 1}, {}, SPINNER, 2, SPINS),

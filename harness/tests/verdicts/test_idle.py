@@ -34,7 +34,6 @@ SLEEPS = {
     "c.recv(1)": "asleep in recv(): fd 4 (A)",
     "s.accept()": "asleep in accept(): fd 3",
     "signal.pause()": "asleep in pause()",
-    "signal.sigwait([12])": "asleep in sigtimedwait()",
     # Its client takes nothing, and so most of its output is not on its way.
     "c.sendall(bytes(1 << 26))": "asleep in send(): fd 4 (A)",
     THREAD.format("c.recv", 1): "asleep in accept(), recv(): fd 3, fd 4 (A)",

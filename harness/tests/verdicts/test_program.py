@@ -76,6 +76,7 @@ def test_what_a_module_cannot_spoil(check):
         assert not os.path.exists("/dev/shm/event-loop-lab-test")
 
 
+@pytest.mark.full("grades of a wrong module")
 def test_a_wrong_module_in_a_grade(tmp_path):
     """Its claim fails, and replay tells the same."""
     shutil.copytree(chapters.find("05").solution_dir, tmp_path / "wrong")

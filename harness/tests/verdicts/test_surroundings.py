@@ -63,7 +63,6 @@ def test_a_lab_in_an_odd_place(tmp_path):
 
 
 COMMAND = ("sh", "harness/find-python.sh", "-m", "harness.tests.verdicts.surrounded")
-PERSONALITY = 0x0060000  # UNAME26 and ADDR_NO_RANDOMIZE
 SET_TIMERSLACK = 29  # linux/prctl.h
 SOFT = {"AS": 2 << 30, "STACK": 512 << 10, "CPU": 60, "FSIZE": 1 << 20, "NOFILE": 64, "MEMLOCK": 0}
 VARIABLES = {
@@ -84,7 +83,7 @@ def odd_caller():
         which = getattr(resource, f"RLIMIT_{name}")
         resource.setrlimit(which, (soft, resource.getrlimit(which)[1]))
     libc = ctypes.CDLL(None)
-    libc.personality(PERSONALITY)
+    libc.personality(0x0060000)  # UNAME26 and ADDR_NO_RANDOMIZE
     libc.prctl(SET_TIMERSLACK, 500_000_000, 0, 0, 0)
     os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
