@@ -52,7 +52,7 @@ def test_wrong_server_is_caught(mutant, grader, tmp_path, record_property):
 
 # No wrong server of the catalogue can print these hints; the tests that prove them:
 PROVED_ELSEWHERE = {
-    "cannot-start": "test_process.py",
+    "cannot-start": "test_start.py",
     "connect-stuck": "test_client.py",
     "over-limit": "test_hostile.py",
     "too-long": "test_grade.py",
