@@ -23,6 +23,7 @@ from harness.authors.mutants.catalogue import CATALOGUE
 from harness.authors.mutants.judge import KILLED, PROPERTY, Judgement
 from harness.grading import request, scoring
 from harness.grading.workers import Workers
+from harness.server.linux import prctl
 from harness.tests import golden, graders
 from harness.tests.drawn import FULL
 from harness.tests.progress import Progress
@@ -71,6 +72,7 @@ def _process(config):
     capture = config.pluginmanager.getplugin("capturemanager")
     capture.stop_global_capturing()
     capture.start_global_capturing()
+    prctl.adopt_orphans()  # which a fork does not inherit
     yield
     graders.close()
 

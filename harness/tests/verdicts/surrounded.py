@@ -1,6 +1,4 @@
 """Prints as JSON what surrounds this process. As a command of the lab, it also does so as a server.
-
-To be run as the commands are: `sh harness/find-python.sh -m harness.tests.verdicts.surrounded`.
 """
 
 import json
@@ -8,25 +6,20 @@ import os
 import resource
 import signal
 import sys
-
-
-def of_itself(name):
-    with open(f"/proc/self/{name}") as file:
-        return file.read()
+from pathlib import Path
 
 
 def told():
     umask = os.umask(0)
     os.umask(umask)
-    status = dict(line.split(":\t") for line in of_itself("status").splitlines())
+    status = dict(line.split(":\t") for line in Path("/proc/self/status").read_text().splitlines())
     limits = (name for name in dir(resource) if name.startswith("RLIMIT_"))
     return {
         "limits": {name: resource.getrlimit(getattr(resource, name)) for name in limits},
-        "signals": [status["SigBlk"], status["SigIgn"]],
-        "interrupt": str(signal.getsignal(signal.SIGINT)),
+        "signals": [status["SigBlk"], status["SigIgn"], str(signal.getsignal(signal.SIGINT))],
         "umask": umask,
-        "slack": of_itself("timerslack_ns"),
-        "personality": of_itself("personality"),
+        "slack": Path("/proc/self/timerslack_ns").read_text(),
+        "personality": Path("/proc/self/personality").read_text(),
         "policy": os.sched_getscheduler(0),
         "descriptors": sorted(map(int, os.listdir("/proc/self/fd")))[:3],
         "variables": dict(os.environ),
@@ -35,8 +28,8 @@ def told():
 
 
 def main() -> int:
-    from harness.server.waiting.wait import PATIENCE
     from harness.server.process import ServerProcess
+    from harness.server.waiting.wait import PATIENCE
 
     print(json.dumps(told()))
     server = ServerProcess()

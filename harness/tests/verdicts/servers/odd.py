@@ -1,6 +1,8 @@
-"""Servers that misbehave in one way each: odd.py NAME [PORT]. For test_process.py."""
+"""Servers that are right in an unusual way, or leave processes behind: odd.py NAME [PORT]."""
 
+import ctypes
 import os
+import select
 import signal
 import socket
 import sys
@@ -11,13 +13,15 @@ PORT = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 listener = None
 
 
-def listen():
+def listen(address="127.0.0.1"):
     global listener
-    listener = socket.create_server(("127.0.0.1", PORT), backlog=100)
+    listener = socket.create_server((address, PORT), backlog=100)
 
 
-def announce():
+def start(first=lambda: None):
     print("listening on %s:%d" % listener.getsockname(), flush=True)
+    first()
+    serve()
 
 
 def serve():
@@ -29,64 +33,50 @@ def serve():
 
 def echo(connection):
     with connection:
-        while True:
-            data = connection.recv(65536)
-            if not data:
-                return
+        while data := connection.recv(65536):
             connection.sendall(data)
 
 
-def sleep_for_ever(_kept=None):
-    while True:
-        time.sleep(1000)
-
-
-def start():
+def is_right():
     listen()
-    announce()
-
-
-def is_right(_kept=None):
     start()
+
+
+def prints_other_lines_first():
+    print("starting up\nlistening on nothing yet")
+    is_right()
+
+
+def listens_everywhere():
+    listen("")
+    start()
+
+
+def closes_stdout():
+    listen()
+    start(lambda: os.close(1))
+
+
+def prints_much():
+    """Four MiB on each output, while a client waits."""
+    listen()
+    start(lambda: [os.write(fd, b"x" * 65536) for _ in range(64) for fd in (1, 2)])
+
+
+def forgets_to_say():
+    """A right server where the port is told, and a wrong one where the server should print it."""
+    listen()
     serve()
 
 
-def serves_one_client():
-    listen()
-    connection, _ = listener.accept()
-    echo(connection)
-
-
 def waits_with_epoll():
-    """Echoes one client by epoll_wait(2), in which a signal interrupts it; told of on stdout."""
-    import ctypes
-    import select
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    start()
-    signal.signal(signal.SIGTERM, lambda *_: None)
-    connection, _ = listener.accept()
+    """Tells of each signal that interrupts its epoll_wait(2)."""
+    libc, event = ctypes.CDLL(None), (ctypes.c_uint32 * 3)()
+    signal.signal(signal.SIGUSR2, lambda *_: None)
+    print("listening on 127.0.0.1:1", flush=True)
     poller = select.epoll()
-    poller.register(connection, select.EPOLLIN)
-    event = (ctypes.c_uint32 * 3)()
-    while True:
-        ready = libc.epoll_wait(poller.fileno(), event, 1, -1)
-        if ready < 0:
-            print("interrupted", flush=True)
-        elif not (data := connection.recv(65536)):
-            return
-        else:
-            connection.sendall(data)
-
-
-def exits_politely():
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    is_right()
-
-
-def ignores_sigterm():
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    is_right()
+    while libc.epoll_wait(poller.fileno(), event, 1, -1) < 0:
+        print("interrupted", flush=True)
 
 
 def forks():
@@ -98,26 +88,15 @@ def forks():
             os.fork()
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             os.write(done, b".")
-            sleep_for_ever()
+            time.sleep(1e6)
     for _ in range(6):
         os.read(ready, 1)
-    announce()
-    serve()
+    start()
 
 
-def leaves_a_daemon():
-    """A double fork with a new session between; the process in the middle is gone."""
-    daemonize(lambda done: (os.close(done), sleep_for_ever()))
-
-
-def leaves_a_bare_daemon():
-    """Starts a daemon and executes a program in it without the environment that was given."""
-    sleep = [sys.executable, "-S", "-c", "import time; time.sleep(1000)"]
-    daemonize(lambda _: os.execve(sleep[0], sleep, {}))  # which closes what is given
-
-
-def daemonize(then):
-    """The daemon is ready, and the server announced, when then() has closed what it is given."""
+def leaves_a_daemon(wipes=False):
+    """A double fork with a new session between. `wipes`: the daemon executes a program without the
+    environment that was given."""
     listen()
     ready, done = os.pipe()
     if os.fork() == 0:
@@ -125,181 +104,29 @@ def daemonize(then):
         if os.fork() == 0:
             for descriptor in (0, 1, 2):
                 os.close(descriptor)
-            then(done)
+            if wipes:
+                os.execve("/bin/sleep", ["sleep", "1000"], {})
+            os.close(done)
+            time.sleep(1e6)
         os._exit(0)
     os.close(done)
     os.wait()
     os.read(ready, 1)  # the end of the pipe
-    announce()
-    serve()
+    start()
+
+
+def leaves_a_bare_daemon():
+    leaves_a_daemon(wipes=True)
 
 
 def breeds():
     """Every process forks another and ends, over and over."""
-    start()
+    listen()
     if os.fork() == 0:
-        while True:
-            if os.fork() != 0:
-                os._exit(0)
-    serve()
-
-
-def prints_much():
-    os.write(1, b"x" * (1 << 20) + b"\n")
-    os.write(2, b"y" * (1 << 20) + b"\nthe end\n")
-    is_right()
-
-
-def prints_much_later():
-    start()
-    for _ in range(64):
-        os.write(1, b"x" * 65535 + b"\n")
-        os.write(2, b"y" * 65535 + b"\n")
-    serve()
-
-
-def prints_for_ever():
-    while True:
-        os.write(1, b"x" * 65536)
-
-
-def prints_other_lines_first():
-    print("starting up")
-    print("listening on nothing yet")
-    is_right()
-
-
-def prints_another_line():
-    listen()
-    print("Server is ready on port %d" % listener.getsockname()[1], flush=True)
-    serve()
-
-
-def prints_garbage():
-    os.write(1, b"\xff\xfe\x80 no newline")
-    sleep_for_ever()
-
-
-def forgets_the_newline():
-    listen()
-    print("listening on %s:%d" % listener.getsockname(), end="", flush=True)
-    sleep_for_ever()
-
-
-def prints_a_bad_port():
-    print("listening on 127.0.0.1:99999", flush=True)
-    sleep_for_ever()
-
-
-def closes_stdout():
-    start()
-    os.close(1)
-    serve()
-
-
-def closes_stdout_first():
-    os.close(1)
-    sleep_for_ever()
-
-
-def listens_everywhere():
-    global listener
-    listener = socket.create_server(("", 0))
-    announce()
-    serve()
-
-
-def says_nothing():
-    sleep_for_ever()
-
-
-def forgets_to_say_and_is_slow():
-    time.sleep(0.4)
-    forgets_to_say()
-
-
-def forgets_to_say():
-    listen()
-    serve()
-
-
-def dies_at_once():
-    print("bind: Address already in use", file=sys.stderr)
-    sys.exit(3)
-
-
-def dies_and_leaves_a_child():
-    if os.fork() == 0:
-        sleep_for_ever()
-    sys.exit(4)
-
-
-def crashes():
-    start()
-    connection, _ = listener.accept()
-    os.kill(os.getpid(), signal.SIGSEGV)
-
-
-def exits_with_7():
-    start()
-    connection, _ = listener.accept()
-    print("last words", file=sys.stderr, flush=True)
-    os._exit(7)
-
-
-def eats_memory_in_children():
-    start()
-    for _ in range(2):
-        if os.fork() == 0:
-            sleep_for_ever(b"\1" * (90 << 20))
-    serve()
-
-
-def reserves_much_memory():
-    """Ten gigabytes of address space, none of it used."""
-    import mmap
-
-    is_right(mmap.mmap(-1, 10 << 30))
-
-
-def works(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
-
-
-def works_in_threads():
-    """0.2 s in a thread that has ended, 0.1 s in a child that was waited for, 0.1 s in one that
-    is still there."""
-    listen()
-    thread = threading.Thread(target=works, args=(0.2,))
-    thread.start()
-    thread.join()
-    if os.fork() == 0:
-        works(0.1)
+        while os.fork() == 0:
+            pass
         os._exit(0)
-    os.wait()
-    ready, done = os.pipe()
-    if os.fork() == 0:
-        works(0.1)
-        os.write(done, b".")
-        sleep_for_ever()
-    os.read(ready, 1)
-    announce()
-    serve()
-
-
-def tells_its_limits():
-    import resource
-
-    for name in ("NOFILE", "CORE", "FSIZE", "CPU"):
-        print(name, *resource.getrlimit(getattr(resource, f"RLIMIT_{name}")))
-    print("session", os.getsid(0) == os.getpid())
-    print("directory", os.listdir("."))
-    print("stdin", os.read(0, 1))
-    print("descriptors", sorted(map(int, os.listdir("/proc/self/fd")))[:-1])
-    open("left behind", "w").close()
-    is_right()
+    start()
 
 
 if __name__ == "__main__":

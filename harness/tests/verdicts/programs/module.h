@@ -1,2 +1,0 @@
-int module(const char *what);
-int module_touch(const unsigned char *byte);
