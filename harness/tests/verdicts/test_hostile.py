@@ -1,6 +1,6 @@
 """Submissions that attack the grader or its machine get an honest verdict, and leave nothing.
 
-hostile/attacks.c has the attacks. A server is confined where the kernel can do so, see
+hostile/attacks.py has the attacks. A server is confined where the kernel can do so, see
 linux/landlock.py; elsewhere the grader at least notices what the server does to it.
 """
 
@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,7 +29,6 @@ from harness.tests import golden, shell, submissions
 HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "HOSTILE_TRACE"  # a variable that all processes of a test's grade have
 FULL_MARKS, LESS, NOT_JUDGED = 0, 1, 2  # exit statuses
-FREE = {landlock.SWITCH: "0"}
 FULL = pytest.mark.full("hostile submissions")
 
 CLAIMS = '''
@@ -44,20 +44,14 @@ def test_01_connects(server):
     """A client can connect."""
     server.connect()
 
-@claim("01.2", points=60)
+@claim("01.2", points=70)
 def test_01_echoes(server):
     """A frame comes back as it was sent."""
     client = server.connect()
     client.send_frame(b"hello")
     client.expect_frame(b"hello")
 
-@claim("01.3", points=20)
-def test_01_ends(server):
-    """SIGTERM ends the server."""
-    if server.process.stop_gently(1) is None:
-        raise Failure("it goes on")
-
-@claim("01.4", points=0)
+@claim("01.3", points=10)
 def test_01_nobody_is_left():
     """The processes of earlier servers have ended, even if their grader was killed."""
     def left():
@@ -70,52 +64,50 @@ def test_01_nobody_is_left():
 
 
 class Row(NamedTuple):
-    """An attack, and what its grade has to say. `lost`: the claims that earn no points."""
+    """An attack, and the exit status and the words of its grade."""
 
     attack: str
-    says: str = ""
-    lost: set[str] = {"test_01_echoes"}
-    status: int = LESS
-    words: tuple[str, ...] = ("--jobs", "0")
+    status: int
+    says: str
     variables: dict[str, str] = {}
+    words: tuple[str, ...] = ("--jobs", "0")
 
 
-KILLED = "killed by the grader: "
-TOO_MUCH = {
-    "forks": "started more than 2,048 processes",
-    "detaches": "used more than 1,536 MiB of memory",
-    "fills_disk": "wrote more than 256 MiB to files",
-    "hides_memory": "wrote more than 256 MiB to files",
-    "many_files": "made more than 10,000 files",
-    "goes_deep": "made more than 10,000 files",
-    "floods": "printed more than 256 MiB",
-}
 ONLY = ("--only", "test_01_echoes", "--jobs", "0")
-TABLE = [
-    Row("attacks_all", lost=set(), status=FULL_MARKS),
-    *(Row(attack, KILLED + reason, words=ONLY) for attack, reason in TOO_MUCH.items()),
-    Row("detaches", KILLED + TOO_MUCH["detaches"], words=ONLY, variables={cgroup.SWITCH: "0"}),
-    Row("forks", KILLED + TOO_MUCH["forks"], words=ONLY, variables=FREE),
-    Row("breeds"),
-    Row("breeds", variables=FREE),
-    Row("stays", "it goes on", {"test_01_ends"}),
-    Row("stops"),
-    Row("stops", variables=FREE),
-    Row("kills", guard.KILLED, status=NOT_JUDGED, words=("--jobs", "1"), variables=FREE),
-    Row("edits", guard.RESTORE, status=NOT_JUDGED, words=ONLY, variables=FREE),
+FREE = {landlock.SWITCH: "0"}  # servers are not confined
+UNBOUNDED = {cgroup.SWITCH: "0"}
+TOO_MUCH = [
+    Row("forks", LESS, "started more than 2,048 processes"),
+    Row("forks", LESS, "started more than 2,048 processes", FREE),
+    Row("detaches", LESS, "used more than 1,536 MiB of memory"),
+    Row("detaches", LESS, "used more than 1,536 MiB of memory", UNBOUNDED),
+    Row("fills_disk", LESS, "wrote more than 256 MiB to files"),
+    Row("fills_nameless_files", LESS, "wrote more than 256 MiB to files"),
+    Row("hides_memory", LESS, "wrote more than 256 MiB to files"),
+    Row("many_files", LESS, "made more than 10,000 files"),
+    Row("goes_deep", LESS, "made more than 10,000 files"),
+    Row("floods", LESS, "printed more than 256 MiB"),
+]
+OTHERS = [
+    Row("attacks_all", FULL_MARKS, "100 of 100 points"),
+    Row("breeds", LESS, "30 of 100 points"),
+    Row("breeds", LESS, "30 of 100 points", FREE),
+    Row("stops", LESS, "30 of 100 points"),
+    Row("stops", LESS, "30 of 100 points", FREE),
+    Row("kills", NOT_JUDGED, guard.KILLED, FREE, ("--jobs", "1")),
+    Row("edits", NOT_JUDGED, guard.RESTORE, FREE, ONLY),
 ]
 
 
 def each(row: Row):
-    how = ["free"] * (row.variables == FREE) + ["unbounded"] * (cgroup.SWITCH in row.variables)
-    name = "-".join([row.attack, *how, *row.words[-1:]])
-    return pytest.param(row, id=name, marks=[] if row is TABLE[0] else [FULL])
+    how = {str(FREE): "-free", str(UNBOUNDED): "-unbounded"}.get(str(row.variables), "")
+    return pytest.param(row, id=row.attack + how, marks=[] if row is OTHERS[0] else [FULL])
 
 
 class Grade(NamedTuple):
     status: int
     text: str
-    results: dict
+    lost: set[str]  # claims that have points, and earned none
 
 
 @pytest.fixture
@@ -143,16 +135,20 @@ def grade(tmp_path):
         assert ended.stderr == ""
         assert left(trace) == []
         assert list(temporary.iterdir()) == []
-        return Grade(ended.returncode, ended.stdout, json.loads(results.read_text()))
+        tests = json.loads(results.read_text())["tests"]
+        unearned = [test for test in tests if test["max_score"] and not test["score"]]
+        lost = {test.get("extra_data", {}).get("test", "") for test in unearned}
+        return Grade(ended.returncode, ended.stdout, lost)
 
     return run
 
 
-def hidden(directory: Path) -> Path:
-    """A submission with all attacks, and with the right server that they hide behind."""
+def hostile(directory: Path, attack: str) -> dict[str, str]:
+    """Writes a submission that is right but for this attack; returns variables that start it."""
     server = submissions.right("void attack(void); attack();")
     shutil.copy(HOSTILE / "attacks.c", submissions.submission(directory, server))
-    return directory
+    when = "HOSTILE_EARLY" if attack.startswith("detaches") else "HOSTILE_ATTACK"
+    return {when: shlex.join([sys.executable, str(HOSTILE / "attacks.py"), attack])}
 
 
 def left(trace: str) -> list[int]:
@@ -160,19 +156,24 @@ def left(trace: str) -> list[int]:
     return [pid for pid in procfs.table() if procfs.environment(pid, TRACE) == trace]
 
 
-@pytest.mark.parametrize("row", map(each, TABLE))
-def test_an_attack(grade, tmp_path, row):
-    """The claims that the attack does not break still earn their points, and so the confined
-    server that only attacks the grader gets full marks for what it serves."""
-    patience = "40" if row.attack in TOO_MUCH else "1"  # until the grader has counted
-    variables = {"HOSTILE_ATTACK": row.attack, "LAB_PATIENCE": patience, **row.variables}
-    found = grade(hidden(tmp_path / "sub"), *row.words, **variables)
-    tests = found.results["tests"]
-    lost = {t["extra_data"]["test"] for t in tests if t["max_score"] and not t["score"]}
-    assert (found.status, lost) == (row.status, row.lost), found.text
+@pytest.mark.parametrize("row", map(each, TOO_MUCH))
+def test_it_takes_too_much(grade, tmp_path, row):
+    variables = hostile(tmp_path / "sub", row.attack) | row.variables
+    found = grade(tmp_path / "sub", *ONLY, LAB_PATIENCE="40", **variables)
+    assert (found.status, found.lost) == (row.status, {"test_01_echoes"}), found.text
     text = " ".join(found.text.split())
-    assert row.says in text, found.text
-    assert (HINTS["over-limit"].text in text) == (row.attack in TOO_MUCH)
+    assert f"killed by the grader: {row.says}" in text, found.text
+    assert HINTS["over-limit"].text in text, found.text
+
+
+@pytest.mark.parametrize("row", map(each, OTHERS))
+def test_it_attacks_the_grader(grade, tmp_path, row):
+    """A confined server gets points for what it serves; nothing that it attacks has changed."""
+    variables = hostile(tmp_path / "sub", row.attack) | row.variables
+    found = grade(tmp_path / "sub", *row.words, LAB_PATIENCE="1", **variables)
+    lost = {"test_01_echoes"} if row.status != FULL_MARKS else set()
+    assert (found.status, found.lost) == (row.status, lost), found.text
+    assert row.says in " ".join(found.text.split()), found.text
     edited = CLAIMS + "# edited\n" * (row.attack == "edits")
     assert (tmp_path / "claims" / "test_01_x.py").read_text() == edited
 
@@ -180,14 +181,14 @@ def test_an_attack(grade, tmp_path, row):
 @FULL
 def test_a_report_is_not_forged(grade, tmp_path):
     """Not by what the server prints, and not by what the compiler says of its sources."""
-    forges = {"HOSTILE_ATTACK": "prints_report", "LAB_PATIENCE": "1"}
-    printed = grade(hidden(tmp_path / "sub"), "--jobs", "0", "--seed", "1", **forges)
-    above, _, times = printed.text.partition("slowest\n")
-    text = re.sub(r"\d+\.\d MB", "# MB", above + times.partition("\n\n")[2])
+    forges = hostile(tmp_path / "sub", "prints_report")
+    printed = grade(tmp_path / "sub", "--jobs", "0", **forges).text
+    above, _, times = printed.partition("slowest\n")
+    text = re.sub(r"\d\.\d MB", "# MB", above + times.partition("\n\n")[2])
     golden.check("forged-report", text, tmp_path)
     lines = '#line 1 "\\033[2J\\n  100 of 100 points\\n"\n#warning \x1b[2Jsee above\n'
     for end in ("int main(void) { return 0; }", "int main(void) {"):
-        found = grade(submissions.submission(tmp_path / "forged", lines + end), *ONLY)
+        found = grade(submissions.submission(tmp_path / "forged", lines + end))
         assert found.status == LESS
         assert all(char.isprintable() or char in "\n\t" for char in found.text)
         forgeries = [line for line in found.text.splitlines() if "100 of 100" in line]
@@ -198,14 +199,13 @@ def test_a_report_is_not_forged(grade, tmp_path):
 def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
     """Processes that have left their server end, too, although nobody can tell them to."""
     trace = secrets.token_hex(8)
-    attack = {"HOSTILE_ATTACK": "detaches", "HOSTILE_MIB": "2", TRACE: trace}
+    variables = {**os.environ, TRACE: trace, **hostile(tmp_path / "sub", "detaches_little")}
     claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_SLOW)
-    where = ["--chapter", "01", "--claims", claims, "--dir", hidden(tmp_path / "sub")]
+    where = ["--chapter", "01", "--claims", claims, "--dir", tmp_path / "sub"]
     where += ["--results", tmp_path / "results.json", "--only", "test_01_sleeps"]
     command = [sys.executable, "-m", "harness", "grade", *where]
-    with subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **attack}, stdout=subprocess.DEVNULL
-    ) as process:
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=quiet) as process:
         assert wait_until(lambda: len(left(trace)) > 30, 60)
         process.kill()
     assert wait_until(lambda: left(trace) == [], 60)

@@ -1,296 +1,304 @@
-"""Isolated grades: what a hostile submission reaches, what it leaves, and what a right one gets.
+"""The grade of a class is isolated: what a submission reaches of the machine, and what it leaves.
 
-The programs of hostile/ try it, and most of them run without a whole grade around them.
+Each test tries both isolations, and skips one that does not work here.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from harness.tests import submissions
-from harness.tests.verdicts.outside import (  # noqa: F401: fixtures
-    HOSTILE,
-    Outside,
-    isolation,
-    outside,
-)
-from harness.tests.shell import script
-from harness.course.isolation import __main__ as inside, bubblewrap, choice, landlocked
+from harness.claims.stage import linking
+from harness.course.handover import handout
+from harness.course.isolation import __main__ as inside
+from harness.course.isolation import bubblewrap, choice, landlocked
 from harness.course.isolation.choice import choose
-from harness.course.isolation.isolation import Places, of_python
-from harness.lab.chapters import CHAPTERS, ROOT
+from harness.course.isolation.isolation import Places
+from harness.lab import parts
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
 from harness.lab.target import WrongUsage
-from harness.server.linux import cgroup, landlock, procfs, seccomp
+from harness.server.linux import cgroup, procfs
 from harness.server.waiting.wait import wait_until
+from harness.tests import submissions
+from harness.tests.shell import SECONDS, lab, script
 
-# What escapes.c gets. Within bubblewrap, System V memory ends with the grade. Whether there is a
-# route to another machine depends on this one.
+HOSTILE = Path(__file__).parent / "hostile"
+TRACE = "HOSTILE_ISOLATION_TEST"  # a variable that all processes of a test's grade have
+FULL = pytest.mark.full("hostile submissions")
+# What reaches.c may reach. The memory within bubblewrap ends with the grade. Whether there is a
+# route to another machine depends on this machine.
 REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network", "socket"}}
-SHARED_MEMORY = Path("/proc/sysvipc/shm")
+CLAIMS = '''
+import os
+from pathlib import Path
+
+from harness.claims.marker import claim
+
+@claim("01.1", points=100)
+def test_01_echoes(server):
+    """A frame comes back as it was sent. What the server says on stderr is kept."""
+    client = server.connect()
+    client.send_frame(b"hello")
+    client.expect_frame(b"hello")
+    server.process.stop_gently(5)
+    Path(os.environ["HOSTILE_TOLD"]).write_text(server.process.stderr.text())
+'''
 
 
-@pytest.fixture
-def victim():
-    """A process of this user that has nothing to do with a grade."""
-    with subprocess.Popen(["sleep", "600"]) as found:
-        yield found
-        found.kill()
+class Outside:
+    """A submission, and what lies next to it on the machine of an instructor."""
+
+    def __init__(self, top: Path, name: str) -> None:
+        found = choice.KINDS[name]()
+        if isinstance(found, str):
+            pytest.skip(found)
+        self.isolation = found
+        self.trace = secrets.token_hex(8)
+        self.submission, self.output = top / "sub" / "ada", top / "out" / "ada"
+        self.libraries, self.neighbour = top / "out" / "libraries", top / "sub" / "ben" / "main.c"
+        for directory in (self.submission, self.output, self.libraries, self.neighbour.parent):
+            directory.mkdir(parents=True)
+        self.neighbour.write_text("int main(void) { return 0; }\n")
+
+    def command(self, *argv: object, **variables: object) -> list[str]:
+        """The command that runs `argv` in isolation, where these variables replace all others."""
+        variables[TRACE] = self.trace
+        words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
+        places = Places(ROOT, CHAPTERS[0], self.submission, self.output, self.libraries)
+        return self.isolation.command([str(word) for word in words], places)
+
+    def run(self, *argv: object, **variables: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*argv, **variables),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            start_new_session=True,
+        )
+
+    def left(self) -> list[int]:
+        """Processes of isolated commands that are still running."""
+        table = procfs.table()
+        return [pid for pid in table if procfs.environment(pid, TRACE) == self.trace]
 
 
-# Which one
-
-
-def test_a_wish_that_does_not_exist():
-    with pytest.raises(WrongUsage, match="ISOLATE=jail: it can be one of auto, bubblewrap"):
-        choose("jail")
-
-
-def test_the_best_one_that_works(monkeypatch):
-    monkeypatch.setitem(choice.KINDS, "bubblewrap", lambda: "refused")
-    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
-    assert choose("auto").name == "landlock"
-    monkeypatch.setitem(choice.KINDS, "landlock", lambda: "too old")
-    assert choose("auto").name == "none" and choose("auto").open
-    with pytest.raises(WrongUsage, match="ISOLATE=bubblewrap does not work here: refused; try"):
-        choose("bubblewrap")
-
-
-def test_nothing_changes_nothing(tmp_path):
-    assert choose("none").command(["true"], Places(ROOT, CHAPTERS[0], tmp_path, tmp_path)) == [
-        "true"
-    ]
-
-
-def test_bubblewrap_is_missing(monkeypatch):
-    monkeypatch.setattr(bubblewrap.shutil, "which", lambda name: None)
-    assert "the package bubblewrap" in bubblewrap.find()
-
-
-def test_bubblewrap_is_refused(monkeypatch, tmp_path):
-    """The program is there and fails, as AppArmor and containers make it."""
-    script(tmp_path / "bwrap", "echo 'bwrap: loopback: Failed RTM_NEWADDR' >&2\nexit 1")
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert bubblewrap.find() == "bwrap: loopback: Failed RTM_NEWADDR"
-
-
-def test_it_says_what_is_open(monkeypatch):
-    monkeypatch.setattr(landlock, "version", lambda: 5)
-    monkeypatch.setattr(seccomp, "known", lambda: False)
-    found = landlocked.Landlocked().open
-    assert landlocked.NETWORK in found and landlocked.MEMORY in found
-    assert landlocked.SIGNALS in found
-    assert bubblewrap.Bubblewrap("bwrap", frozenset()).open == ()
-    monkeypatch.setattr(landlock, "version", lambda: 0)
-    assert bubblewrap.Bubblewrap("bwrap", frozenset()).open == (bubblewrap.RESULTS,)
-
-
-def test_an_older_bubblewrap_gets_no_option_that_it_lacks(tmp_path):
-    old = bubblewrap.Bubblewrap("bwrap", frozenset())
-    words = old.command(["true"], Places(ROOT, CHAPTERS[0], tmp_path, tmp_path))
-    assert "--disable-userns" not in words and "--size" not in words
-
-
-def test_a_python_elsewhere_shows_neither_the_lab_nor_a_submission(monkeypatch, tmp_path):
-    packages, submission = tmp_path / "packages", tmp_path / "home" / "sub"
-    own = tmp_path / "own"
-    for directory in (packages, submission, own):
-        directory.mkdir(parents=True)
-    shown = [str(ROOT), str(packages), str(own), str(tmp_path / "home"), ""]
-    monkeypatch.setattr(sys, "path", shown)
-    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/x:{own}")
-    found = of_python(ROOT, submission)
-    assert packages in found and own not in found
-    assert not [one for one in found if ROOT.is_relative_to(one) or one == tmp_path / "home"]
-
-
-def test_a_directory_of_the_system_hides_nothing(monkeypatch, tmp_path):
-    """Every grade reads these directories: so neither the lab nor a submission may be there."""
-    monkeypatch.setattr(choice, "SYSTEM", (tmp_path,))
-    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
-    with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
-        choose("landlock", ROOT, tmp_path / "sub")
-    assert choose("landlock", ROOT).name == "landlock"
-    assert choose("none", tmp_path / "sub").name == "none"
+@pytest.fixture(params=REACHED)
+def outside(tmp_path, request):
+    """An Outside, of which nothing may be left at the end."""
+    found = Outside(tmp_path, request.param)
+    yield found
+    assert found.left() == []
+    assert not list(found.output.glob(".*"))
 
 
 # What a submission reaches
 
 
-def test_what_it_reaches(outside, victim):
-    """Nothing outside, or `open` names it; and it is judged by what it serves."""
-    named = landlocked.NETWORK in outside.isolation.open
-    assert named == ("network" in REACHED[outside.isolation.name])
-    shutil.copy(HOSTILE / "escapes.c", outside.submission)
-    shutil.copy(HOSTILE / "hostile.h", outside.submission)
-    secret = outside.neighbour.parent.parent / "secret"
-    secret.write_text("x")
-    key = secrets.randbelow(1 << 30) + 1
+def seen(chapter: Chapter) -> set[Path]:
+    """The files of the lab that a grade of this chapter can read; lab/parts.py has the reasons."""
+    tops = parts.of_a_timeline(ROOT, chapter)
+    return {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
+
+
+def test_a_grade_sees_nothing_that_is_not_handed_out():
+    """test_handover.py shows that a handout has no solution. All programs of the claims are
+    there."""
+    for chapter in CHAPTERS:
+        files = {path for path in seen(chapter) if "__pycache__" not in path.parts}
+        public = {one.name for one in handout.members(chapter)}
+        assert {f"lab/{path.relative_to(ROOT)}" for path in files} <= public
+        numbers = re.findall(r"^(?:test_)?(\d\d)_", "\n".join(p.name for p in files), re.M)
+        assert max(numbers) <= chapter.number
+        claims = "".join(path.read_text() for path in files if path.parent.name == "claims")
+        for name in set(re.findall(r'\bprogram\(\s*"(\w+)"', claims)):
+            assert {linking.PROGRAMS / file for file in linking.own_files(name)} <= files
+
+
+def files_below(top: Path) -> Iterator[Path]:
+    for directory, below, names in os.walk(top):
+        below[:] = sorted(name for name in below if name not in ("__pycache__", "npm"))
+        yield from (Path(directory, name) for name in sorted(names))
+
+
+def paths_to_read(outside: Outside) -> list[Path]:
+    """Each file of the lab, some of what git and builds have made, and others outside of it."""
+    found = [path for path in ROOT.iterdir() if path.is_file()]
+    for top in sorted(path for path in ROOT.iterdir() if path.is_dir()):
+        most = 100 if top.name in ("build", ".git") else None
+        found += itertools.islice(files_below(top), most)
+    result = outside.output.parent / "ben" / "result.json"
+    result.parent.mkdir()
+    result.write_text("{}")
+    link = outside.submission / "link.h"
+    link.symlink_to(ROOT / "solutions" / "01-blocking" / "main.c")
+    return [*found, outside.neighbour, result, link, Path("/etc/shadow")]
+
+
+def test_what_a_server_reaches(outside):
+    """A server reaches nothing outside, or `open` names it, and is graded by what it serves. Its
+    compiler can read no more: the assembler tries all files, where the compiler would stop at the
+    first one that is missing."""
+    paths, key = paths_to_read(outside), secrets.randbelow(1 << 30) + 1
+    assert len(paths) > 1000
+    claims = submissions.claims(outside.submission / "claims", test_01_x=CLAIMS)
+    source = submissions.submission(outside.submission, submissions.right()) / "main.c"
+    for name in ("attacks.c", "attacks.py"):
+        shutil.copy(HOSTILE / name, outside.submission)
+    result, told = outside.output / "result.json", outside.output / "told"
+    where = ["--claims", claims, "--dir", outside.submission, "--results", result]
+    early = [sys.executable, str(outside.submission / "attacks.py"), "reaches"]
     with (
+        subprocess.Popen(["sleep", "600"]) as victim,
         socket.create_server(("127.0.0.1", 0)) as listener,
         socket.socket(socket.AF_UNIX) as local,
         tempfile.TemporaryDirectory() as directory,  # a short name: 108 bytes are the most
     ):
         local.bind(f"{directory}/socket")
         local.listen()
-        found = outside.grade(
-            HOSTILE_PORT=listener.getsockname()[1],
-            HOSTILE_SOCKET=f"{directory}/socket",
-            HOSTILE_SOLUTION=ROOT / "solutions" / "01-blocking" / "main.c",
-            HOSTILE_NEIGHBOUR=outside.neighbour,
-            HOSTILE_SECRET=secret,
-            HOSTILE_RESULT=outside.output / "result.json",
-            HOSTILE_SOURCE=outside.submission / "escapes.c",
-            HOSTILE_VICTIM=victim.pid,
-            HOSTILE_KEY=key,
+        given = {
+            "port": listener.getsockname()[1],
+            "socket": f"{directory}/socket",
+            "result": str(result),
+            "victim": victim.pid,
+            "key": key,
+            "paths": [str(path) for path in paths],
+        }
+        (outside.submission / "given.json").write_text(json.dumps(given))
+        graded = outside.run(
+            *(sys.executable, "-m", "harness", "grade", "--chapter", "01", *where),
+            HOSTILE_TOLD=told,
+            HOSTILE_EARLY=shlex.join(early),
         )
-    told = found["tests"][1]["output"]
-    tried = set(re.findall(r"(reached|refused) (\w+)", told))
-    reached = {name for how, name in tried if how == "reached"}
-    assert len(tried) == 11, told
-    assert reached - {"network"} == REACHED[outside.isolation.name] - {"network"}, told
-    assert reached <= REACHED[outside.isolation.name], told
-    assert [test["score"] for test in found["tests"]] == [60, 0]
-    assert victim.poll() is None
-    assert f" {key} " not in SHARED_MEMORY.read_text()
+        assert victim.poll() is None
+        victim.kill()
+    assert (graded.returncode, graded.stderr) == (0, ""), graded.stdout
+    assert f" {key} " not in Path("/proc/sysvipc/shm").read_text()
+    names = ["result.json", "result.log", "told"]
+    assert sorted(path.name for path in outside.output.iterdir()) == names
 
+    reached, *read = json.loads(told.read_text())
+    kind, network = outside.isolation, {"network"}  # a machine may have no route to another one
+    assert set(reached) | network == REACHED[kind.name] | network
+    assert network <= REACHED[kind.name] or "network" not in reached
+    assert (landlocked.NETWORK in kind.open) == (network <= REACHED[kind.name])
+    shown = seen(CHAPTERS[0]) & set(paths)
+    assert [{paths[number] for number in numbers} for numbers in read] == [shown, shown]
 
-def test_a_right_server_gets_its_points(outside):
-    (outside.submission / "main.c").write_text(submissions.right())
-    assert outside.grade()["score"] == 100
-    assert sorted(path.name for path in outside.output.iterdir()) == ["result.json", "result.log"]
+    lines = (json.dumps(f'    .incbin "{path}"') for path in paths)
+    source.write_text("".join(f"__asm__({line});\n" for line in lines))
+    said = outside.run("cc", "-c", source, "-o", "/dev/null").stderr
+    refused = set(re.findall(r"Error: file not found: (.*)$", said, re.M))
+    assert {path for path in paths if str(path) not in refused} == shown
 
 
 PROBE = """
-import os, pathlib, sys
+import json, os, sys
 found = {}
 for word in sys.argv[1:]:
     how, path = word.split(":", 1)
     try:
-        if how == "read":
-            found[word] = len(open(path, "rb").read(1))
-        else:
-            open(path, "ab").close()
-            found[word] = True
+        found[word] = len(open(path, "rb").read(1)) if how == "read" else open(path, "ab").close()
     except OSError:
-        found[word] = None
-print(__import__("json").dumps(found))
+        found[word] = "refused"
+print(json.dumps(found), flush=True)
+os.system("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\\\0' '\\\\n'")
+sys.exit(3)
 """
 
 
-def test_the_files_that_a_grade_cannot_change(outside):
-    """The grade itself, not its server. test_shown.py has what it can read of the lab."""
-    hidden = "/proc/1/environ" if outside.isolation.name == "landlock" else "/root/.profile"
-    locked = ["chapters/x", "Makefile", "/usr/x", "/etc/x", outside.submission / "x", "/var/tmp/x"]
-    words = [f"read:{hidden}", *(f"write:{path}" for path in locked)]
-    kept = f"write:{outside.output / 'kept'}"
-    found = json.loads(outside.run(sys.executable, "-c", PROBE, *words, kept).stdout)
-    assert found == {**dict.fromkeys(words), kept: True}
-
-
-def test_the_libraries_are_shared_and_cannot_be_changed(outside):
-    """The libraries are the lab's own, and the next grade uses them, too."""
-    library = outside.libraries / "shim.so"
-    library.write_text("not a library")
-    code = "from harness.server import shim; print(shim.shim_library())"
-    assert outside.run(sys.executable, "-c", code).stdout == f"{library}\n"
-    words = [f"read:{library}", f"write:{library}", f"write:{library.parent / 'other.so'}"]
-    found = json.loads(outside.run(sys.executable, "-c", PROBE, *words).stdout)
-    assert [found[word] for word in words] == [1, None, None]
-    assert [path.name for path in outside.libraries.iterdir()] == ["shim.so"]
-
-
-def test_the_environment_is_cleared(outside, monkeypatch):
-    """The environment of bwrap is cleared, too, since it can be read inside."""
+def test_what_the_grade_itself_reaches(outside, monkeypatch):
+    """A grade changes nothing but its results, not even the libraries that all grades share. It
+    cannot see the environment of the instructor."""
     monkeypatch.setenv("LAB_SECRET", "of the instructor")
-    monkeypatch.setenv("MAKEFLAGS", "-j")
-    everything = "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n'"
-    found = outside.run("sh", "-c", everything).stdout
-    assert outside.trace in found
-    assert "LAB_SECRET" not in found and "MAKEFLAGS" not in found
+    library, kept = outside.libraries / "shim.so", outside.output / "kept"
+    library.write_text("not a library")
+    private = "/proc/1/environ" if outside.isolation.name == "landlock" else "/root/.profile"
+    locked = ["chapters/x", "Makefile", "/usr/x", "/etc/x", "/var/tmp/x", outside.submission / "x"]
+    locked = [f"write:{path}" for path in (*locked, library, library.parent / "other.so")]
+    words = [f"read:{private}", *locked, f"read:{library}", f"write:{kept}"]
+    ended = outside.run(sys.executable, "-c", PROBE, *words)
+    first, environment = ended.stdout.split("\n", 1)
+    refused = dict.fromkeys(words[:-2], "refused")
+    assert json.loads(first) == refused | {words[-2]: 1, words[-1]: None}
+    assert outside.trace in environment and "LAB_SECRET" not in environment
+    assert ended.returncode == 3
+
+
+@FULL
+def test_a_class_is_isolated(outside, tmp_path):
+    """Each submission includes a file that it must not read, and so none of them compiles."""
+    hidden = {"a": ROOT / "solutions/01-blocking/main.c", "b": outside.neighbour}
+    for name, path in hidden.items():
+        submissions.submission(tmp_path / "class" / name, f'#include "{path}"\n')
+    where = ["--submissions", tmp_path / "class", "--results", tmp_path / "results"]
+    graded = lab("class", "--chapter", "01", *where, "--isolate", outside.isolation.name)
+    assert graded.returncode == 0, graded.stderr
+    for name, path in hidden.items():
+        text = (tmp_path / "results" / "01" / name / "output.txt").read_text()
+        assert re.search(rf"error: {path}: (No such file|Permission denied)", text), text
 
 
 # What a submission leaves
 
 
-STARTS = """
-import subprocess, sys
-server = subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, text=True)
-print(server.stdout.readline(), flush=True)
-"""
-
-
-def test_detached_processes_end_with_the_grade(outside):
-    """Two hundred of them, with memory, in sessions of their own."""
-    server = outside.build("detaches")
-    ended = outside.run(sys.executable, "-c", STARTS, server, HOSTILE_MIB=1)
-    assert ended.stdout.startswith("listening on ")
-    assert outside.left() == []
-
-
+@FULL
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_it_is_stopped_from_outside(tmp_path, number):
-    """The grade ends even if nobody can tell it to."""
-    isolation = choice.KINDS["bubblewrap"]()
-    if isinstance(isolation, str):
-        pytest.skip(isolation)
-    outside = Outside(tmp_path, isolation)
-    command = outside.command(outside.build("detaches"), HOSTILE_MIB=1)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        assert len(outside.left()) > 100
-        process.send_signal(number)
-    assert wait_until(lambda: outside.left() == [], 20)
-
-
-def test_a_grade_is_stopped(tmp_path):
-    """Landlock hides no processes: there, the grade ends what it has started."""
-    if not landlock.works():
-        pytest.skip("this kernel cannot confine")
-    outside = Outside(tmp_path, landlocked.Landlocked())
-    command = outside.command(outside.build("detaches"), HOSTILE_MIB=1)
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        process.terminate()
-    assert outside.left() == []
-    assert not list(outside.output.iterdir())
-
-
-def test_the_private_directory_of_a_killed_grade_is_removed(outside):
-    if outside.isolation.name != "landlock":
-        pytest.skip("bubblewrap has its /tmp in memory")
-    old = outside.output / f"{inside.PRIVATE}old"
-    (old / "build").mkdir(parents=True)
-    assert outside.run("true").returncode == 0
-    assert not old.exists()
-
-
-def test_memory_and_threads_are_bounded(outside):
-    """All of a grade together, where a control group can be made."""
+def test_a_grade_is_stopped(outside, number):
+    """Detached processes end with their grade. Meanwhile a control group bounds all of them, where
+    one can be made. Landlock hides no processes, so there the grade has to end them itself."""
+    if number == signal.SIGKILL and outside.isolation.name == "landlock":
+        pytest.skip("nothing can end these processes")
+    old = outside.output / f"{inside.PRIVATE}old"  # of a grade that was killed
+    old.mkdir()
     group = cgroup.enter_new(1 << 30, 1000)
-    if group is None:
-        pytest.skip("no control group can be made here")
-    group.leave()
-    command = outside.command("sh", "-c", "echo ready; read line")
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=ROOT, **pipes) as process:
+    if group is not None:
+        group.leave()
+    code = "import attacks; attacks.detaches_little(); print('ready', flush=True); attacks.sleeps()"
+    shutil.copy(HOSTILE / "attacks.py", outside.submission)
+    command = outside.command(sys.executable, "-c", code, PYTHONPATH=outside.submission)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         process.stdout.readline()
-        groups = [procfs.read(f"/proc/{pid}/cgroup").decode() for pid in outside.left()]
-        process.stdin.close()
-    assert groups and all(cgroup.NAME.format(pid=process.pid) in group for group in groups)
+        members = [procfs.read(f"/proc/{pid}/cgroup").decode() for pid in outside.left()]
+        assert len(members) > 30
+        if group is not None:
+            assert all(cgroup.NAME.format(pid=process.pid) in member for member in members)
+        process.send_signal(number)
+    assert wait_until(lambda: outside.left() == [], 60)
+    if outside.isolation.name == "bubblewrap":  # its temporary files are in memory
+        old.rmdir()
 
 
-def test_the_status_of_the_command(outside):
-    assert outside.run("sh", "-c", "exit 2").returncode == 2
-    assert outside.run("sh", "-c", "kill -9 $$").returncode == 128 + signal.SIGKILL
+# Which isolation
+
+
+def test_the_best_isolation_that_works(monkeypatch, tmp_path):
+    """A bubblewrap that is there and fails, as AppArmor and containers make it, is not chosen. Nor
+    is a directory of the system, which every grade can read."""
+    script(tmp_path / "bwrap", "echo 'bwrap: loopback: Failed RTM_NEWADDR' >&2\nexit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
+    assert choose("auto").name == "landlock"
+    with pytest.raises(WrongUsage, match="bubblewrap does not work here: bwrap: loopback: Failed"):
+        choose("bubblewrap")
+    monkeypatch.setattr(choice, "SYSTEM", (tmp_path,))
+    with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
+        choose("landlock", ROOT, tmp_path / "sub")
+    assert choose("none", tmp_path / "sub").name == "none"
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert bubblewrap.find() == bubblewrap.MISSING
