@@ -78,7 +78,6 @@ FREE = {landlock.SWITCH: "0"}  # servers are not confined
 UNBOUNDED = {cgroup.SWITCH: "0"}
 TOO_MUCH = [
     Row("forks", LESS, "started more than 2,048 processes"),
-    Row("forks", LESS, "started more than 2,048 processes", FREE),
     Row("detaches", LESS, "used more than 1,536 MiB of memory"),
     Row("detaches", LESS, "used more than 1,536 MiB of memory", UNBOUNDED),
     Row("fills_disk", LESS, "wrote more than 256 MiB to files"),
@@ -148,7 +147,8 @@ def hostile(directory: Path, attack: str) -> dict[str, str]:
     server = submissions.right("void attack(void); attack();")
     shutil.copy(HOSTILE / "attacks.c", submissions.submission(directory, server))
     when = "HOSTILE_EARLY" if attack.startswith("detaches") else "HOSTILE_ATTACK"
-    return {when: shlex.join([sys.executable, str(HOSTILE / "attacks.py"), attack])}
+    command = shlex.join([sys.executable, str(HOSTILE / "attacks.py"), attack])
+    return {when: "forks" if attack == "forks" else command}
 
 
 def left(trace: str) -> list[int]:

@@ -50,17 +50,6 @@ def detached() -> bool:
     return True
 
 
-def forks() -> None:
-    """More processes than a server may have; each other one leaves the process group."""
-    for child in range(2200):
-        if os.fork() == 0:
-            signal.alarm(BOUND_SECONDS)
-            if child % 2:
-                os.setsid()
-            sleeps()
-    sleeps()
-
-
 def breeds() -> None:
     """Each process forks and ends, so that it is gone before anybody has searched for it."""
     for _ in range(10_000):
