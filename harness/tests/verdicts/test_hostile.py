@@ -1,7 +1,8 @@
 """Submissions that attack the grader or its machine get an honest verdict, and leave nothing.
 
 hostile/attacks.py has the attacks. A server is confined where the kernel can do so, see
-linux/landlock.py; elsewhere the grader at least notices what the server does to it.
+linux/landlock.py; elsewhere the grader at least notices what the server does to it. The whole grade
+of a class is isolated besides; tests of that skip an isolation that does not work here.
 """
 
 from __future__ import annotations
@@ -12,16 +13,24 @@ import re
 import secrets
 import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from harness.course.handover import handout
+from harness.course.isolation import __main__ as inside, choice, landlocked
+from harness.course.isolation.isolation import Places
 from harness.failures.hints import HINTS
 from harness.grading import guard
-from harness.lab.chapters import ROOT
+from harness.lab import parts
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
+from harness.lab.target import WrongUsage
 from harness.server.linux import cgroup, landlock, procfs
 from harness.server.waiting.wait import wait_until
 from harness.tests import golden, shell, submissions
@@ -30,19 +39,16 @@ HOSTILE = Path(__file__).parent / "hostile"
 TRACE = "HOSTILE_TRACE"  # a variable that all processes of a test's grade have
 FULL_MARKS, LESS, NOT_JUDGED = 0, 1, 2  # exit statuses
 FULL = pytest.mark.full("hostile submissions")
+GRADE = (sys.executable, "-m", "harness", "grade", "--chapter", "01", "--verbose")
 
 CLAIMS = '''
 import os
+from pathlib import Path
 
 from harness.claims.marker import claim
 from harness.failures.failure import Failure
 from harness.server.linux import procfs
 from harness.server.waiting.wait import wait_until
-
-@claim("01.1", points=20)
-def test_01_connects(server):
-    """A client can connect."""
-    server.connect()
 
 @claim("01.2", points=70)
 def test_01_echoes(server):
@@ -50,8 +56,11 @@ def test_01_echoes(server):
     client = server.connect()
     client.send_frame(b"hello")
     client.expect_frame(b"hello")
+    if told := os.environ.get("HOSTILE_TOLD"):
+        server.process.stop_gently(5)
+        Path(told).write_text(server.process.stderr.text())
 
-@claim("01.3", points=10)
+@claim("01.3", points=30)
 def test_01_nobody_is_left():
     """The processes of earlier servers have ended, even if their grader was killed."""
     def left():
@@ -70,37 +79,33 @@ class Row(NamedTuple):
     status: int
     says: str
     variables: dict[str, str] = {}
-    words: tuple[str, ...] = ("--jobs", "0")
+    jobs: str = "0"
 
 
-ONLY = ("--only", "test_01_echoes", "--jobs", "0")
 FREE = {landlock.SWITCH: "0"}  # servers are not confined
-UNBOUNDED = {cgroup.SWITCH: "0"}
-TOO_MUCH = [
-    Row("forks", LESS, "started more than 2,048 processes"),
-    Row("detaches", LESS, "used more than 1,536 MiB of memory"),
-    Row("detaches", LESS, "used more than 1,536 MiB of memory", UNBOUNDED),
-    Row("fills_disk", LESS, "wrote more than 256 MiB to files"),
-    Row("fills_nameless_files", LESS, "wrote more than 256 MiB to files"),
-    Row("hides_memory", LESS, "wrote more than 256 MiB to files"),
-    Row("many_files", LESS, "made more than 10,000 files"),
-    Row("goes_deep", LESS, "made more than 10,000 files"),
-    Row("floods", LESS, "printed more than 256 MiB"),
-]
-OTHERS = [
+OVER = "killed by the grader: "
+TABLE = [
     Row("attacks_all", FULL_MARKS, "100 of 100 points"),
+    Row("forks", LESS, OVER + "started more than 2,048 processes"),
+    Row("detaches", LESS, OVER + "used more than 1,536 MiB of memory"),
+    Row("detaches", LESS, OVER + "used more than 1,536 MiB of memory", {cgroup.SWITCH: "0"}),
+    Row("fills_disk", LESS, OVER + "wrote more than 256 MiB to files"),
+    Row("fills_deleted_files", LESS, OVER + "wrote more than 256 MiB to files"),
+    Row("hides_memory", LESS, OVER + "wrote more than 256 MiB to files"),
+    Row("many_files", LESS, OVER + "made more than 10,000 files"),
+    Row("goes_deep", LESS, OVER + "made more than 10,000 files"),
+    Row("floods", LESS, OVER + "printed more than 256 MiB"),
     Row("breeds", LESS, "30 of 100 points"),
-    Row("breeds", LESS, "30 of 100 points", FREE),
     Row("stops", LESS, "30 of 100 points"),
     Row("stops", LESS, "30 of 100 points", FREE),
-    Row("kills", NOT_JUDGED, guard.KILLED, FREE, ("--jobs", "1")),
-    Row("edits", NOT_JUDGED, guard.RESTORE, FREE, ONLY),
+    Row("kills", NOT_JUDGED, guard.KILLED, FREE, "1"),
+    Row("edits", NOT_JUDGED, guard.RESTORE, FREE),
 ]
 
 
 def each(row: Row):
-    how = {str(FREE): "-free", str(UNBOUNDED): "-unbounded"}.get(str(row.variables), "")
-    return pytest.param(row, id=row.attack + how, marks=[] if row is OTHERS[0] else [FULL])
+    name = "-".join([row.attack, *row.variables])
+    return pytest.param(row, id=name, marks=[] if row is TABLE[0] else [FULL])
 
 
 class Grade(NamedTuple):
@@ -121,16 +126,8 @@ def grade(tmp_path):
             pytest.skip("this kernel cannot confine")
         own = {TRACE: trace, "TMPDIR": str(temporary)}
         own |= {"HOSTILE_TARGET": str(claims / "test_01_x.py"), **variables}
-        where = ["--chapter", "01", "--claims", claims, "--dir", source, "--results", results]
-        ended = subprocess.run(
-            [sys.executable, "-m", "harness", "grade", "--verbose", *where, *words],
-            cwd=ROOT,
-            env=shell.environment(**own),
-            capture_output=True,
-            text=True,
-            timeout=shell.SECONDS,
-            start_new_session=True,
-        )
+        where = ["--claims", claims, "--dir", source, "--results", results]
+        ended = ran([*GRADE, *where, *words], shell.environment(**own))
         assert ended.stderr == ""
         assert left(trace) == []
         assert list(temporary.iterdir()) == []
@@ -142,12 +139,19 @@ def grade(tmp_path):
     return run
 
 
-def hostile(directory: Path, attack: str) -> dict[str, str]:
+def ran(command: list, env: dict | None = None) -> subprocess.CompletedProcess[str]:
+    """In a session of its own, since an attack may kill the whole process group."""
+    words = [str(word) for word in command]
+    how = {"capture_output": True, "text": True, "timeout": shell.SECONDS}
+    return subprocess.run(words, cwd=ROOT, env=env, start_new_session=True, **how)
+
+
+def hostile(directory: Path, attack: str, *words: str) -> dict[str, str]:
     """Writes a submission that is right but for this attack; returns variables that start it."""
     server = submissions.right("void attack(void); attack();")
     shutil.copy(HOSTILE / "attacks.c", submissions.submission(directory, server))
-    when = "HOSTILE_EARLY" if attack.startswith("detaches") else "HOSTILE_ATTACK"
-    command = shlex.join([sys.executable, str(HOSTILE / "attacks.py"), attack])
+    when = "HOSTILE_EARLY" if attack == "detaches" else "HOSTILE_ATTACK"
+    command = shlex.join([sys.executable, str(HOSTILE / "attacks.py"), attack, *words])
     return {when: "forks" if attack == "forks" else command}
 
 
@@ -156,24 +160,18 @@ def left(trace: str) -> list[int]:
     return [pid for pid in procfs.table() if procfs.environment(pid, TRACE) == trace]
 
 
-@pytest.mark.parametrize("row", map(each, TOO_MUCH))
-def test_it_takes_too_much(grade, tmp_path, row):
-    variables = hostile(tmp_path / "sub", row.attack) | row.variables
-    found = grade(tmp_path / "sub", *ONLY, LAB_PATIENCE="40", **variables)
-    assert (found.status, found.lost) == (row.status, {"test_01_echoes"}), found.text
-    text = " ".join(found.text.split())
-    assert f"killed by the grader: {row.says}" in text, found.text
-    assert HINTS["over-limit"].text in text, found.text
-
-
-@pytest.mark.parametrize("row", map(each, OTHERS))
-def test_it_attacks_the_grader(grade, tmp_path, row):
+@pytest.mark.parametrize("row", map(each, TABLE))
+def test_an_attack(grade, tmp_path, row):
     """A confined server gets points for what it serves; nothing that it attacks has changed."""
     variables = hostile(tmp_path / "sub", row.attack) | row.variables
-    found = grade(tmp_path / "sub", *row.words, LAB_PATIENCE="1", **variables)
-    lost = {"test_01_echoes"} if row.status != FULL_MARKS else set()
+    takes_too_much = row.says.startswith(OVER)
+    patience = "40" if takes_too_much else "1"  # until the grader has measured it
+    found = grade(tmp_path / "sub", "--jobs", row.jobs, LAB_PATIENCE=patience, **variables)
+    lost = {FULL_MARKS: set()}.get(row.status, {"test_01_echoes"})
+    lost |= {"test_01_nobody_is_left"} if row.attack == "edits" else set()
     assert (found.status, found.lost) == (row.status, lost), found.text
-    assert row.says in " ".join(found.text.split()), found.text
+    text = " ".join(found.text.split())
+    assert row.says in text and (HINTS["over-limit"].text in text) == takes_too_much, found.text
     edited = CLAIMS + "# edited\n" * (row.attack == "edits")
     assert (tmp_path / "claims" / "test_01_x.py").read_text() == edited
 
@@ -199,13 +197,177 @@ def test_a_report_is_not_forged(grade, tmp_path):
 def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
     """Processes that have left their server end, too, although nobody can tell them to."""
     trace = secrets.token_hex(8)
-    variables = {**os.environ, TRACE: trace, **hostile(tmp_path / "sub", "detaches_little")}
+    variables = {**os.environ, TRACE: trace, **hostile(tmp_path / "sub", "detaches", "1")}
     claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_SLOW)
-    where = ["--chapter", "01", "--claims", claims, "--dir", tmp_path / "sub"]
-    where += ["--results", tmp_path / "results.json", "--only", "test_01_sleeps"]
-    command = [sys.executable, "-m", "harness", "grade", *where]
-    quiet = subprocess.DEVNULL
+    where = ["--claims", claims, "--dir", tmp_path / "sub", "--results", tmp_path / "results.json"]
+    command, quiet = [*GRADE, *where, "--only", "test_01_sleeps"], subprocess.DEVNULL
     with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=quiet) as process:
         assert wait_until(lambda: len(left(trace)) > 30, 60)
         process.kill()
     assert wait_until(lambda: left(trace) == [], 60)
+
+
+# The grade of a class, in each isolation
+
+
+# What an isolated server may reach. The memory within bubblewrap ends with the grade. Whether there
+# is a route to another machine depends on this machine.
+REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network", "socket"}}
+
+
+class Outside:
+    """A submission, and what lies next to it on the machine of an instructor."""
+
+    def __init__(self, top: Path, name: str) -> None:
+        self.isolation = choice.KINDS[name]()
+        if isinstance(self.isolation, str):
+            pytest.skip(self.isolation)
+        self.trace = secrets.token_hex(8)
+        self.submission, self.output = top / "sub" / "ada", top / "out" / "ada"
+        self.libraries, self.neighbour = top / "out" / "libraries", top / "sub" / "ben" / "main.c"
+        for directory in (self.submission, self.output, self.libraries, self.neighbour.parent):
+            directory.mkdir(parents=True)
+        self.neighbour.write_text("int main(void) { return 0; }\n")
+        shutil.copy(HOSTILE / "attacks.py", self.submission)
+
+    def command(self, *argv: object, **variables: object) -> list[str]:
+        """The command that runs `argv` in isolation, where these variables replace all others."""
+        variables[TRACE] = self.trace
+        words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
+        places = Places(ROOT, CHAPTERS[0], self.submission, self.output, self.libraries)
+        return self.isolation.command([str(word) for word in words], places)
+
+
+@pytest.fixture(params=REACHED)
+def outside(tmp_path, request):
+    """An Outside, of which nothing may be left at the end."""
+    found = Outside(tmp_path, request.param)
+    yield found
+    assert left(found.trace) == []
+    assert not list(found.output.glob(".*"))
+
+
+def seen(chapter: Chapter) -> set[Path]:
+    """The files of the lab that a grade of this chapter can read; lab/parts.py has the reasons."""
+    tops = parts.of_a_timeline(ROOT, chapter)
+    return {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
+
+
+def test_a_grade_sees_nothing_that_is_not_handed_out():
+    """test_handover.py shows that a handout has no solution."""
+    for chapter in CHAPTERS:
+        files = {path for path in seen(chapter) if "__pycache__" not in path.parts}
+        public = {one.name for one in handout.members(chapter)}
+        assert {f"lab/{path.relative_to(ROOT)}" for path in files} <= public
+        numbers = re.findall(r"^(?:test_)?(\d\d)_", "\n".join(p.name for p in files), re.M)
+        assert max(numbers) <= chapter.number
+
+
+def test_what_a_submission_reaches(outside, monkeypatch):
+    """A server reaches nothing outside, or `open` names it, and is graded by what it serves. The
+    grade around it changes nothing but its results, and its compiler reads no more: the assembler
+    tries all files, where the compiler would stop at the first one that is missing."""
+    monkeypatch.setenv("LAB_SECRET", "of the instructor")
+    submission, result, told = outside.submission, outside.output / "result.json", outside.output / "told"
+    without = {".git", "build", "__pycache__"}
+    paths = [path for path in ROOT.rglob("*") if not without & set(path.parts) and path.is_file()]
+    (submission / "link.h").symlink_to(ROOT / "solutions" / "01-blocking" / "main.c")
+    shared = outside.libraries / "shim.so"
+    shared.write_text("not a library")
+    paths += [outside.neighbour, submission / "link.h", Path("/etc/shadow")]
+    locked = [ROOT / "Makefile", ROOT / "x", submission / "x", shared, outside.libraries / "x"]
+    key, variables = secrets.randbelow(1 << 30) + 1, {"HOSTILE_TOLD": told}
+    attack = [sys.executable, submission / "attacks.py", "reaches"]
+    with (
+        subprocess.Popen(["sleep", "600"]) as victim,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(socket.AF_UNIX) as local,
+        tempfile.TemporaryDirectory() as directory,  # a short name: 108 bytes are the most
+    ):
+        local.bind(f"{directory}/socket")
+        local.listen()
+        given = {"port": listener.getsockname()[1], "socket": f"{directory}/socket", "key": key}
+        given |= {"victim": victim.pid, "result": str(result), "locked": [*map(str, locked)]}
+        (submission / "given.json").write_text(json.dumps(given | {"paths": [*map(str, paths)]}))
+        grade = ran(outside.command(*attack, HOSTILE_PARENT=victim.pid))
+        shared.unlink()
+        source = submissions.submission(submission, submissions.right()) / "main.c"
+        shutil.copy(HOSTILE / "attacks.c", submission)
+        claims = submissions.claims(submission / "claims", test_01_x=CLAIMS)
+        where = ["--claims", claims, "--dir", submission, "--results", result]
+        variables["HOSTILE_EARLY"] = shlex.join(map(str, attack))
+        server = ran(outside.command(*GRADE, *where, "--only", "echoes", **variables))
+        assert victim.poll() is None
+        victim.kill()
+    assert (server.returncode, server.stderr) == (FULL_MARKS, ""), server.stdout
+    assert f" {key} " not in Path("/proc/sysvipc/shm").read_text()
+
+    may, no_route = REACHED[outside.isolation.name], {"network"}
+    assert ("network" in may) == (landlocked.NETWORK in outside.isolation.open)
+    shown = seen(CHAPTERS[0]) & set(paths)
+    for more, text in ((set(), told.read_text()), ({"result"}, grade.stderr)):
+        reached, *read = json.loads(text)
+        assert may - no_route <= set(reached) - more <= may, text
+        assert [{paths[number] for number in numbers} for numbers in read] == [shown, shown]
+
+    lines = (json.dumps(f'    .incbin "{path}"') for path in paths)
+    source.write_text("".join(f"__asm__({line});\n" for line in lines))
+    said = ran(outside.command("cc", "-c", source, "-o", "/dev/null")).stderr
+    refused = set(re.findall(r"Error: file not found: (.*)$", said, re.M))
+    assert {path for path in paths if str(path) not in refused} == shown
+    environ = ran(outside.command("sh", "-c", "cat /proc/[0-9]*/environ 2>/dev/null")).stdout
+    assert outside.trace in environ and "LAB_SECRET" not in environ
+
+
+@FULL
+def test_a_class_is_isolated(outside, tmp_path):
+    """Each submission includes a file that it must not read, and so none of them compiles."""
+    hidden = {"a": ROOT / "solutions/01-blocking/main.c", "b": outside.neighbour}
+    for name, path in hidden.items():
+        submissions.submission(tmp_path / "class" / name, f'#include "{path}"\n')
+    where = ["--submissions", tmp_path / "class", "--results", tmp_path / "results"]
+    graded = shell.lab("class", "--chapter", "01", *where, "--isolate", outside.isolation.name)
+    assert graded.returncode == 0, graded.stderr
+    for name, path in hidden.items():
+        text = (tmp_path / "results" / "01" / name / "output.txt").read_text()
+        assert re.search(rf"error: {path}: (No such file|Permission denied)", text), text
+
+
+@FULL
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_isolated_grade_is_stopped(outside, number):
+    """Detached processes end with their grade. Meanwhile a control group bounds all of them, where
+    one can be made. Landlock hides no processes, so there the grade has to end them itself."""
+    if number == signal.SIGKILL and outside.isolation.name == "landlock":
+        pytest.skip("nothing can end these processes")
+    old = outside.output / f"{inside.PRIVATE}old"  # of a grade that was killed
+    old.mkdir()
+    group = cgroup.enter_new(1 << 30, 1000)
+    if group is not None:
+        group.leave()
+    code = "import attacks; attacks.detaches(1); print('ready', flush=True); attacks.sleeps()"
+    command = outside.command(sys.executable, "-c", code, PYTHONPATH=outside.submission)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        members = [procfs.read(f"/proc/{pid}/cgroup").decode() for pid in left(outside.trace)]
+        assert len(members) > 30
+        if group is not None:
+            assert all(cgroup.NAME.format(pid=process.pid) in member for member in members)
+        process.send_signal(number)
+    assert wait_until(lambda: left(outside.trace) == [], 60)
+    if outside.isolation.name == "bubblewrap":  # its temporary files are in memory
+        old.rmdir()
+
+
+def test_the_best_isolation_that_works(monkeypatch, tmp_path):
+    """A bubblewrap that fails, as AppArmor and containers make it, is not chosen. What a submission
+    must not read may not be in a directory of the system."""
+    shell.script(tmp_path / "bwrap", "echo 'bwrap: loopback: Failed RTM_NEWADDR' >&2\nexit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
+    assert choice.choose("auto").name == "landlock"
+    with pytest.raises(WrongUsage, match="bubblewrap does not work here: bwrap: loopback: Failed"):
+        choice.choose("bubblewrap")
+    monkeypatch.setattr(choice, "SYSTEM", (tmp_path,))
+    with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
+        choice.choose("landlock", ROOT, tmp_path / "sub")
