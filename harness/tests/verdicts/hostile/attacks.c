@@ -17,18 +17,19 @@ static void forks(void)
             alarm(BOUND_SECONDS);
             if (child % 2)
                 setsid();
-            pause();
-            _exit(0);
+            for (;;)
+                pause();
         }
-    pause();
 }
 
 /* If the command fails, the server closes all connections, and does nothing more. */
 static void run(const char *command)
 {
-    if (command != NULL && strcmp(command, "forks") == 0)
+    if (command == NULL)
+        return;
+    if (strcmp(command, "forks") == 0)
         forks();
-    if (command == NULL || system(command) == 0)
+    else if (system(command) == 0)
         return;
     for (int fd = 3; fd < 4096; fd++)
         close(fd);

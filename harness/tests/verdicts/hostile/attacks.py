@@ -60,21 +60,13 @@ def detaches(mib=100):
         os.read(mine, 1)
 
 
-def pours(opened):
+def pours(opened=lambda name: os.open(name, os.O_WRONLY | os.O_CREAT)):
     """Four times what a server may write; no file is over the limit for one."""
     for number in range(32):
         file = opened(f"file{number}")
         for _ in range(32):
             os.write(file, bytes(MIB))
     sleeps()
-
-
-def fills_disk():
-    pours(lambda name: os.open(name, os.O_WRONLY | os.O_CREAT))
-
-
-def fills_deleted_files():
-    pours(lambda name: (os.open(name, os.O_WRONLY | os.O_CREAT), os.unlink(name))[0])
 
 
 def hides_memory():
@@ -85,15 +77,6 @@ def hides_memory():
 def many_files():
     for number in range(15_000):
         os.close(os.open(f"file{number}", os.O_CREAT, 0))
-    sleeps()
-
-
-def goes_deep():
-    """Closed directories, so deep that their path is longer than any may be."""
-    for _ in range(40):
-        os.mkdir("d" * 200)
-        os.chdir("d" * 200)
-    os.chmod(".", 0)
     sleeps()
 
 
@@ -155,7 +138,7 @@ def reaches():
     }
     attempts |= {path: lambda path=path: open(path, "a") for path in given["locked"]}
     reached = {name for name, attempt in attempts.items() if works(attempt)}
-    private = ("environ", "maps", "auxv", "cwd/Makefile", "root/etc/passwd", "exe")
+    private = ("environ", "maps", "cwd/Makefile", "root/etc/passwd")
     for process in filter(str.isdigit, os.listdir("/proc")):
         with suppress(ProcessLookupError):
             if PARENT and os.getsid(int(process)) != os.getsid(0):
@@ -168,11 +151,9 @@ def reaches():
 def works(attempt):
     with suppress(OSError):
         return attempt() is not False
-    return False
 
 
 def reads(path, least=0):
-    """Whether at least so many bytes of the file can be read."""
     return works(lambda: len(Path(path).open("rb", buffering=0).read(1)) >= least)
 
 
