@@ -73,8 +73,6 @@ def test_01_nobody_is_left():
 
 
 class Row(NamedTuple):
-    """An attack, and the exit status and the words of its grade."""
-
     attack: str
     status: int
     says: str
@@ -90,7 +88,7 @@ TABLE = [
     Row("detaches", LESS, OVER + "used more than 1,536 MiB of memory"),
     Row("detaches", LESS, OVER + "used more than 1,536 MiB of memory", {cgroup.SWITCH: "0"}),
     Row("pours", LESS, OVER + "wrote more than 256 MiB to files"),
-    Row("hides_memory", LESS, OVER + "wrote more than 256 MiB to files"),
+    Row("pours 1", LESS, OVER + "wrote more than 256 MiB to files"),
     Row("many_files", LESS, OVER + "made more than 10,000 files"),
     Row("floods", LESS, OVER + "printed more than 256 MiB"),
     Row("breeds", LESS, "30 of 100 points"),
@@ -99,11 +97,6 @@ TABLE = [
     Row("kills", NOT_JUDGED, guard.KILLED, FREE, "1"),
     Row("edits", NOT_JUDGED, guard.RESTORE, FREE),
 ]
-
-
-def each(row: Row):
-    name = "-".join([row.attack, *row.variables])
-    return pytest.param(row, id=name, marks=[] if row is TABLE[0] else [FULL])
 
 
 @pytest.fixture
@@ -139,12 +132,12 @@ def ran(command: list, env: dict | None = None) -> subprocess.CompletedProcess[s
     return subprocess.run(words, cwd=ROOT, env=env, start_new_session=True, **how)
 
 
-def hostile(directory: Path, attack: str, *words: str) -> dict[str, str]:
+def hostile(directory: Path, attack: str) -> dict[str, str]:
     """Writes a submission that is right but for this attack; returns variables that start it."""
     server = submissions.right("void attack(void); attack();")
     shutil.copy(HOSTILE / "attacks.c", submissions.submission(directory, server))
-    when = "HOSTILE_EARLY" if attack == "detaches" else "HOSTILE_ATTACK"
-    command = shlex.join([sys.executable, str(HOSTILE / "attacks.py"), attack, *words])
+    when = "HOSTILE_EARLY" if attack.startswith("detaches") else "HOSTILE_ATTACK"
+    command = f"{shlex.join([sys.executable, str(HOSTILE / 'attacks.py')])} {attack}"
     return {when: "forks" if attack == "forks" else command}
 
 
@@ -153,14 +146,16 @@ def left(trace: str) -> list[int]:
     return [pid for pid in procfs.table() if procfs.environment(pid, TRACE) == trace]
 
 
-@pytest.mark.parametrize("row", map(each, TABLE))
+ROWS = [TABLE[0], *(pytest.param(row, marks=FULL) for row in TABLE[1:])]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.attack for row in TABLE])
 def test_an_attack(grade, tmp_path, row):
     """A confined server gets points for what it serves; nothing that it attacks has changed."""
     variables = hostile(tmp_path / "sub", row.attack) | row.variables
     takes_too_much = row.says.startswith(OVER)
-    patience = "40" if takes_too_much else "1"  # until the grader has measured it
-    jobs = ("--jobs", row.jobs)
-    status, said, lost = grade(tmp_path / "sub", *jobs, LAB_PATIENCE=patience, **variables)
+    variables["LAB_PATIENCE"] = "40" if takes_too_much else "1"  # until the grader has measured it
+    status, said, lost = grade(tmp_path / "sub", "--jobs", row.jobs, **variables)
     assert (status, "test_01_echoes" in lost) == (row.status, row.status != FULL_MARKS), said
     assert lost <= {"test_01_echoes"} or row.attack == "edits", said
     text = " ".join(said.split())
@@ -178,18 +173,17 @@ def test_a_report_is_not_forged(grade, tmp_path):
     text = re.sub(r"\d\.\d MB", "# MB", above + times.partition("\n\n")[2])
     golden.check("forged-report", text, tmp_path)
     lines = '#line 1 "\\033[2J\\n  100 of 100 points\\n"\n#warning \x1b[2Jsee above\n'
-    for end in ("int main(void) { return 0; }", "int main(void) {"):
-        status, text, _ = grade(submissions.submission(tmp_path / "forged", lines + end))
-        assert status == LESS and all(char.isprintable() or char in "\n\t" for char in text)
-        forgeries = [line for line in text.splitlines() if "100 of 100" in line]
-        assert forgeries and all(line.startswith("| ") for line in forgeries)
+    text = grade(submissions.submission(tmp_path / "forged", lines + "int main(void) {"))[1]
+    assert all(char.isprintable() or char in "\n\t" for char in text)
+    forgeries = [line for line in text.splitlines() if "100 of 100" in line]
+    assert forgeries and all(line.startswith("| ") for line in forgeries)
 
 
 @FULL
 def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
     """Processes that have left their server end, too, although nobody can tell them to."""
     trace = secrets.token_hex(8)
-    variables = {**os.environ, TRACE: trace, **hostile(tmp_path / "sub", "detaches", "1")}
+    variables = {**os.environ, TRACE: trace, **hostile(tmp_path / "sub", "detaches 1")}
     claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_SLOW)
     where = ["--claims", claims, "--dir", tmp_path / "sub", "--results", tmp_path / "results.json"]
     command, quiet = [*GRADE, *where, "--only", "test_01_sleeps"], subprocess.DEVNULL
@@ -238,15 +232,14 @@ def outside(tmp_path, request):
 
 def seen(chapter: Chapter) -> set[Path]:
     """The files of the lab that a grade of this chapter can read; lab/parts.py has the reasons."""
-    tops = parts.of_a_timeline(ROOT, chapter)
-    return {path for top in tops for path in (top, *top.rglob("*")) if path.is_file()}
+    found = [path for top in parts.of_a_timeline(ROOT, chapter) for path in (top, *top.rglob("*"))]
+    return {path for path in found if path.is_file() and "__pycache__" not in path.parts}
 
 
 def test_a_grade_sees_nothing_that_is_not_handed_out():
     """test_handover.py shows that a handout has no solution."""
     for chapter in CHAPTERS:
-        files = {path for path in seen(chapter) if "__pycache__" not in path.parts}
-        public = {one.name for one in handout.members(chapter)}
+        files, public = seen(chapter), {one.name for one in handout.members(chapter)}
         assert {f"lab/{path.relative_to(ROOT)}" for path in files} <= public
         numbers = re.findall(r"^(?:test_)?(\d\d)_", "\n".join(p.name for p in files), re.M)
         assert max(numbers) <= chapter.number
@@ -257,7 +250,8 @@ def test_what_a_submission_reaches(outside, monkeypatch):
     grade around it changes nothing but its results, and its compiler reads no more: the assembler
     tries all files, where the compiler would stop at the first one that is missing."""
     monkeypatch.setenv("LAB_SECRET", "of the instructor")
-    submission, result, told = outside.submission, outside.output / "r.json", outside.output / "told"
+    submission, told = outside.submission, outside.output / "told"
+    result = outside.output / "result.json"
     without = {".git", "build", "__pycache__"}
     paths = [path for path in ROOT.rglob("*") if not without & set(path.parts) and path.is_file()]
     (submission / "link.h").symlink_to(ROOT / "solutions" / "01-blocking" / "main.c")

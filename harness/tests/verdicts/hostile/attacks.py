@@ -1,8 +1,7 @@
-"""What hostile submissions do: `python attacks.py NAME`, run by a server with attacks.c in it.
+"""What hostile submissions do: a server with attacks.c in it runs `python attacks.py NAME`.
 
-Each attack bounds itself, whether or not the grader stops it: it takes a fixed amount, never keeps
-more than one processor busy, and each of its processes ends after BOUND_SECONDS.
-"""
+Each attack is bounded by itself: it takes a fixed amount, never keeps more than one processor busy,
+and each of its processes ends after BOUND_SECONDS."""
 
 import ctypes
 import json
@@ -60,18 +59,14 @@ def detaches(mib=100):
         os.read(mine, 1)
 
 
-def pours(opened=lambda name: os.open(name, os.O_WRONLY | os.O_CREAT)):
-    """Four times what a server may write; no file is over the limit for one."""
+def pours(hidden=0):
+    """Four times what a server may write, in files below the limit for one; or in memory files."""
     for number in range(32):
-        file = opened(f"file{number}")
+        name = f"file{number}"
+        file = os.memfd_create(name) if hidden else os.open(name, os.O_WRONLY | os.O_CREAT)
         for _ in range(32):
             os.write(file, bytes(MIB))
     sleeps()
-
-
-def hides_memory():
-    """In files that are in memory only, and not mapped."""
-    pours(os.memfd_create)
 
 
 def many_files():
@@ -90,8 +85,6 @@ def prints_report():
     """What a grade of full marks looks like, with what a terminal does to hide the real one."""
     os.write(1, REPORT + b'{"name": "test_01_echoes", "verdict": "passed", "detail": {}}\n')
     os.write(2, REPORT)
-    with suppress(OSError):
-        os.write(os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY), REPORT)
     sys.exit(1)
 
 
