@@ -1,389 +1,344 @@
-"""Submissions that are after the grader or its machine: an honest verdict, and nothing left.
+"""Submissions that attack the grader or its machine get an honest verdict, and leave nothing.
 
-Each is a small program of hostile/, which says what it tries and what bounds it. They are graded
-with and without confinement (see linux/landlock.py), always in a session of their own.
+hostile/attacks.py has the attacks. A server is confined where the kernel can do so, see
+linux/landlock.py; elsewhere the grader at least notices what the server does to it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
+import shlex
 import shutil
+import signal
+import socket
 import subprocess
 import sys
-from dataclasses import dataclass
+import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
-from harness.tests import shell
-from harness.tests import submissions
-from harness.tests.drawn import FULL, some
+from harness.course.handover import handout
+from harness.course.isolation import choice, landlocked
+from harness.course.isolation.isolation import Places
 from harness.failures.hints import HINTS
 from harness.grading import guard
-from harness.lab.chapters import ROOT
-from harness.server import kill, process_tree, scratch
+from harness.lab import parts
+from harness.lab.chapters import CHAPTERS, ROOT, Chapter
+from harness.lab.target import WrongUsage
 from harness.server.linux import cgroup, landlock, procfs
 from harness.server.waiting.wait import wait_until
+from harness.tests import golden, shell, submissions
 
-ONE = ["--only", "test_01_echoes"]
 HOSTILE = Path(__file__).parent / "hostile"
-GRADED_IN = ("hostile", "isolation", "shown")
-TRACE = "HOSTILE_TEST"  # in the environment of all that a grade of ours starts
-FAILED, NOT_JUDGED = 1, 2  # exit statuses
-CONFINED, FREE = "1", "0"
-GRADE = (sys.executable, "-m", "harness", "grade", "--verbose")
+TRACE = "HOSTILE_TRACE"  # a variable that all processes of a test's grade have
+FULL_MARKS, LESS, NOT_JUDGED = 0, 1, 2  # exit statuses
+FULL = pytest.mark.full("hostile submissions")
+GRADE = (sys.executable, "-m", "harness", "grade", "--chapter", "01", "--verbose")
 
 CLAIMS = '''
 import os
+from pathlib import Path
 
 from harness.claims.marker import claim
 from harness.failures.failure import Failure
+from harness.server.linux import procfs
+from harness.server.waiting.wait import wait_until
 
-@claim("01.1", points=20)
-def test_01_connects(server):
-    """A client can connect."""
-    server.connect()
-
-@claim("01.2", points=60)
-def test_01_echoes(server, rng):
+@claim("01.2", points=70)
+def test_01_echoes(server):
     """A frame comes back as it was sent."""
     client = server.connect()
-    body = rng.randbytes(1000)
-    client.send_frame(body)
-    client.expect_frame(body)
+    client.send_frame(b"hello")
+    client.expect_frame(b"hello")
+    if told := os.environ.get("HOSTILE_TOLD"):
+        server.process.stop_gently(5)
+        Path(told).write_text(server.process.stderr.text())
 
-@claim("01.3", points=20)
-def test_01_ends(server):
-    """SIGTERM ends the server."""
-    if server.process.stop_gently(1) is None:
-        raise Failure("it goes on")
-'''
-
-
-@dataclass(frozen=True)
-class Grade:
-    """What a grade printed and saved."""
-
-    status: int
-    text: str
-    results: dict
-
-    @property
-    def lost(self) -> set[str]:
-        return {t["extra_data"]["test"] for t in self.results["tests"] if not t["score"]}
-
-
-@pytest.fixture(scope="session")
-def other_lab(tmp_path_factory):
-    """A copy of the lab that nobody else uses: where servers are not confined, a file that changes
-    during a grade spoils it, and Python writes into __pycache__ when it likes."""
-    top = tmp_path_factory.mktemp("lab")
-    without = shutil.ignore_patterns("__pycache__")  # other tests write into these just now
-    shutil.copytree(ROOT / "harness", top / "harness", ignore=without)
-    shutil.copy(ROOT / "Makefile", top)
-    return top
-
-
-@pytest.fixture
-def grade(tmp_path, other_lab, patient):
-    """grade(NAME, confinement, *options, ...) of a program of hostile/. Then nothing is left of it,
-    and the right server gets its full marks."""
-    trace = secrets.token_hex(8)
-    scratch = tmp_path / "tmp"
-    scratch.mkdir()
-    claims = submissions.claims(tmp_path / "claims", test_01_x=CLAIMS)
-
-    def run(source, confinement, *options, patience=1.0, **environment):
-        if confinement == CONFINED and not landlock.works():
-            pytest.skip("this kernel cannot confine")
-        results = tmp_path / f"{source.name}.json"
-        results.unlink(missing_ok=True)
-        own = {TRACE: trace, "TMPDIR": str(scratch), "LAB_PATIENCE": str(patience)}
-        own |= {landlock.SWITCH: confinement, **environment}
-        if "--claims" not in options and "--chapter" not in options:
-            options = (*options, "--claims", str(claims))
-        if "--chapter" not in options:
-            options = (*options, "--chapter", "01")
-        printed = subprocess.run(
-            [*GRADE, "--dir", source, "--results", results, *options],
-            cwd=ROOT if confinement == CONFINED else other_lab,
-            env=shell.environment(**own),
-            capture_output=True,
-            text=True,
-            timeout=shell.SECONDS,
-            start_new_session=True,
-        )
-        assert printed.stderr == ""
-        assert left(trace) == []
-        assert list(scratch.iterdir()) == []
-        return Grade(printed.returncode, printed.stdout, json.loads(results.read_text()))
-
-    def hostile(name, *arguments, **more):
-        found = run(program(tmp_path / f"hostile_{name}", name), *arguments, **more)
-        right = submissions.submission(tmp_path / "right", submissions.right())
-        words = ["--chapter", "01", "--only", "01.2", "--claims", str(claims)]
-        after = patient.grade([*words, "--dir", str(right)])
-        assert (after.status, after.results["score"]) == (0, 60), after.stdout
-        return found
-
-    return hostile
-
-
-def program(directory: Path, name: str) -> Path:
-    """A submission that is this program."""
-    directory.mkdir()
-    for file in (f"{name}.c", "hostile.h"):
-        shutil.copy(HOSTILE / file, directory)
-    return directory
-
-
-def left(trace: str) -> list[int]:
-    """The processes that were started by a grade of this test, ended ones apart."""
-    return [pid for pid in procfs.table() if procfs.environment(pid, TRACE) == trace]
-
-
-def test_every_program_is_graded():
-    """Each program says in its first lines what it tries and what bounds it."""
-    tests = "".join(Path(__file__).with_name(f"test_{n}.py").read_text() for n in GRADED_IN)
-    for path in HOSTILE.glob("*.c"):
-        assert f'"{path.stem}"' in tests or f'"{path.name}"' in tests, path.name
-        head = path.read_text().split("*/")[0]
-        assert head.startswith("/*\n * Tries: ") and " * Bounded by: " in head, path.name
-
-
-# Takes too much
-
-
-@pytest.mark.parametrize(
-    "name, reason",
-    [
-        ("forks", "started more than 2,048 processes"),
-        ("fills_disk", "wrote more than 256 MiB to files"),
-        ("many_files", "made more than 10,000 files"),
-        ("floods_stdout", "printed more than 256 MiB"),
-        ("eats_memory", "used more than 1,536 MiB of memory"),
-        ("hides_memory", "wrote more than 256 MiB to files"),
-    ],
-)
-def test_it_takes_too_much(grade, name, reason):
-    found = grade(name, CONFINED, *ONE, patience=40)
-    assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
-    text = " ".join(found.text.split())
-    assert f"killed by the grader: {reason}" in text
-    assert HINTS["over-limit"].text in text
-
-
-@pytest.mark.parametrize(
-    "bounded, mib, words",
-    some(
-        [("1", "20", ["--jobs", "2"] if FULL else ONE), ("0", "10", ONE)],
-        *(0, "ways to bound detached processes"),
-        ids=lambda way: "a cgroup" if way[0] == "1" else "limits",
-    ),
-)
-def test_it_takes_too_much_in_processes_that_left_it(grade, bounded, mib, words):
-    """Before it listens; with FULL=1 in each claim, by two workers. Also where the kernel bounds
-    nothing."""
-    environment = {cgroup.SWITCH: bounded, "HOSTILE_MIB": mib}
-    found = grade("detaches", CONFINED, *words, patience=40, **environment)
-    assert found.status == FAILED and "test_01_echoes" in found.lost
-    text = " ".join(found.text.split())
-    assert "killed by the grader: used more than 1,536 MiB of memory" in text
-    assert HINTS["over-limit"].text in text
-
-
-@pytest.mark.full("servers that are not confined")
-def test_it_takes_too_much_and_is_not_confined(grade):
-    found = grade("forks", FREE, *ONE, patience=40)
-    assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
-    assert "killed by the grader: started more than 2,048 processes" in found.text
-
-
-@pytest.mark.parametrize("confinement", some([CONFINED, FREE], 1, "breeds, confined or not", str))
-def test_it_is_gone_before_anybody_looks(grade, confinement):
-    found = grade("breeds", confinement, *ONE, patience=1)
-    assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
-
-
-# Does not do its work
-
-
-@pytest.mark.parametrize(
-    "name, lost",
-    [
-        ("closes_all", {"test_01_connects", "test_01_echoes"}),
-        ("traps_signals", {"test_01_ends"}),
-        ("opens_ports", {"test_01_echoes"}),
-        ("knows_answers", {"test_01_echoes"}),
-    ],
-)
-def test_it_fails_what_it_does_not_do(grade, name, lost):
-    found = grade(name, CONFINED)
-    assert (found.status, found.lost) == (FAILED, lost)
-
-
-def test_whoever_knows_the_answers_knows_none(grade):
-    """The claims are those of the lab itself: the requests are drawn again for every submission."""
-    words = ("--chapter", "01", "--only", "test_01_every_byte_value")
-    found = grade("knows_answers", CONFINED, *words)
-    assert (found.status, found.results["score"]) == (FAILED, 0)
-
-
-# Lies
-
-
-def test_it_prints_a_report(grade):
-    found = grade("prints_report", CONFINED)
-    assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
-    for text in (found.text, *(test["output"] for test in found.results["tests"])):
-        assert all(char.isprintable() or char == "\n" for char in text)
-        forged = [line for line in text.splitlines() if "100 of 100 points" in line]
-        assert all(line.lstrip().startswith("|   100 of") for line in forged)
-    assert "|   100 of 100 points" in found.text
-    assert found.text.splitlines()[-2].startswith("  40 of 100 points")
-
-
-def test_its_sources_print_a_report(grade, tmp_path, monkeypatch):
-    """What the compiler says of the sources looks like a report."""
-    forged = '#line 1 "\\033[2J\\n  100 of 100 points\\n"\n#warning \x1b[2Jsee above\n'
-    monkeypatch.setitem(globals(), "HOSTILE", tmp_path / "forged")
-    (tmp_path / "forged").mkdir()
-    shutil.copy(Path(__file__).parent / "hostile" / "hostile.h", tmp_path / "forged")
-    for name, end in (("warns", "int main(void) { return 0; }"), ("breaks", "int main(void) {")):
-        (tmp_path / "forged" / f"{name}.c").write_text(forged + end)
-        found = grade(name, CONFINED, "--only", "test_01_connects")
-        assert found.status == FAILED
-        assert all(char.isprintable() or char in "\n\t" for char in found.text)
-        forgeries = [line for line in found.text.splitlines() if "100 of 100" in line]
-        assert forgeries and all(line.startswith("| ") for line in forgeries)
-
-
-# Is after the grader
-
-
-@pytest.mark.parametrize("name", ["kills_group", "kills_parent", "edits_harness"])
-def test_it_reaches_nothing_when_confined(grade, tmp_path, name):
-    """It is judged by what it serves, and says what it was refused."""
-    target = tmp_path / "claims" / "test_01_x.py"
-    found = grade(name, CONFINED, HOSTILE_TARGET=str(target))
-    assert found.lost == set()
-    assert found.status == 0
-    assert target.read_text() == CLAIMS
-
-
-@pytest.mark.parametrize("jobs", some(["2", "0"], 1, "killers, with workers and without", str))
-@pytest.mark.parametrize("name", ["kills_group", "kills_parent"])
-def test_it_kills_the_grader(grade, name, jobs):
-    found = grade(name, FREE, "--jobs", jobs)
-    assert found.status == NOT_JUDGED
-    assert "test_01_echoes" in found.lost
-    assert guard.KILLED in " ".join(found.text.split())
-
-
-def test_what_it_leaves_is_ended_before_the_next_claim(grade, tmp_path):
-    """When its worker is dead there is nobody who knows that these processes were a server's."""
-    looks = (
-        CLAIMS
-        + '''
-@claim("01.4", points=1)
+@claim("01.3", points=30)
 def test_01_nobody_is_left():
-    """The grader has no children but this one."""
+    """The processes of earlier servers have ended, even if their grader was killed."""
     def left():
         children = [p for p in procfs.table().values() if p.parent == os.getppid()]
         return [p for p in children if p.state != "Z" and p.pid != os.getpid()]
 
-    if not wait_until(lambda: not left(), 5):  # a killed process may take its time to end
+    if not wait_until(lambda: not left(), 20):
         raise Failure(f"left: {left()}")
 '''
-    )
-    claims = submissions.claims(
-        tmp_path / "more",
-        test_01_x="from harness.server.linux import procfs\n"
-        "from harness.server.waiting.wait import wait_until\n" + looks,
-    )
-    found = grade("kills_parent", FREE, "--jobs", "1", "--claims", str(claims))
-    assert found.status == NOT_JUDGED
-    assert "test_01_echoes" in found.lost and "test_01_nobody_is_left" not in found.lost
 
 
+class Row(NamedTuple):
+    attack: str
+    status: int
+    says: str
+    variables: dict[str, str] = {}
+    jobs: str = "0"
+
+
+FREE = {landlock.SWITCH: "0"}  # servers are not confined
+OVER = "killed by the grader: "
+TABLE = [
+    Row("attacks_all", FULL_MARKS, "100 of 100 points"),
+    Row("forks", LESS, OVER + "started more than 2,048 processes"),
+    Row("detaches", LESS, OVER + "used more than 1,536 MiB of memory"),
+    Row("detaches", LESS, OVER + "used more than 1,536 MiB of memory", {cgroup.SWITCH: "0"}),
+    Row("pours", LESS, OVER + "wrote more than 256 MiB to files"),
+    Row("pours 1", LESS, OVER + "wrote more than 256 MiB to files"),
+    Row("many_files", LESS, OVER + "made more than 10,000 files"),
+    Row("floods", LESS, OVER + "printed more than 256 MiB"),
+    Row("breeds", LESS, "30 of 100 points"),
+    Row("stops", LESS, "30 of 100 points", FREE),
+    Row("kills", NOT_JUDGED, guard.KILLED, FREE, "1"),
+    Row("edits", NOT_JUDGED, guard.RESTORE, FREE),
+]
+
+
+@pytest.fixture
+def grade(tmp_path):
+    """A function that grades a submission and returns exit status, output and the claims without
+    points; then no process and no file of the submission may be left."""
+    trace, temporary, results = secrets.token_hex(8), tmp_path / "tmp", tmp_path / "results.json"
+    temporary.mkdir()
+    claims = submissions.claims(tmp_path / "claims", test_01_x=CLAIMS)
+
+    def run(source: Path, *words: str, **variables: str) -> tuple[int, str, set[str]]:
+        if variables.get(landlock.SWITCH) != "0" and not landlock.works():
+            pytest.skip("this kernel cannot confine")
+        own = {TRACE: trace, "TMPDIR": str(temporary)}
+        own |= {"HOSTILE_TARGET": str(claims / "test_01_x.py"), **variables}
+        where = ["--claims", claims, "--dir", source, "--results", results]
+        ended = ran([*GRADE, *where, *words], shell.environment(**own))
+        assert ended.stderr == ""
+        assert left(trace) == []
+        assert list(temporary.iterdir()) == []
+        tests = json.loads(results.read_text())["tests"]
+        unearned = [test for test in tests if test["max_score"] and not test["score"]]
+        lost = {test.get("extra_data", {}).get("test", "") for test in unearned}
+        return ended.returncode, ended.stdout, lost
+
+    return run
+
+
+def ran(command: list, env: dict | None = None) -> subprocess.CompletedProcess[str]:
+    """In a session of its own, since an attack may kill the whole process group."""
+    words = [str(word) for word in command]
+    how = {"capture_output": True, "text": True, "timeout": shell.SECONDS}
+    return subprocess.run(words, cwd=ROOT, env=env, start_new_session=True, **how)
+
+
+def hostile(directory: Path, attack: str) -> dict[str, str]:
+    """Writes a submission that is right but for this attack; returns variables that start it."""
+    server = submissions.right("void attack(void); attack();")
+    shutil.copy(HOSTILE / "attacks.c", submissions.submission(directory, server))
+    when = "HOSTILE_EARLY" if attack.startswith("detaches") else "HOSTILE_ATTACK"
+    command = f"{shlex.join([sys.executable, str(HOSTILE / 'attacks.py')])} {attack}"
+    return {when: "forks" if attack == "forks" else command}
+
+
+def left(trace: str) -> list[int]:
+    """Processes of this test's grade that are still running."""
+    return [pid for pid in procfs.table() if procfs.environment(pid, TRACE) == trace]
+
+
+ROWS = [TABLE[0], *(pytest.param(row, marks=FULL) for row in TABLE[1:])]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row.attack for row in TABLE])
+def test_an_attack(grade, tmp_path, row):
+    """A confined server gets points for what it serves; nothing that it attacks has changed."""
+    if row.attack == "attacks_all" and landlock.version() < landlocked.SIGNALS_SINCE:
+        pytest.skip("this kernel does not keep signals in")
+    variables = hostile(tmp_path / "sub", row.attack) | row.variables
+    takes_too_much = row.says.startswith(OVER)
+    variables["LAB_PATIENCE"] = "40" if takes_too_much else "1"  # until the grader has measured it
+    status, said, lost = grade(tmp_path / "sub", "--jobs", row.jobs, **variables)
+    assert (status, "test_01_echoes" in lost) == (row.status, row.status != FULL_MARKS), said
+    assert lost <= {"test_01_echoes"} or row.attack == "edits", said
+    text = " ".join(said.split())
+    assert row.says in text and (HINTS["over-limit"].text in text) == takes_too_much, said
+    edited = CLAIMS + "# edited\n" * (row.attack == "edits")
+    assert (tmp_path / "claims" / "test_01_x.py").read_text() == edited
+
+
+@FULL
+def test_a_report_is_not_forged(grade, tmp_path):
+    """Not by what the server prints, and not by what the compiler says of its sources."""
+    forges = hostile(tmp_path / "sub", "prints_report")
+    printed = grade(tmp_path / "sub", "--jobs", "0", **forges)[1]
+    above, _, times = printed.partition("slowest\n")
+    text = re.sub(r"\d\.\d MB", "# MB", above + times.partition("\n\n")[2])
+    golden.check("forged-report", text, tmp_path)
+    lines = '#line 1 "\\033[2J\\n  100 of 100 points\\n"\n#warning \x1b[2Jsee above\n'
+    text = grade(submissions.submission(tmp_path / "forged", lines + "int main(void) {"))[1]
+    assert all(char.isprintable() or char in "\n\t" for char in text)
+    forgeries = [line for line in text.splitlines() if "100 of 100" in line]
+    assert forgeries and all(line.startswith("| ") for line in forgeries)
+
+
+@FULL
 def test_a_grade_that_is_killed_leaves_nothing(tmp_path):
-    """Not of a server whose processes have all left it, either."""
+    """Processes that have left their server end, too, although nobody can tell them to."""
     trace = secrets.token_hex(8)
-    source = program(tmp_path / "detaches", "detaches")
-    grade = subprocess.Popen(
-        [*GRADE, "--dir", source, "--chapter", "01", "--only", "01.1"],
-        cwd=ROOT,
-        env={**os.environ, TRACE: trace, "HOSTILE_MIB": "1", "HOSTILE_SILENT": "1"},
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    with grade:
-        assert wait_until(lambda: len(left(trace)) > 100, 60)
-        grade.kill()
-    assert wait_until(lambda: left(trace) == [], 20)  # they end by themselves after 40
+    variables = {**os.environ, TRACE: trace, **hostile(tmp_path / "sub", "detaches 1")}
+    claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_SLOW)
+    where = ["--claims", claims, "--dir", tmp_path / "sub", "--results", tmp_path / "results.json"]
+    command, quiet = [*GRADE, *where, "--only", "test_01_sleeps"], subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=ROOT, env=variables, stdout=quiet) as process:
+        assert wait_until(lambda: len(left(trace)) > 30, 60)
+        process.kill()
+    assert wait_until(lambda: left(trace) == [], 60)
 
 
-@pytest.mark.parametrize("confinement", some([CONFINED, FREE], 1, "stoppers, confined or not", str))
-def test_it_stops_the_grader(grade, confinement):
-    """Which goes on after a while, and judges."""
-    found = grade("stops_parent", confinement, *ONE)
-    assert (found.status, found.lost) == (FAILED, {"test_01_echoes"})
+# What an isolated server may reach. The memory within bubblewrap ends with the grade. Whether there
+# is a route to another machine depends on this machine.
+REACHED = {"bubblewrap": {"memory"}, "landlock": {"listener", "network", "socket"}}
 
 
-def test_it_kills_the_group_of_one_worker_only(grade, tmp_path):
-    """Another worker takes its place, as long as there are claims."""
-    found = grade("kills_group", FREE)
-    assert found.status == NOT_JUDGED
-    log = (tmp_path / "hostile_kills_group.log").read_text()
-    assert guard.KILLED in log
+class Outside:
+    """A submission, and what lies next to it on the machine of an instructor."""
+
+    def __init__(self, top: Path, name: str) -> None:
+        self.isolation = choice.KINDS[name]()
+        if isinstance(self.isolation, str):
+            pytest.skip(self.isolation)
+        self.trace = secrets.token_hex(8)
+        self.submission, self.output = top / "sub" / "ada", top / "out" / "ada"
+        self.libraries, self.neighbour = top / "out" / "libraries", top / "sub" / "ben" / "main.c"
+        for directory in (self.submission, self.output, self.libraries, self.neighbour.parent):
+            directory.mkdir(parents=True)
+        self.neighbour.write_text("int main(void) { return 0; }\n")
+        shutil.copy(HOSTILE / "attacks.py", self.submission)
+
+    def command(self, *argv: object, **variables: object) -> list[str]:
+        """The command that runs `argv` in isolation, where these variables replace all others."""
+        variables[TRACE] = self.trace
+        words = ["env", *(f"{name}={value}" for name, value in variables.items()), *argv]
+        places = Places(ROOT, CHAPTERS[0], self.submission, self.output, self.libraries)
+        return self.isolation.command([str(word) for word in words], places)
 
 
-def test_it_edits_the_harness(grade, tmp_path):
-    """The claims that it is graded with are another file, made for this test."""
-    target = tmp_path / "claims" / "test_01_x.py"
-    found = grade("edits_harness", FREE, *ONE, HOSTILE_TARGET=str(target))
-    assert found.status == NOT_JUDGED
-    assert found.lost == {"test_01_echoes"}
-    said = " ".join(found.text.split())
-    assert "files of the lab changed while the server was graded: " in said
-    assert "test_01_x.py" in said and guard.RESTORE in said
-    assert target.read_text().startswith(CLAIMS + "# edited\n")
+@pytest.fixture(params=REACHED)
+def outside(tmp_path, request):
+    """An Outside, of which nothing may be left at the end."""
+    found = Outside(tmp_path, request.param)
+    yield found
+    assert left(found.trace) == []
+    assert not list(found.output.glob(".*"))
 
 
-# The parts
+def seen(chapter: Chapter) -> set[Path]:
+    """The files of the lab that a grade of this chapter can read; lab/parts.py has the reasons."""
+    found = [path for top in parts.of_a_timeline(ROOT, chapter) for path in (top, *top.rglob("*"))]
+    return {path for path in found if path.is_file() and "__pycache__" not in path.parts}
 
 
-def test_a_breed_is_hunted_down(tmp_path):
-    """Without a look at all processes."""
-    assert process_tree.MARK in os.environ  # orphans below this process become its children
-    server = tmp_path / "server"
-    subprocess.run(["cc", "-o", server, HOSTILE / "breeds.c"], check=True)
-    before = set(procfs.children(os.getpid()))
-    with subprocess.Popen([server], stdout=subprocess.PIPE, start_new_session=True) as first:
-        first.stdout.readline()
-        for _ in range(40):
-            kill.race(before | {first.pid})
-        assert set(procfs.children(os.getpid())) - before == {first.pid}
-        first.kill()
+def test_a_grade_sees_nothing_that_is_not_handed_out():
+    """test_handover.py shows that a handout has no solution."""
+    for chapter in CHAPTERS:
+        files, public = seen(chapter), {one.name for one in handout.members(chapter)}
+        assert {f"lab/{path.relative_to(ROOT)}" for path in files} <= public
+        numbers = re.findall(r"^(?:test_)?(\d\d)_", "\n".join(p.name for p in files), re.M)
+        assert max(numbers) <= chapter.number
 
 
-def test_whatever_lies_in_a_directory_is_removed(tmp_path):
-    top = tmp_path / "top"
-    top.mkdir()
-    (top / "link").symlink_to(tmp_path)
-    deep, here = top, os.open(top, os.O_RDONLY)
-    for _ in range(1500):
-        os.mkdir("d", dir_fd=here)
-        os.close(os.open("f", os.O_CREAT | os.O_WRONLY, 0, dir_fd=here))
-        below = os.open("d", os.O_RDONLY, dir_fd=here)
-        os.close(here)
-        here = below
-    os.close(here)
-    (top / "closed").mkdir()
-    (top / "closed" / "file").write_text("x")
-    (top / "closed").chmod(0)
-    scratch.remove(top)
-    assert list(tmp_path.iterdir()) == []
-    assert deep == top
+def test_what_a_submission_reaches(outside, monkeypatch):
+    """A server reaches nothing outside, or `open` names it, and is graded by what it serves. The
+    grade around it changes nothing but its results, and its compiler reads no more: the assembler
+    tries all files, where the compiler would stop at the first one that is missing."""
+    if outside.isolation.name == "landlock" and landlocked.SIGNALS in outside.isolation.open:
+        pytest.skip("this kernel does not keep signals in")
+    monkeypatch.setenv("LAB_SECRET", "of the instructor")
+    submission, told = outside.submission, outside.output / "told"
+    result = outside.output / "result.json"
+    without = re.compile(rf"{re.escape(str(ROOT))}/(\.git|build|(.*/)?__pycache__)(/|$)")
+    paths = [path for path in ROOT.rglob("*") if not without.match(str(path)) and path.is_file()]
+    (submission / "link.h").symlink_to(ROOT / "solutions" / "01-blocking" / "main.c")
+    shared = outside.libraries / "shim.so"
+    shared.write_text("not a library")
+    paths += [outside.neighbour, submission / "link.h", Path("/etc/shadow")]
+    locked = [ROOT / "Makefile", ROOT / "x", submission / "x", shared, outside.libraries / "x"]
+    key = secrets.randbelow(1 << 30) + 1
+    attack = [sys.executable, submission / "attacks.py", "reaches"]
+    with (
+        subprocess.Popen(["sleep", "600"]) as victim,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        socket.socket(socket.AF_UNIX) as local,
+        tempfile.TemporaryDirectory() as directory,  # a short name: 108 bytes are the most
+    ):
+        local.bind(f"{directory}/socket")
+        local.listen()
+        given = {"port": listener.getsockname()[1], "socket": f"{directory}/socket", "key": key}
+        given |= {"victim": victim.pid, "result": str(result), "locked": [*map(str, locked)]}
+        (submission / "given.json").write_text(json.dumps(given | {"paths": [*map(str, paths)]}))
+        grade = ran(outside.command(*attack, HOSTILE_PARENT=victim.pid))
+        shared.unlink()
+        source = submissions.submission(submission, submissions.right()) / "main.c"
+        shutil.copy(HOSTILE / "attacks.c", submission)
+        claims = submissions.claims(submission / "claims", test_01_x=CLAIMS)
+        where = ["--claims", claims, "--dir", submission, "--results", result]
+        early = {"HOSTILE_TOLD": told, "HOSTILE_EARLY": shlex.join(map(str, attack))}
+        server = ran(outside.command(*GRADE, *where, "--only", "echoes", **early))
+        assert victim.poll() is None
+        victim.kill()
+    assert (server.returncode, server.stderr) == (FULL_MARKS, ""), server.stdout
+    assert f" {key} " not in Path("/proc/sysvipc/shm").read_text()
+
+    may, no_route = REACHED[outside.isolation.name], {"network"}
+    assert ("network" in may) == (landlocked.NETWORK in outside.isolation.open)
+    shown = seen(CHAPTERS[0]) & set(paths)
+    for more, text in ((set(), told.read_text()), ({"result"}, grade.stderr)):
+        reached, *read = json.loads(text)
+        assert may - no_route <= set(reached) - more <= may, text
+        assert [{paths[number] for number in numbers} for numbers in read] == [shown, shown]
+
+    lines = (json.dumps(f'    .incbin "{path}"') for path in paths)
+    source.write_text("".join(f"__asm__({line});\n" for line in lines))
+    said = ran(outside.command("cc", "-c", source, "-o", "/dev/null")).stderr
+    refused = set(re.findall(r"Error: file not found: (.*)$", said, re.M))
+    assert {path for path in paths if str(path) not in refused} == shown
+    environ = ran(outside.command("sh", "-c", "cat /proc/[0-9]*/environ 2>/dev/null")).stdout
+    assert outside.trace in environ and "LAB_SECRET" not in environ
+
+
+@FULL
+def test_a_class_is_isolated(outside, tmp_path):
+    solution = ROOT / "solutions/01-blocking/main.c"
+    submissions.submission(tmp_path / "class" / "ada", f'#include "{solution}"\n')
+    where = ["--submissions", tmp_path / "class", "--results", tmp_path / "results"]
+    graded = shell.lab("class", "--chapter", "01", *where, "--isolate", outside.isolation.name)
+    text = (tmp_path / "results" / "01" / "ada" / "output.txt").read_text()
+    assert re.search(rf"error: {solution}: (No such file|Permission denied)", text), text
+    assert graded.returncode == 0, graded.stderr
+
+
+@FULL
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_isolated_grade_is_stopped(outside, number):
+    """Detached processes end with their grade."""
+    if number == signal.SIGKILL and outside.isolation.name == "landlock":
+        pytest.skip("nothing can end these processes")
+    code = "import attacks; attacks.detaches(1); print('ready', flush=True); attacks.sleeps()"
+    command = outside.command(sys.executable, "-c", code, PYTHONPATH=outside.submission)
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        assert len(left(outside.trace)) > 30
+        process.send_signal(number)
+    assert wait_until(lambda: left(outside.trace) == [], 60)
+
+
+def test_the_best_isolation_that_works(monkeypatch, tmp_path):
+    """A bubblewrap that fails, as AppArmor and containers make it, is not chosen. What a submission
+    must not read may not be in a directory of the system."""
+    shell.script(tmp_path / "bwrap", "echo 'bwrap: loopback: Failed RTM_NEWADDR' >&2\nexit 1")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setitem(choice.KINDS, "landlock", landlocked.Landlocked)
+    assert choice.choose("auto").name == "landlock"
+    with pytest.raises(WrongUsage, match="bubblewrap does not work here: bwrap: loopback: Failed"):
+        choice.choose("bubblewrap")
+    monkeypatch.setattr(choice, "SYSTEM", (tmp_path,))
+    with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
+        choice.choose("landlock", ROOT, tmp_path / "sub")
