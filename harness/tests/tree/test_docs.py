@@ -1,15 +1,18 @@
-"""Links lead somewhere, and whatever a document names is there: files, commands, functions, tests,
-answers."""
+"""Links lead somewhere, and whatever a document or a picture names is there: files,
+commands, functions, tests."""
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 from harness.__main__ import COMMANDS
+from harness.authors.pictures import command as pictures
 from harness.failures.hints import HINTS, PAGE
 from harness.grading import scoring
-from harness.lab import links, skeleton, sources
+from harness.lab import sources
 from harness.lab.chapters import CHAPTERS, ROOT, find
 from harness.tests.tree import documents
 from harness.tests.tree.documents import CODE_LINE, CODE_SPAN, LINK, name, read
@@ -17,20 +20,16 @@ from harness.tests.tree.documents import CODE_LINE, CODE_SPAN, LINK, name, read
 MAKEFILE = read(ROOT / "Makefile")
 COMMAND = re.compile(r"^(?:\$ )?make((?: [^\s#]+)*)")  # two spaces stand before a comment
 HARNESS = re.compile(r"-m harness (\w+)")
-MODULE = re.compile(r"-m (harness(?:\.\w+)+)")
 SELECTION = re.compile(r"make \w+ CH=(\d\d)\b.*? T=([\w.]+)")
 CLAIM_NAME = re.compile(r"\btest_\d\d_\w+\b(?!\.py)")
 FILE = re.compile(r"(?<![\w/.~-])(?:harness|docs|chapters|solutions)/[\w./-]*\w(?![\w*{<N])")
 FUNCTION = re.compile(r"\b(?!io_uring_)(([a-z]+)_\w+)\(")
 EXAMPLE = re.compile(rf"NN|\b(?:ch)?{len(CHAPTERS) + 1}\b")  # a chapter that a reader may add
 HEREDOC = re.compile(r"^( *)(?:python3 -|cat > \S+\.py) <<'END'\n(.*?)^\1END$", re.M | re.S)
-GIVEN = re.compile(r"^Given are (\d+) files with about ([\d,]+) lines ", re.M)
-QUESTIONS = "Predict before you code"
-SECTIONS = [  # after one chapter, a reader finds the way in the next
-    *("What you will be able to do", "The problem", "The idea", "What is always true"),
-    *("The contract", "The files", QUESTIONS, "The TODOs", "Check all of it"),
-    *("What still breaks", "Challenges", "Read on"),
-]
+NAME = re.compile(r"[A-Za-z]\w*_\w+|\b\w+(?=\(\))")  # conn_read, POLL_STOP, reader_i32, poll()
+# Names that no server has: calls of a client and of libraries, and states of TCP.
+ELSEWHERE = {"recv", "connect", "io_uring_enter", "FIN_WAIT", "TIME_WAIT", "CLOSE_WAIT", "LAST_ACK"}
+TEXT = "{http://www.w3.org/2000/svg}text"
 
 
 def test_links_and_anchors_lead_somewhere():
@@ -57,25 +56,20 @@ def code(document: Path) -> list[str]:
     return CODE_LINE.findall(text) + spans
 
 
+@functools.cache
 def listed(variable: str) -> set[str]:
     """The words of a variable of the Makefile."""
     found = re.search(rf"^{re.escape(variable)} *:?=?((?:.*\\\n)*.*)$", MAKEFILE, re.M)
     return set(found[1].replace("\\", " ").split())
 
 
-TARGETS = {*listed(".PHONY:"), *COMMANDS}
-VARIABLES = listed("VARIABLES")
-
-
 def unknown_in_command(line: str, claims: list) -> list[str]:
     """The words of a command that name nothing."""
     words = COMMAND.match(line)[1].split() if COMMAND.match(line) else []
-    found = [word for word in words if re.fullmatch("[a-z]+", word) and word not in TARGETS]
+    found = [word for word in words if re.fullmatch("[a-z]+", word) and word not in listed(".PHONY:") | listed("COMMANDS")]
     given = [word.partition("=")[0] for word in words if re.match(r"[A-Za-z]\w*=", word)]
-    found += [word for word in given if word not in VARIABLES]
+    found += [word for word in given if word not in listed("VARIABLES")]
     found += [word for word in HARNESS.findall(line) if word not in COMMANDS]
-    modules = [(word, ROOT / word.replace(".", "/")) for word in MODULE.findall(line)]
-    found += [word for word, at in modules if not (at.is_dir() or at.with_suffix(".py").exists())]
     found += [
         f"CH={number} T={wanted}"
         for number, wanted in SELECTION.findall(line)
@@ -90,7 +84,7 @@ def test_what_a_document_names_is_there():
     texts = [text for one in CHAPTERS for text in sources.texts(one.solution_dir).items()]
     functions = set(re.findall(r"\w+(?=\()", "".join(text for _, text in texts)))
     modules = {Path(file).stem for file, _ in texts}
-    gone = []
+    gone = [] if listed("COMMANDS") == COMMANDS.keys() - {"own"} else ["make has other commands"]
     for document in documents.documents():
         said = name(document)
         gone += [f"{said}: no claim {one}" for one in {*CLAIM_NAME.findall(read(document))} - names]
@@ -111,27 +105,23 @@ def is_gone(file: str) -> bool:
     return not (ROOT / file).exists() and not EXAMPLE.search(file)
 
 
-def numbers(text: str, heading: str) -> list[int]:
-    """The numbers of the list below a heading of the second level."""
-    section = f"\n{text}\n## ".partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
-    return [int(number) for number in re.findall(r"^(\d+)\. ", section, re.M)]
-
-
-def test_a_handout_has_its_sections_its_answers_and_says_how_much_is_given():
-    """From 07 on more is given than a student reads: files without a TODO, new or changed here."""
-    answers = read(ROOT / "docs/answers.md")
-    for chapter in CHAPTERS:
-        text = read(chapter.chapter_dir / "README.md")
-        found = [one for one in re.findall(r"^## (.+)$", text, re.M) if one in SECTIONS]
-        assert found == SECTIONS, chapter.slug
-        asked = numbers(text, QUESTIONS)
-        assert asked and asked == numbers(answers, f"Chapter {chapter.number}"), chapter.slug
-        said = GIVEN.search(text)
-        assert bool(said) == (chapter.number >= "07")
-        marks = [f"// BEGIN {todo.region}\n" for todo in skeleton.todos(chapter)]
-        own = [one for one in sources.files(chapter.solution_dir) if not links.is_linked(one)]
-        given = [read(path) for path in own if not any(mark in read(path) for mark in marks)]
-        lines = sum(text.count("\n") for text in given)
-        if said:
-            assert int(said[1]) == len(given), chapter.slug
-            assert abs(int(said[2].replace(",", "")) - lines) <= lines / 10, (chapter.slug, lines)
+def test_pictures_are_drawn_shown_and_about_the_code():
+    """The mark in a picture is a hash of its source, so Graphviz need not be here."""
+    shown = "".join(read(document) for document in documents.documents())
+    drawn = {svg.stem for svg in pictures.DIRECTORY.glob("*.svg")}
+    kept = {source.stem for source in pictures.sources()}
+    wrong = [f"docs/pictures/{one}.svg has no source" for one in drawn - kept]
+    for source in pictures.sources():
+        svg, title = source.with_suffix(".svg"), f"docs/pictures/{source.stem}.svg"
+        mark = f"<!-- from {source.name}, {pictures.digest(source)} -->\n"
+        if not svg.exists() or not svg.read_text().startswith(mark):
+            wrong.append(f"{title} is not drawn from its source of today: make pictures")
+            continue
+        if f"pictures/{svg.name})" not in shown:
+            wrong.append(f"no document shows {title}")
+        number = source.name[:2] if source.name[:2].isdigit() else "01"
+        code = "".join(sources.texts(find(number).chapter_dir).values())
+        words = " ".join(one.text or "" for one in ElementTree.parse(svg).iter(TEXT))
+        names = set(NAME.findall(words)) - ELSEWHERE - set(re.findall(r"\w+", code))
+        wrong += [f"{title} names {one}, which chapter {number} lacks" for one in sorted(names)]
+    assert not wrong, "\n".join(wrong)

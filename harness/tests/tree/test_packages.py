@@ -1,4 +1,4 @@
-"""Imports of harness/ run one way, as the docstring of each package says; make calls everything."""
+"""Imports of harness/ run one way, as the docstring of each package says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from harness.__main__ import COMMANDS
 from harness.lab.chapters import ROOT
 
 HARNESS = ROOT / "harness"
@@ -42,8 +41,3 @@ def test_imports_run_one_way():
         more = imported(name) - said(name)
         assert not more, f"harness/{name} imports {more}, and its __init__.py does not say so"
     TopologicalSorter({name: imported(name) for name in PACKAGES}).prepare()  # or CycleError
-
-
-def test_make_calls_every_command():
-    listed = re.search(r"^COMMANDS = ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
-    assert set(listed.replace("\\", " ").split()) == set(COMMANDS) - {"own"}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import http.server
 import json
-import os
 import re
 import shutil
 import subprocess
 import tarfile
 import threading
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urljoin, urlsplit
 
 import pytest
 
@@ -26,41 +25,9 @@ from harness.tests.tree.documents import Page
 BROWSER = "--headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run".split()
 SECONDS = 600
 LEAST = 40  # letters, of a line that would give something away
-SPY = """<script>for (const kind of ["error", "unhandledrejection"]) addEventListener(kind, event =>
-parent.wrong.push(`${location.pathname}: ${event.message ?? event.reason}`));
+SPY = """<script>addEventListener("error", event => parent.wrong.push(event.message));
+addEventListener("unhandledrejection", event => parent.wrong.push(`${event.reason}`));
 console.error = (...words) => parent.wrong.push(`${location.pathname}: ${words}`);</script>"""
-LOOK = """<!doctype html><iframe style="height: 900px; border: 0"></iframe><script>
-const wrong = [], found = [], frame = document.querySelector("iframe");
-const one = what => frame.contentDocument.querySelector(what);
-const until = async (told, condition) => {
-  for (let i = 0; i < 12000 && !condition(); i++) await new Promise(go => setTimeout(go, 10));
-  if (!condition()) wrong.push(`${frame.src}: ${told}`);
-};
-const open = page => new Promise(go => { frame.onload = go; frame.src = page; });
-const look = async (pages, words) => {
-  for (const page of pages) {
-    await open(page);
-    if (!page.startsWith("/files/")) await until("not alive", () => one("#app").__vue_app__);
-    if (one(".timeline")) await until("no timeline", () => one(".timeline .mark"));
-    for (const width of [390, 1280]) {
-      frame.style.width = `${width}px`;
-      const needs = frame.contentDocument.documentElement.scrollWidth;
-      if (needs > width) wrong.push(`${page} needs ${needs} of ${width} pixels`);
-    }
-  }
-  for (const [page, word] of words) {
-    await open(page);
-    // A click is lost until the page is alive.
-    await until("no search", () => one(".search-input") || one(".VPNavBarSearch button").click());
-    one(".search-input").value = word;
-    one(".search-input").dispatchEvent(new Event("input"));
-    await until(`${word} is not found`, () => one(".VPLocalSearchBox a.result"));
-    found.push(one(".VPLocalSearchBox a.result")?.pathname ?? "/");
-  }
-};
-look(PAGES, WORDS).catch(error => wrong.push(`${frame.src}: ${error}`)).then(() =>
-  fetch("/", {method: "POST", body: JSON.stringify([wrong, found])}));
-</script>"""
 
 
 class Pages(http.server.SimpleHTTPRequestHandler):
@@ -79,7 +46,8 @@ def looked_at(site: Path, profile: Path, pages: list[str], words: list) -> list:
     """What is wrong with the pages in a browser, and the first page that a search finds."""
     for path in site.rglob("*.html"):
         path.write_text(path.read_text().replace("<head>", f"<head>{SPY}", 1))
-    script = LOOK.replace("PAGES", json.dumps(pages)).replace("WORDS", json.dumps(words))
+    script = Path(__file__).with_name("look.html").read_text()
+    script = script.replace("PAGES", json.dumps(pages)).replace("WORDS", json.dumps(words))
     (site / "look.html").write_text(script)
     handler = functools.partial(Pages, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -99,11 +67,10 @@ def dead_links(site: Path, pages: dict[str, Page]) -> list[str]:
     dead = []
     for name, page in pages.items():
         for link in page.links:
-            url = urlsplit(link)
-            where = unquote(url.path)
-            path = site / (where.lstrip("/") if where[:1] == "/" else Path(name).parent / where)
-            path = site / name if not where else path / "index.html" if path.is_dir() else path
-            target = pages.get(os.path.relpath(path, site))
+            url = urlsplit(urljoin(f"/{name}", link))
+            path = site / unquote(url.path).lstrip("/")
+            path = path / "index.html" if path.is_dir() else path
+            target = pages.get(str(path.relative_to(site)))
             lost = url.fragment and (not target or unquote(url.fragment) not in target.ids)
             if not url.scheme and (lost or not path.exists()):
                 dead.append(f"{name}: {link}")

@@ -8,17 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 from harness.lab.chapters import ROOT
-from harness.tests.tree.documents import (
-    ANCHOR,
-    CODE_LINE,
-    CODE_SPAN,
-    FENCE,
-    LINK,
-    is_elsewhere,
-    name,
-    slugs,
-    target,
-)
+from harness.tests.tree.documents import ANCHOR, CODE_LINE, CODE_SPAN, FENCE, LINK
+from harness.tests.tree.documents import is_elsewhere, name, slugs, target
 
 DOCS = ("before-you-start", "protocol", "reading-failures", "debugging", "glossary")
 MARK = re.compile(r"<!-- 译自 (\S+)，版本 ([0-9a-f]{40}) -->\n")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import groupby
+from operator import itemgetter
 
 from harness.authors.mutants.catalogue import CATALOGUE
 from harness.authors.pictures import states
 from harness.client.client import Client
 from harness.failures.conversation import Conversation
-from harness.lab import chapters
-from harness.lab.chapters import ROOT
+from harness.lab.chapters import CHAPTERS, ROOT
 from harness.server import build
 from harness.server.process import ServerProcess
 from harness.tests import shell
@@ -21,27 +22,18 @@ PART = re.compile(
 FAILURE = re.compile(r"^ *FAILED +\d\d\..*?make trace ID=\S+", re.M | re.S)
 
 
-def worked_bytes() -> list[tuple[list[bytes], list[bytes]]]:
-    """Requests with their replies, in the order of the page. Requests in a row share a reply, if
-    there is but one. A push counts as one."""
-    exchanges = [([], [])]
-    for kind, text in PART.findall((ROOT / "docs/protocol.md").read_text()):
-        if kind == "request" and exchanges[-1][1]:
-            exchanges.append(([], []))
-        requests, replies = exchanges[-1]
-        (requests if kind == "request" else replies).append(bytes.fromhex(text.replace("|", " ")))
-    return exchanges
-
-
 def test_the_solution_answers_as_the_protocol_page_says():
-    exchanges = worked_bytes()
-    assert sum(len(requests) for requests, _ in exchanges) >= 18
-    binary = build.cached_server(chapters.CHAPTERS[-1].solution_dir).binary
+    """Requests in a row share a reply, if there is but one."""
+    found = PART.findall((ROOT / "docs/protocol.md").read_text())
+    parts = [(kind == "request", bytes.fromhex(text.replace("|", " "))) for kind, text in found]
+    groups = [[data for _, data in group] for _, group in groupby(parts, itemgetter(0))]
+    assert sum(is_request for is_request, _ in parts) >= 18
+    binary = build.cached_server(CHAPTERS[-1].solution_dir).binary
     process = ServerProcess()
     try:
         process.start([str(binary), "-p", "0", "--app", "rpc"])
         with Client(process.address, Conversation()) as client:
-            for requests, replies in exchanges:
+            for requests, replies in zip(groups[::2], groups[1::2]):
                 client.send(b"".join(requests))
                 for reply in replies if len(replies) > 1 else replies * len(requests):
                     client.expect_frame(reply[4:])
