@@ -15,6 +15,7 @@ CODE_SPAN = re.compile(r"`([^`]+)`")
 FENCE = re.compile(r"^( *)```.*?^ *```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
+ELSEWHERE = re.compile(r"\w+:")  # http: and the like
 ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)"></a>')
 PLACES = ("*.md", "docs/*.md", "docs/toys/*.md", "docs/zh/*.md", "harness/*.md")
 PLACES += ("chapters/*/*.md", "solutions/*/README.md")
@@ -53,11 +54,6 @@ def slugs(text: str) -> list[str]:
 def anchors(path: Path) -> set[str]:
     """The anchors of a document: its headings, and each <a id="..."></a>."""
     return {*slugs(read(path)), *ANCHOR.findall(CODE_LINE.sub("", read(path)))}
-
-
-def is_elsewhere(link: str) -> bool:
-    """http: and the like."""
-    return re.match(r"\w+:", link) is not None
 
 
 def target(link: str, document: Path) -> tuple[Path, str]:

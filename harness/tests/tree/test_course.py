@@ -26,13 +26,10 @@ PIECES = """solutions/{slug}/main.c solutions/{slug}/todos.md solutions/{slug}/w
 
 
 def test_every_piece_is_there():
-    missing = [
-        f"chapter {chapter.slug} lacks {name}"
-        for chapter in CHAPTERS
-        for name in (one.format(number=chapter.number, slug=chapter.slug) for one in PIECES)
-        if not list(ROOT.glob(name))
-    ]
-    assert not missing, "\n".join(missing)
+    for chapter in CHAPTERS:
+        names = [one.format(number=chapter.number, slug=chapter.slug) for one in PIECES]
+        missing = [f"add {name}" for name in names if not list(ROOT.glob(name))]
+        assert not missing, "\n".join([f"chapter {chapter.slug} is not complete:", *missing])
 
 
 def test_skeletons_are_what_the_solutions_give(tmp_path):
@@ -62,8 +59,7 @@ def test_points_add_up_and_every_todo_names_its_claim():
         assert 3 * sum(claim.points for claim in own.values() if claim.module) <= 100, chapter.slug
         for todo in skeleton.todos(chapter):
             where = f"solutions/{chapter.slug}/todos.md: TODO {todo.number} names {todo.test!r}"
-            number = f"{chapter.number}.{todo.number}"
-            assert todo.test in own and own[todo.test].number == number, where
+            assert todo.test in own and own[todo.test].todo == todo.number, where
     for claim in claims:
         module = import_module(f"harness.claims.{claim.file.stem}")
         chosen = getattr(module, claim.name).claim.hints
@@ -87,8 +83,6 @@ def test_a_chapter_changes_only_what_it_teaches():
             name, text = sources.name_of(path, chapter.solution_dir), path.read_text()
             where = f"solutions/{chapter.slug}/{name}"
             found[text].append(where)
-            noise = re.search(r"chapter \d|\b20\d\d\b|copyright|licen[cs]e", text, re.I)
-            assert not noise, f"{where}: the next chapter would have to change {noise[0]!r}"
             above = {header for header in links.INCLUDE.findall(text) if rank(header) > rank(name)}
             assert not above, f"{where} includes {above}, which is in a layer above it"
             before = chapter.previous and links.counterpart(path, chapter)
@@ -157,8 +151,6 @@ def test_make_skeletons_makes_links_and_loses_no_edit(solutions):
     own.write_text("2")
     links.restore()
     assert os.readlink(solutions / "08-flow-control/net") == "../06-epoll/net"
-    with pytest.raises(links.NoLink):
-        links.own(solutions / "05-framing/a.h")
     (solutions / "05-framing/a.h").unlink()
     with pytest.raises(links.LeadsNowhere):
         links.restore()

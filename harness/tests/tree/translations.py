@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.lab.chapters import ROOT
 from harness.tests.tree.documents import ANCHOR, CODE_LINE, CODE_SPAN, FENCE, LINK
-from harness.tests.tree.documents import is_elsewhere, name, slugs, target
+from harness.tests.tree.documents import ELSEWHERE, name, slugs, target
 
 DOCS = ("before-you-start", "protocol", "reading-failures", "debugging", "glossary")
 MARK = re.compile(r"<!-- 译自 (\S+)，版本 ([0-9a-f]{40}) -->\n")
@@ -68,7 +68,6 @@ def counted(section: str, place: Path, known: dict[Path, Path]) -> Counter[tuple
     outside = CODE_LINE.sub("", section)
     words = CODE_SPAN.sub("", outside)
     prose = TAG.sub("", re.sub(r"(?<=\])\([^)\s]+\)", "", words))
-    cells = (len(BORDER.findall(row)) - 1 for row in ROW.findall(outside))
     links = ((link, *target(link, place)) for link in LINK.findall(words))
     found = {
         "code": ["\n".join(CODE_LINE.findall(section))],
@@ -76,9 +75,9 @@ def counted(section: str, place: Path, known: dict[Path, Path]) -> Counter[tuple
         "number": NUMBER.findall(prose),
         "unit": set(UNIT.findall(prose)),
         "hint": re.findall("<summary>", words),
-        "row of cells": map(str, cells),
+        "row of cells": [f"{len(BORDER.findall(row)) - 1}" for row in ROW.findall(outside)],
         "link": [
-            link if is_elsewhere(link) else f"{name(known.get(path, path))}#{anchor}"
+            link if ELSEWHERE.match(link) else f"{name(known.get(path, path))}#{anchor}"
             for link, path, anchor in links
         ],
     }
