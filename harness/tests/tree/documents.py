@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
+from harness.lab.chapters import ROOT
+
 CODE_LINE = re.compile(r"^(?: {4}|\t)(.*)$", re.M)
 CODE_SPAN = re.compile(r"`([^`]+)`")
+FENCE = re.compile(r"^( *)```.*?^ *```$", re.M | re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#{1,6} +(.*?) *$", re.M)
-TABLE = re.compile(r"(?:^\|.*\n)+", re.M)
+ELSEWHERE = re.compile(r"\w+:")  # http: and the like
 ANCHOR = re.compile(r'<a (?:id|name)="([^"]+)"></a>')
+PLACES = ("*.md", "docs/*.md", "docs/toys/*.md", "docs/zh/*.md", "harness/*.md")
+PLACES += ("chapters/*/*.md", "solutions/*/README.md")
+
+
+@functools.cache
+def read(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+@functools.cache
+def documents() -> list[Path]:
+    """Everything that a person reads as Markdown."""
+    return sorted(path for place in PLACES for path in ROOT.glob(place))
+
+
+def name(path: Path) -> str:
+    return os.path.relpath(path, ROOT)
 
 
 def without_code(text: str) -> str:
-    return CODE_SPAN.sub("", CODE_LINE.sub("", text))
+    return CODE_SPAN.sub("", CODE_LINE.sub("", FENCE.sub("", text)))
 
 
 def slugs(text: str) -> list[str]:
-    """What a link can name of each heading, as GitHub makes it."""
+    """The anchor that GitHub makes of each heading."""
     found: list[str] = []
     for heading in HEADING.findall(CODE_LINE.sub("", text)):
         plain = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -30,27 +50,16 @@ def slugs(text: str) -> list[str]:
     return found
 
 
-def anchors(text: str) -> set[str]:
-    """What a link can name in it: its headings, and what is written as <a id="...">."""
-    return {*slugs(text), *ANCHOR.findall(CODE_LINE.sub("", text))}
-
-
-def tables(text: str) -> Iterator[list[list[str]]]:
-    """The rows of each table, its head first."""
-    for block in TABLE.findall(text):
-        head, _, *rows = block.splitlines()
-        yield [[cell.strip() for cell in row.strip("|").split("|")] for row in (head, *rows)]
-
-
-def is_elsewhere(link: str) -> bool:
-    """http: and the like."""
-    return re.match(r"\w+:", link) is not None
+@functools.cache
+def anchors(path: Path) -> set[str]:
+    """The anchors of a document: its headings, and each <a id="..."></a>."""
+    return {*slugs(read(path)), *ANCHOR.findall(CODE_LINE.sub("", read(path)))}
 
 
 def target(link: str, document: Path) -> tuple[Path, str]:
     """The file that a link in a document leads to, and the anchor there or ""."""
     path, _, anchor = link.partition("#")
-    return (document.parent / path).resolve() if path else document, anchor
+    return Path(os.path.normpath(document.parent / path)) if path else document, anchor
 
 
 class Page(HTMLParser):
