@@ -1,21 +1,25 @@
-"""The demos show what the handouts say they show, and fit the screen."""
+"""The demos and the toys show what the handouts say they show."""
 
 import re
 import resource
+import shlex
 import shutil
+import subprocess
 
 import pytest
 
-from harness.lab.chapters import CHAPTERS
+from harness.lab.chapters import CHAPTERS, ROOT
 from harness.server.linux import ring
-from harness.student.demos import command as demo
 from harness.tests import golden, shell
 
 SAME = ("01", "02", "05", "12")  # their demos have the same numbers each time
 GROWS = {"04": "MiB", "06": "µs", "10": "KiB"}  # the unit of the last number of lines that show it
 NUMBER = re.compile(r"(?<![\w/=.])\d[\d,]*(?:\.\d+)?")
-PARTS = [(one.number, "") for one in CHAPTERS] + [("06", "1")]
+HANDOUTS = [(chapter.chapter_dir / "README.md").read_text() for chapter in CHAPTERS]
+DEMOS = sorted(set(re.findall(r"make demo CH=(\d\d)(?: PART=(\d))?", "".join(HANDOUTS))))
 QUICK = [("01", ""), ("05", ""), ("06", "1")]
+# The command, and what it prints: indented lines, up to the first line that is not.
+TOY = re.compile(r"^    \$ (gcc .*docs/toys/(\w+\.c).*) && build/toy\n((?:    .*\n)+)", re.M)
 
 
 def lacking(chapter):
@@ -29,7 +33,7 @@ def lacking(chapter):
 
 @pytest.mark.parametrize(
     "chapter, part",
-    [pytest.param(*one, marks=[] if one in QUICK else pytest.mark.full("demos")) for one in PARTS],
+    [pytest.param(*one, marks=[] if one in QUICK else pytest.mark.full("demos")) for one in DEMOS],
 )
 def test_the_demo_of_a_chapter(chapter, part):
     if reason := lacking(chapter):
@@ -47,10 +51,17 @@ def test_the_demo_of_a_chapter(chapter, part):
     golden.check(f"demo-{chapter}{part and f'-part-{part}'}", text)
 
 
-def test_every_part_of_a_handout_has_a_demo():
-    for chapter in CHAPTERS:
-        text = (chapter.chapter_dir / "README.md").read_text()
-        parts = re.findall("^### Part ", text, re.M)
-        assert len(parts) == len(demo.parts_of(chapter))
-        for number, _ in enumerate(parts, 1):
-            assert f"make demo CH={chapter.number} PART={number}" in text
+def test_each_toy_prints_what_its_handout_shows(tmp_path):
+    """The compiler prints no warning. The list of the toys names these and no other."""
+    shown = TOY.findall("".join(HANDOUTS))
+    listed = re.findall(r"\| \[(\w+\.c)\]", (ROOT / "docs/toys/README.md").read_text())
+    toys = sorted(path.name for path in (ROOT / "docs/toys").glob("*.c"))
+    assert sorted(name for _, name, _ in shown) == sorted(listed) == toys
+    for command, name, output in shown:
+        if "-luring" in command and ring.problem():
+            continue
+        words = shlex.split(command.replace("build/toy", str(tmp_path / "toy")))
+        subprocess.run([*words, "-Wall", "-Wextra", "-Werror"], cwd=ROOT, check=True)
+        done = subprocess.run([tmp_path / "toy"], capture_output=True, text=True, timeout=60)
+        expected = re.sub("^    ", "", output, flags=re.M)
+        assert (name, done.stdout, done.stderr, done.returncode) == (name, expected, "", 0)

@@ -1,4 +1,4 @@
-"""A failure again, by its ID; and beside a debugger."""
+"""A failure again, by its ID: replayed, traced, and beside a debugger."""
 
 import re
 import shutil
@@ -8,11 +8,22 @@ import pytest
 from harness.authors.mutants.catalogue import CATALOGUE
 from harness.lab.chapters import ROOT, find
 from harness.student import replay
+from harness.student.trace import command as trace
+from harness.tests import golden
 
 
-def test_the_failure_in_the_readme_can_be_repeated(tmp_path, patient, capsys):
+def by_side(text):
+    """The trace without times, the server's lines last: nobody knows whether the server reads
+    before the client has returned from its send()."""
+    text = re.sub("[\\d.]+ MB|.*nothing happens\n", "#", text)
+    rows = re.sub(r"^(->|  ) +\d+\.\d+  ", r"\1 ", text, flags=re.M).splitlines()
+    return "\n".join(sorted(rows, key=lambda row: bool(re.match("(->|  ) [^ ] {7}", row))))
+
+
+def test_the_failure_in_the_readme_can_be_repeated(tmp_path, patient, capsys, monkeypatch):
     """The grade, and the replay of a server that has changed meanwhile, show what the README shows,
-    byte for byte. Then the server is right, and passes."""
+    byte for byte. It is traced; then the server is right, and passes."""
+    monkeypatch.setattr(trace, "PAGES", tmp_path)
     readme, wrong = (ROOT / "README.md").read_text(), tmp_path / "wrong"
     identity, test, seed = re.search(r"make replay ID=(01-(\w+)-(\d+))", readme).groups()
     next(one for one in CATALOGUE if one.id == "01-one-read").write(wrong)
@@ -24,7 +35,11 @@ def test_the_failure_in_the_readme_can_be_repeated(tmp_path, patient, capsys):
     texts = (readme.replace("\n    ", "\n"), failed["output"], capsys.readouterr().out)
     steps = {re.search(r"  conversation\n(.*?)  server ", text, re.S)[1] for text in texts}
     assert len(steps) == 1, "docs/working-on-the-lab.md#timelines: draw it again, too"
+    assert trace.main(["--id", identity, "--dir", str(wrong)]) == 1
     shutil.copytree(find("01").solution_dir, wrong, dirs_exist_ok=True)
+    right = ["--chapter", "01", "--only", "01_urgent_data_is_no_part_of_the_stream", "--seed", "7"]
+    assert trace.main([*right, "--dir", str(wrong)]) == 0
+    golden.check("trace-of-servers", by_side(capsys.readouterr().out), tmp_path)
     assert replay.main(["--id", identity, "--dir", str(wrong)]) == 0
 
 

@@ -1,14 +1,9 @@
-"""The trace: what the terminal and the page show of a record, and traces of real servers."""
-
-from __future__ import annotations
+"""The trace: what the terminal and the page show of a record. Real servers: test_replay.py."""
 
 import json
 import re
 
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.lab.chapters import ROOT
 from harness.server.shim import layout
-from harness.student.trace import command as trace
 from harness.student.trace import page, screen, timeline
 from harness.tests import golden
 
@@ -20,7 +15,7 @@ NONE = {"connection": -1, "fd": -1}
 
 def call(function, at_ms, size=0, result=0, **more):
     """A call as the recorder saves it. With `watched`: the interest and what was reported."""
-    found = dict.fromkeys(layout.Entry._fields, 0) | {"thread": 1, "fd": 5}
+    found = dict.fromkeys(layout.Entry._fields, 0) | {"thread": 1, "fd": 5, "number": 1}
     found |= {"start_ns": at_ms * MS, "size": size, "result": result, "function": function}
     return list(layout.Entry(**found | {"error": 11 if result < 0 else 0} | more))
 
@@ -57,7 +52,7 @@ BYTES = record(
         call("poll", 0, layout.IN, watched=1, fd=3, connection=-1),
         call("poll", 0, layout.IN, layout.IN, watched=1, fd=3, connection=-1),
         call("poll", 0, 2, 1, took_ns=3 * MS, **NONE),
-        call("accept", 3, 4002, 6, connection=1, fd=3, number=1),
+        call("accept", 3, 4002, 6, connection=1, fd=3),
         call("accept", 3, 4001, 5, connection=0, fd=3),
         call("accept", 3, 4999, 7, connection=2, fd=3),
         call("read", 4, 9, 6),
@@ -85,7 +80,10 @@ SPINS = record(
     ],
 )
 CLOCK = record(
-    [move("the grader", at, "clock", step=2, size=ns) for at, ns in ((4, 59_999_999_000), (6, 1_000))],
+    [
+        move("the grader", 4, "clock", step=2, size=59_999_999_000),
+        move("the grader", 6, "clock", step=2, size=1_000),
+    ],
     [call("poll", 2, 1, took_ns=3 * MS, **NONE), call("poll", 7, 1, **NONE)],
 )
 
@@ -103,28 +101,3 @@ def test_what_is_shown_of_a_record(tmp_path):
     columns = json.loads(re.search(r'id="data">(.*?)</script>', text, re.S)[1])["columns"]
     drawn = [" ".join(map(str, column.values())) for column in columns]
     golden.check("trace", "\n".join(["\n\n".join(shown), "", *drawn]))
-
-
-def by_side(text):
-    """The trace without times, the clients' lines before the server's: nobody knows whether the
-    server reads before the client has returned from its send()."""
-    lines = re.sub(r"[\d.]+ MB", "# MB", text).splitlines()
-    told = [(re.match(r"(->|  ) +\d+\.\d+  (.*)", line), line) for line in lines]
-    rows = [f"{found[1]} {found[2]}" for found, _ in told if found]
-    rest = [line for found, line in told if not found and "nothing happens" not in line]
-    return "\n".join([*rest, *sorted(rows, key=lambda row: row[7] == " ")])
-
-
-def test_traces_of_a_right_and_a_wrong_server(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr(trace, "PAGES", tmp_path / "pages")
-    next(one for one in CATALOGUE if one.id == "01-reply-counts-header").write(tmp_path / "wrong")
-    said = []
-    for status, test, *words in (
-        (0, "01_urgent_data_is_no_part_of_the_stream", "--from", "solutions"),
-        (1, "01_every_byte_value", "--dir", str(tmp_path / "wrong")),
-    ):
-        assert trace.main(["--chapter", "01", "--only", test, "--seed", "7", *words]) == status
-        said.append(capsys.readouterr().out)
-        drawn = (ROOT / re.search(r"^picture: (.*)$", said[-1], re.M)[1]).read_text()
-        assert ('"failed":true' in drawn) == bool(status)
-    golden.check("trace-of-servers", "\n".join(map(by_side, said)), tmp_path)
