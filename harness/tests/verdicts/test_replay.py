@@ -43,21 +43,11 @@ def test_the_failure_in_the_readme_can_be_repeated(tmp_path, patient, capsys, mo
     assert replay.main(["--id", identity, "--dir", str(wrong)]) == 0
 
 
-def replayed_beside_gdb(identity, commands, directory, monkeypatch) -> int:
-    """Replays a test of a solution with these commands for gdb. Returns the exit status."""
-    (directory / "script").write_text("\n".join(["set pagination off", *commands, "detach\n"]))
-    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {directory / 'script'}")
-    return replay.main(["--id", identity, "--from", "solutions"])
-
-
-def stop_in(function) -> list[str]:
-    """Commands for gdb, which stops there once and says where the program is."""
-    return [f"break {function}", "continue", "bt 1", "delete"]
-
-
 @pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
 def test_gdb_sees_the_first_byte(tmp_path, monkeypatch, capfd):
-    identity = "04-04_replies_are_batched-5"
-    assert replayed_beside_gdb(identity, stop_in("conn_read"), tmp_path, monkeypatch) == 0
+    commands = ["set pagination off", "break conn_read", "continue", "bt 1", "delete", "detach"]
+    (tmp_path / "script").write_text("\n".join([*commands, ""]))
+    monkeypatch.setenv("LAB_GDB", f"gdb -nx -q -batch -x {tmp_path / 'script'}")
+    assert replay.main(["--id", "04-04_replies_are_batched-5", "--from", "solutions"]) == 0
     out = capfd.readouterr().out
     assert re.search(r"is stopped.*^#0 +conn_read .*passed", out, re.M | re.S)
