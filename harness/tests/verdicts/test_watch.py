@@ -11,7 +11,7 @@ from harness.lab import skeleton
 from harness.lab.chapters import ROOT, find
 from harness.tests import golden, shell
 
-SECONDS = 240  # for some grades on a busy machine
+SECONDS = 120  # for some grades on a busy machine
 
 
 def test_a_screen_for_each_save(tmp_path):
