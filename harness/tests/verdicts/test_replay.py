@@ -15,7 +15,8 @@ from harness.tests import golden
 def by_side(text):
     """The trace without times, the server's lines last: nobody knows whether the server reads
     before the client has returned from its send()."""
-    text = re.sub("[\\d.]+ MB|.*nothing happens\n", "#", text)
+    late = r".*(nothing happens|  in accept\(\)|has not returned for .*)\n"  # on a busy machine
+    text = re.sub(r"[\d.]+ MB", "#", re.sub(late, "", text))
     rows = re.sub(r"^(->|  ) +\d+\.\d+  ", r"\1 ", text, flags=re.M).splitlines()
     return "\n".join(sorted(rows, key=lambda row: bool(re.match("(->|  ) [^ ] {7}", row))))
 
