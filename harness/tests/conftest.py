@@ -18,10 +18,7 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 
-from harness.authors.mutants import matrix
-from harness.authors.mutants.catalogue import CATALOGUE
-from harness.authors.mutants.judge import KILLED, PROPERTY, Judgement
-from harness.grading import request, scoring
+from harness.grading import request
 from harness.grading.workers import Workers
 from harness.server.linux import prctl
 from harness.tests import golden, graders
@@ -89,17 +86,6 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    found = {}
-    for report in sum(terminalreporter.stats.values(), []):
-        if getattr(report, "when", "") == "call":
-            found.update(dict(report.user_properties).get(PROPERTY, ()))
-    judgements = [Judgement(one, *found[one.id]) for one in CATALOGUE if one.id in found]
-    if judgements:
-        terminalreporter.section("wrong servers, and the tests that catch them")
-        others = [one for one in judgements if one.verdict != KILLED]
-        terminalreporter.write_line("\n".join([*matrix.rows(others), matrix.summary(judgements)]))
-    if len(judgements) == len(CATALOGUE):
-        terminalreporter.write_line(matrix.idle_claims(judgements, scoring.load()))
     if config.left_out:
         terminalreporter.section("left out")
         for what, count in sorted(config.left_out.items()):

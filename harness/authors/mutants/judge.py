@@ -12,7 +12,6 @@ from harness.lab.chapters import Chapter
 
 SEED = "1"  # else it follows from the sources, and with a line of them each kept failure changes
 ENVIRONMENT = {"LAB_PATIENCE": "1.5"}  # seconds, of a Grader: many mutants hang
-PROPERTY = "wrong server"  # of a test report, which is how a judgement leaves a worker process
 KILLED, OTHER_HINT, SURVIVED, BROKEN = "killed", "other hint", "SURVIVED", "BROKEN"
 
 

@@ -1,6 +1,8 @@
 """The client against peers that are right, and against peers that do exactly one thing wrong; and
 what is said of bytes."""
 
+import errno
+import os
 import re
 import socket
 from types import SimpleNamespace
@@ -17,7 +19,7 @@ from harness.client.framing import LINE, Fixed
 from harness.client.messages import MALFORMED, MESSAGES, OK, SUM, WHO, i32, i64, reply
 from harness.client.resp import NO_ARRAY, RESP, Answers
 from harness.failures.compare import compare
-from harness.failures.failure import Failure
+from harness.failures.failure import Failure, NotJudged
 from harness.lab.units import MIB
 from harness.server.waiting import wait
 
@@ -187,3 +189,10 @@ def test_what_is_said_of_wrong_replies():
         failure = replies.wrong()
         told += [f"{failure.hint}: {failure.message}", f"   came: {failure.received.hex(' ')}"]
     golden.check("wrong-replies", "\n".join(told))
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EADDRNOTAVAIL])
+def test_what_the_machine_has_no_more_of_is_not_the_servers_fault(monkeypatch, number):
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda *_: number)
+    with pytest.raises(NotJudged, match=os.strerror(number)):
+        Client(("127.0.0.1", 1), Conversation())

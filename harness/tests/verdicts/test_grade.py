@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure, TooBusy
 from harness.grading import plugin, runner
 from harness.lab.chapters import ROOT
-from harness.lab.units import KIB
 from harness.server.linux import procfs
 from harness.server.waiting.wait import wait_until
 from harness.tests import golden, submissions
@@ -173,33 +171,3 @@ def still_running(tmp_path: Path) -> list[str]:
     """Command lines that name this test's directory, or come from it."""
     lines = [procfs.read(f"/proc/{pid}/cmdline").decode(errors="replace") for pid in procfs.table()]
     return [line for line in lines if str(tmp_path) in line]
-
-
-def test_progress_and_colour_only_on_a_terminal(tmp_path):
-    text = on_terminal(tmp_path, {})
-    assert "\r\033[K  3 of 3 tests" in text and "\033[32mpassed" in text
-    dumb = on_terminal(tmp_path, {"TERM": "dumb"})
-    assert "\033" not in dumb and "passed" in dumb
-
-
-def on_terminal(tmp_path: Path, extra: dict) -> str:
-    submission = submissions.submission(tmp_path / "submission", RIGHT)
-    claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_01)
-    ours, theirs = pty.openpty()
-    command = [*GRADE, "--chapter", "01", "--dir", submission, "--claims", claims]
-    process = subprocess.Popen(
-        [*command, "--results", tmp_path / "r.json"],
-        cwd=ROOT,
-        stdout=theirs,
-        env={**os.environ, "NO_COLOR": "", "TERM": "xterm", **extra},
-    )
-    os.close(theirs)
-    text = b""
-    while True:
-        try:
-            text += os.read(ours, 64 * KIB)
-        except OSError:  # the other end is closed
-            break
-    os.close(ours)
-    process.wait()
-    return text.decode()

@@ -3,6 +3,7 @@ server it leaves alone."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from harness.server.shim import Group, Plan, Shim, Step, fail, piece, shim_libra
 from harness.server.shim.layout import PASS, SPURIOUS
 from harness.server.waiting.wait import wait_until
 
+LIBC = ctypes.CDLL(None)
 SOURCE = Path(__file__).with_name("servers") / "disturbed.py"
 INPUTS = ["read", "recv", "recvfrom", "readv", "recvmsg"]
 OUTPUTS = ["write", "send", "sendto", "writev", "sendmsg"]
@@ -90,3 +92,12 @@ def test_a_pause_interrupts_no_call():
             server.signal(signal.SIGUSR2)
             told = (number + 1) * b"interrupted\n"
             assert wait_until(lambda: server.stdout.head.endswith(told), 60)
+
+
+def test_the_library_has_no_name_of_a_student():
+    """A function of the library with such a name would take the place of the student's."""
+    command = ["nm", "-D", "--defined-only", str(shim_library())]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    names = {line.split()[-1].split("@")[0] for line in lines}
+    own = [name for name in names if not hasattr(LIBC, name) and "io_uring_" not in name]
+    assert own == [""]

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.authors.mutants.catalogue import CATALOGUE
 from harness.grading import scoring
 from harness.lab import chapters
-from harness.server import build
+from harness.server import build, spawn
 from harness.tests.drawn import FULL, NO_WORKERS, SEED
 from harness.tests.verdicts.test_solutions import grade, lost
 
@@ -38,13 +39,12 @@ GRADED = {
     "pool.c": "02",  # many clients at once; what 03 and 04 add is about one process
     "late.py": "02",  # 04 takes a minute
     "resets.py": "01",  # which has the claims about a frame that is too long
-    "perl.pl": "04",
     "asyncio_echo.py": "04",
 }
 DRAWN = 2
 # Not drawn: they take millions of calls from a server that moves few bytes in each.
 LONG = ("largest", "slow_reader", "write_interrupted", "single_faults", "middle_of_a_reply")
-INTERPRETERS = {".c": [], ".py": [sys.executable], ".pl": ["perl"]}
+INTERPRETERS = {".c": [], ".py": [sys.executable]}
 
 
 @pytest.mark.parametrize("name, chapter", GRADED.items(), ids=GRADED)
@@ -68,6 +68,19 @@ def test_a_server_with_a_clock_of_its_own_fails_nothing(patient, tmp_path):
     results, _ = grade(patient, "--chapter", "07", "--dir", str(source), "--only", "07.6")
     verdicts = [test["extra_data"]["verdict"] for test in results["tests"]]
     assert "passed" in verdicts and "failed" not in verdicts, lost(results)
+
+
+def test_a_fixed_port_without_reuseaddr_costs_one_claim(patient, tmp_path):
+    """A server that closes first leaves its port in TIME_WAIT, where the next one cannot bind."""
+    wrong = next(one for one in CATALOGUE if one.id == "01-no-reuseaddr")
+    wrong.write(tmp_path / "server")
+    port = str(spawn.free_port())
+    server = shlex.join([str(build.cached_server(tmp_path / "server").binary), "-p", port])
+    only = "restarts_at_once,one_byte_over_the_maximum,empty_frames"
+    words = ["--chapter", "01", "--server", server, "--port", port, "--only", only]
+    results, _ = grade(patient, *words, *NO_WORKERS)
+    failed = [test["extra_data"]["test"] for test in results["tests"] if test["score"] == 0]
+    assert failed == ["test_01_restarts_at_once_on_the_same_port"], lost(results)
 
 
 def _drawn(name: str, chapter: str) -> list[str]:

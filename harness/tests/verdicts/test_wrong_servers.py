@@ -12,7 +12,6 @@ from harness.authors.mutants.judge import (
     BROKEN,
     KILLED,
     OTHER_HINT,
-    PROPERTY,
     SURVIVED,
     Judgement,
     judge,
@@ -36,10 +35,8 @@ def parameters():
 
 
 @pytest.mark.parametrize("mutant", parameters())
-def test_wrong_server_is_caught(mutant, grader, tmp_path, record_property):
+def test_wrong_server_is_caught(mutant, grader, tmp_path):
     judgement = judge(mutant, tmp_path, grader)
-    found = (judgement.verdict, judgement.hint, judgement.killers)
-    record_property(PROPERTY, {mutant.id: found})
     assert judgement.verdict == KILLED, f"{mutant.test}: {judgement.verdict}: {judgement.hint}"
     if (golden.DIRECTORY / "failures" / f"{mutant.id}.txt").exists():
         golden.check(f"failures/{mutant.id}", golden.of_failure(judgement.text))
