@@ -17,7 +17,7 @@ from harness.lab import chapters
 from harness.lab.chapters import ROOT
 from harness.tests import golden, submissions
 from harness.tests.parts.test_unpack import tar
-from harness.tests.shell import lab, script
+from harness.tests.shell import lab, run, script
 
 CHAPTER = chapters.find("01")
 FAKE = Path(__file__).with_name("class_grader.py")
@@ -112,3 +112,16 @@ def test_what_the_student_gets(autograder):
         seen.append(f"---- {name} {data if len(data) < 9 else ''}: {status} {told}\n{printed}")
         shutil.rmtree(autograder / "submission")
     golden.check("gradescope", "".join(seen))
+
+
+def test_a_course_with_continuous_integration_gets_three_files(tmp_path):
+    """docs/recipes/grade.sh, which the workflows of GitHub and GitLab call."""
+    source = submissions.submission(tmp_path / "a b", submissions.BROKEN)
+    words = {"DIR": str(source), "OUT": str(tmp_path / "x y")}
+    ended = run("sh", "docs/recipes/grade.sh", "01", **words)
+    assert (ended.returncode, ended.stderr) == (1, "")
+    found = sorted(path.name for path in (tmp_path / "x y").iterdir())
+    assert found == ["01.json", "01.txt", "01.xml"]
+    assert ended.stdout == (tmp_path / "x y" / "01.txt").read_text()
+    for name in ("github-actions.yml", "gitlab-ci.yml"):
+        assert "sh docs/recipes/grade.sh" in (ROOT / "docs" / "recipes" / name).read_text()

@@ -95,7 +95,8 @@ def test_a_reply_too_early_is_no_echo_of_bytes(grader, tmp_path):
     assert {test["status"] for test in tests.values()} == {"passed"}
 
 
-@pytest.mark.parametrize("chapter", drawn.some(CHAPTERS, 1, "untouched skeletons", drawn.slug))
+@pytest.mark.full("untouched skeletons")
+@drawn.each_chapter
 def test_an_untouched_skeleton_gets_no_more_points(chapter, grader, tmp_path):
     """Of its own claims; what it inherits is the work of earlier chapters. And it crashes nowhere;
     SIGTERM and SIGINT are no crashes: the grader sends them, and 01 begins without a handler."""
