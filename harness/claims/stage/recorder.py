@@ -12,9 +12,12 @@ from pathlib import Path
 
 from harness.failures.conversation import Conversation
 from harness.server.process import ServerProcess
+from harness.server.linux import procfs
 from harness.server.shim import Entry
+from harness.server.waiting.wait import wait_until
 
 LOOK_SECONDS = 0.02  # between two reads: a record is full after some thousands of calls
+CALL_SECONDS = 0.5  # for calls that a client has seen the effect of, and that have not returned
 LATE = 256  # entries: one that a thread was writing during a read comes out of order
 MOST_CALLS = 100_000  # kept of the beginning, and as many of the end
 MOST_MOVING = 300_000  # the same, of calls that move bytes: hardly ever reached
@@ -77,6 +80,7 @@ class Recorder:
         if self._thread.is_alive():
             self._over.set()
             self._thread.join()
+        wait_until(lambda: "R" not in procfs.thread_states(self.process.pid), CALL_SECONDS)
         self._look()
         seen["under_way"] = self.process.shim.under_way()
         waiters = self.process.shim.waiters()

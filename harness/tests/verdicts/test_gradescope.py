@@ -15,9 +15,9 @@ import pytest
 
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
-from harness.tests import golden, submissions
+from harness.tests import golden, shell, submissions
 from harness.tests.parts.test_unpack import tar
-from harness.tests.shell import lab, run, script
+from harness.tests.shell import lab, script
 
 CHAPTER = chapters.find("01")
 FAKE = Path(__file__).with_name("class_grader.py")
@@ -118,7 +118,7 @@ def test_a_course_with_continuous_integration_gets_three_files(tmp_path):
     """docs/recipes/grade.sh, which the workflows of GitHub and GitLab call."""
     source = submissions.submission(tmp_path / "a b", submissions.BROKEN)
     words = {"DIR": str(source), "OUT": str(tmp_path / "x y")}
-    ended = run("sh", "docs/recipes/grade.sh", "01", **words)
+    ended = shell.run("sh", "docs/recipes/grade.sh", "01", **words)
     assert (ended.returncode, ended.stderr) == (1, "")
     found = sorted(path.name for path in (tmp_path / "x y").iterdir())
     assert found == ["01.json", "01.txt", "01.xml"]
