@@ -545,7 +545,7 @@ def test_12_no_command_pays_for_others(launch, rng):
         raise Failure(f"{text}and one took {most:,}", hint="dict-pause")
 
 
-@claim("12.3", points=1, native=True, hints=dict.fromkeys(BAD, "freed-at-once"), sees_calls=True)
+@claim("12.7", points=1, native=True, hints=dict.fromkeys(BAD, "freed-at-once"), sees_calls=True)
 def test_12_much_is_freed_in_pieces(launch):
     """Between the pieces of many keys, of a long list, of many channels, watches or commands that
     are freed, the server looks for other clients."""

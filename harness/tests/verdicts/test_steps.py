@@ -22,6 +22,7 @@ NOT_JUDGED = 2  # exit status
 TOO_BUSY = "not judged: this machine is too busy"
 JOBS = "4"  # waiting costs no processor
 DRAWN = 2
+DONE = 8  # with FULL=1
 # How many of the own points of a chapter an untouched skeleton gets at most: for bounds that a
 # server keeps which does less, and for what the chapter before does already.
 UNTOUCHED = {"03": 15.75, "04": 14.7, "05": 0.7, "06": 18.9, "07": 18.2, "08": 6.3, "09": 5.6}
@@ -73,9 +74,10 @@ def test_a_step_is_paid(chapter, solved, grader, tmp_path):
 
 
 def done():
-    """Each chapter with how many of its TODOs are solved, but neither none nor all of them."""
+    """Some chapters with how many of their TODOs are solved, but neither none nor all of them."""
     solved = [step for step in STEPS if step[1]]
-    return drawn.some(solved, 1, "claims of a TODO that is done", lambda s: f"{s[0].slug}-{s[1]}")
+    drawn_now = random.Random(f"{drawn.SEED} done").sample(solved, DONE if drawn.FULL else 1)
+    return [pytest.param(*step, id=f"{step[0].slug}-{step[1]}") for step in drawn_now]
 
 
 @pytest.mark.parametrize("chapter, solved", done())
