@@ -8,7 +8,10 @@ import time
 import pytest
 
 CACHE = "lab/seconds"  # what each test took the last time, in pytest's own cache
-UNKNOWN = {"verdicts": 1.0, "parts": 0.05, "tree": 0.1}  # seconds, before the first time
+UNKNOWN = {"verdicts": 2.0, "parts": 0.3, "tree": 0.5}  # seconds, before the first time
+LONG = 22.0  # the same, of a test that begins before the others
+# Before the first tests have ended: five at a time take four seconds in one, for so many seconds.
+RATE, BEFORE = 4.0, 20.0
 SELDOM = 15  # seconds between two lines where the line cannot be written over
 
 
@@ -25,7 +28,8 @@ class Progress:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         known = self._config.cache.get(CACHE, {})
         for item in session.items:
-            self._seconds[item.nodeid] = known.get(item.nodeid) or self._unknown(item.nodeid)
+            unknown = LONG if item.get_closest_marker("long") else self._unknown(item.nodeid)
+            self._seconds[item.nodeid] = known.get(item.nodeid) or unknown
         self._began = self._said = time.monotonic()
 
     @staticmethod
@@ -54,8 +58,9 @@ class Progress:
     def _line(self, elapsed: float) -> str:
         done = sum(self._seconds.get(name, 0.0) for name in self._took)
         left = sum(self._seconds.values()) - done
-        more = f", about {elapsed / done * left:.0f} s more" if done else ""
-        line = f"{len(self._took)} of {len(self._seconds)} tests, {elapsed:.0f} s{more}"
+        more = left * (elapsed + BEFORE) / (done + RATE * BEFORE)
+        ended = f"{len(self._took)} of {len(self._seconds)} tests"
+        line = f"{ended}, {elapsed:.0f} s, about {more:.0f} s more"
         return line.ljust(60) if self._is_terminal else f"{line}\n"
 
     def _write(self, text: str) -> None:

@@ -56,6 +56,9 @@ def test_points_add_up_and_every_todo_names_its_claim():
         own = {claim.name: claim for claim in claims if claim.chapter == chapter}
         assert sum(claim.points for claim in own.values()) == 100, chapter.slug
         assert sum(scoring.worths(scoring.holding(claims, chapter), chapter).values()) == 100
+        text = " ".join((chapter.chapter_dir / "README.md").read_text().split())
+        said = set(re.findall(r"(\d+) of the 100 points", text))
+        assert said <= {str(chapter.inherited)}, f"{chapter.slug}/README.md: {said} inherited"
         assert 3 * sum(claim.points for claim in own.values() if claim.module) <= 100, chapter.slug
         for todo in skeleton.todos(chapter):
             where = f"solutions/{chapter.slug}/todos.md: TODO {todo.number} names {todo.test!r}"
