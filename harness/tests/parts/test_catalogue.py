@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.authors.mutants import catalogue, matrix, patch
+from harness.authors.mutants import catalogue, matrix
 from harness.authors.mutants.catalogue import CATALOGUE
 from harness.authors.mutants.judge import OTHER_HINT, Judgement
 from harness.failures.hints import HINTS
@@ -87,11 +87,3 @@ def test_a_fault_of_the_catalogue_is_named_with_its_place():
         name = "two" if new == "## two" else "one"
         assert fault.startswith(f"solutions/01-blocking/wrong.patch: {name}: ")
         assert says in fault
-
-
-def test_a_change_is_made_where_its_lines_are():
-    """Whatever the numbers after @@ say: a solution changes, and its wrong servers stay."""
-    text = "int a;\n\nint b;\n\nint c;\n"
-    for numbers in ("-3 +3", "-700,9 +700"):
-        diff = f"--- a/io.c\n+++ b/io.c\n@@ {numbers} @@\n-int c;\n+char c;\n"
-        assert patch.changed({"io.c": text}, diff) == {"io.c": text.replace("int c", "char c")}

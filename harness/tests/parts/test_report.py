@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.tests import golden
+from harness.claims.scenarios.cuts import every_cut
 from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
+from harness.failures.hints import HINTS
 from harness.grading import errors, history, report, results, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
@@ -23,6 +24,9 @@ from harness.grading.report import Look
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
+from harness.server.shim import Group
+from harness.student.watch import stamp
+from harness.tests import golden
 
 
 def claim(number: str, name: str, text: str, points: int = 6) -> Claim:
@@ -275,3 +279,17 @@ def test_every_claim_has_a_place_in_the_skeleton():
         assert f"TODO {claim.todo}:" in line, claim.name
         named = report.todos(claim.chapter)[claim.todo][0]
         assert found.file == f"chapters/{claim.chapter.slug}/{named}", claim.name
+
+
+def test_hints_and_what_is_said_of_cuts():
+    hints = "\n\n".join(f"{key} (#{hint.anchor})\n{hint.text}" for key, hint in HINTS.items())
+    golden.check("hints", hints)
+    golden.check("cuts", "\n".join(map(str, every_cut((b"ab",), Group.INPUT))))
+
+
+def test_a_save_of_any_file_is_seen(tmp_path):
+    for name in ("main.c", "conn.h", "server/loop.h"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        before = stamp(tmp_path)
+        (tmp_path / name).write_text("/* saved */\n")
+        assert stamp(tmp_path) != before, name

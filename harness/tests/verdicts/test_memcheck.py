@@ -61,6 +61,10 @@ LOG = """\
 ==7==    at 0x48417B4: malloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
 ==7==    by 0x1091BE: leak (conn.c:7)
 ==7== 
+==7== 90 bytes in 1 blocks are still reachable in loss record 2 of 2
+==7==    at 0x48417B4: malloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
+==7==    by 0x1091BE: leak (conn.c:7)
+==7== 
 ==7== 304 bytes in 1 blocks are possibly lost in loss record 1 of 1
 ==7==    at 0x484BC13: calloc (in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)
 ==7==    by 0x490C52A: pthread_create@@GLIBC_2.34 (pthread_create.c:655)
@@ -79,6 +83,8 @@ memory-fault: Invalid write of size 4
 open-descriptor: Open AF_INET socket 4: <unbound> <-> unbound
   in main (server.c:8)
 memory-leak: 40 bytes in 1 blocks are definitely lost
+  in leak (conn.c:7)
+memory-leak: 90 bytes in 1 blocks are still reachable
   in leak (conn.c:7)
 thread-left: 304 bytes in 1 blocks are possibly lost
   in start (server.c:56)"""

@@ -4,7 +4,6 @@ and output of the caller."""
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import json
 import os
 import resource
@@ -112,16 +111,3 @@ def test_an_odd_caller_changes_nothing():
     assert {*odd_own["variables"]} - {*own["variables"]} <= {"PYTHONUTF8"}
     # A file of ours does not take the place of a closed output.
     assert surrounded(("sh", "-c", 'exec "$@" <&- 2>&-', "sh", *COMMAND)) == (own, servers)
-
-
-def test_a_pipe_that_does_not_block_gets_everything():
-    """node and ssh leave one to their children."""
-    source, pipe = os.pipe()
-    fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
-    os.set_blocking(pipe, False)
-    prints = "from harness.lab import command_line as c; c.program(lambda: print('x' * 300_000))"
-    command = [sys.executable, "-c", prints]
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe) as process, open(source, "rb") as end:
-        os.close(pipe)
-        assert len(end.read()) == 300_001
-    assert process.returncode == 0
