@@ -22,7 +22,7 @@ def slug(chapter: Chapter) -> str:
 
 
 def _git(*words: str) -> str:
-    """What git prints; "" where it is missing or fails."""
+    """The output of git, or "" if git is missing or fails."""
     command = ["git", "-C", str(ROOT), *words]
     try:
         return subprocess.run(command, capture_output=True, text=True).stdout

@@ -59,8 +59,8 @@ def check(name: str, text: str, *places: Path, numbers: bool = True) -> None:
 
 
 def plain(text: str, *places: Path) -> str:
-    """The text without what differs from one run, machine or checkout to another: the place of the
-    lab is LAB, this Python is PYTHON, seconds are #, and a seed in an ID is SEED."""
+    """The text, in which names replace everything that changes with the run, machine or checkout:
+    LAB for the lab's directory, PYTHON for this Python, # for seconds, SEED for a seed in an ID."""
     for number, place in enumerate(places, 1):
         text = text.replace(str(place), f"PLACE{number if number > 1 else ''}")
     text = text.replace(str(ROOT), "LAB").replace(sys.executable, "PYTHON")

@@ -30,14 +30,6 @@ def lab(*words: object, **given: str) -> subprocess.CompletedProcess[str]:
     return run(sys.executable, "-m", "harness", *words, **given)
 
 
-def check_refused(ended: subprocess.CompletedProcess[str], says: str) -> None:
-    """The command of the lab has printed nothing but one line that says what is wrong."""
-    assert (ended.returncode, ended.stdout) == (2, "")
-    name = ended.args[ended.args.index("harness") + 1]
-    assert ended.stderr.startswith(f"{name}: ") and says in ended.stderr
-    assert ended.stderr.count("\n") == 1
-
-
 def script(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")

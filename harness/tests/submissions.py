@@ -65,7 +65,6 @@ int main(void)
 
 WRONG_BYTE = "if (size > 4) body[4] = 'a'; /* TODO 2: see below */"
 CRASH = 'fprintf(stderr, "about to fall\\n"); abort();'
-HANG = "for (;;) pause();"
 # A compiler leaves out memory that nothing is stored into, unless its address is looked at.
 LEAK = "void *volatile lost = malloc(100 + size); if (lost == NULL) return;"
 WARNING = "\n#warning nobody uses this\n"

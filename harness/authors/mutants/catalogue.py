@@ -79,8 +79,8 @@ def select(chapter: Chapter | None = None, text: str | None = None) -> list[Muta
 def faults(
     mutants: Iterable[Mutant], claims: Iterable[Claim], diffs: bool = True
 ) -> list[str]:
-    """What is wrong with the data and what to do, a text for each fault, with its place. `diffs`:
-    each is also applied, which takes 15 ms."""
+    """What is wrong with the data and what to do, a text for each fault, with its place. With
+    `diffs` git also applies each change."""
     found: list[str] = []
     ids: set[str] = set()
     claims = list(claims)

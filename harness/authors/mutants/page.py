@@ -16,8 +16,8 @@ HEAD = """\
 How good is the grader? These are mistakes that it is known to find: {count} servers, each a
 solution with one small change, such as a student makes. For each there is a test that must fail,
 and a hint that the failure must come with. `make test FULL=1` builds and grades every one;
-`make test` grades a sample, in which every test still catches a server and every hint is shown. A
-survivor fails the run, and so does a test that no wrong server is meant for.
+`make test` grades 120 of them, and others for each commit. A survivor fails the run, and so does a
+claim that no wrong server is meant for.
 
     make mutants                       # all of them, some minutes
     make mutants CH=02                 # those of a chapter

@@ -37,7 +37,7 @@ N_LOG_N = 2.25  # n log n is 2.17 from 4,000 to 8,000, and 2.15 after that
 
 # The same where most steps are copies of a buffer that grows. The first doubling may be 3, as a
 # block is needed that is not there yet. How often a byte is copied depends on where the last block
-# ends: a buffer that grows by half took 2.07 in two doublings.
+# ends. A buffer that grows by half may copy a little more than twice as much.
 GROWTH_COPIED = 2.25
 
 # The same where CPU time is measured: other programs change it.

@@ -1,4 +1,4 @@
-"""The other end of a client's connection, in the test's own hands."""
+"""A peer that the test controls, at the other end of a client's connection."""
 
 import fcntl
 import select

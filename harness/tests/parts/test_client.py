@@ -1,5 +1,5 @@
-"""The client against peers that are right, and against peers that do exactly one thing wrong; and
-what is said of bytes."""
+"""Clients talk to right peers and to peers with exactly one mistake, and their failures are
+recorded."""
 
 import errno
 import os

@@ -28,7 +28,7 @@ def read(path: Path) -> str:
 
 @functools.cache
 def documents() -> list[Path]:
-    """Everything that a person reads as Markdown."""
+    """All documents in Markdown."""
     return sorted(path for place in PLACES for path in ROOT.glob(place))
 
 

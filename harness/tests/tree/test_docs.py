@@ -26,7 +26,7 @@ FUNCTION = re.compile(r"\b(?!io_uring_)(([a-z]+)_\w+)\(")
 EXAMPLE = re.compile(rf"NN|\b(?:ch)?{len(CHAPTERS) + 1}\b")  # a chapter that a reader may add
 HEREDOC = re.compile(r"^( *)(?:python3 -|cat > \S+\.py) <<'END'\n(.*?)^\1END$", re.M | re.S)
 NAME = re.compile(r"[A-Za-z]\w*_\w+|\b\w+(?=\(\))")  # conn_read, POLL_STOP, reader_i32, poll()
-# Names that no server has: calls of a client and of libraries, and states of TCP.
+# These names are not functions of a server: they belong to clients, to libraries or to TCP.
 ELSEWHERE = {"recv", "connect", "io_uring_enter", "FIN_WAIT", "TIME_WAIT", "CLOSE_WAIT", "LAST_ACK"}
 TEXT = "{http://www.w3.org/2000/svg}text"
 

@@ -74,7 +74,7 @@ def dead_links(site: Path, pages: dict[str, Page]) -> list[str]:
 
 
 def secrets() -> set[str]:
-    """Lines of the answers, and of what students write in a solution, that are in no handout."""
+    """Lines of answers and solved TODOs that no handout contains."""
     texts = [path.read_text() for path in ROOT.glob("solutions/**/*.[ch]")]
     texts = [region["code"] for text in texts for region in skeleton.REGION.finditer(text)]
     given = "".join(path.read_text() for path in ROOT.glob("chapters/**/*.*") if path.is_file())
