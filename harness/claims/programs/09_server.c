@@ -364,11 +364,12 @@ static void broadcast_without_memory(void)
     check_step("calls broadcast_start(); there is no memory");
     no_memory_begin();
     bool started = broadcast_start(first_conn(), 1, (struct bytes){text, sizeof text});
-    if (no_memory_end() > 0 && started) {
+    int refused = no_memory_end(); /* 0 under valgrind, which has a malloc() of its own */
+    if (started) {
         check_step("calls loop_turn(), %d times", A_FEW);
         for (int i = 0; i < A_FEW; i++)
             turn();
-        CHECK(server_counts(&server).sent == 3, UNBEGUN,
+        CHECK(refused == 0 || server_counts(&server).sent == 3, UNBEGUN,
               "broadcast_start() had no memory, and returned true; %d replies and pushes were made",
               (int)server_counts(&server).sent);
     }
