@@ -19,6 +19,7 @@ from harness.server.waiting.wait import wait_until
 SOURCE = Path(__file__).with_name("servers") / "clocked.py"
 WAYS = """
     poll ppoll select pselect epoll_wait epoll_pwait2 nanosleep until timerfd alarm timedwait
+    monotonic
 """.split()
 PYTHON = [sys.executable, "-S"]
 HOUR = 3_600_000  # ms

@@ -25,10 +25,17 @@ static void use_null(void)
     nowhere[2] = 1;
 }
 
+static int recurse(volatile int depth)
+{
+    return recurse(depth + 1) + depth;
+}
+
 int module(const char *what)
 {
     if (strcmp(what, "null") == 0)
         use_null();
+    if (strcmp(what, "recurse") == 0)
+        return recurse(0);
     if (strcmp(what, "loop") == 0)
         for (volatile int i = 0;; i++)
             ;

@@ -3,16 +3,16 @@ has this name: for the first one here, for the others each in a process. Prints 
 took on its clock, in ns, and whether it ended as it should (0). For test_clock.py."""
 
 import ctypes
+import errno
 import os
 import signal
 import sys
 import time
 
 MONOTONIC, REALTIME, ABSOLUTE = time.CLOCK_MONOTONIC, time.CLOCK_REALTIME, 1
-ETIMEDOUT = 110
 libc = ctypes.CDLL(None)
 event = ctypes.create_string_buffer(12)
-mutex, condition = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+mutex, condition, attributes = map(ctypes.create_string_buffer, (64, 64, 64))
 
 
 def of_ns(*numbers):
@@ -36,6 +36,17 @@ def at(clock, ns):
     return of_ns(time.clock_gettime_ns(clock) + ns)
 
 
+def on_condition(clock, ns):
+    """0 if the wait ended with ETIMEDOUT."""
+    libc.pthread_condattr_init(attributes)
+    libc.pthread_condattr_setclock(attributes, clock)
+    libc.pthread_cond_init(condition, attributes)
+    libc.pthread_mutex_lock(mutex)
+    ended = libc.pthread_cond_timedwait(condition, mutex, at(clock, ns))
+    libc.pthread_mutex_unlock(mutex)
+    return ended - errno.ETIMEDOUT
+
+
 WAYS = {
     "poll": lambda ns: libc.poll(None, 0, ns // 10**6),
     "ppoll": lambda ns: libc.ppoll(None, 0, of_ns(ns), None),
@@ -47,11 +58,8 @@ WAYS = {
     "until": lambda ns: libc.clock_nanosleep(REALTIME, ABSOLUTE, at(REALTIME, ns), None),
     "timerfd": on_timerfd,
     "alarm": on_alarm,
-    "timedwait": lambda ns: (
-        libc.pthread_mutex_lock(mutex)
-        or libc.pthread_cond_timedwait(condition, mutex, at(REALTIME, ns)) - ETIMEDOUT
-        or libc.pthread_mutex_unlock(mutex)
-    ),
+    "timedwait": lambda ns: on_condition(REALTIME, ns),
+    "monotonic": lambda ns: on_condition(MONOTONIC, ns),
 }
 signal.signal(signal.SIGALRM, lambda *_: None)
 print("ready", flush=True)
