@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -12,7 +13,8 @@ import pytest
 
 from harness.claims.stage.stage import Run, Stage
 from harness.failures.failure import Failure, TooBusy
-from harness.grading import plugin, runner
+from harness.grading import judge, plugin, runner
+from harness.grading.grade import main
 from harness.lab.chapters import ROOT
 from harness.server.linux import procfs
 from harness.server.waiting.wait import wait_until
@@ -97,6 +99,18 @@ def test_what_the_machine_was_too_busy_for_is_tried_once_more(grade, tmp_path):
     assert (graded.status, graded.results["score"]) == (2, 60)
     assert "this machine is too busy: each time" in graded.stdout
     assert next((tmp_path / "claims").glob("*.never")).read_text() == ".."
+
+
+def test_a_grade_of_one_todo_does_not_take_the_place_of_a_whole_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(judge, "RESULTS", tmp_path / "kept")
+    source = submissions.submission(tmp_path / "submission", RIGHT)
+    claims = submissions.claims(tmp_path / "claims", test_01_x=submissions.CLAIMS_01)
+    words = ["--chapter", "01", "--dir", str(source), "--claims", str(claims), *NO_WORKERS]
+    for more in ([], ["--only", "1.2"]):
+        assert main([*words, *more]) == 0
+    kept = (tmp_path / "kept").glob("*.json")
+    scores = {path.name: json.loads(path.read_text()).get("score") for path in kept}
+    assert scores == {"01.json": 100, "01-selected.json": 60, "01-passed.json": None}
 
 
 def test_the_seed_follows_from_the_submission(grade):
