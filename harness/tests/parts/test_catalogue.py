@@ -16,7 +16,7 @@ CLAIMS = scoring.load()
 
 # No wrong server of the catalogue can print these hints; the tests that prove them:
 PROVED_ELSEWHERE = {
-    "cannot-start": "test_start.py",
+    "cannot-start": "test_process.py",
     "connect-stuck": "test_client.py",
     "over-limit": "test_hostile.py",
     "too-long": "test_grade.py",

@@ -17,10 +17,11 @@ from harness.failures.compare import compare
 from harness.failures.conversation import Conversation
 from harness.failures.failure import Failure
 from harness.failures.hints import HINTS
-from harness.grading import errors, history, report, results, scoring
+from harness.grading import errors, history, judge, report, results, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
 from harness.grading.report import Look
+from harness.grading.request import Request
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
@@ -147,6 +148,40 @@ def test_earlier_chapters_share_what_is_inherited(monkeypatch):
     assert list(scoring.worths(claims, three).values()) == [1.25, 11.25, 12.5, 75]
     assert list(scoring.worths([claims[0], claims[3]], three).values()) == [25, 75]
     assert list(scoring.worths(claims[3:], three).values()) == [100]
+
+
+# When the first frames fail
+
+
+@pytest.mark.parametrize("hint, verdict", [(scoring.BYTES, FAILED), ("silence", PASSED)])
+def test_what_speaks_of_frames_is_lost_for_an_echo_of_bytes(hint, verdict):
+    frames = outcome(replace(SIDE, text="A frame comes back."), 5, PASSED)
+    clients = outcome(replace(SIDE, text="200 clients are served."), 5, PASSED)
+    first = outcome(FIRST, 0, FAILED, Diagnosis(True, "no", hint))
+    scoring.believe([first, frames, clients])
+    assert (frames.verdict, clients.verdict) == (verdict, PASSED)
+
+
+@pytest.mark.parametrize(
+    "verdict, seconds, memcheck, broken",
+    [
+        *((FAILED, 61, False, True), (FAILED, 0, False, False)),
+        *((FAILED, 61, True, False), (PASSED, 61, False, False)),
+    ],
+)
+def test_a_grade_goes_on_for_a_minute(verdict, seconds, memcheck, broken):
+    later = Outcome(SIDE, Fraction(5), NOT_JUDGED)
+    following = judge.Following(
+        a_grade("04", outcome(FIRST, 0, verdict), later, memcheck=memcheck), Request()
+    )
+    following._began -= seconds
+    if not broken:
+        following.tick()
+        return
+    with pytest.raises(judge.Broken):
+        following.tick()
+    judge._give_up(a_grade("04", later))
+    assert later.verdict == FAILED and later.message.startswith("not run: ")
 
 
 # Steps and bytes
