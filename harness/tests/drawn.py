@@ -7,10 +7,12 @@ import random
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import pytest
 
 from harness.authors.mutants.mutant import Mutant
+from harness.claims.stage import linking
 from harness.failures.hints import HINTS
 from harness.grading import scoring
 from harness.lab.chapters import CHAPTERS, ROOT, Chapter
@@ -50,16 +52,41 @@ STEPS_OF_CHANGED = 12
 _CHAPTER = re.compile(r"^(?:chapters|solutions)/(\d\d)-|^harness/claims/(?:.*/)?(?:test_)?(\d\d)_")
 
 
+_FILES = _git("diff", "--name-only", "main", "--").splitlines()  # the last commit on main
+
+
 def _changed() -> list[Chapter]:
-    """The chapters with a file that differs from the last commit on main."""
-    found = set()
-    for name in _git("diff", "--name-only", "main", "--").splitlines():
-        match = _CHAPTER.match(name)
-        found |= {match[1] or match[2]} if match else set()
+    """The chapters with a file that differs."""
+    found = {match[1] or match[2] for match in map(_CHAPTER.match, _FILES) if match}
     return [chapter for chapter in CHAPTERS if chapter.number in found]
 
 
 CHANGED = _changed()
+
+
+def _parts_of_claims() -> set[str]:
+    """The names of the parts of claims that differ, without .c or .py; also of the programs that
+    include such a part."""
+    found = {Path(name).stem for name in _FILES if name.startswith("harness/claims/")}
+    programs = {path.stem: path.read_text() for path in linking.PROGRAMS.glob("*.[ch]")}
+    while found:
+        using = re.compile(rf'^#include "({"|".join(found)})\.h"', re.M)
+        more = {name for name, text in programs.items() if using.search(text)}
+        if more <= found:
+            break
+        found |= more
+    return found
+
+
+PARTS = _parts_of_claims()
+
+
+def _is_touched(claim: scoring.Claim) -> bool:
+    """Whether the claim is in a file that differs, or uses one."""
+    text = claim.file.read_text()
+    own = re.search(rf"^def {claim.name}\(.*?(?=^@|\Z)", text, re.M | re.S)[0]
+    used = re.findall(r"^from harness\.claims\.[\w.]*?(\w+) import", text, re.M)
+    return not PARTS.isdisjoint({claim.file.stem, *used, *re.findall(r'"(\w+)"', own)})
 
 
 def some(values: Sequence, count: int, what: str, ids: Callable[..., str]) -> list:
@@ -99,15 +126,17 @@ def drawn_claims(
 
 def wrong_servers(catalogue: Sequence[Mutant]) -> set[str]:
     """The ids of those that are judged without FULL=1: FIXED, which are always the same, ROTATING,
-    and some of the chapters that have changed."""
+    and OF_CHANGED, for the claims that a change touches and then for its chapters."""
     fixed = _of_each_heading(catalogue)[:FIXED]
     left = [one for one in catalogue if one not in fixed]
     draw = random.Random(f"{SEED} wrong servers").sample
     rotating = draw(left, min(ROTATING, len(left)))
-    changed = [one for one in left if one.chapter in CHANGED and one not in rotating]
-    return {
-        one.id for one in (*fixed, *rotating, *draw(changed, min(OF_CHANGED, len(changed))))
-    }
+    touched = {claim.name for claim in scoring.load() if PARTS and _is_touched(claim)}
+    others = [one for one in left if one not in rotating]
+    changed = [one for one in others if one.test in touched or one.chapter in CHANGED]
+    random.Random(SEED).shuffle(changed)
+    changed.sort(key=lambda one: one.test not in touched)
+    return {one.id for one in (*fixed, *rotating, *changed[:OF_CHANGED])}
 
 
 def _of_each_heading(catalogue: Iterable[Mutant]) -> list[Mutant]:
