@@ -58,22 +58,35 @@ static struct limit slice_of(const struct wait *wait)
     return (struct limit){.seconds = wait->slice.tv_sec, .ns = wait->slice.tv_nsec};
 }
 
+/* Whether the slice is over, and nothing has completed. A call that has also submitted operations
+ * returns their number then, as it does when a signal has ended it before. */
+static bool is_over(const struct wait *wait, uint64_t began_ns, int result, void *const *completion)
+{
+    if (result <= 0 || *completion != NULL)
+        return result == -ETIME;
+    int64_t slice_ns = clock_ns(wait->slice.tv_sec, wait->slice.tv_nsec);
+    return (int64_t)(record_now() - began_ns) >= slice_ns;
+}
+
 /* A call of the library that takes a `limit` and a `set` of signals; both may be NULL. The
- * signals that are blocked between two slices may come while it waits. */
+ * signals that are blocked between two slices may come while it waits. The first slice submits. */
 #define WAIT_FOR(limit, set, call)                                                                 \
     do {                                                                                           \
         struct wait wait = wait_of(limit);                                                         \
         struct limit slice;                                                                        \
-        int result;                                                                                \
+        uint64_t began_ns;                                                                         \
+        int result, submitted = 0;                                                                 \
         wait_with_mask(&wait, set);                                                                \
         do {                                                                                       \
             slice = slice_of(&wait);                                                               \
             limit = wait.sliced ? &slice : limit;                                                  \
             set = wait.sliced ? &wait.mask : set;                                                  \
+            began_ns = record_now();                                                               \
             result = call;                                                                         \
-        } while (wait_again(&wait, result == -ETIME));                                             \
+            submitted = result > 0 ? result : submitted;                                           \
+        } while (wait_again(&wait, is_over(&wait, began_ns, result, completion)));                 \
         wait_end(&wait);                                                                           \
-        return counted(true, result);                                                              \
+        return counted(true, result == -ETIME && submitted > 0 ? submitted : result);              \
     } while (0)
 
 /* With nothing to submit it makes no call. */

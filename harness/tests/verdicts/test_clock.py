@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.server import shim
+from harness.server.linux import ring
 from harness.server.shim import Shim, shim_library
 from harness.server.waiting.clock import MS, Clock, OwnClock, Start
 from harness.server.waiting.wait import wait_until
@@ -123,3 +124,52 @@ def test_whose_clock_it_is(tmp_path, code, why):
         began = program.clock.now_ms
         program.clock.advance(HOUR)
         assert program.clock.ours and program.clock.now_ms == began + HOUR
+
+
+ON_A_RING = r"""
+#include <liburing.h>
+#include <poll.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static long long now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+int main(void)
+{
+    struct io_uring ring;
+    struct io_uring_cqe *completion;
+    struct __kernel_timespec minute = {.tv_sec = 60};
+    int ends[2];
+    char byte;
+    if (pipe(ends) < 0 || io_uring_queue_init(8, &ring, 0) < 0)
+        return 1;
+    dprintf(1, "ready\n");
+    while (read(0, &byte, 1) == 1) {
+        io_uring_prep_poll_add(io_uring_get_sqe(&ring), ends[0], POLLIN);
+        long long began = now();
+        int submitted = io_uring_submit_and_wait_timeout(&ring, &completion, 1, &minute, NULL);
+        dprintf(1, "%lld %d\n", now() - began, submitted - 1);
+    }
+}
+"""
+
+
+@pytest.mark.skipif(ring.problem() != "", reason=ring.problem())
+def test_a_call_that_submits_waits_until_its_limit(tmp_path):
+    """Its first slice ends with the number of what it has submitted, and not with -ETIME."""
+    command = [str(tmp_path / "on-a-ring")]
+    words = ["cc", "-xc", "-", "-o", *command, "-luring"]
+    subprocess.run(words, input=ON_A_RING, text=True, check=True)
+    with Clocked(tmp_path, command) as program:
+        for _ in range(2):
+            program.begin()
+            program.clock.advance(59_999)
+            now = program.clock._generation
+            assert wait_until(lambda: any(one.seen == now for one in program.shared.waiters()), 60)
+            assert program.printed() == []
+            program.clock.advance(1)
+            assert program.printed() == [(60_000 * MS, 0)]
