@@ -37,7 +37,7 @@ WAITED = {"silence", "stalled-reply", "replies-missing", "not-taken", "not-close
 KNOWN = {"server-stopped-accepting", "accept-failed", "max-conns", "turned-away", "reserve"}
 KNOWN |= {"tries-at-once", "turns-all-away", "ready-for-nothing", "told-once", "quota-held"}
 KNOWN |= {"accepts-all", "accepts-rest", "co-accept", "co-serve", "ring-accepts-one"}
-OF_OTHERS = {"blocked-by-another", "table-too-small"}  # it waits because of other clients
+OF_OTHERS = {"blocked-by-another", "starved", "table-too-small"}  # others keep it waiting
 # Hints about an earlier reply, which replace these.
 AFTER_A_REPLY = {
     "one-frame-only": {"silence", "closed-early", "reset-early"},
