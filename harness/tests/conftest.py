@@ -22,7 +22,7 @@ from harness.grading import request
 from harness.grading.workers import Workers
 from harness.server.linux import prctl
 from harness.tests import golden, graders
-from harness.tests.drawn import FULL
+from harness.tests.drawn import FULL, SEED
 from harness.tests.progress import Progress
 
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and what they start, too.
@@ -90,4 +90,6 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("left out")
         for what, count in sorted(config.left_out.items()):
             terminalreporter.write_line(f"{count:6} {what}")
-        terminalreporter.write_line("make test FULL=1 runs them all; make test SEED=2 draws others")
+        terminalreporter.write_line("make test FULL=1 runs them all")
+    if config.left_out or FULL:
+        terminalreporter.write_line(f"what is drawn was drawn by SEED={SEED}")

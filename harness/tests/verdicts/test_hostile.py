@@ -339,6 +339,7 @@ def test_the_best_isolation_that_works(monkeypatch, tmp_path):
     assert choice.choose("auto").name == "landlock"
     with pytest.raises(WrongUsage, match="bubblewrap does not work here: bwrap: loopback: Failed"):
         choice.choose("bubblewrap")
-    monkeypatch.setattr(choice, "SYSTEM", (tmp_path,))
-    with pytest.raises(WrongUsage, match=f"{tmp_path}/sub: each submission can read what is in"):
-        choice.choose("landlock", ROOT, tmp_path / "sub")
+    monkeypatch.setattr(choice, "SYSTEM", (tmp_path / "system",))
+    (tmp_path / "link").symlink_to(tmp_path / "system" / "sub")
+    with pytest.raises(WrongUsage, match=f"{tmp_path}/link: each submission can read what is in"):
+        choice.choose("landlock", ROOT, tmp_path / "link")
