@@ -92,4 +92,4 @@ def pytest_terminal_summary(terminalreporter, config):
             terminalreporter.write_line(f"{count:6} {what}")
         terminalreporter.write_line("make test FULL=1 runs them all")
     if config.left_out or FULL:
-        terminalreporter.write_line(f"what is drawn was drawn by SEED={SEED}")
+        terminalreporter.write_line(f"SEED={SEED} has drawn the sample")

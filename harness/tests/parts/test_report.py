@@ -21,7 +21,7 @@ from harness.grading import errors, history, judge, report, results, scoring
 from harness.grading.diagnosis import Diagnosis
 from harness.grading.errors import Message
 from harness.grading.report import Look
-from harness.grading.request import Request
+from harness.grading.request import Request, one_test
 from harness.grading.scoring import FAILED, NOT_JUDGED, PASSED, Claim, Grade, Outcome
 from harness.lab import chapters
 from harness.lab.chapters import ROOT
@@ -314,6 +314,14 @@ def test_every_claim_has_a_place_in_the_skeleton():
         assert f"TODO {claim.todo}:" in line, claim.name
         named = report.todos(claim.chapter)[claim.todo][0]
         assert found.file == f"chapters/{claim.chapter.slug}/{named}", claim.name
+
+
+def test_a_whole_name_is_that_of_one_claim():
+    """Also without test_, and where the names of others begin with it."""
+    for name, claim in CLAIMS.items():
+        if sum(other.startswith(name) for other in CLAIMS) > 1:
+            for only in (name, name.removeprefix("test_")):
+                assert one_test(Request(only=only), claim.chapter) == claim
 
 
 def test_hints_and_what_is_said_of_cuts():

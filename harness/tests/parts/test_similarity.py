@@ -28,7 +28,7 @@ def disguised(text: str) -> str:
 
 
 def renamed(word: re.Match[str]) -> str:
-    return word[0] if KEPT.match(word[0]) else f"x{word[0][::-1]}"
+    return word[0] if KEPT.match(word[0]) else f"int_{word[0][::-1]}"  # which is no type
 
 
 def test_a_disguised_copy_comes_first(tmp_path, monkeypatch, capsys):
@@ -54,3 +54,4 @@ def test_a_disguised_copy_comes_first(tmp_path, monkeypatch, capsys):
     text = (tmp_path / "build" / "similar" / "01-anonymous" / "similar.html").read_text()
     printed = capsys.readouterr().out.replace(str(tmp_path), "")
     assert not [name for name in ("ada", "bén", "cleo") if name in printed + text]
+    assert labels.RESULTS.joinpath("01-key.csv").stat().st_mode & 0o077 == 0

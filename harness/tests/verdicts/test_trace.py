@@ -20,7 +20,7 @@ def record(moves, calls, under_way, waits):
         one |= {"at_ns": one["ms"] * MS, "step": 1} | data | one
     calls = [USUAL | {"start_ns": one.pop("ms") * MS} | one for one in calls]
     server = {"calls": [list(layout.Entry(**one)) for one in calls], "under_way": under_way}
-    server |= {"waits": waits, "at_ns": 5_000 * MS, "fate": "still running"}
+    server |= {"waits": waits, "at_ns": 5_000 * MS, "fate": f"killed by {EVIL}"}
     steps = [{"number": n, "who": "A", "text": "waits", "failed": n == 1} for n in (1, 2)]
     return {"steps": steps, "moves": moves, "servers": [server, server]}
 
