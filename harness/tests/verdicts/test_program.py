@@ -6,6 +6,7 @@ programs/sample.c has a check for every way to end, programs/module.c does what 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def test_how_a_check_fails(check):
         with pytest.raises(Failure) as caught:
             check(name, **options)
         found = diagnose(caught.value, check.stage)
+        crashed = re.sub(r"module\.c:\d+, recurse\(\)[^;]*", "recurse()", found.crashed or "")
         said += [f"## {name} {options}", f"{found.message} [{caught.value.hint}]", found.steps]
-        said += [found.compare or "", f"{found.server}; {found.crashed}".rstrip("; ")]
+        said += [found.compare or "", f"{found.server}; {crashed}".rstrip("; ")]
     golden.check("modules", "\n".join(filter(None, said)))
 
 
